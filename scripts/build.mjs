@@ -1,0 +1,12 @@
+// Compiles src, test and bench to dist, and lays the SQL migrations beside the code that reads them.
+import { spawnSync } from 'node:child_process';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], { cwd: root, stdio: 'inherit' });
+if (tsc.status !== 0) process.exit(tsc.status ?? 1);
+rmSync(`${root}/dist/src/store/migrations`, { recursive: true, force: true });
+cpSync(`${root}/src/store/migrations`, `${root}/dist/src/store/migrations`, { recursive: true });
+// Says that the whole build went well; scripts/ensure-built.mjs compares its age with the sources'.
+writeFileSync(`${root}/dist/.built`, '');

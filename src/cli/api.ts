@@ -1,0 +1,43 @@
+import { Client as Channel, credentials } from '@grpc/grpc-js';
+import { AdminService } from '../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { MachineService } from '../gen/baremetal/v2/machine_service_pb.ts';
+import { OperationService } from '../gen/baremetal/v2/operation_service_pb.ts';
+import { type Client, createClient } from './client.ts';
+import { addressText, type ServerAddress } from './server-address.ts';
+import type { FoundToken } from './token.ts';
+
+/** The server as a command sees it. */
+export interface Api {
+  readonly address: string;
+  readonly tokenOrigin: string;
+  readonly machines: Client<typeof MachineService>;
+  readonly operations: Client<typeof OperationService>;
+  readonly admin: Client<typeof AdminService>;
+  close(): void;
+}
+
+const CHANNEL_OPTIONS = {
+  // A page of a thousand machines with large labels is more than the default of 4 MB.
+  'grpc.max_receive_message_length': -1,
+  // Notices a server that vanished without closing the connection.
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+  // A command that waits through a restart should not sleep through the return.
+  'grpc.initial_reconnect_backoff_ms': 200,
+  'grpc.max_reconnect_backoff_ms': 2_000,
+};
+
+export function connect(server: ServerAddress, { token, origin }: FoundToken): Api {
+  const address = addressText(server);
+  const security = server.tls ? credentials.createSsl() : credentials.createInsecure();
+  const channel = new Channel(address, security, CHANNEL_OPTIONS);
+  const settings = { channel, token };
+  return {
+    address,
+    tokenOrigin: origin,
+    machines: createClient(MachineService, settings),
+    operations: createClient(OperationService, settings),
+    admin: createClient(AdminService, settings),
+    close: () => channel.close(),
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * One operation on each of many machines. The machines are a fixed list by now: it was shown, it was agreed
+ * to, and it is what is worked on, whatever a filter would say a moment later. Every machine gets one result
+ * line; a machine that refuses does not stop the others.
+ */
+import type { Operation } from '../gen/baremetal/v2/operation_pb.ts';
+import type { Api } from './api.ts';
+import { forEachBounded } from './bounded.ts';
+import { BulkResults } from './bulk-results.ts';
+import { confirm } from './confirm.ts';
+import type { CommandContext } from './context.ts';
+import { reportOf } from './error-report.ts';
+import type { Exit } from './exit-code.ts';
+import { Reconnect } from './follow/reconnect.ts';
+import { watchUntilFinished } from './follow/watch-operations.ts';
+import type { OutputFormat } from './output/format.ts';
+import { displayWidth, plainText } from './output/plain-text.ts';
+import type { Selection } from './selection.ts';
+
+const STARTS_AT_A_TIME = 16;
+const OPERATIONS_A_WATCH = 50;
+const SHOWN_AT_MOST = 200;
+
+export interface BulkOptions {
+  readonly output: OutputFormat;
+  readonly wait: boolean;
+  readonly timeout: number;
+}
+
+export interface Bulk {
+  readonly context: CommandContext;
+  readonly api: Api;
+  readonly machineIds: readonly string[];
+  readonly start: (machineId: string) => Promise<Operation>;
+  readonly options: BulkOptions;
+}
+
+export interface Agreement {
+  readonly verb: string;
+  readonly isDestructive: boolean;
+  readonly yes: boolean;
+}
+
+/** Shows how many and which, then asks where asking is due. */
+export async function agree(
+  context: CommandContext,
+  selection: Selection,
+  agreement: Agreement,
+): Promise<void> {
+  const { machineIds, criterion } = selection;
+  const count = `${machineIds.length} machine${machineIds.length === 1 ? '' : 's'}`;
+  const by = criterion === undefined ? '' : ` (${plainText(criterion)})`;
+  context.err.line(`${agreement.verb} ${count}${by}:`);
+  for (const line of idLines(machineIds, context.err.columns)) context.err.line(line);
+  const isDue = agreement.isDestructive;
+  if (isDue && !agreement.yes) await confirm(context, `${agreement.verb} ${count}?`);
+}
+
+function idLines(machineIds: readonly string[], columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const id of machineIds.slice(0, SHOWN_AT_MOST).map(plainText)) {
+    if (line !== '' && displayWidth(line) + displayWidth(id) + 4 > columns) {
+      lines.push(`  ${line}`);
+      line = '';
+    }
+    line += line === '' ? id : `  ${id}`;
+  }
+  if (line !== '') lines.push(`  ${line}`);
+  const more = machineIds.length - SHOWN_AT_MOST;
+  return more > 0 ? [...lines, `  … and ${more} more`] : lines;
+}
+
+export async function runBulk(bulk: Bulk): Promise<Exit> {
+  const results = new BulkResults(bulk);
+  await bulk.context.interruptible(async (interrupted) => {
+    await startEach(bulk, results, interrupted);
+    const signal = AbortSignal.any([interrupted, AbortSignal.timeout(bulk.options.timeout)]);
+    if (bulk.options.wait) await waitForEach(bulk, results, signal);
+  });
+  return results.close();
+}
+
+async function startEach(bulk: Bulk, results: BulkResults, interrupted: AbortSignal): Promise<void> {
+  await forEachBounded(bulk.machineIds, STARTS_AT_A_TIME, async (machineId) => {
+    if (interrupted.aborted) return;
+    try {
+      results.started(await bulk.start(machineId));
+    } catch (error) {
+      const { program, api } = bulk.context;
+      results.refused(
+        machineId,
+        reportOf(error, { program, address: api?.address, tokenOrigin: api?.tokenOrigin }),
+      );
+    }
+  });
+}
+
+async function waitForEach(bulk: Bulk, results: BulkResults, signal: AbortSignal): Promise<void> {
+  const { api, context } = bulk;
+  const reconnect = new Reconnect({
+    probe: (probeSignal) => api.operations.listOperations({ pageSize: 1 }, { signal: probeSignal }),
+    say: (message) => results.say(message),
+    address: api.address,
+  });
+  const open = results.open();
+  const groups: string[][] = [];
+  for (let i = 0; i < open.length; i += OPERATIONS_A_WATCH)
+    groups.push(open.slice(i, i + OPERATIONS_A_WATCH));
+  const timer = setInterval(() => results.showProgress(), 200);
+  const onOperation = (operation: Operation): void => results.moved(operation);
+  try {
+    await Promise.all(
+      groups.map((operationIds) => watchUntilFinished({ api, operationIds, reconnect, signal, onOperation })),
+    );
+  } finally {
+    clearInterval(timer);
+    if (signal.aborted && results.open().length > 0) {
+      results.say(
+        `${results.open().length} operations go on; see them: ${context.program} ops --filter "phase=RUNNING"`,
+      );
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** The command line: reads what was typed, runs the command, and answers with an exit code. */
+import { randomUUID } from 'node:crypto';
+import { type Argument, type Command, CommanderError } from 'commander';
+import { commandTree, type ExtraCommand } from './command-tree.ts';
+import { CommandContext, type Surroundings } from './context.ts';
+import { reportLines, reportOf } from './error-report.ts';
+import { EXIT_CODES } from './exit-code.ts';
+
+export interface ClientInvocation
+  extends Pick<Surroundings, 'program' | 'env' | 'stdin' | 'stdout' | 'stderr'>,
+    Partial<Pick<Surroundings, 'cwd' | 'signals' | 'now' | 'newRequestId'>> {
+  /** What was typed after the program's name. */
+  readonly argv: readonly string[];
+  readonly extraCommands?: readonly ExtraCommand[];
+}
+
+export async function runClient(invocation: ClientInvocation): Promise<number> {
+  const { stdout, stderr } = invocation;
+  const context = new CommandContext({
+    cwd: process.cwd(),
+    signals: process,
+    now: Date.now,
+    newRequestId: randomUUID,
+    ...invocation,
+  });
+  // `ingot list | head` closes our output while we write: that ends the command, and it is no failure.
+  const readerWentAway = new Promise<number>((resolve, reject) => {
+    for (const stream of [stdout, stderr]) {
+      stream.on('error', (error: NodeJS.ErrnoException) => {
+        context.abandon();
+        if (error.code === 'EPIPE') resolve(EXIT_CODES.ok.code);
+        else reject(error);
+      });
+    }
+  });
+  try {
+    return await Promise.race([runCommand(context, invocation), readerWentAway]);
+  } finally {
+    context.api?.close();
+  }
+}
+
+async function runCommand(context: CommandContext, invocation: ClientInvocation): Promise<number> {
+  const root = commandTree(context, invocation.extraCommands ?? []);
+  for (const command of withSubcommands(root)) takeOver(command, context);
+  try {
+    await root.parseAsync([...invocation.argv], { from: 'user' });
+    return context.exitCode;
+  } catch (error) {
+    if (context.isAbandoned) return EXIT_CODES.ok.code;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
+    const { program, api } = context;
+    const report = reportOf(error, { program, address: api?.address, tokenOrigin: api?.tokenOrigin });
+    for (const line of reportLines(report)) context.err.line(line);
+    return EXIT_CODES[report.exit].code;
+  }
+}
+
+/** A list of commands says what each works on; its options are for its own help. */
+function argumentTerm(argument: Argument): string {
+  const name = argument.variadic ? `${argument.name()}...` : argument.name();
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}
+
+/** Commander writes and exits by itself unless it is told, for each command, not to. */
+function takeOver(command: Command, { out, err, program }: CommandContext): void {
+  command.exitOverride();
+  command.configureHelp({
+    subcommandTerm: (sub) => {
+      const args = sub.registeredArguments.map(argumentTerm);
+      return [[sub.name(), ...sub.aliases()].join('|'), ...args].join(' ');
+    },
+  });
+  command.configureOutput({
+    writeOut: (text) => out.write(text),
+    writeErr: (text) => err.write(text),
+    getOutHelpWidth: () => Math.min(out.columns, 110),
+    getErrHelpWidth: () => Math.min(err.columns, 110),
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+    outputError: (text, write) => {
+      const path = commandPath(command);
+      write(`${text}  help: ${[program, ...path, '--help'].join(' ')}\n`);
+    },
+  });
+}
+
+function commandPath(command: Command): string[] {
+  return command.parent === null ? [] : [...commandPath(command.parent), command.name()];
+}

@@ -1,0 +1,72 @@
+import { status } from '@grpc/grpc-js';
+import { Command, InvalidArgumentError } from 'commander';
+import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
+import type { Api } from '../api.ts';
+import { forEachBounded } from '../bounded.ts';
+import { CallError } from '../call-error.ts';
+import type { CommandContext } from '../context.ts';
+import { machineRendering } from '../machine-rendering.ts';
+import { addOutput, pairs, wholeNumber } from '../options.ts';
+import { type OutputFormat, writeList } from '../output/format.ts';
+
+interface ImportOptions {
+  readonly output: OutputFormat;
+  readonly prefix: string;
+  readonly provider?: string;
+  readonly label?: readonly (readonly [string, string])[];
+}
+
+const CALLS_AT_A_TIME = 32;
+const MOST = 100_000;
+
+function count(text: string): number {
+  const number = wholeNumber(text);
+  if (number > MOST) throw new InvalidArgumentError(`At most ${MOST} at a time.`);
+  return number;
+}
+
+export function importMachines(context: CommandContext): Command {
+  const command = new Command('import')
+    .description('Register N machines: machine-1 to machine-N; those that exist stay as they are')
+    .argument('<N>', 'how many', count)
+    .option('--prefix <text>', 'what their ids start with', 'machine-')
+    .option('--provider <name>', 'who drives them; the server’s default when left out')
+    .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs);
+  return addOutput(command).action(
+    context.action<ImportOptions>(async ({ args: [n], options, api }) => {
+      const ids = Array.from({ length: Number(n) }, (_, i) => `${options.prefix}${i + 1}`);
+      const machines = new Map<string, Machine>();
+      let existing = 0;
+      await forEachBounded(ids, CALLS_AT_A_TIME, async (machineId) => {
+        const found = await find(api, machineId);
+        if (found !== undefined) existing += 1;
+        machines.set(machineId, found ?? (await register(api, machineId, options)));
+      });
+      const inOrder = ids.flatMap((id) => machines.get(id) ?? []);
+      await writeList(context.out, options.output, machineRendering(context.now()), [inOrder]);
+      const kept = existing === 0 ? '' : `; ${existing} existed and stay as they are`;
+      context.err.line(`registered ${ids.length - existing} machines${kept}`);
+      return 'ok';
+    }),
+  );
+}
+
+/** Registering an existing machine would replace its labels and spec: an import must not. */
+async function find(api: Api, machineId: string): Promise<Machine | undefined> {
+  try {
+    return await api.machines.getMachine({ machineId });
+  } catch (error) {
+    if (error instanceof CallError && error.code === status.NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+function register(
+  api: Api,
+  machineId: string,
+  { provider = '', label = [] }: ImportOptions,
+): Promise<Machine> {
+  return api.machines.registerMachine({
+    machine: { machineId, labels: Object.fromEntries(label), spec: { provider } },
+  });
+}

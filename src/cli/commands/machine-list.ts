@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import type { CommandContext } from '../context.ts';
+import { machineRendering } from '../machine-rendering.ts';
+import { addFilter, addLimit, addOutput } from '../options.ts';
+import { isForPeople, type OutputFormat, writeList } from '../output/format.ts';
+import { filterOf, machinePages, type SelectionOptions } from '../selection.ts';
+
+interface ListOptions extends SelectionOptions {
+  readonly output: OutputFormat;
+  readonly limit?: number;
+}
+
+export function listMachines(context: CommandContext): Command {
+  const command = new Command('list').description('Show machines with phase, effective state, conditions');
+  return addOutput(addLimit(addFilter(command))).action(
+    context.action<ListOptions>(async ({ options, api }) => {
+      const filter = filterOf(options);
+      const pages = machinePages(api, filter, options.limit);
+      const count = await writeList(context.out, options.output, machineRendering(context.now()), pages);
+      if (count === 0 && isForPeople(options.output)) {
+        const next =
+          filter === '' ? `no machines yet; make some: ${context.program} import 3` : 'no machine matches';
+        context.err.line(next);
+      }
+      return 'ok';
+    }),
+  );
+}

@@ -1,0 +1,56 @@
+import type { Command, Option } from 'commander';
+
+export interface CompletableOption {
+  /** -o, --output */
+  readonly flags: readonly string[];
+  readonly description: string;
+  readonly takesValue: boolean;
+  readonly choices: readonly string[];
+}
+
+/** One command as a shell completes it. */
+export interface CommandWords {
+  /** The words that lead here, without the program: ['op', 'show']. */
+  readonly path: readonly string[];
+  readonly subcommands: readonly { readonly name: string; readonly description: string }[];
+  readonly options: readonly CompletableOption[];
+  /** The values that its arguments may have, where they are a closed set. */
+  readonly values: readonly string[];
+}
+
+/** Reads the tree of commands, so that completion knows whatever the program knows. */
+export function commandWords(program: Command): CommandWords[] {
+  return walk(program, [], []);
+}
+
+function walk(command: Command, path: readonly string[], inherited: readonly Option[]): CommandWords[] {
+  const shown = [...command.options.filter(({ hidden }) => !hidden), ...inherited];
+  const here: CommandWords = {
+    path,
+    subcommands: command.commands.flatMap((sub) =>
+      [sub.name(), ...sub.aliases()].map((name) => ({ name, description: sub.description() })),
+    ),
+    options: [...shown.map(completable), HELP],
+    values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+  };
+  const below = command.commands.flatMap((sub) =>
+    [sub.name(), ...sub.aliases()].flatMap((name) => walk(sub, [...path, name], shown)),
+  );
+  return [here, ...below];
+}
+
+const HELP: CompletableOption = {
+  flags: ['-h', '--help'],
+  description: 'display help for command',
+  takesValue: false,
+  choices: [],
+};
+
+function completable(option: Option): CompletableOption {
+  return {
+    flags: [option.short, option.long].filter((flag) => flag !== undefined && flag !== null),
+    description: option.description,
+    takesValue: option.required || option.optional,
+    choices: option.argChoices ?? [],
+  };
+}

@@ -1,0 +1,146 @@
+/** Completion scripts, written out in full: a shell that completes never starts the program. */
+import type { CommandWords } from './command-words.ts';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+export function completionScript(shell: Shell, program: string, commands: readonly CommandWords[]): string {
+  return SCRIPTS[shell](program, commands);
+}
+
+const SCRIPTS = { bash, zsh, fish } as const satisfies Record<Shell, typeof bash>;
+
+const nameOf = (program: string): string => `_${program.replace(/[^A-Za-z0-9]/g, '_')}_completion`;
+/** `op show` is known as "/op/show", the program itself as "". */
+const keyOf = (path: readonly string[]): string => path.map((word) => `/${word}`).join('');
+const single = (text: string): string => `'${text.replace(/'/g, `'\\''`)}'`;
+
+function words({ subcommands, values }: CommandWords): string {
+  return [...subcommands.map(({ name }) => name), ...values].join(' ');
+}
+
+const flagsOf = ({ options }: CommandWords): string => options.flatMap(({ flags }) => flags).join(' ');
+
+/** For each option with a value: its choices, empty when any text will do. */
+function valueCases(commands: readonly CommandWords[]): string[] {
+  return commands.flatMap(({ path, options }) =>
+    options
+      .filter(({ takesValue }) => takesValue)
+      .map(({ flags, choices }) => {
+        const pattern = flags.map((flag) => single(`${keyOf(path)} ${flag}`)).join('|');
+        return `    ${pattern}) choices=${single(choices.join(' '))}; return 0 ;;`;
+      }),
+  );
+}
+
+/** What bash and zsh share: the tables, and where in the tree of commands the line has come to. */
+function tables(name: string, commands: readonly CommandWords[]): string {
+  const paths = commands.filter(({ path }) => path.length > 0).map(({ path }) => single(keyOf(path)));
+  return `${name}_value() {
+  choices=''
+  case "$1 $2" in
+${valueCases(commands).join('\n')}
+  esac
+  return 1
+}
+
+${name}_words() {
+  case "$1" in
+${commands.map((command) => `    ${single(keyOf(command.path))}) words=${single(words(command))} flags=${single(flagsOf(command))} ;;`).join('\n')}
+  esac
+}
+
+${name}_is_command() {
+  case "$1" in
+    ${paths.join('|')}) return 0 ;;
+  esac
+  return 1
+}`;
+}
+
+function bash(program: string, commands: readonly CommandWords[]): string {
+  const name = nameOf(program);
+  return `# bash completion for ${program}; load it with: source <(${program} completion bash)
+${tables(name, commands)}
+
+${name}() {
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" at='' words='' flags='' choices='' i
+  # --output=js arrives as three words
+  if [[ "$cur" == '=' ]]; then cur=''; elif [[ "$prev" == '=' ]]; then prev="\${COMP_WORDS[COMP_CWORD-2]}"; fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    if ${name}_is_command "$at/\${COMP_WORDS[i]}"; then at="$at/\${COMP_WORDS[i]}"; fi
+  done
+  COMPREPLY=()
+  if ${name}_value "$at" "$prev"; then
+    COMPREPLY=($(compgen -W "$choices" -- "$cur"))
+    [[ -n "$choices" ]] || compopt -o default 2>/dev/null
+    return 0
+  fi
+  ${name}_words "$at"
+  if [[ "$cur" == -* ]]; then words="$flags"; fi
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -F ${name} ${program}
+`;
+}
+
+function zsh(program: string, commands: readonly CommandWords[]): string {
+  const name = nameOf(program);
+  return `#compdef ${program}
+# zsh completion for ${program}; load it with: source <(${program} completion zsh)
+${tables(name, commands)}
+
+${name}() {
+  local cur="\${words[CURRENT]}" prev="\${words[CURRENT-1]}" at='' flags='' choices='' i
+  local -a line
+  line=("\${words[@]}")
+  local words=''
+  for ((i = 2; i < CURRENT; i++)); do
+    if ${name}_is_command "$at/\${line[i]}"; then at="$at/\${line[i]}"; fi
+  done
+  if [[ "$cur" == --*=* ]]; then
+    prev="\${cur%%=*}"
+    compset -P '*='
+  fi
+  if ${name}_value "$at" "$prev"; then
+    if [[ -n "$choices" ]]; then compadd -- \${=choices}; else _files; fi
+    return 0
+  fi
+  ${name}_words "$at"
+  if [[ "$cur" == -* ]]; then compadd -- \${=flags}; else compadd -- \${=words}; fi
+}
+compdef ${name} ${program}
+`;
+}
+
+function fish(program: string, commands: readonly CommandWords[]): string {
+  const name = nameOf(program);
+  const known = commands.filter(({ path }) => path.length > 0).map(({ path }) => single(keyOf(path)));
+  const lines = commands.flatMap(({ path, subcommands, options, values }) => {
+    const start = `complete -c ${program} -n ${single(`${name}_at ${single(keyOf(path))}`)}`;
+    return [
+      ...subcommands.map((sub) => `${start} -a ${single(sub.name)} -d ${single(sub.description)}`),
+      ...values.map((value) => `${start} -a ${single(value)}`),
+      ...options.map(({ flags, takesValue, choices, description }) => {
+        const spelled = flags.map((flag) =>
+          flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+        );
+        const value = takesValue ? ` -r${choices.length > 0 ? ` -a ${single(choices.join(' '))}` : ''}` : '';
+        return `${start} ${spelled.join(' ')}${value} -d ${single(description)}`;
+      }),
+    ];
+  });
+  return `# fish completion for ${program}; load it with: ${program} completion fish | source
+function ${name}_at
+  set -l at ''
+  for word in (commandline -opc)[2..-1]
+    if contains -- "$at/$word" ${known.join(' ')}
+      set at "$at/$word"
+    end
+  end
+  test "$at" = "$argv[1]"
+end
+complete -c ${program} -f
+${lines.join('\n')}
+`;
+}

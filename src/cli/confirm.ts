@@ -1,0 +1,40 @@
+import type { CommandContext } from './context.ts';
+import { Declined } from './usage-error.ts';
+
+/** Asks on a terminal; anything but yes is a no, and where nobody can be asked the answer is no. */
+export async function confirm(context: CommandContext, question: string): Promise<void> {
+  const { stdin, err } = context;
+  if (stdin.isTTY !== true || !err.isTerminal) {
+    throw new Declined(
+      'nobody can be asked here: nothing was done; add --yes to go ahead without a question',
+    );
+  }
+  err.write(`${question} [y/N] `);
+  const answer = await context.interruptible((interrupted) => readLine(stdin, interrupted));
+  if (answer === undefined) err.line('');
+  if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Declined('declined: nothing was done');
+}
+
+/** undefined when the input ends, or Ctrl-C comes, before an answer. */
+function readLine(stdin: CommandContext['stdin'], interrupted: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let typed = '';
+    const done = (answer: string | undefined): void => {
+      stdin.off('data', onData);
+      stdin.off('end', onEnd);
+      interrupted.removeEventListener('abort', onEnd);
+      stdin.pause();
+      resolve(answer);
+    };
+    const onEnd = (): void => done(undefined);
+    const onData = (data: Buffer | string): void => {
+      typed += data.toString();
+      const end = typed.search(/[\r\n]/);
+      if (end >= 0) done(typed.slice(0, end));
+    };
+    stdin.on('data', onData);
+    stdin.on('end', onEnd);
+    interrupted.addEventListener('abort', onEnd, { once: true });
+    stdin.resume();
+  });
+}

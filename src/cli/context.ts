@@ -1,0 +1,111 @@
+import type { Readable } from 'node:stream';
+import type { Command } from 'commander';
+import { type Api, connect } from './api.ts';
+import { EXIT_CODES, type Exit } from './exit-code.ts';
+import { type OutputStream, TextSink } from './output/text-sink.ts';
+import { serverAddress } from './server-address.ts';
+import { findToken } from './token.ts';
+
+export type InputStream = Readable & { readonly isTTY?: boolean };
+
+export interface SignalSource {
+  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  off(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+}
+
+/** Everything that the command line has of the world around it. */
+export interface Surroundings {
+  readonly program: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly signals: SignalSource;
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+}
+
+export interface Given<O> {
+  readonly args: readonly string[];
+  readonly options: O;
+  readonly api: Api;
+}
+
+interface ConnectionOptions {
+  readonly server?: string;
+  readonly tokenFile?: string;
+}
+
+/** What a command works with: where to write, whom to call, and how it ended. */
+export class CommandContext {
+  readonly program: string;
+  readonly env: Surroundings['env'];
+  readonly stdin: InputStream;
+  readonly out: TextSink;
+  readonly err: TextSink;
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  exitCode: number = EXIT_CODES.ok.code;
+  #api: Api | undefined;
+  readonly #cwd: string;
+  readonly #signals: SignalSource;
+  readonly #abandoned = new AbortController();
+
+  constructor(around: Surroundings) {
+    this.program = around.program;
+    this.env = around.env;
+    this.stdin = around.stdin;
+    this.out = new TextSink(around.stdout, around.env);
+    this.err = new TextSink(around.stderr, around.env);
+    this.now = around.now;
+    this.newRequestId = around.newRequestId;
+    this.#cwd = around.cwd;
+    this.#signals = around.signals;
+  }
+
+  /** The connection, once a command has asked for one. */
+  get api(): Api | undefined {
+    return this.#api;
+  }
+
+  /** Makes a commander action of a function that needs the server. */
+  action<O>(run: (given: Given<O>) => Promise<Exit>): (...given: unknown[]) => Promise<void> {
+    return async (...given) => {
+      const command = given.at(-1) as Command;
+      const options = command.optsWithGlobals<O & ConnectionOptions>();
+      const exit = await run({ args: command.args, options, api: this.#connect(options) });
+      this.exitCode = EXIT_CODES[exit].code;
+    };
+  }
+
+  #connect({ server, tokenFile }: ConnectionOptions): Api {
+    const address = serverAddress(server, this.env);
+    const token = findToken({ tokenFile, env: this.env, cwd: this.#cwd, server: address });
+    this.#api = connect(address, token);
+    return this.#api;
+  }
+
+  /** Nobody reads what the command writes: whatever it waits for, it need not. */
+  abandon(): void {
+    this.#abandoned.abort();
+  }
+
+  get isAbandoned(): boolean {
+    return this.#abandoned.signal.aborted;
+  }
+
+  /** While `run` is under way, Ctrl-C ends it in good order instead of the process. */
+  async interruptible<T>(run: (interrupted: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const interrupt = (): void => controller.abort();
+    this.#signals.on('SIGINT', interrupt);
+    this.#signals.on('SIGTERM', interrupt);
+    try {
+      return await run(AbortSignal.any([controller.signal, this.#abandoned.signal]));
+    } finally {
+      this.#signals.off('SIGINT', interrupt);
+      this.#signals.off('SIGTERM', interrupt);
+    }
+  }
+}

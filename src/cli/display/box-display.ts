@@ -1,0 +1,215 @@
+/**
+ * The long form: a header box, each step with its log lines, a box with the outcome and one with what became
+ * of the machine. On a terminal a live line runs below; elsewhere every change is a line of its own.
+ */
+import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
+import {
+  type Operation,
+  Operation_Phase,
+  type StepStatus,
+  StepStatus_State,
+} from '../../gen/baremetal/v2/operation_pb.ts';
+import type { OperationDisplay } from '../follow/follow-operation.ts';
+import type { StoryEntry } from '../follow/story.ts';
+import { effectiveStateOf, phaseOf as machinePhaseOf, trueConditions } from '../machine-rendering.ts';
+import {
+  elapsedMs,
+  errorText,
+  phaseColour,
+  phaseOf,
+  tagOf,
+  titleOf,
+  typeOf,
+} from '../operation-rendering.ts';
+import { plainLogLine, plainText } from '../output/plain-text.ts';
+import type { TextSink } from '../output/text-sink.ts';
+import { durationText } from '../output/time-text.ts';
+import { LiveLine } from './live-line.ts';
+import { progressText } from './progress-text.ts';
+
+const RULE = '─'.repeat(61);
+/** Only a wait that lasts is worth a line of its own. */
+const WAIT_WORTH_TELLING_MS = 10_000;
+
+export const OUTCOME_MARKS = {
+  [Operation_Phase.PHASE_UNSPECIFIED]: '?',
+  [Operation_Phase.PENDING]: '…',
+  [Operation_Phase.RUNNING]: '…',
+  [Operation_Phase.SUCCEEDED]: '✓',
+  [Operation_Phase.FAILED]: '✗',
+  [Operation_Phase.CANCELED]: '⊘',
+} as const satisfies Record<Operation_Phase, string>;
+
+export class BoxDisplay implements OperationDisplay {
+  readonly #sink: TextSink;
+  readonly #now: () => number;
+  readonly #live: LiveLine;
+  readonly #started = new Set<string>();
+  readonly #ended = new Set<string>();
+  /** The last percentage that was told of a step, by a log line or by a line of ours. */
+  readonly #told = new Map<string, number>();
+  #operation: Operation;
+  #wait = { reason: '', since: 0, isTold: true };
+  #isCancelTold = false;
+
+  constructor(sink: TextSink, operation: Operation, now: () => number) {
+    this.#sink = sink;
+    this.#now = now;
+    this.#live = new LiveLine(sink);
+    this.#operation = operation;
+  }
+
+  begin(machine: Machine): void {
+    const operation = this.#operation;
+    this.#box([
+      `Operation: ${plainText(operation.operationId)}`,
+      `Machine: ${plainText(operation.machineId)}`,
+      `Type: ${typeOf(operation)}`,
+      `Phase: ${machinePhaseOf(machine)} → EffectiveState: ${effectiveStateOf(machine)}`,
+    ]);
+  }
+
+  update(operation: Operation): void {
+    this.#operation = operation;
+    const reason = operation.waitingFor;
+    if (reason !== this.#wait.reason) this.#wait = { reason, since: this.#now(), isTold: reason === '' };
+    if (operation.cancelRequested && !this.#isCancelTold) {
+      this.#isCancelTold = true;
+      this.#line('⊘ Cancel requested; stopping...');
+    }
+  }
+
+  tell(entry: StoryEntry): void {
+    switch (entry.kind) {
+      case 'step-started':
+        this.#start(entry.step);
+        break;
+      case 'log':
+        this.#log(entry.stepName, entry.text);
+        break;
+      case 'step-progressed':
+        this.#progress(entry.step);
+        break;
+      case 'step-retried':
+        this.#retry(entry.step);
+        break;
+      case 'step-ended':
+        this.#end(entry.step);
+        break;
+    }
+  }
+
+  tick(): void {
+    this.#live.show(progressText(this.#operation, this.#now()));
+    const { reason, since, isTold } = this.#wait;
+    if (this.#sink.isTerminal || isTold || this.#now() - since < WAIT_WORTH_TELLING_MS) return;
+    this.#wait = { ...this.#wait, isTold: true };
+    this.#line(`│ ${this.#tag(this.#operation.currentStep)}waiting for ${plainText(reason)}`);
+  }
+
+  /** Leaves the last line free. */
+  hide(): void {
+    this.#live.hide();
+  }
+
+  finish(operation: Operation): void {
+    const elapsed = elapsedMs(operation, this.#now());
+    const outcome = `${OUTCOME_MARKS[operation.phase]} ${phaseOf(operation)}`;
+    this.#line('');
+    this.#box([
+      this.#sink.colour(outcome, phaseColour(operation)),
+      `Duration: ${durationText(elapsed ?? 0)}`,
+      ...(operation.error === undefined ? [] : [`Error: ${plainText(errorText(operation))}`]),
+    ]);
+  }
+
+  machineState(states: { before: Machine; during: Machine; after: Machine }): void {
+    const { before, during, after } = states;
+    this.#line('');
+    this.#line('Machine state after operation:');
+    this.#box([
+      `Phase: ${machinePhaseOf(after)} ${since(machinePhaseOf(before), machinePhaseOf(after))}`,
+      `EffectiveState: ${effectiveStateOf(after)} ${since(effectiveStateOf(during), effectiveStateOf(after))}`,
+      `Conditions: ${conditionsText(before, after)}`,
+      `ActiveOperationId: ${plainText(after.status?.activeOperationId || '(cleared)')}`,
+    ]);
+  }
+
+  #start(step: StepStatus): void {
+    if (this.#started.has(step.name)) return;
+    this.#started.add(step.name);
+    this.#ended.delete(step.name);
+    this.#line('');
+    this.#line(`→ ${plainText(titleOf(step))}...`);
+  }
+
+  #retry(step: StepStatus): void {
+    const count = `retry ${step.retryCount} of ${step.maxRetries}`;
+    this.#line(`↻ ${plainText(titleOf(step))}: ${count}${because(step)}`);
+  }
+
+  #end(step: StepStatus): void {
+    this.#start(step);
+    this.#started.delete(step.name);
+    this.#ended.add(step.name);
+    if (step.state === StepStatus_State.SUCCEEDED)
+      this.#line(`✓ ${plainText(step.doneTitle || titleOf(step))}`);
+    else if (step.state === StepStatus_State.UNDONE) this.#line(`↶ ${plainText(titleOf(step))}: undone`);
+    else this.#line(`✗ ${plainText(titleOf(step))}: failed${because(step)}`);
+  }
+
+  #log(stepName: string, text: string): void {
+    const step = this.#operation.steps.find(({ name }) => name === stepName);
+    // Its line can be here before the news that the step has begun.
+    if (step !== undefined && !this.#ended.has(stepName)) this.#start(step);
+    const percent = /(\d{1,3})%/.exec(text)?.[1];
+    if (percent !== undefined && this.#isTold(stepName, Number(percent)) && /^Progress: \d+%$/.test(text))
+      return;
+    this.#line(`│ ${this.#tag(stepName)}${plainLogLine(text)}`);
+  }
+
+  #progress(step: StepStatus): void {
+    if (this.#sink.isTerminal || this.#isTold(step.name, step.progressPercent)) return;
+    this.#line(`│ ${this.#tag(step.name)}Progress: ${step.progressPercent}%`);
+  }
+
+  #isTold(stepName: string, percent: number): boolean {
+    const isTold = this.#told.get(stepName) === percent;
+    this.#told.set(stepName, percent);
+    return isTold;
+  }
+
+  #tag(stepName: string): string {
+    return stepName === '' ? '' : `[${plainText(tagOf(this.#operation, stepName))}] `;
+  }
+
+  #box(lines: readonly string[]): void {
+    this.#line(`┌${RULE}`);
+    for (const line of lines) this.#line(`│ ${line}`);
+    this.#line(`└${RULE}`);
+  }
+
+  #line(text: string): void {
+    this.#live.hide();
+    this.#sink.line(text);
+  }
+}
+
+function because(step: StepStatus): string {
+  return step.message === '' ? '' : `: ${plainText(step.message)}`;
+}
+
+function since(before: string, after: string): string {
+  return before === after ? '(unchanged)' : `(was ${before})`;
+}
+
+function conditionsText(before: Machine, after: Machine): string {
+  const wereTrue = trueConditions(before);
+  const areTrue = trueConditions(after);
+  const shown = [
+    ...areTrue.filter((type) => wereTrue.includes(type)).map((type) => `${type}=✓`),
+    ...areTrue.filter((type) => !wereTrue.includes(type)).map((type) => `${type}=✓ (newly set)`),
+    ...wereTrue.filter((type) => !areTrue.includes(type)).map((type) => `${type}=✗ (cleared)`),
+  ];
+  return plainText(shown.join(', ')) || '-';
+}

@@ -1,0 +1,97 @@
+/** Turns what went wrong into what a person needs: the fact, its reason code, and the command that fixes it. */
+import { status } from '@grpc/grpc-js';
+import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
+import { CallError } from './call-error.ts';
+import { EXIT_OF_STATUS, type Exit } from './exit-code.ts';
+import { plainText } from './output/plain-text.ts';
+import { Declined, UsageError } from './usage-error.ts';
+
+export interface ReportContext {
+  readonly program: string;
+  readonly address?: string | undefined;
+  readonly tokenOrigin?: string | undefined;
+}
+
+export interface ErrorReport {
+  readonly exit: Exit;
+  readonly message: string;
+  readonly fixes: readonly string[];
+}
+
+type Fix = (error: CallError, context: ReportContext) => readonly string[];
+
+const listMachines: Fix = (_error, { program }) => [`${program} list`];
+const listOperations: Fix = (_error, { program }) => [`${program} ops`];
+
+/** A reason that has no entry is told as the server told it. */
+const FIXES: Readonly<Record<string, Fix>> = {
+  MACHINE_NOT_FOUND: listMachines,
+  OPERATION_NOT_FOUND: listOperations,
+  WRONG_PHASE: fixWrongPhase,
+  OPERATION_ACTIVE: ({ metadata: { operation_id: id } }, { program }) =>
+    id === undefined ? [] : [`${program} op watch ${id}   (wait for it)`, `${program} cancel ${id}`],
+  OPERATION_FINISHED: ({ metadata: { operation_id: id } }, { program }) =>
+    id === undefined ? [`${program} ops`] : [`${program} op show ${id}`],
+  MACHINE_BLOCKED: ({ metadata: { machine_id: id, flag } }, { program }) =>
+    id === undefined || flag === undefined
+      ? []
+      : [`${program} unflag ${id} ${flag.toLowerCase()} --reason "…"   (admin)`],
+  REQUEST_ID_REUSED: () => ['give another --request-id, or leave it out to have one made'],
+  TOKEN_NAME_TAKEN: (_error, { program }) => [`${program} token list`],
+  TOKEN_NOT_FOUND: (_error, { program }) => [`${program} token list`],
+  UNAUTHENTICATED: (_error, { tokenOrigin }) => [
+    ...(tokenOrigin === undefined ? [] : [`token used: ${tokenOrigin}`]),
+    'set INGOT_TOKEN or --token-file, or run this where the server keeps its data directory',
+  ],
+  PERMISSION_DENIED: (_error, { program }) => [
+    `use a token with a higher role; an admin makes one: ${program} token create <name> --role operator|admin`,
+  ],
+  UNAVAILABLE: (_error, { address }) => [
+    'npm start',
+    `or set INGOT_SERVER=host:port (tried ${address ?? 'the default'})`,
+  ],
+};
+
+function fixWrongPhase({ metadata }: CallError, { program }: ReportContext): readonly string[] {
+  const { machine_id: id, type } = metadata;
+  if (id === undefined) return [];
+  if (type === 'EXIT_MAINTENANCE')
+    return [`${program} show ${id}   (it is not in maintenance: nothing to exit)`];
+  return [`${program} enter-maintenance ${id}`];
+}
+
+function isOperationType(type: string | undefined): type is OperationType {
+  return type !== undefined && type in OPERATION_TYPES;
+}
+
+function messageOf(error: CallError, { address }: ReportContext): string {
+  const { phase, machine_id: id, type } = error.metadata;
+  if (error.reason === 'WRONG_PHASE' && phase !== undefined && id !== undefined && isOperationType(type)) {
+    return `${id} is ${phase}; ${type} needs ${OPERATION_TYPES[type].phases.join(' or ')}`;
+  }
+  if (error.code === status.UNAVAILABLE && error.reason === 'UNAVAILABLE') {
+    return `no server answers at ${address ?? 'the given address'} (${error.message})`;
+  }
+  if (error.code === status.DEADLINE_EXCEEDED) return `the server at ${address} did not answer in time`;
+  const { request_id: requestId } = error.metadata;
+  if (requestId !== undefined && error.code === status.INTERNAL && !error.message.includes(requestId)) {
+    return `${error.message} (request id ${requestId})`;
+  }
+  return error.message;
+}
+
+export function reportOf(error: unknown, context: ReportContext): ErrorReport {
+  if (error instanceof CallError) {
+    const message = `${plainText(messageOf(error, context))} [${plainText(error.reason)}]`;
+    const fixes = (FIXES[error.reason]?.(error, context) ?? []).map(plainText);
+    return { exit: EXIT_OF_STATUS[error.code] ?? 'failed', message, fixes };
+  }
+  if (error instanceof UsageError) return { exit: 'usage', message: plainText(error.message), fixes: [] };
+  if (error instanceof Declined) return { exit: 'canceled', message: plainText(error.message), fixes: [] };
+  const message = error instanceof Error ? error.message : String(error);
+  return { exit: 'failed', message: plainText(message), fixes: [] };
+}
+
+export function reportLines({ message, fixes }: ErrorReport): string[] {
+  return [`error: ${message}`, ...fixes.map((fix) => `  fix: ${fix}`)];
+}

@@ -1,0 +1,71 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { describe, expect, it } from 'vitest';
+import { OperationSchema, StepStatus_State as State } from '../../gen/baremetal/v2/operation_pb.ts';
+import { StepChanges, Story, type StoryEntry } from './story.ts';
+
+const ms = (at: number) => timestampFromMs(at);
+
+function operation(state: State, more: { progressPercent?: number; retryCount?: number } = {}) {
+  const ended = state > State.RUNNING ? { finishedAt: ms(200) } : {};
+  const started = state > State.WAITING ? { startedAt: ms(100) } : {};
+  return create(OperationSchema, { steps: [{ name: 'repave', state, ...started, ...ended, ...more }] });
+}
+
+const kinds = (entries: readonly StoryEntry[]) => entries.map(({ kind, at }) => `${kind}@${at}`);
+
+describe('the changes of a step', () => {
+  it('are told once each', () => {
+    const changes = new StepChanges();
+    expect(kinds(changes.since(operation(State.WAITING), 50))).toEqual([]);
+    expect(kinds(changes.since(operation(State.RUNNING), 110))).toEqual(['step-started@100']);
+    expect(kinds(changes.since(operation(State.RUNNING), 120))).toEqual([]);
+    expect(kinds(changes.since(operation(State.RUNNING, { progressPercent: 45 }), 130))).toEqual([
+      'step-progressed@130',
+    ]);
+    expect(
+      kinds(changes.since(operation(State.RUNNING, { progressPercent: 45, retryCount: 1 }), 140)),
+    ).toEqual(['step-retried@140']);
+    expect(kinds(changes.since(operation(State.SUCCEEDED, { retryCount: 1 }), 210))).toEqual([
+      'step-ended@200',
+    ]);
+    expect(kinds(changes.since(operation(State.SUCCEEDED, { retryCount: 1 }), 220))).toEqual([]);
+  });
+
+  it('that nobody saw begin are told from the beginning', () => {
+    expect(kinds(new StepChanges().since(operation(State.FAILED), 300))).toEqual([
+      'step-started@100',
+      'step-ended@200',
+    ]);
+  });
+
+  it('begin again after a rerun', () => {
+    const changes = new StepChanges();
+    changes.since(operation(State.FAILED), 300);
+    expect(kinds(changes.since(operation(State.WAITING), 400))).toEqual([]);
+    expect(kinds(changes.since(operation(State.RUNNING), 500))).toEqual(['step-started@100']);
+  });
+});
+
+describe('a story', () => {
+  const log = (at: number): StoryEntry => ({ kind: 'log', stepName: 'repave', text: '', at });
+
+  it('is told in the order in which things happened, not in which they arrived', () => {
+    const story = new Story();
+    story.add([log(30), log(10)], 1000);
+    story.add([log(20)], 1050);
+    story.add([log(40)], 1050);
+    expect(story.due(1099)).toEqual([]);
+    expect(kinds(story.due(1100))).toEqual(['log@10', 'log@20', 'log@30']);
+    expect(kinds(story.rest())).toEqual(['log@40']);
+    expect(story.rest()).toEqual([]);
+  });
+
+  it('tells the start of a step before its lines, and its end after them', () => {
+    const story = new Story();
+    const changes = new StepChanges().since(operation(State.SUCCEEDED), 300);
+    story.add([...changes].reverse(), 0);
+    story.add([log(100), log(200)], 0);
+    expect(kinds(story.rest())).toEqual(['step-started@100', 'log@100', 'log@200', 'step-ended@200']);
+  });
+});

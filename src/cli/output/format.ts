@@ -1,0 +1,138 @@
+/**
+ * The forms in which a command gives its data. Whatever the form, data goes to stdout and nothing else does,
+ * so that `-o json` can be piped as it is.
+ */
+import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
+import { Document, isScalar, Scalar, visit } from 'yaml';
+import { plainJson, plainText } from './plain-text.ts';
+import { type Column, Table } from './table.ts';
+import type { TextSink } from './text-sink.ts';
+
+export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'jsonl', 'yaml', 'name'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** How one kind of thing looks in each form. */
+export interface Rendering<D extends DescMessage> {
+  readonly schema: D;
+  readonly name: (item: MessageShape<D>) => string;
+  readonly columns: readonly Column<MessageShape<D>>[];
+  readonly wideColumns: readonly Column<MessageShape<D>>[];
+}
+
+export function isForPeople(format: OutputFormat): format is 'table' | 'wide' {
+  return format === 'table' || format === 'wide';
+}
+
+export function jsonOf<D extends DescMessage>(schema: D, item: MessageShape<D>): JsonValue {
+  return toJson(schema, item, { useProtoFieldName: true });
+}
+
+export function jsonText(value: unknown): string {
+  return plainJson(JSON.stringify(value, null, 2));
+}
+
+export function jsonLine(value: unknown): string {
+  return plainJson(JSON.stringify(value));
+}
+
+export function yamlText(value: unknown): string {
+  const document = new Document(value);
+  visit(document, {
+    Scalar(_key, node) {
+      // Only a double-quoted YAML string can spell a control character out.
+      const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
+      if (plainText(text) !== text) node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return plainJson(document.toString({ lineWidth: 0 }));
+}
+
+/** Writes the pages of a list and tells how many items there were. JSON and YAML come whole or not at all. */
+export async function writeList<D extends DescMessage>(
+  sink: TextSink,
+  format: OutputFormat,
+  rendering: Rendering<D>,
+  pages: AsyncIterable<readonly MessageShape<D>[]> | Iterable<readonly MessageShape<D>[]>,
+): Promise<number> {
+  const columns = format === 'wide' ? rendering.wideColumns : rendering.columns;
+  const table = new Table(sink, columns);
+  const whole: JsonValue[] = [];
+  let count = 0;
+  for await (const items of pages) {
+    count += items.length;
+    switch (format) {
+      case 'table':
+      case 'wide':
+        if (items.length > 0) table.write(items);
+        break;
+      case 'jsonl':
+        for (const item of items) sink.line(jsonLine(jsonOf(rendering.schema, item)));
+        break;
+      case 'name':
+        for (const item of items) sink.line(plainText(rendering.name(item)));
+        break;
+      case 'json':
+      case 'yaml':
+        for (const item of items) whole.push(jsonOf(rendering.schema, item));
+        break;
+    }
+    await sink.drained();
+  }
+  if (format === 'json') sink.line(jsonText(whole));
+  if (format === 'yaml') sink.write(yamlText(whole));
+  return count;
+}
+
+/** Writes one thing; for people, as `detail` tells it. */
+export function writeOne<D extends DescMessage>(
+  sink: TextSink,
+  format: OutputFormat,
+  rendering: Rendering<D>,
+  item: MessageShape<D>,
+  detail: () => void,
+): void {
+  switch (format) {
+    case 'table':
+    case 'wide':
+      detail();
+      break;
+    case 'json':
+      sink.line(jsonText(jsonOf(rendering.schema, item)));
+      break;
+    case 'jsonl':
+      sink.line(jsonLine(jsonOf(rendering.schema, item)));
+      break;
+    case 'yaml':
+      sink.write(yamlText(jsonOf(rendering.schema, item)));
+      break;
+    case 'name':
+      sink.line(plainText(rendering.name(item)));
+      break;
+  }
+}
+
+/** Writes one element of a stream that has no end: JSON a line, YAML documents. */
+export function writeStreamed<D extends DescMessage>(
+  sink: TextSink,
+  format: OutputFormat,
+  rendering: Pick<Rendering<D>, 'schema' | 'name'>,
+  item: MessageShape<D>,
+  line: () => string,
+): void {
+  switch (format) {
+    case 'table':
+    case 'wide':
+      sink.line(line());
+      break;
+    case 'json':
+    case 'jsonl':
+      sink.line(jsonLine(jsonOf(rendering.schema, item)));
+      break;
+    case 'yaml':
+      sink.write(`---\n${yamlText(jsonOf(rendering.schema, item))}`);
+      break;
+    case 'name':
+      sink.line(plainText(rendering.name(item)));
+      break;
+  }
+}

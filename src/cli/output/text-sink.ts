@@ -1,0 +1,47 @@
+import type { Writable } from 'node:stream';
+import { type Colour, paint } from './colour.ts';
+
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** One of the two places where a command writes, and what that place can show. */
+export class TextSink {
+  /** A terminal that understands control codes. */
+  readonly isTerminal: boolean;
+  readonly #stream: OutputStream;
+  readonly #hasColour: boolean;
+
+  constructor(stream: OutputStream, env: Readonly<Record<string, string | undefined>>) {
+    this.#stream = stream;
+    this.isTerminal = stream.isTTY === true && env.TERM !== 'dumb';
+    this.#hasColour = this.isTerminal && (env.NO_COLOR ?? '') === '';
+  }
+
+  get columns(): number {
+    return this.#stream.columns ?? 80;
+  }
+
+  write(text: string): void {
+    this.#stream.write(text);
+  }
+
+  line(text: string): void {
+    this.write(`${text}\n`);
+  }
+
+  colour(text: string, colour: Colour | undefined): string {
+    return this.#hasColour && colour !== undefined ? paint(text, colour) : text;
+  }
+
+  /** Settles when a slow reader has caught up, so that a long list does not pile up in memory. */
+  async drained(): Promise<void> {
+    const stream = this.#stream;
+    if (!stream.writableNeedDrain || stream.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        for (const event of ['drain', 'close', 'error']) stream.off(event, done);
+        resolve();
+      };
+      for (const event of ['drain', 'close', 'error']) stream.on(event, done);
+    });
+  }
+}

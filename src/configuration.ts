@@ -1,0 +1,41 @@
+/** The configuration file: what is too big for a setting. Read and checked whole before anything is started. */
+import { readFileSync } from 'node:fs';
+import { LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { SETTINGS, SettingError } from './settings.ts';
+
+const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
+
+const schema = z.strictObject({
+  /** Used by machines that name none. */
+  default_provider: z.string().default('fake'),
+  providers: z.record(providerName, z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('fake') })])).default({}),
+});
+
+export type Configuration = z.output<typeof schema>;
+
+export function readConfiguration(file: string | null): Configuration {
+  if (file === null) return schema.parse({});
+  const { variable } = SETTINGS.configFile;
+  const fail = (problem: string) => new SettingError(variable, `${file}: ${problem}`);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw fail(`can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const [syntax] = document.errors;
+  if (syntax) throw fail(`line ${lines.linePos(syntax.pos[0]).line}: ${syntax.message.split('\n')[0]}`);
+  const parsed = schema.safeParse(document.toJS() ?? {});
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw fail(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is not valid'}`);
+  }
+  const names = new Set(['fake', ...Object.keys(parsed.data.providers)]);
+  if (!names.has(parsed.data.default_provider)) {
+    throw fail(`default_provider: ${parsed.data.default_provider} is not among ${[...names].join(', ')}`);
+  }
+  return parsed.data;
+}

@@ -1,0 +1,23 @@
+/** Who made a change. Every event records one. */
+export type ActorKind = 'admin' | 'system' | 'node_report' | 'agent' | 'operator';
+
+export interface Actor {
+  readonly kind: ActorKind;
+  /** The token's name, the replica's, the agent's. */
+  readonly id: string;
+}
+
+export const ACTOR_KINDS = ['admin', 'system', 'node_report', 'agent', 'operator'] as const satisfies readonly ActorKind[];
+
+export function actorLabel(actor: Actor): string {
+  return `${actor.kind}:${actor.id}`;
+}
+
+export type Role = 'viewer' | 'operator' | 'admin';
+
+/** A role may do all that the roles before it may. */
+export const ROLES = ['viewer', 'operator', 'admin'] as const satisfies readonly Role[];
+
+export function roleCovers(held: Role, needed: Role): boolean {
+  return ROLES.indexOf(held) >= ROLES.indexOf(needed);
+}

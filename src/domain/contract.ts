@@ -1,0 +1,95 @@
+/**
+ * What the end of an operation does to its machine. It is data that the operation carries, because the two APIs
+ * promise different things: document 2's operations never move the phase when they fail or are canceled.
+ */
+import type { ConditionChange } from './condition.ts';
+import type { JobStatus } from './job-status.ts';
+import type { MachineChange } from './machine-change.ts';
+import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
+
+export type ContractName = 'operation';
+
+/** What an ending may look at. */
+export interface Ending {
+  readonly operationId: string;
+  readonly type: OperationType;
+  readonly status: JobStatus;
+  readonly failedStep: string;
+  readonly failure: string;
+  readonly canceledBy: string;
+}
+
+type EndKind = 'succeeded' | 'failed' | 'canceled';
+
+export const CONTRACTS = {
+  operation: {
+    succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
+    failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({
+      conditions: [
+        {
+          type: 'OperationCanceled',
+          status: true,
+          reason: 'Canceled',
+          message: `${ending.type} ${ending.operationId} was canceled${ending.canceledBy === '' ? '' : ` by ${ending.canceledBy}`}`,
+        },
+      ],
+    }),
+  },
+} as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+const END_OF_STATUS = {
+  pending: null,
+  running: null,
+  compensating: null,
+  completed: 'succeeded',
+  reconciled: 'succeeded',
+  failed_retryable: 'failed',
+  failed_manual_intervention: 'failed',
+  cancelled: 'canceled',
+} as const satisfies Record<JobStatus, EndKind | null>;
+
+export function changeAtEnd(contract: ContractName, ending: Ending): MachineChange | null {
+  const end = END_OF_STATUS[ending.status];
+  return end === null ? null : CONTRACTS[contract][end](ending);
+}
+
+function failureReason(type: OperationType): string {
+  return `${type
+    .split('_')
+    .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
+    .join('')}Failed`;
+}
+
+function attention(ending: Ending): ConditionChange {
+  return {
+    type: 'NeedsIntervention',
+    status: true,
+    reason: failureReason(ending.type),
+    message: `${ending.type} ${ending.operationId} failed at ${ending.failedStep}: ${ending.failure}`,
+  };
+}
+
+/**
+ * What failed has now succeeded. A fresh image also answers for every other operation that failed before it;
+ * nothing else does: a reboot that works says nothing about a disk that was half written.
+ */
+function noAttention(ending: Ending): ConditionChange {
+  const answered = ending.type === 'REIMAGE' ? OPERATION_TYPE_NAMES : [ending.type];
+  return {
+    type: 'NeedsIntervention',
+    status: false,
+    reason: 'OperationSucceeded',
+    message: `${ending.type} ${ending.operationId} succeeded`,
+    ifReason: answered.map(failureReason),
+  };
+}
+
+function notCanceled(ending: Ending): ConditionChange {
+  return {
+    type: 'OperationCanceled',
+    status: false,
+    reason: 'LaterOperationEnded',
+    message: `${ending.type} ${ending.operationId} ran to its end`,
+  };
+}

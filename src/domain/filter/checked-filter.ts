@@ -1,0 +1,54 @@
+import type { Pattern } from './ast.ts';
+import type {
+  BooleanField,
+  EnumField,
+  FlagsField,
+  IntegerField,
+  MapField,
+  StringField,
+  StringListField,
+  TimestampField,
+  WholeField,
+} from './fields.ts';
+
+/**
+ * A filter that makes sense: every field exists and every value has its field's type. What remains to be
+ * said about a row is small on purpose, since SQL and memory must agree on all of it. `!=` is already NOT
+ * `=`, which makes it true of what is absent, and every test is false of what is absent.
+ */
+export type CheckedFilter<Row> =
+  | { readonly kind: 'and'; readonly terms: readonly CheckedFilter<Row>[] }
+  | { readonly kind: 'or'; readonly terms: readonly CheckedFilter<Row>[] }
+  | { readonly kind: 'not'; readonly term: CheckedFilter<Row> }
+  | FieldTest<Row>;
+
+export type FieldTest<Row> =
+  /** A list or a map is present when something is in it. */
+  | { readonly kind: 'present'; readonly field: WholeField<Row> }
+  | { readonly kind: 'string'; readonly field: StringField<Row>; readonly test: TextTest }
+  | { readonly kind: 'enum'; readonly field: EnumField<Row>; readonly oneOf: readonly string[] }
+  | {
+      readonly kind: 'timestamp';
+      readonly field: TimestampField<Row>;
+      readonly order: Order;
+      readonly at: number;
+    }
+  | {
+      readonly kind: 'integer';
+      readonly field: IntegerField<Row>;
+      readonly order: Order;
+      readonly value: number;
+    }
+  | { readonly kind: 'boolean'; readonly field: BooleanField<Row>; readonly value: boolean }
+  | { readonly kind: 'member'; readonly field: StringListField<Row>; readonly test: TextTest }
+  | { readonly kind: 'entryPresent'; readonly field: MapField<Row>; readonly key: string }
+  | { readonly kind: 'entry'; readonly field: MapField<Row>; readonly key: string; readonly test: TextTest }
+  | { readonly kind: 'flagPresent'; readonly field: FlagsField<Row>; readonly key: string }
+  | { readonly kind: 'flag'; readonly field: FlagsField<Row>; readonly key: string; readonly value: boolean };
+
+export type Order = '=' | '<' | '<=' | '>' | '>=';
+
+/** Text is ordered by code point. */
+export type TextTest =
+  | { readonly kind: 'compare'; readonly order: Order; readonly text: string }
+  | { readonly kind: 'fits'; readonly pattern: Pattern };

@@ -1,0 +1,28 @@
+import { Fault } from '../fault.ts';
+
+export interface FilterProblem {
+  readonly problem: string;
+  /** Counts from 0 as code does; the message counts from 1 as people do. */
+  readonly offset: number;
+  /** What would have been right. */
+  readonly expected?: string;
+}
+
+export function invalidFilter({ problem, offset, expected }: FilterProblem): Fault {
+  const position = String(offset + 1);
+  const remedy = expected === undefined ? '' : `, expected ${expected}`;
+  const description = `${problem} at position ${position}${remedy}`;
+  return new Fault('invalid_argument', {
+    reason: 'INVALID_FILTER',
+    message: `filter: ${description}`,
+    metadata: { field: 'filter', position },
+    violations: [{ subject: 'filter', description }],
+  });
+}
+
+const QUOTED_AT_MOST = 60;
+
+/** Repeats what the caller wrote, but not four thousand characters of it. */
+export function quoted(text: string): string {
+  return text.length > QUOTED_AT_MOST ? `'${text.slice(0, QUOTED_AT_MOST)}…'` : `'${text}'`;
+}

@@ -1,0 +1,155 @@
+/**
+ * A checked filter as a condition for WHERE.
+ *
+ * SQL has three truth values and a filter has two, so the third must not get out. A test of something absent
+ * is NULL here and false in memory; AND and OR treat NULL no differently from false as far as WHERE is
+ * concerned; and NOT, which does, is written IS NOT TRUE. So what is absent counts as false everywhere, and
+ * the tests stay as bare as an index wants them: wrapped in COALESCE none would be served by one.
+ *
+ * Whatever comes from the caller of the API travels as a parameter, keys of maps included.
+ */
+import type { CheckedFilter, FieldTest, TextTest } from './checked-filter.ts';
+import type { WholeField } from './fields.ts';
+import { toLikePattern } from './pattern.ts';
+
+export interface SqlCondition {
+  /** For WHERE, alone or joined to others by AND and OR. Not to be negated: it may be NULL for false. */
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+}
+
+export type SqlValue = string | number | readonly string[];
+
+/** Parameters are numbered from `firstParameter` on. */
+export function filterToSql<Row>(filter: CheckedFilter<Row>, firstParameter: number): SqlCondition {
+  const values: SqlValue[] = [];
+  const bind: Bind = (value, type) => {
+    values.push(value);
+    return `$${firstParameter + values.length - 1}::${type}`;
+  };
+  return { text: conditionOf(filter, bind), values };
+}
+
+type TestOf<Row, Kind extends FieldTest<Row>['kind']> = Extract<FieldTest<Row>, { readonly kind: Kind }>;
+
+type Bind = (value: SqlValue, type: 'text' | 'text[]' | 'bigint' | 'timestamptz' | 'jsonb') => string;
+
+function conditionOf<Row>(filter: CheckedFilter<Row>, bind: Bind): string {
+  switch (filter.kind) {
+    case 'and':
+      return joined(filter.terms, { operator: 'AND', whenEmpty: 'TRUE', bind });
+    case 'or':
+      return joined(filter.terms, { operator: 'OR', whenEmpty: 'FALSE', bind });
+    case 'not':
+      return `(${conditionOf(filter.term, bind)} IS NOT TRUE)`;
+    default:
+      return `(${testOf(filter, bind)})`;
+  }
+}
+
+interface Joining {
+  readonly operator: 'AND' | 'OR';
+  readonly whenEmpty: string;
+  readonly bind: Bind;
+}
+
+function joined<Row>(terms: readonly CheckedFilter<Row>[], { operator, whenEmpty, bind }: Joining): string {
+  if (terms.length === 0) return whenEmpty;
+  return `(${terms.map((term) => conditionOf(term, bind)).join(` ${operator} `)})`;
+}
+
+function testOf<Row>(test: FieldTest<Row>, bind: Bind): string {
+  switch (test.kind) {
+    case 'present':
+      return presence(test.field);
+    case 'string':
+      return text(`(${test.field.column})`, test.test, bind);
+    case 'enum':
+      return membership(`(${test.field.column})`, test.oneOf, bind);
+    case 'timestamp':
+      return timestamp(`(${test.field.column})`, test, bind);
+    case 'integer':
+      return `(${test.field.column}) ${test.order} ${bind(test.value, 'bigint')}`;
+    case 'boolean':
+      return truth(`(${test.field.column})`, test.value);
+    case 'member':
+      return member(`(${test.field.column})`, test.test, bind);
+    case 'entryPresent':
+      return `(${test.field.column}) ? ${bind(test.key, 'text')}`;
+    case 'entry':
+      return entry(test, bind);
+    case 'flagPresent':
+      return `(${test.field.column(test.key)}) IS NOT NULL`;
+    case 'flag':
+      return truth(`(${test.field.column(test.key)})`, test.value);
+  }
+}
+
+function presence<Row>(field: WholeField<Row>): string {
+  switch (field.kind) {
+    case 'stringList':
+      return `cardinality(${field.column}) > 0`;
+    case 'map':
+      return `(${field.column}) <> '{}'::jsonb`;
+    case 'string':
+    case 'enum':
+    case 'timestamp':
+    case 'integer':
+    case 'boolean':
+      return `(${field.column}) IS NOT NULL`;
+  }
+}
+
+function text(column: string, test: TextTest, bind: Bind): string {
+  switch (test.kind) {
+    case 'fits':
+      return `${column} LIKE ${bind(toLikePattern(test.pattern), 'text')}`;
+    case 'compare':
+      // Equality is the same in every collation that a database may have, and order is not.
+      return test.order === '='
+        ? `${column} = ${bind(test.text, 'text')}`
+        : `${column} COLLATE "C" ${test.order} ${bind(test.text, 'text')}`;
+  }
+}
+
+function membership(column: string, oneOf: readonly string[], bind: Bind): string {
+  const [only, ...others] = oneOf;
+  return only !== undefined && others.length === 0
+    ? `${column} = ${bind(only, 'text')}`
+    : `${column} = ANY(${bind(oneOf, 'text[]')})`;
+}
+
+/** Compares by the millisecond without touching the column: its microseconds end before the next one. */
+function timestamp<Row>(column: string, { order, at }: TestOf<Row, 'timestamp'>, bind: Bind): string {
+  const from = (milliseconds: number) => bind(new Date(milliseconds).toISOString(), 'timestamptz');
+  switch (order) {
+    case '=':
+      return `${column} >= ${from(at)} AND ${column} < ${from(at + 1)}`;
+    case '<':
+      return `${column} < ${from(at)}`;
+    case '<=':
+      return `${column} < ${from(at + 1)}`;
+    case '>':
+      return `${column} >= ${from(at + 1)}`;
+    case '>=':
+      return `${column} >= ${from(at)}`;
+  }
+}
+
+function truth(column: string, value: boolean): string {
+  return value ? column : `${column} IS FALSE`;
+}
+
+function member(column: string, test: TextTest, bind: Bind): string {
+  return test.kind === 'compare' && test.order === '='
+    ? `${column} @> ${bind([test.text], 'text[]')}`
+    : `EXISTS (SELECT FROM unnest(${column}) AS member WHERE ${text('member', test, bind)})`;
+}
+
+/** Equality is asked as containment, which an index of jsonb_path_ops answers. */
+function entry<Row>({ field, key, test }: TestOf<Row, 'entry'>, bind: Bind): string {
+  if (test.kind === 'compare' && test.order === '=') {
+    return `(${field.column}) @> ${bind(JSON.stringify({ [key]: test.text }), 'jsonb')}`;
+  }
+  return text(`((${field.column}) ->> ${bind(key, 'text')})`, test, bind);
+}

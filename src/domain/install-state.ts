@@ -1,0 +1,58 @@
+import type { Lifecycle } from './lifecycle.ts';
+
+/** What is on the machine's disk? */
+export type InstallState =
+  | 'discovered'
+  | 'pending'
+  | 'installing'
+  | 'install_failed'
+  | 'installed'
+  | 'active'
+  | 'reprovision'
+  | 'deprovisioning'
+  | 'migrating'
+  | 'retired';
+export type InstallOwner = 'admin' | 'system' | 'node_report';
+
+const decommission = { to: 'retired', owners: ['admin'], when: 'the machine is decommissioned' } as const;
+
+export const installLifecycle = {
+  name: 'install',
+  question: 'What is on its disk?',
+  initial: 'discovered',
+  states: {
+    discovered: { meaning: 'booted from the network, awaiting approval' },
+    pending: { meaning: 'approved, workflow assigned, waiting to install' },
+    installing: { meaning: 'an installation is in progress' },
+    install_failed: { meaning: 'the installation failed after all attempts; somebody must look' },
+    installed: { meaning: 'installed, awaiting verification' },
+    active: { meaning: 'in production use' },
+    reprovision: { meaning: 'marked for re-imaging' },
+    deprovisioning: { meaning: 'secure erasure in progress' },
+    migrating: { meaning: 'hardware is being replaced' },
+    retired: { meaning: 'decommissioned', final: true },
+  },
+  transitions: [
+    { from: 'discovered', to: 'pending', owners: ['admin'], when: 'an admin approves' },
+    { from: 'pending', to: 'installing', owners: ['node_report'], when: 'the node reports started' },
+    { from: 'installing', to: 'installed', owners: ['node_report'], when: 'the node reports complete' },
+    { from: 'installing', to: 'install_failed', owners: ['node_report', 'system'], when: 'the third attempt failed' },
+    { from: 'install_failed', to: 'pending', owners: ['admin'], when: 'an admin assigns a workflow and resets with force' },
+    { from: 'installed', to: 'active', owners: ['admin', 'system'], when: 'verified, by an admin or by the group’s auto-promotion' },
+    { from: 'installed', to: 'reprovision', owners: ['admin', 'system'], when: 'verification failed, image again' },
+    { from: 'active', to: 'reprovision', owners: ['admin', 'system'], when: 'marked for re-imaging' },
+    { from: 'active', to: 'deprovisioning', owners: ['admin'], when: 'erasure starts' },
+    { from: 'active', to: 'migrating', owners: ['admin'], when: 'hardware replacement starts' },
+    { from: 'reprovision', to: 'pending', owners: ['admin', 'system'], when: 'the install is queued' },
+    { from: 'migrating', to: 'active', owners: ['admin'], when: 'hardware replacement ends' },
+    { from: 'deprovisioning', to: 'retired', owners: ['admin', 'system'], when: 'erasure is complete' },
+    { from: 'discovered', ...decommission },
+    { from: 'pending', ...decommission },
+    { from: 'installing', ...decommission },
+    { from: 'install_failed', ...decommission },
+    { from: 'installed', ...decommission },
+    { from: 'active', ...decommission },
+    { from: 'reprovision', ...decommission },
+    { from: 'migrating', ...decommission },
+  ],
+} as const satisfies Lifecycle<InstallState, InstallOwner>;

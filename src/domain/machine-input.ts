@@ -1,0 +1,109 @@
+/** What a client may say about a machine, checked where it comes in. Nothing of a refused request is stored. */
+import { type Fault, invalidField, missingField } from './fault.ts';
+import type { Labels, MachineSpec } from './machine.ts';
+
+const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
+const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?$/;
+const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])$/;
+const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;
+
+export const MAX_LABEL_BYTES = 64 * 1024;
+const MAX_LABEL_VALUE = 4096;
+const MAX_MACS = 64;
+
+export function checkMachineId(id: string, field = 'machine_id'): string {
+  if (id === '') throw missingField(field);
+  if (ID.test(id)) return id;
+  throw invalidField(field, 'must be 1 to 128 letters, digits, ".", "_" or "-", and begin and end with a letter or digit');
+}
+
+export function checkOperationId(id: string, field = 'operation_id'): string {
+  if (id === '') throw missingField(field);
+  if (ID.test(id)) return id;
+  throw invalidField(field, 'is not an operation id');
+}
+
+export function checkRequestId(id: string): string {
+  if (id === '') throw missingField('request_id');
+  if (REQUEST_ID.test(id)) return id;
+  throw invalidField('request_id', 'must be 1 to 128 printable ASCII characters without spaces');
+}
+
+export function checkImageRef(image: string): string {
+  if (image === '' || IMAGE.test(image)) return image;
+  throw invalidField('image_ref', 'must be at most 255 letters, digits, ".", "_", ":", "/", "@" or "-"');
+}
+
+/** Text for people: any characters but control characters, up to a length. */
+export function checkText(text: string, field: string, maxLength: number): string {
+  if (text.length > maxLength) throw invalidField(field, `must be at most ${maxLength} characters`);
+  if (CONTROL.test(text)) throw invalidField(field, 'must not contain control characters');
+  return text;
+}
+
+export function checkLabels(labels: Labels): Labels {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(labels)) {
+    const field = `labels.${CONTROL.test(key) ? JSON.stringify(key) : key.slice(0, 80)}`;
+    if (!LABEL_KEY.test(key)) {
+      throw invalidField(field, 'a label’s name must be 1 to 253 letters, digits, ".", "_", "/" or "-"');
+    }
+    checkText(value, field, MAX_LABEL_VALUE);
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > MAX_LABEL_BYTES) {
+    throw invalidField('labels', `are ${bytes} bytes in total; at most ${MAX_LABEL_BYTES} are kept`);
+  }
+  return labels;
+}
+
+export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): MachineSpec {
+  if (!providers.has(spec.provider)) throw unknownProvider(spec.provider, providers);
+  checkEndpoint(spec.ssh_endpoint, 'spec.ssh_endpoint');
+  checkBmcEndpoint(spec.bmc_endpoint);
+  if (spec.target_cluster_ref !== '' && !NAME.test(spec.target_cluster_ref)) {
+    throw invalidField('spec.target_cluster_ref', 'must be a cluster’s name');
+  }
+  if (spec.mac_addresses.length > MAX_MACS) throw invalidField('spec.mac_addresses', `must be at most ${MAX_MACS}`);
+  const macs = spec.mac_addresses.map((mac, index) => checkMac(mac, `spec.mac_addresses[${index}]`));
+  const twice = macs.find((mac, index) => macs.indexOf(mac) !== index);
+  if (twice !== undefined) throw invalidField('spec.mac_addresses', `${twice} is there twice`);
+  return { ...spec, mac_addresses: macs };
+}
+
+function unknownProvider(provider: string, providers: ReadonlySet<string>): Fault {
+  const shown = CONTROL.test(provider) ? JSON.stringify(provider) : provider.slice(0, 80);
+  return invalidField('spec.provider', `${shown} is not a configured provider; there are ${[...providers].join(', ')}`);
+}
+
+function checkMac(mac: string, field: string): string {
+  if (!MAC.test(mac)) throw invalidField(field, 'must be six pairs of hex digits with ":" or "-" between them');
+  return mac.toLowerCase().replaceAll('-', ':');
+}
+
+function checkEndpoint(endpoint: string, field: string): void {
+  if (endpoint === '') return;
+  const match = /^(.*?)(?::(\d{1,5}))?$/s.exec(endpoint);
+  const [, host = '', port] = match ?? [];
+  if (!HOST.test(host)) throw invalidField(field, 'must be host, host:port or [IPv6]:port');
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
+    throw invalidField(field, 'has a port that is not between 1 and 65535');
+  }
+}
+
+/** A URL may come in here, but never one that carries a user or a password: a spec is shown to everybody. */
+function checkBmcEndpoint(endpoint: string): void {
+  if (!/^[a-z]+:\/\//i.test(endpoint)) return checkEndpoint(endpoint, 'spec.bmc_endpoint');
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || CONTROL.test(endpoint)) {
+    throw invalidField('spec.bmc_endpoint', 'must be host, host:port, [IPv6]:port or an http(s) URL');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalidField('spec.bmc_endpoint', 'must not carry credentials');
+  }
+}

@@ -1,0 +1,31 @@
+import type { Conditions } from './condition.ts';
+import type { InstallState } from './install-state.ts';
+import type { Phase } from './phase.ts';
+import type { Presence } from './presence.ts';
+import type { ServiceState } from './service-state.ts';
+
+/** What clients say about a machine. Keys are those of the API, so that a mask path is a path in here. */
+export interface MachineSpec {
+  readonly ssh_endpoint: string;
+  readonly bmc_endpoint: string;
+  readonly target_cluster_ref: string;
+  readonly mac_addresses: readonly string[];
+  readonly provider: string;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One row, one identity; each layer of its state is a lifecycle of its own, null until first needed. */
+export interface Machine {
+  readonly machineId: string;
+  readonly labels: Labels;
+  readonly spec: MachineSpec;
+  readonly phase: Phase;
+  readonly service: ServiceState | null;
+  readonly install: InstallState | null;
+  readonly presence: Presence | null;
+  readonly conditions: Conditions;
+  readonly activeOperationId: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}

@@ -1,0 +1,46 @@
+import type { FailureClass } from './failure.ts';
+import type { JobStatus } from './job-status.ts';
+import type { OperationType } from './operation-type.ts';
+import type { Step } from './step.ts';
+
+export interface OperationError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly failureClass: FailureClass;
+  readonly step: string;
+  readonly attempts: number;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly machineId: string;
+  readonly requestId: string;
+  readonly type: OperationType;
+  readonly status: JobStatus;
+  readonly planId: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly steps: readonly Step[];
+  /** Index of the step being worked on; steps.length when all are done. */
+  readonly current: number;
+  readonly error: OperationError | null;
+  readonly waitingFor: string;
+  readonly cancelRequested: boolean;
+  readonly startedBy: string;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** The part of an operation that changes; each event keeps it as it was right after the change. */
+export type OperationProgress = Pick<
+  Operation,
+  'status' | 'current' | 'error' | 'waitingFor' | 'cancelRequested'
+> & {
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly steps: readonly Pick<
+    Step,
+    'state' | 'attempts' | 'startedAt' | 'finishedAt' | 'message' | 'progress'
+  >[];
+};

@@ -1,0 +1,21 @@
+import type { Lifecycle } from './lifecycle.ts';
+
+/** What the operator intends for a machine. It gates operations; failures and cancels don't move it. */
+export type Phase = 'FACTORY_READY' | 'READY' | 'MAINTENANCE';
+export type PhaseOwner = 'operation';
+
+export const phaseLifecycle = {
+  name: 'phase',
+  question: 'What does the operator intend?',
+  initial: 'FACTORY_READY',
+  states: {
+    FACTORY_READY: { meaning: 'new, never provisioned' },
+    READY: { meaning: 'provisioned, in service' },
+    MAINTENANCE: { meaning: 'out of service; destructive operations are allowed' },
+  },
+  transitions: [
+    { from: 'FACTORY_READY', to: 'MAINTENANCE', owners: ['operation'], when: 'ENTER_MAINTENANCE completes' },
+    { from: 'READY', to: 'MAINTENANCE', owners: ['operation'], when: 'ENTER_MAINTENANCE completes' },
+    { from: 'MAINTENANCE', to: 'READY', owners: ['operation'], when: 'EXIT_MAINTENANCE completes' },
+  ],
+} as const satisfies Lifecycle<Phase, PhaseOwner>;

@@ -1,0 +1,62 @@
+/**
+ * A step of an operation: what was declared, and how far it is. Both live in the operation's row, so that one
+ * fenced write moves the operation and its steps together.
+ */
+import type { StepState } from './step-state.ts';
+
+/** Declared data: nothing in here is code. */
+export interface StepDefinition {
+  /** Unique in its operation. */
+  readonly name: string;
+  readonly kind: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly timeoutSeconds: number;
+  readonly maxRetries: number;
+  /** "Setting netboot" */
+  readonly title: string;
+  /** "Netboot configured" */
+  readonly doneTitle: string;
+}
+
+/** What a step remembers across crashes; never a secret. */
+export type Memo = Readonly<Record<string, unknown>>;
+
+export interface Step extends StepDefinition {
+  readonly state: StepState;
+  /** Attempts begun. */
+  readonly attempts: number;
+  readonly startedAt: string | null;
+  /** Null between two attempts. */
+  readonly attemptStartedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly message: string;
+  readonly progress: number;
+  readonly memo: Memo;
+  readonly undoAttempts: number;
+}
+
+export function newStep(definition: StepDefinition): Step {
+  return {
+    ...definition,
+    state: 'waiting',
+    attempts: 0,
+    startedAt: null,
+    attemptStartedAt: null,
+    finishedAt: null,
+    message: '',
+    progress: 0,
+    memo: {},
+    undoAttempts: 0,
+  };
+}
+
+export function retryCount(step: Pick<Step, 'attempts'>): number {
+  return Math.max(0, step.attempts - 1);
+}
+
+/** Over all steps, each weighing the same. */
+export function overallProgress(steps: readonly Pick<Step, 'state' | 'progress'>[]): number {
+  if (steps.length === 0) return 0;
+  const sum = steps.reduce((total, step) => total + (step.state === 'succeeded' ? 100 : step.progress), 0);
+  return Math.floor(sum / steps.length);
+}

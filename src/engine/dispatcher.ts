@@ -1,0 +1,219 @@
+/**
+ * Brings due jobs and this replica together. One loop claims as many due jobs as there is room for, and sleeps
+ * until the next one is due or somebody pokes it; one heartbeat renews the leases of all jobs in hand with one
+ * statement. A job waits as a row, so what is in hand is only what is being worked on this moment.
+ *
+ * Letting go: a job that ends or waits releases its lease with its last write. At shutdown the jobs in hand are
+ * stopped between two effects and handed back at once. A job whose write failed because the database was away
+ * is forgotten here and handed back when the database is there again.
+ */
+import type { Job } from './job.ts';
+import { JobLog, LogWriter } from './job-log.ts';
+import type { LeaseRef } from './job-store.ts';
+import { Lease, LeaseLost } from './lease.ts';
+import { type JobTools, runJob } from './run-job.ts';
+import { Interrupted, type Interruption } from './run-step.ts';
+
+export interface DispatcherOptions<Change> extends Omit<JobTools<Change>, 'now'> {
+  readonly leaseMs: number;
+  readonly maxInHand: number;
+  /** The longest sleep of the claim loop; a poke ends it early. */
+  readonly pollMs: number;
+  readonly maxLogBytes: number;
+  readonly monotonicNow: () => number;
+  readonly onError: (error: unknown, during: string) => void;
+  readonly onLeaseLost: (jobId: string) => void;
+}
+
+interface InHand {
+  readonly lease: Lease;
+  readonly cancel: AbortController;
+  /** Hand-over and loss of the lease; a cancel is not among them. */
+  readonly stop: AbortController;
+}
+
+export class Dispatcher<Change> {
+  readonly #options: DispatcherOptions<Change>;
+  readonly #inHand = new Map<string, InHand>();
+  readonly #finished = new Set<Promise<void>>();
+  readonly #logs: LogWriter;
+  #abandoned: LeaseRef[] = [];
+  #stopping = false;
+  #claimLoop: Promise<void> = Promise.resolve();
+  #heartbeat: Promise<void> = Promise.resolve();
+  #wake: () => void = () => {};
+  #poked = false;
+  #clock = { at: new Date(), monotonic: 0 };
+  readonly #stopHeartbeat = new AbortController();
+
+  constructor(options: DispatcherOptions<Change>) {
+    this.#options = options;
+    this.#logs = new LogWriter(options.store, (error) => options.onError(error, 'storing log lines'));
+    this.#clock = { at: new Date(), monotonic: options.monotonicNow() };
+  }
+
+  start(): void {
+    this.#claimLoop = this.#claimUntilStopped();
+    this.#heartbeat = this.#beatUntilStopped();
+  }
+
+  /** Something became due. */
+  poke(): void {
+    this.#poked = true;
+    this.#wake();
+  }
+
+  /** Somebody asked to cancel this job; if it is in hand here, its step is stopped. */
+  cancelRequested(jobId: string): void {
+    this.#inHand.get(jobId)?.cancel.abort(new Interrupted('cancel'));
+    this.poke();
+  }
+
+  get jobsInHand(): number {
+    return this.#inHand.size;
+  }
+
+  /** Starts nothing new, stops what is in hand between two effects, hands the leases back. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    this.#wake();
+    for (const held of this.#inHand.values()) held.stop.abort(new Interrupted('handover'));
+    await this.#claimLoop;
+    for (const held of this.#inHand.values()) held.stop.abort(new Interrupted('handover'));
+    await Promise.race([Promise.allSettled(this.#finished), sleep(graceMs)]);
+    await this.#logs.flush();
+    this.#stopHeartbeat.abort();
+    await this.#heartbeat;
+    await this.#handBackAbandoned();
+  }
+
+  /** The database's time, carried on by the monotonic clock since it was last heard. */
+  readonly #now = (): Date =>
+    new Date(this.#clock.at.getTime() + this.#options.monotonicNow() - this.#clock.monotonic);
+
+  async #claimUntilStopped(): Promise<void> {
+    while (!this.#stopping) {
+      this.#poked = false;
+      const sleepMs = await this.#claimOnce();
+      if (!this.#poked && !this.#stopping) await this.#sleepUntilPoked(sleepMs);
+    }
+  }
+
+  /** Claims what there is room for; returns how long to sleep. */
+  async #claimOnce(): Promise<number> {
+    const { store, owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
+    const room = maxInHand - this.#inHand.size;
+    if (room <= 0) return pollMs;
+    const askedAt = monotonicNow();
+    try {
+      const claimed = await store.claim(owner, room, leaseMs);
+      this.#clock = { at: claimed.now, monotonic: monotonicNow() };
+      for (const job of claimed.jobs) this.#take(job, askedAt);
+      if (claimed.jobs.length > 0) return 0;
+      return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
+    } catch (error) {
+      this.#options.onError(error, 'claiming work');
+      return pollMs;
+    }
+  }
+
+  #take(job: Job, askedAt: number): void {
+    const { leaseMs, monotonicNow, maxLogBytes } = this.#options;
+    const lease = new Lease(job.id, job.epoch, askedAt, leaseMs, monotonicNow);
+    const held: InHand = { lease, cancel: new AbortController(), stop: new AbortController() };
+    if (this.#stopping) held.stop.abort(new Interrupted('handover'));
+    // A lease that was lost here and claimed again: the old run has been told to stop and can write nothing.
+    this.#inHand.get(job.id)?.stop.abort(new Interrupted('lease_lost'));
+    this.#inHand.set(job.id, held);
+    const control = {
+      lease,
+      log: new JobLog(this.#logs, job, { maxBytes: maxLogBytes, now: this.#now }),
+      stop: AbortSignal.any([held.cancel.signal, held.stop.signal]),
+      uncancelable: () => held.stop.signal,
+    };
+    const work = runJob(job, control, { ...this.#options, now: this.#now })
+      .then(
+        () => this.#letGo(job, held, held.stop.signal.aborted),
+        (error: unknown) => this.#failed(job, held, error),
+      )
+      .finally(() => this.#finished.delete(work));
+    this.#finished.add(work);
+  }
+
+  #letGo(job: Job, held: InHand, handBack: boolean): void {
+    if (handBack) this.#abandoned.push({ id: job.id, epoch: job.epoch });
+    const wasFull = this.#inHand.size >= this.#options.maxInHand;
+    if (this.#inHand.get(job.id) === held) this.#inHand.delete(job.id);
+    if (wasFull) this.poke();
+  }
+
+  #failed(job: Job, held: InHand, error: unknown): void {
+    held.stop.abort(new Interrupted('lease_lost'));
+    if (error instanceof LeaseLost) this.#options.onLeaseLost(job.id);
+    else this.#options.onError(error, `working on ${job.id}`);
+    this.#letGo(job, held, true);
+  }
+
+  async #beatUntilStopped(): Promise<void> {
+    while (!this.#stopHeartbeat.signal.aborted) {
+      await sleep(this.#options.leaseMs / 4, this.#stopHeartbeat.signal);
+      await this.#renew();
+      await this.#handBackAbandoned();
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const held = [...this.#inHand.values()];
+    if (held.length === 0) return;
+    const askedAt = this.#options.monotonicNow();
+    const refs = held.map(({ lease }) => ({ id: lease.jobId, epoch: lease.epoch }));
+    try {
+      const still = await this.#options.store.renew(this.#options.owner, refs, this.#options.leaseMs);
+      for (const item of held) {
+        if (still.has(item.lease.jobId)) item.lease.renewed(askedAt, this.#options.leaseMs);
+        else this.#lose(item);
+      }
+    } catch (error) {
+      this.#options.onError(error, 'renewing leases');
+    }
+  }
+
+  #lose(item: InHand): void {
+    // A job that ended while the renewal was on its way is not lost.
+    if (this.#inHand.get(item.lease.jobId) !== item) return;
+    item.lease.lose();
+    item.stop.abort(new Interrupted('lease_lost' satisfies Interruption));
+  }
+
+  async #handBackAbandoned(): Promise<void> {
+    if (this.#abandoned.length === 0) return;
+    const refs = this.#abandoned;
+    this.#abandoned = [];
+    try {
+      await this.#options.store.release(this.#options.owner, refs);
+    } catch (error) {
+      this.#abandoned.push(...refs);
+      this.#options.onError(error, 'handing work back');
+    }
+  }
+
+  async #sleepUntilPoked(ms: number): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await sleep(ms, woken.signal);
+    this.#wake = () => {};
+  }
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

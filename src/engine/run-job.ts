@@ -1,0 +1,225 @@
+/**
+ * Works on one claimed job until it ends, waits, or must be let go. Everything that is decided is decided in
+ * advance.ts and written by one fenced `record`; a write that comes back stale means that somebody else has the
+ * job, and then this holder stops without another word.
+ */
+import type { Step } from '../domain/step.ts';
+import { type AdvanceRules, begin, fail, type Moment, remember, succeed, turnBack, undone, wait } from './advance.ts';
+import type { Job, JobMove } from './job.ts';
+import type { JobLog } from './job-log.ts';
+import type { JobStore } from './job-store.ts';
+import { type Lease, LeaseLost } from './lease.ts';
+import { Interrupted, type PassOptions, type PassOutcome, runBackward, runForward } from './run-step.ts';
+import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
+
+/** Named points at which a crash test may kill the process. */
+export type CrashPoint = 'after_claim' | 'before_effect' | 'after_effect' | 'before_commit';
+
+export interface JobTools<Change> {
+  readonly owner: string;
+  readonly store: JobStore<Change>;
+  readonly rules: AdvanceRules<Change>;
+  readonly handlerFor: (job: Job, step: Step) => Promise<StepHandler<Change>>;
+  readonly now: () => Date;
+  readonly random: () => number;
+  readonly onUnexpected: (error: unknown, job: Job) => void;
+  readonly reach: (point: CrashPoint, job: Job) => void;
+}
+
+/** What the outside may do to a job that is being worked on. */
+export interface JobControl {
+  readonly lease: Lease;
+  readonly log: JobLog;
+  /** Aborted by cancel, hand-over and loss of the lease. */
+  readonly stop: AbortSignal;
+  /** Set when the cancel has been heard and the job is on its way back: only the other reasons stop it then. */
+  readonly uncancelable: () => AbortSignal;
+}
+
+class HandedOver extends Error {}
+
+/** How long an interrupted handler may take to return. */
+const STOP_GRACE_MS = 5_000;
+
+/** A handler that does not stop when told to leaves an effect of which nobody knows the outcome. */
+async function stubborn<Change>(
+  signal: AbortSignal,
+  pass: Promise<PassOutcome<Change>>,
+): Promise<PassOutcome<Change>> {
+  let timer: NodeJS.Timeout | undefined;
+  const gaveUp = new Promise<PassOutcome<Change>>((resolve) => {
+    const giveUp = () => {
+      timer = setTimeout(() => {
+        const failure = {
+          class: 'effect_unknown',
+          code: 'DID_NOT_STOP',
+          message: 'the step was told to stop and did not; what it did is not known',
+        } as const;
+        resolve({ outcome: 'failed', failure });
+      }, STOP_GRACE_MS);
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+  });
+  try {
+    return await Promise.race([pass, gaveUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export async function runJob<Change>(claimed: Job, control: JobControl, tools: JobTools<Change>): Promise<void> {
+  const runner = new JobRunner(claimed, control, tools);
+  await runner.run();
+}
+
+class JobRunner<Change> {
+  #job: Job;
+  #stop: AbortSignal;
+  readonly #control: JobControl;
+  readonly #tools: JobTools<Change>;
+
+  constructor(job: Job, control: JobControl, tools: JobTools<Change>) {
+    this.#job = job;
+    this.#control = control;
+    this.#stop = control.stop;
+    this.#tools = tools;
+  }
+
+  async run(): Promise<void> {
+    this.#tools.reach('after_claim', this.#job);
+    try {
+      if (this.#job.cancel === null || this.#job.status === 'compensating') {
+        const move = begin(this.#job, this.#moment(), this.#tools.rules);
+        if (move && !(await this.#record(move))) return;
+      }
+      while (await this.#advance());
+    } catch (error) {
+      if (error instanceof HandedOver) return;
+      throw error;
+    }
+  }
+
+  /** One step's pass and its record; false when this holder is done with the job. */
+  async #advance(): Promise<boolean> {
+    if (this.#job.cancel !== null && this.#job.status !== 'compensating') {
+      this.#stop = this.#control.uncancelable();
+      return this.#record(turnBack(this.#job, this.#moment(), this.#tools.rules));
+    }
+    const step = this.#job.steps[this.#job.current];
+    if (!step) throw new RangeError(`job ${this.#job.id} has no step ${this.#job.current}`);
+    if (this.#job.status === 'compensating') this.#stop = this.#control.uncancelable();
+    const outcome = await this.#pass(step);
+    if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
+    if (outcome.outcome === 'wait' && outcome.lookAgainMs <= 0) return true;
+    this.#tools.reach('before_commit', this.#job);
+    return this.#record(this.#moveFor(outcome));
+  }
+
+  async #pass(step: Step): Promise<PassOutcome<Change>> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(new Interrupted('timeout')), this.#attemptMsLeft(step));
+    const signal = AbortSignal.any([this.#stop, timeout.signal]);
+    const context = this.#contextFor(step, signal);
+    const options = {
+      now: this.#tools.now,
+      onUnexpected: (error: unknown) => this.#tools.onUnexpected(error, this.#job),
+    };
+    try {
+      const handler = await this.#tools.handlerFor(this.#job, step);
+      return await stubborn(signal, this.#direction(handler, context, step, options));
+    } catch (error) {
+      // The step has no handler any more: its kind or its provider is gone.
+      if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #direction(
+    handler: StepHandler<Change>,
+    context: StepContext,
+    step: Step,
+    options: PassOptions,
+  ): Promise<PassOutcome<Change>> {
+    if (this.#job.status !== 'compensating') return runForward(handler, context, step, options);
+    if (!handler.undo) throw new TypeError(`step kind ${step.kind} has nothing to undo`);
+    return runBackward(handler.undo, context, step, options);
+  }
+
+  /** An attempt that is overdue still gets a moment to look, so that a late success is not called a failure. */
+  #attemptMsLeft(step: Step): number {
+    const startedAt = step.attemptStartedAt === null ? this.#tools.now().getTime() : Date.parse(step.attemptStartedAt);
+    const left = startedAt + step.timeoutSeconds * 1000 - this.#tools.now().getTime();
+    return Math.max(left, Math.min(5_000, step.timeoutSeconds * 1000));
+  }
+
+  #contextFor(step: Step, signal: AbortSignal): StepContext {
+    const { lease, log } = this.#control;
+    const runner = this;
+    return {
+      jobId: this.#job.id,
+      step: step.name,
+      attempt: step.attempts,
+      fence: lease.epoch,
+      get memo() {
+        return runner.#job.steps[runner.#job.current]?.memo ?? {};
+      },
+      signal,
+      now: this.#tools.now,
+      log: (text, stream = 'stdout') => log.write(step.name, text, stream),
+      save: async (memo) => {
+        lease.check();
+        signal.throwIfAborted();
+        await this.#record(remember(this.#job, this.#moment(), memo));
+      },
+      effect: async (work) => {
+        this.#tools.reach('before_effect', this.#job);
+        signal.throwIfAborted();
+        lease.check();
+        const result = await work(signal);
+        this.#tools.reach('after_effect', this.#job);
+        return result;
+      },
+    };
+  }
+
+  #moveFor(outcome: Exclude<PassOutcome<Change>, { outcome: 'interrupted' }>): JobMove<Change> {
+    const { rules } = this.#tools;
+    const moment = this.#moment();
+    switch (outcome.outcome) {
+      case 'done':
+        return this.#job.status === 'compensating'
+          ? undone(this.#job, moment, rules, outcome)
+          : succeed(this.#job, moment, rules, outcome);
+      case 'wait':
+        return wait(this.#job, moment, outcome);
+      case 'failed':
+        return fail(this.#job, moment, rules, outcome.failure, outcome.change ?? null);
+    }
+  }
+
+  /** Stopped from outside: a cancel turns the job around, anything else leaves it to the next holder. */
+  async #afterInterruption(): Promise<boolean> {
+    const why = this.#stop.reason instanceof Interrupted ? this.#stop.reason.why : 'handover';
+    if (why === 'lease_lost') throw new LeaseLost(this.#job.id);
+    if (why !== 'cancel') throw new HandedOver();
+    // The signal says that somebody canceled; who and why comes back from a write that changes nothing.
+    this.#stop = this.#control.uncancelable();
+    return this.#record({ job: this.#job, events: [], change: null, releaseForMs: null });
+  }
+
+  async #record(move: JobMove<Change>): Promise<boolean> {
+    if (move.releaseForMs !== null) await this.#control.log.flush();
+    const withLog = { ...move, job: { ...move.job, logBytes: this.#control.log.bytes } };
+    const result = await this.#tools.store.record(this.#tools.owner, withLog);
+    if (!result.recorded) throw new LeaseLost(this.#job.id);
+    this.#job = { ...withLog.job, cancel: result.cancel, signals: result.signals };
+    return move.releaseForMs === null;
+  }
+
+  #moment(): Moment {
+    return { now: this.#tools.now(), random: this.#tools.random() };
+  }
+}

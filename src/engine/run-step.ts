@@ -1,0 +1,120 @@
+/**
+ * One pass over one step: look, and act only if there is nothing to see. A pass ends by itself, by the
+ * attempt's time-out, by a cancel, by a hand-over or because the lease is gone; only the first two say something
+ * about the step, the others leave it to whoever has the job next.
+ */
+import type { Failure } from '../domain/failure.ts';
+import type { Step } from '../domain/step.ts';
+import { LeaseLost } from './lease.ts';
+import { StepFailure, type StepContext, type StepHandler } from './step-handler.ts';
+
+export type PassOutcome<Change> =
+  | { readonly outcome: 'done'; readonly message: string; readonly change?: Change | undefined }
+  | {
+      readonly outcome: 'wait';
+      readonly reason: string;
+      readonly lookAgainMs: number;
+      readonly progress?: number | undefined;
+    }
+  | { readonly outcome: 'failed'; readonly failure: Failure; readonly change?: Change | undefined }
+  | { readonly outcome: 'interrupted' };
+
+/** Why a pass was stopped from outside. */
+export type Interruption = 'cancel' | 'handover' | 'lease_lost' | 'timeout';
+
+export class Interrupted extends Error {
+  readonly why: Interruption;
+
+  constructor(why: Interruption) {
+    super(`interrupted: ${why}`);
+    this.name = 'Interrupted';
+    this.why = why;
+  }
+}
+
+const TIMED_OUT = (seconds: number): Failure => ({
+  class: 'retryable',
+  code: 'TIMED_OUT',
+  message: `not done within ${seconds} s`,
+});
+
+export interface PassOptions {
+  readonly onUnexpected: (error: unknown) => void;
+  readonly now: () => Date;
+}
+
+export async function runForward<Change>(
+  handler: StepHandler<Change>,
+  context: StepContext,
+  step: Step,
+  options: PassOptions,
+): Promise<PassOutcome<Change>> {
+  return guarded(context, step, options, async () => {
+    const seen = await handler.observe(context);
+    switch (seen.seen) {
+      case 'done':
+        return { outcome: 'done', message: seen.message, change: seen.change };
+      case 'failed':
+        return { outcome: 'failed', failure: seen.failure, change: seen.change };
+      case 'under_way':
+        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+        return { outcome: 'wait', reason: seen.reason, lookAgainMs: seen.lookAgainMs, progress: seen.progress };
+      case 'absent':
+        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+        return outcomeOf(await handler.act(context));
+    }
+  });
+}
+
+export async function runBackward<Change>(
+  undo: NonNullable<StepHandler<Change>['undo']>,
+  context: StepContext,
+  step: Step,
+  options: PassOptions,
+): Promise<PassOutcome<Change>> {
+  return guarded(context, step, options, async () => outcomeOf(await undo(context)));
+}
+
+function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>>): PassOutcome<Change> {
+  switch (acted.result) {
+    case 'done':
+      return { outcome: 'done', message: acted.message, change: acted.change };
+    case 'started':
+      return { outcome: 'wait', reason: acted.reason, lookAgainMs: acted.lookAgainMs };
+    case 'failed':
+      return { outcome: 'failed', failure: acted.failure, change: acted.change };
+  }
+}
+
+function isOverdue(step: Step, now: Date): boolean {
+  if (step.attemptStartedAt === null) return false;
+  return now.getTime() > Date.parse(step.attemptStartedAt) + step.timeoutSeconds * 1000;
+}
+
+async function guarded<Change>(
+  context: StepContext,
+  step: Step,
+  options: PassOptions,
+  pass: () => Promise<PassOutcome<Change>>,
+): Promise<PassOutcome<Change>> {
+  try {
+    return await pass();
+  } catch (error) {
+    if (error instanceof LeaseLost) throw error;
+    if (context.signal.aborted) {
+      const why = context.signal.reason instanceof Interrupted ? context.signal.reason.why : 'cancel';
+      if (why === 'timeout') return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+      return { outcome: 'interrupted' };
+    }
+    if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
+    options.onUnexpected(error);
+    return {
+      outcome: 'failed',
+      failure: {
+        class: 'retryable',
+        code: 'INTERNAL',
+        message: 'unexpected error in this step; the server log has the cause',
+      },
+    };
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * How a step kind talks to the engine. A step may run again after a crash, so it is two questions and not one
+ * function: `observe` looks whether the work is done, under way, failed or absent, and changes nothing; `act`
+ * sets it off, and is called only when observe said absent. Both may be called any number of times. A step that
+ * must remember something before it acts (the boot count before a reboot) saves it first.
+ */
+import type { Failure } from '../domain/failure.ts';
+import type { Memo } from '../domain/step.ts';
+
+export type Observation<Change> =
+  | { readonly seen: 'done'; readonly message: string; readonly change?: Change }
+  | { readonly seen: 'under_way'; readonly reason: string; readonly lookAgainMs: number; readonly progress?: number }
+  | { readonly seen: 'absent' }
+  | { readonly seen: 'failed'; readonly failure: Failure; readonly change?: Change };
+
+export type ActResult<Change> =
+  | { readonly result: 'done'; readonly message: string; readonly change?: Change }
+  /** Set off; observe after this time. */
+  | { readonly result: 'started'; readonly reason: string; readonly lookAgainMs: number }
+  | { readonly result: 'failed'; readonly failure: Failure; readonly change?: Change };
+
+export interface StepContext {
+  readonly jobId: string;
+  readonly step: string;
+  readonly attempt: number;
+  /** Grows with every holder; a device or provider that can refuse the smaller one should be given it. */
+  readonly fence: number;
+  /** Saved by this attempt, or by one before it that ran out of time. */
+  readonly memo: Memo;
+  /** Aborted on cancel, on time-out and when the lease is lost. */
+  readonly signal: AbortSignal;
+  log(text: string, stream?: 'stdout' | 'stderr'): void;
+  /** Written before the effect that it prepares for. */
+  save(memo: Memo): Promise<void>;
+  /** The only way to touch the outside: checks the lease right before, and starts nothing after a cancel. */
+  effect<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  now(): Date;
+}
+
+export interface StepHandler<Change> {
+  observe(context: StepContext): Promise<Observation<Change>>;
+  act(context: StepContext): Promise<ActResult<Change>>;
+  /** Takes back what the step did, wholly or half; a repeated call is fine. */
+  readonly undo?: (context: StepContext) => Promise<ActResult<Change>>;
+}
+
+/** Thrown by handlers and by what they call: fails the attempt with a message that may be shown. */
+export class StepFailure extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = 'StepFailure';
+    this.failure = failure;
+  }
+}

@@ -1,0 +1,102 @@
+/** The command line's entry: `serve` is the server, everything else is a client of it. */
+import pino from 'pino';
+import { runClient } from './cli/command-line.ts';
+import { readConfiguration } from './configuration.ts';
+import { startServer } from './server.ts';
+import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
+
+export interface Invocation {
+  readonly program: string;
+  readonly argv: readonly string[];
+}
+
+export async function runCommandLine({ program, argv }: Invocation): Promise<void> {
+  process.exitCode = await runClient({
+    program,
+    argv,
+    env: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    extraCommands: [
+      {
+        name: 'serve',
+        description: 'Run the server',
+        options: Object.values(SETTINGS).map((setting) => ({
+          flags: `${setting.flag} <${setting.value}>`,
+          description: `${setting.description} (${setting.variable}${setting.fallback === '' ? '' : `, default ${setting.fallback}`})`,
+        })),
+        run: (options) => serve(program, flagsOf(options)),
+      },
+    ],
+  });
+}
+
+/** The parser names `--http-addr` httpAddr. */
+function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
+  const flags: FlagValues = {};
+  for (const [key, { flag }] of Object.entries(SETTINGS)) {
+    const value = options[flag.slice(2).replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase())];
+    if (typeof value === 'string') flags[key as keyof Settings] = value;
+  }
+  return flags;
+}
+
+async function serve(program: string, flags: FlagValues): Promise<number> {
+  let settings: Settings;
+  try {
+    settings = readSettings(process.env, flags, process.cwd());
+    const configuration = readConfiguration(settings.configFile);
+    return await untilStopped(program, settings, configuration);
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error;
+    process.stderr.write(`${program}: ${error.message}\n`);
+    return 64;
+  }
+}
+
+async function untilStopped(
+  program: string,
+  settings: Settings,
+  configuration: ReturnType<typeof readConfiguration>,
+): Promise<number> {
+  const log = pino({ level: settings.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+  let finish: (code: number) => void = () => {};
+  const finished = new Promise<number>((resolve) => {
+    finish = resolve;
+  });
+  const server = await startServer({
+    settings,
+    configuration,
+    log,
+    onFatal: (error) => {
+      log.fatal({ err: error }, 'the server can’t go on');
+      finish(1);
+    },
+  });
+  process.stdout.write(`${welcome(program, settings, server)}\n`);
+  const onSignal = () => finish(0);
+  process.once('SIGINT', onSignal);
+  process.once('SIGTERM', onSignal);
+  const code = await finished;
+  process.stdout.write('Stopping…\n');
+  await server.stop();
+  process.stdout.write('Stopped. Everything is kept; start again to go on.\n');
+  return code;
+}
+
+function welcome(program: string, settings: Settings, server: Awaited<ReturnType<typeof startServer>>): string {
+  const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
+  return [
+    'Ingot is running.',
+    `  gRPC   ${host(settings.grpcAddress.host)}:${server.grpcPort}`,
+    `  HTTP   http://${host(settings.httpAddress.host)}:${server.httpPort}`,
+    `  data   ${server.embedded ? settings.dataDir : 'in the database of DATABASE_URL'}`,
+    `  token  ${server.adminTokenFile}`,
+    'Try next, in another terminal:',
+    `  bin/${program} import 3`,
+    `  bin/${program} enter-maintenance machine-1`,
+    `  bin/${program} reimage machine-1 --image ubuntu-2204`,
+    'Ctrl-C stops it.',
+  ].join('\n');
+}

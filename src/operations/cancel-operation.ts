@@ -1,0 +1,31 @@
+import type { Actor } from '../domain/actor.ts';
+import { actorLabel } from '../domain/actor.ts';
+import { changeAtEnd } from '../domain/contract.ts';
+import type { Operation } from '../domain/operation.ts';
+import { cancelOperation as cancelStored } from '../store/cancel-operation.ts';
+import type { Database } from '../store/database.ts';
+
+export interface CancelTools {
+  readonly database: Database;
+  readonly cancelHint: (operationId: string) => void;
+}
+
+export async function cancelOperation(
+  tools: CancelTools,
+  call: { operationId: string; reason: string; actor: Actor },
+): Promise<Operation> {
+  const operation = await cancelStored(tools.database, {
+    ...call,
+    onCanceled: ({ operationId, type }) =>
+      changeAtEnd('operation', {
+        operationId,
+        type,
+        status: 'cancelled',
+        failedStep: '',
+        failure: '',
+        canceledBy: actorLabel(call.actor),
+      }),
+  });
+  tools.cancelHint(call.operationId);
+  return operation;
+}

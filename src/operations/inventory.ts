@@ -1,0 +1,169 @@
+/** Registering machines and changing what clients say about them. Status is never taken from a client. */
+import type { Actor } from '../domain/actor.ts';
+import type { NewEvent } from '../domain/event.ts';
+import { invalidField } from '../domain/fault.ts';
+import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
+import { checkLabels, checkMachineId, checkSpec } from '../domain/machine-input.ts';
+import type { Provider } from '../providers/provider.ts';
+import { appendEvents } from '../store/append-events.ts';
+import type { Database } from '../store/database.ts';
+import { changeMachine, insertMachine, type MachineInput } from '../store/machines.ts';
+import { machineNotFound } from './start-operation.ts';
+
+export interface InventoryTools {
+  readonly database: Database;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly defaultProvider: string;
+  readonly newMachineId: () => string;
+}
+
+/** A machine as a client describes it; what is absent was not said. */
+export interface MachineDescription {
+  readonly machineId: string;
+  readonly labels: Labels;
+  readonly spec?: SpecDescription | undefined;
+}
+
+export interface SpecDescription {
+  readonly sshEndpoint: string;
+  readonly bmcEndpoint: string;
+  readonly targetClusterRef: string;
+  readonly macAddresses: readonly string[];
+  readonly provider: string;
+}
+
+const EMPTY_SPEC: SpecDescription = {
+  sshEndpoint: '',
+  bmcEndpoint: '',
+  targetClusterRef: '',
+  macAddresses: [],
+  provider: '',
+};
+
+/** Registers a machine; one that exists gets the new labels and spec and keeps everything else. */
+export async function registerMachine(
+  tools: InventoryTools,
+  description: MachineDescription,
+  actor: Actor,
+): Promise<Machine> {
+  const machineId = description.machineId === '' ? tools.newMachineId() : checkMachineId(description.machineId, 'machine.machine_id');
+  const spec = specOf(description.spec ?? EMPTY_SPEC, tools.defaultProvider);
+  const input = checked(tools, { machineId, labels: description.labels, spec });
+  const inserted = await tools.database.transaction(async (session) => {
+    const machine = await insertMachine(session, input);
+    if (machine) await appendEvents(session, [machineEvent(machine, '', 'registered', actor)]);
+    return machine;
+  });
+  return inserted ?? (await replace(tools, machineId, actor, () => input));
+}
+
+const WHOLE_PATHS = ['labels', 'spec'] as const;
+const SPEC_PATHS = {
+  'spec.ssh_endpoint': 'ssh_endpoint',
+  'spec.bmc_endpoint': 'bmc_endpoint',
+  'spec.target_cluster_ref': 'target_cluster_ref',
+  'spec.mac_addresses': 'mac_addresses',
+  'spec.provider': 'provider',
+} as const satisfies Record<string, keyof MachineSpec>;
+
+/** With a mask, only what it names; without one, labels and spec as a whole where the message has them. */
+export async function updateMachine(
+  tools: InventoryTools,
+  description: MachineDescription,
+  mask: readonly string[] | null,
+  actor: Actor,
+): Promise<Machine> {
+  const machineId = checkMachineId(description.machineId, 'machine.machine_id');
+  const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
+  for (const path of paths) checkPath(path);
+  return replace(tools, machineId, actor, (machine) => checked(tools, masked(machine, description, paths, tools)));
+}
+
+function impliedMask(description: MachineDescription): string[] {
+  const paths: string[] = [];
+  if (Object.keys(description.labels).length > 0) paths.push('labels');
+  if (description.spec) paths.push('spec');
+  return paths;
+}
+
+function checkPath(path: string): void {
+  const known = (WHOLE_PATHS as readonly string[]).includes(path) || path in SPEC_PATHS || path.startsWith('labels.');
+  if (known) return;
+  const valid = [...WHOLE_PATHS, 'labels.<name>', ...Object.keys(SPEC_PATHS)].join(', ');
+  throw invalidField('update_mask', `${JSON.stringify(path.slice(0, 80))} can't be updated; these can: ${valid}`);
+}
+
+function masked(
+  machine: Machine,
+  description: MachineDescription,
+  paths: readonly string[],
+  tools: InventoryTools,
+): MachineInput {
+  const described = specOf(description.spec ?? EMPTY_SPEC, tools.defaultProvider);
+  let { labels, spec } = machine;
+  for (const path of paths) {
+    if (path === 'labels') labels = description.labels;
+    else if (path === 'spec') spec = described;
+    else if (path in SPEC_PATHS) {
+      const key = SPEC_PATHS[path as keyof typeof SPEC_PATHS];
+      spec = { ...spec, [key]: described[key] };
+    } else labels = withLabel(labels, path.slice('labels.'.length), description.labels);
+  }
+  return { machineId: machine.machineId, labels, spec };
+}
+
+/** A label that the mask names and the message does not have is removed. */
+function withLabel(labels: Labels, name: string, described: Labels): Labels {
+  const { [name]: _removed, ...others } = labels;
+  const value = Object.hasOwn(described, name) ? described[name] : undefined;
+  return value === undefined ? others : { ...others, [name]: value };
+}
+
+function specOf(described: SpecDescription, defaultProvider: string): MachineSpec {
+  return {
+    ssh_endpoint: described.sshEndpoint,
+    bmc_endpoint: described.bmcEndpoint,
+    target_cluster_ref: described.targetClusterRef,
+    mac_addresses: described.macAddresses,
+    provider: described.provider === '' ? defaultProvider : described.provider,
+  };
+}
+
+function checked(tools: InventoryTools, input: MachineInput): MachineInput {
+  const labels = checkLabels(input.labels);
+  const spec = checkSpec(input.spec, new Set(tools.providers.keys()));
+  const problem = tools.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
+  if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
+  return { machineId: input.machineId, labels, spec };
+}
+
+async function replace(
+  tools: InventoryTools,
+  machineId: string,
+  actor: Actor,
+  next: (machine: Machine) => MachineInput,
+): Promise<Machine> {
+  const machine = await changeMachine(tools.database, machineId, (before) => {
+    const { labels, spec } = next(before);
+    const same = JSON.stringify([labels, spec]) === JSON.stringify([before.labels, before.spec]);
+    if (same) return { machine: before, events: [] };
+    return { machine: { ...before, labels, spec }, events: [machineEvent(before, 'registered', 'updated', actor)] };
+  });
+  if (!machine) throw machineNotFound(machineId);
+  return machine;
+}
+
+function machineEvent(machine: Machine, from: string, to: string, actor: Actor): NewEvent {
+  return {
+    kind: 'machine',
+    subject: machine.machineId,
+    from,
+    to,
+    actor,
+    comment: '',
+    metadata: {},
+    machineId: machine.machineId,
+    operationId: null,
+    snapshot: null,
+  };
+}

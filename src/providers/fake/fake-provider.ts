@@ -1,0 +1,188 @@
+/**
+ * A provider whose machines exist only in the database. It behaves like a real one: work takes time, a task
+ * goes on while nobody looks, and what happened is found by looking.
+ */
+import type { Labels } from '../../domain/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { BootState, ImagingState, Provider, ProviderCall } from '../provider.ts';
+import { checkFakeLabels, FAKE_LABELS, failuresWanted, hangs, stepDurationMs } from './fake-labels.ts';
+import { type FakeState, type FakeStepKind, type FakeTaskKind, progressOf, settle } from './fake-state.ts';
+
+/** Where simulated machines are kept. `update` runs `change` on the state that nobody else is changing. */
+export interface FakeWorld {
+  read(machineId: string): Promise<FakeState>;
+  update(machineId: string, change: (state: FakeState) => FakeState): Promise<FakeState>;
+}
+
+export interface FakeProviderOptions {
+  readonly name: string;
+  readonly world: FakeWorld;
+  readonly now: () => number;
+}
+
+const FAILURE_WORDS = {
+  netboot: 'the PXE service refused the entry',
+  reboot: 'the BMC did not answer the reset command',
+  repave: 'the image could not be written: I/O error on /dev/sda',
+  join: 'SSH connection refused',
+  verify: 'the node is NotReady',
+} as const satisfies Record<FakeStepKind, string>;
+
+export function createFakeProvider(options: FakeProviderOptions): Provider {
+  const { world, now } = options;
+
+  const look = async (call: ProviderCall): Promise<FakeState> =>
+    settle(await world.read(call.machine.machineId), now());
+
+  /** Sets a task off unless this very one is under way or over. Throws what the last one failed with. */
+  const setOff = async (call: ProviderCall, kind: FakeTaskKind, target: string): Promise<void> => {
+    const state = await world.update(call.machine.machineId, (before) =>
+      begin(fenced(settle(before, now()), call), call, kind, target, now()),
+    );
+    throwIfFailed(settle(state, now()), call, kind);
+  };
+
+  return {
+    name: options.name,
+    defaultImage: 'ubuntu-2204',
+    checkLabels: checkFakeLabels,
+    capabilities: {
+      power: {
+        async bootState(call): Promise<BootState> {
+          const state = await look(call);
+          throwIfFailed(state, call, 'reboot');
+          const rebooting = state.task?.kind === 'reboot';
+          return {
+            power: state.power,
+            bootId: String(state.bootCount),
+            ready: !rebooting && state.power === 'on',
+            lookAgainMs: msLeft(state, now()),
+          };
+        },
+        async reboot(call, mode) {
+          call.log(mode === 'ssh' ? 'Rebooting over SSH' : 'Sending IPMI reset command');
+          await setOff(call, 'reboot', '');
+          call.log('Waiting for machine to come back');
+        },
+      },
+      netboot: {
+        async bootDevice(call) {
+          const state = await look(call);
+          throwIfFailed(state, call, 'netboot');
+          return {
+            device: state.bootDevice,
+            pending: state.task?.kind === 'netboot',
+            lookAgainMs: msLeft(state, now()),
+          };
+        },
+        async setBootDevice(call, device, image) {
+          call.log(device === 'pxe' ? `Configuring PXE for ${image}` : `Setting the boot device to ${device}`);
+          await setOff(call, 'netboot', device);
+          if (device === 'pxe') call.log('DHCP updated');
+        },
+      },
+      imaging: {
+        async imagingState(call): Promise<ImagingState> {
+          const state = await look(call);
+          if (state.task?.kind === 'repave') {
+            const { key } = state.task;
+            return { state: 'writing', key, progress: progressOf(state.task, now()), lookAgainMs: msLeft(state, now()) };
+          }
+          if (state.ended?.kind !== 'repave') return { state: 'idle' };
+          if (!state.ended.ok) return { state: 'failed', key: state.ended.key, error: FAILURE_WORDS.repave };
+          return { state: 'written', key: state.ended.key, image: state.image };
+        },
+        async startImaging(call, image) {
+          call.log(`Writing image ${image}`);
+          await setOff(call, 'repave', image);
+        },
+        async stopImaging(call) {
+          await world.update(call.machine.machineId, (before) => stop(fenced(settle(before, now()), call), call));
+        },
+      },
+      cluster: {
+        async membership(call, clusterRef) {
+          const state = await look(call);
+          throwIfFailed(state, call, 'join');
+          const joined = state.clusterRef === clusterRef;
+          return { joined, pending: state.task?.kind === 'join', lookAgainMs: msLeft(state, now()) };
+        },
+        async ready(call, clusterRef) {
+          const { labels, machineId } = call.machine;
+          const state = await look(call);
+          if (countFailures(state, labels) < failuresWanted(labels, call.step, 'verify')) {
+            await world.update(machineId, (before) => countFailure(before, labels));
+            throw new StepFailure({ class: 'retryable', code: 'EXECUTION_FAILED', message: FAILURE_WORDS.verify });
+          }
+          return state.clusterRef === clusterRef && !hangs(labels, call.step, 'verify');
+        },
+        async join(call, clusterRef) {
+          call.log(`Joining ${clusterRef}`);
+          await setOff(call, 'join', clusterRef);
+        },
+      },
+    },
+  };
+}
+
+function operationOf(call: ProviderCall): string {
+  return call.key.split('/')[0] ?? '';
+}
+
+/** Remembers the holder, and counts those that act after a later one. */
+function fenced(state: FakeState, call: ProviderCall): FakeState {
+  const operation = operationOf(call);
+  const highest = state.fence.operation === operation ? state.fence.highest : 0;
+  const stale = call.fence < highest ? 1 : 0;
+  return {
+    ...state,
+    fence: { operation, highest: Math.max(highest, call.fence) },
+    staleEffects: state.staleEffects + stale,
+  };
+}
+
+function begin(state: FakeState, call: ProviderCall, kind: FakeTaskKind, target: string, now: number): FakeState {
+  if (state.task?.key === call.key || state.ended?.key === call.key) return state;
+  const { labels } = call.machine;
+  const fails = countFailures(state, labels) < failuresWanted(labels, call.step, kind);
+  const outcome = fails ? 'fail' : hangs(labels, call.step, kind) ? 'hang' : 'ok';
+  const task = {
+    key: call.key,
+    kind,
+    target,
+    startedAt: now,
+    durationMs: stepDurationMs(labels, kind),
+    outcome,
+  } as const;
+  return { ...(fails ? countFailure(state, labels) : state), task };
+}
+
+/** Another value of the label counts anew. */
+function countFailures(state: FakeState, labels: Labels): number {
+  return state.failures[labels[FAKE_LABELS.failStep] ?? ''] ?? 0;
+}
+
+function countFailure(state: FakeState, labels: Labels): FakeState {
+  const label = labels[FAKE_LABELS.failStep] ?? '';
+  return { ...state, failures: { ...state.failures, [label]: countFailures(state, labels) + 1 } };
+}
+
+/** A half-written disk holds no image. */
+function stop(state: FakeState, call: ProviderCall): FakeState {
+  const { task } = state;
+  if (task?.kind !== 'repave' || !task.key.startsWith(`${operationOf(call)}/`)) return state;
+  return { ...state, task: null, image: '', ended: { key: task.key, kind: 'repave', ok: false } };
+}
+
+function throwIfFailed(state: FakeState, call: ProviderCall, kind: FakeTaskKind): void {
+  if (state.ended?.key !== call.key || state.ended.ok) return;
+  throw new StepFailure({ class: 'retryable', code: 'EXECUTION_FAILED', message: FAILURE_WORDS[kind] });
+}
+
+/** In a few looks, so that progress can be seen, but never busily. */
+function msLeft(state: FakeState, now: number): number {
+  if (!state.task) return 0;
+  if (state.task.outcome === 'hang') return 60_000;
+  const { startedAt, durationMs } = state.task;
+  return Math.max(1, Math.min(startedAt + durationMs - now, Math.max(20, durationMs / 5)));
+}

@@ -1,0 +1,76 @@
+/**
+ * The simulated machine: a value, and what time does to it. Work is a task with a start and a duration; when it
+ * is over, its effect is in the state. Nothing runs in the background, so a simulated machine survives every
+ * crash of the programs that look at it.
+ */
+export type FakeTaskKind = 'netboot' | 'reboot' | 'repave' | 'join';
+
+/** What the steering labels may name: a task, or the look that has no task of its own. */
+export type FakeStepKind = FakeTaskKind | 'verify';
+
+export interface FakeTask {
+  readonly key: string;
+  readonly kind: FakeTaskKind;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: 'ok' | 'fail' | 'hang';
+  /** The boot device, the image, the cluster. */
+  readonly target: string;
+}
+
+export interface FakeState {
+  readonly power: 'on' | 'off';
+  readonly bootCount: number;
+  readonly bootDevice: string;
+  readonly image: string;
+  readonly clusterRef: string;
+  readonly task: FakeTask | null;
+  /** The task that ended last. */
+  readonly ended: { readonly key: string; readonly kind: FakeTaskKind; readonly ok: boolean } | null;
+  /** How often each value of the label fake/fail-step has made a step fail. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** The largest fence seen, by operation; a smaller one afterwards comes from a holder that lost its lease. */
+  readonly fence: { readonly operation: string; readonly highest: number };
+  readonly staleEffects: number;
+}
+
+export const NEW_FAKE_STATE: FakeState = {
+  power: 'on',
+  bootCount: 1,
+  bootDevice: 'disk',
+  image: '',
+  clusterRef: '',
+  task: null,
+  ended: null,
+  failures: {},
+  fence: { operation: '', highest: 0 },
+  staleEffects: 0,
+};
+
+/** The state at a time: a task that is over has had its effect. */
+export function settle(state: FakeState, now: number): FakeState {
+  const { task } = state;
+  if (!task || task.outcome === 'hang' || now < task.startedAt + task.durationMs) return state;
+  const ended = { key: task.key, kind: task.kind, ok: task.outcome === 'ok' };
+  const over = { ...state, task: null, ended };
+  return ended.ok ? { ...over, ...effectOf(task, state) } : over;
+}
+
+function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
+  switch (task.kind) {
+    case 'netboot':
+      return { bootDevice: task.target };
+    case 'reboot':
+      return { power: 'on', bootCount: state.bootCount + 1 };
+    case 'repave':
+      // A machine that was imaged from the network boots from its disk afterwards, and is in no cluster.
+      return { image: task.target, bootDevice: 'disk', clusterRef: '' };
+    case 'join':
+      return { clusterRef: task.target };
+  }
+}
+
+export function progressOf(task: FakeTask, now: number): number {
+  if (task.durationMs <= 0) return 100;
+  return Math.max(0, Math.min(100, Math.floor(((now - task.startedAt) / task.durationMs) * 100)));
+}

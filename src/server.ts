@@ -1,0 +1,251 @@
+/**
+ * The server: every part made and joined, in the order in which they depend on each other, and taken down in
+ * the reverse order. Nothing else in the code knows all of them.
+ */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { ensureAdminToken } from './admin-token.ts';
+import type { Configuration } from './configuration.ts';
+import { actorLabel } from './domain/actor.ts';
+import { changeAtEnd, type ContractName } from './domain/contract.ts';
+import { sortableId } from './domain/id.ts';
+import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
+import type { OperationType } from './domain/operation-type.ts';
+import { Dispatcher } from './engine/dispatcher.ts';
+import type { Job } from './engine/job.ts';
+import type { CrashPoint } from './engine/run-job.ts';
+import { StepFailure } from './engine/step-handler.ts';
+import { createFakeProvider } from './providers/fake/fake-provider.ts';
+import type { Provider } from './providers/provider.ts';
+import type { Settings } from './settings.ts';
+import { canUndo, handlerFor } from './steps/registry.ts';
+import type { Notice } from './store/append-events.ts';
+import { Database } from './store/database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
+import { EventFeed } from './store/event-feed.ts';
+import { createFakeWorld } from './store/fake-world.ts';
+import { LogFollower } from './store/log-follower.ts';
+import { MachineReader } from './store/machines.ts';
+import { migrate } from './store/migrate.ts';
+import { Notifications } from './store/notifications.ts';
+import { PostgresJobStore } from './store/postgres-job-store.ts';
+import { OperationStarter } from './store/start-operations.ts';
+import { Authenticator } from './surfaces/authenticate.ts';
+import { startHttpServer } from './surfaces/http-server.ts';
+import { adminService } from './surfaces/rpc/admin/admin-service.ts';
+import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
+import type { ServerParts } from './surfaces/rpc/server-parts.ts';
+import type { CallSurroundings } from './surfaces/rpc/service.ts';
+import { machineService } from './surfaces/rpc/v2/machine-service.ts';
+import { operationService } from './surfaces/rpc/v2/operation-service.ts';
+
+export interface ServerOptions {
+  readonly settings: Settings;
+  readonly configuration: Configuration;
+  readonly log: Logger;
+  /** Called when the server can't go on by itself. */
+  readonly onFatal: (error: Error) => void;
+  /** For crash tests. */
+  readonly reach?: (point: CrashPoint, job: Job) => void;
+}
+
+export interface Server {
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  readonly adminTokenFile: string;
+  readonly embedded: boolean;
+  stop(): Promise<void>;
+}
+
+const SHUTDOWN_GRACE_MS = 10_000;
+const MAX_LOG_BYTES = 1024 * 1024;
+
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { settings, log } = options;
+  const cleanups: Array<() => Promise<void>> = [];
+  const stop = async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) {
+      await cleanup().catch((error: unknown) => log.error({ err: error }, 'stopping'));
+    }
+  };
+  try {
+    const postgres = settings.databaseUrl === null ? await embedded(options) : null;
+    if (postgres) cleanups.push(() => postgres.stop());
+    const url = settings.databaseUrl ?? postgres?.url ?? '';
+    await migrate(url);
+    const database = new Database({
+      url,
+      maxConnections: 16,
+      onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+    });
+    cleanups.push(() => database.close());
+    const { file } = await ensureAdminToken(database, settings.dataDir);
+    const running = await run(options, database, cleanups);
+    return { ...running, adminTokenFile: file, embedded: postgres !== null, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function embedded(options: ServerOptions): Promise<EmbeddedPostgres> {
+  const { settings, log, onFatal } = options;
+  const postgres = await startEmbeddedPostgres({
+    dataDir: settings.dataDir,
+    log: (line) => log.debug({ postgres: line }, 'postgres'),
+  });
+  postgres.onExit(({ code, signal }) => onFatal(new Error(`PostgreSQL stopped (${signal ?? `exit code ${code}`})`)));
+  return postgres;
+}
+
+async function run(
+  options: ServerOptions,
+  database: Database,
+  cleanups: Array<() => Promise<void>>,
+): Promise<{ httpPort: number; grpcPort: number }> {
+  const { settings, log } = options;
+  const providers = createProviders(options.configuration, database);
+  const machines = new MachineReader(database);
+  const dispatcher = createDispatcher(options, database, providers, machines);
+  const feed = new EventFeed(database, (error) => log.error({ err: error }, 'reading events'));
+  const logs = new LogFollower(database);
+  const authenticator = new Authenticator(database, Date.now);
+
+  const notifications = new Notifications(database, {
+    onNotice: (notice) => hear(notice, { dispatcher, feed, logs, authenticator }),
+    onConnected: () => {
+      for (const notice of ['events', 'due', 'logs', 'tokens'] as const) {
+        hear(notice, { dispatcher, feed, logs, authenticator });
+      }
+    },
+    onError: (error) => log.warn({ err: error }, 'lost the listening connection'),
+  });
+  await notifications.connect();
+  cleanups.push(() => notifications.close());
+
+  const parts: ServerParts = {
+    database,
+    providers,
+    machines,
+    feed,
+    logs,
+    starter: new OperationStarter(database),
+    defaultProvider: options.configuration.default_provider,
+    newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
+    newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
+    poke: () => dispatcher.poke(),
+    cancelHint: (operationId) => dispatcher.cancelRequested(operationId),
+    tokensChanged: () => authenticator.forget(),
+    now: () => new Date(),
+  };
+  const services = [machineService(parts), operationService(parts), adminService(parts)];
+  const around: CallSurroundings = {
+    authenticator,
+    monotonicNow: () => performance.now(),
+    logCall: (entry) => log.debug(entry, 'call'),
+    logUnexpected: (error, requestId, method) => log.error({ err: error, requestId, method }, 'unexpected error'),
+  };
+
+  dispatcher.start();
+  cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
+  const checkReady = async () => {
+    await database.run('ready', 'SELECT 1');
+  };
+  const http = await startHttpServer({ ...settings.httpAddress, services, around, checkReady });
+  cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));
+  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around });
+  cleanups.push(async () => {
+    grpc.drain();
+    http.drain();
+    feed.close();
+    logs.close();
+    await grpc.stop(SHUTDOWN_GRACE_MS);
+  });
+  return { httpPort: http.port, grpcPort: grpc.port };
+}
+
+interface Hearing {
+  readonly dispatcher: Dispatcher<MachineChange>;
+  readonly feed: EventFeed;
+  readonly logs: LogFollower;
+  readonly authenticator: Authenticator;
+}
+
+function hear(notice: Notice, { dispatcher, feed, logs, authenticator }: Hearing): void {
+  switch (notice) {
+    case 'events':
+      feed.hint();
+      logs.hint();
+      return;
+    case 'due':
+      dispatcher.poke();
+      return;
+    case 'logs':
+      logs.hint();
+      return;
+    case 'tokens':
+      authenticator.forget();
+      return;
+    default:
+      dispatcher.cancelRequested(notice.slice('cancel:'.length));
+  }
+}
+
+function createProviders(configuration: Configuration, database: Database): Map<string, Provider> {
+  const world = createFakeWorld(database);
+  const names = new Set(['fake', ...Object.keys(configuration.providers)]);
+  return new Map([...names].map((name) => [name, createFakeProvider({ name, world, now: Date.now })]));
+}
+
+function createDispatcher(
+  options: ServerOptions,
+  database: Database,
+  providers: ReadonlyMap<string, Provider>,
+  machines: MachineReader,
+): Dispatcher<MachineChange> {
+  const { settings, log } = options;
+  return new Dispatcher<MachineChange>({
+    owner: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
+    store: new PostgresJobStore(database),
+    rules: {
+      backoff: { firstMs: 1_000, maxMs: 60_000 },
+      maxUndoRetries: 3,
+      maxDeaths: 10,
+      canUndo,
+      onEnd: endOf,
+      merge: mergeChanges,
+    },
+    handlerFor: async (job, step) => {
+      const machine = await machines.find(job.subject);
+      const provider = machine ? providers.get(machine.spec.provider) : undefined;
+      if (machine && provider) return handlerFor(step, machine, provider);
+      throw new StepFailure({
+        class: 'needs_human',
+        code: 'UNKNOWN_PROVIDER',
+        message: machine ? `provider ${machine.spec.provider} is not configured` : 'the machine is gone',
+      });
+    },
+    leaseMs: settings.leaseMs,
+    maxInHand: settings.maxInHand,
+    pollMs: 1_000,
+    maxLogBytes: MAX_LOG_BYTES,
+    monotonicNow: () => performance.now(),
+    random: Math.random,
+    reach: options.reach ?? (() => {}),
+    onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
+    onError: (error, during) => log.error({ err: error }, during),
+    onLeaseLost: (jobId) => log.warn({ operation: jobId }, 'lost the lease; another replica has it'),
+  });
+}
+
+function endOf(job: Job): MachineChange | null {
+  return changeAtEnd(job.contract as ContractName, {
+    operationId: job.id,
+    type: job.type as OperationType,
+    status: job.status,
+    failedStep: job.error?.step ?? '',
+    failure: job.error?.message ?? '',
+    canceledBy: job.cancel ? actorLabel(job.cancel.actor) : '',
+  });
+}

@@ -1,0 +1,159 @@
+/**
+ * The server's settings: environment variables, and flags of `ingot serve` that win over them. Each is read and
+ * checked here, before anything is started; a wrong value is one line that names the setting.
+ */
+import { resolve } from 'node:path';
+
+export class SettingError extends Error {
+  constructor(setting: string, problem: string) {
+    super(`${setting}: ${problem}`);
+    this.name = 'SettingError';
+  }
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Settings {
+  readonly httpAddress: Address;
+  readonly grpcAddress: Address;
+  readonly dataDir: string;
+  /** Null: the embedded PostgreSQL. */
+  readonly databaseUrl: string | null;
+  /** Null: no configuration file. */
+  readonly configFile: string | null;
+  readonly logLevel: LogLevel;
+  readonly leaseMs: number;
+  readonly maxInHand: number;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+interface SettingInfo {
+  readonly variable: string;
+  readonly flag: string;
+  readonly value: string;
+  readonly fallback: string;
+  readonly description: string;
+}
+
+export const SETTINGS = {
+  httpAddress: {
+    variable: 'INGOT_HTTP_ADDR',
+    flag: '--http-addr',
+    value: 'host:port',
+    fallback: '127.0.0.1:8080',
+    description: 'where HTTP is served',
+  },
+  grpcAddress: {
+    variable: 'INGOT_GRPC_ADDR',
+    flag: '--grpc-addr',
+    value: 'host:port',
+    fallback: '127.0.0.1:50051',
+    description: 'where gRPC is served',
+  },
+  dataDir: {
+    variable: 'INGOT_DATA_DIR',
+    flag: '--data-dir',
+    value: 'path',
+    fallback: '.ingot',
+    description: 'where the admin token and the embedded PostgreSQL live',
+  },
+  databaseUrl: {
+    variable: 'DATABASE_URL',
+    flag: '--database-url',
+    value: 'url',
+    fallback: '',
+    description: 'an existing PostgreSQL instead of the embedded one; any number of replicas may share it',
+  },
+  configFile: {
+    variable: 'INGOT_CONFIG',
+    flag: '--config',
+    value: 'path',
+    fallback: '',
+    description: 'a YAML file with the providers',
+  },
+  logLevel: {
+    variable: 'INGOT_LOG_LEVEL',
+    flag: '--log-level',
+    value: 'level',
+    fallback: 'info',
+    description: `one of ${LOG_LEVELS.join(', ')}`,
+  },
+  leaseMs: {
+    variable: 'INGOT_LEASE_MS',
+    flag: '--lease-ms',
+    value: 'ms',
+    fallback: '10000',
+    description: 'how long a replica may be silent before another takes its work over',
+  },
+  maxInHand: {
+    variable: 'INGOT_MAX_IN_HAND',
+    flag: '--max-in-hand',
+    value: 'n',
+    fallback: '256',
+    description: 'operations that one replica works on at the same moment; waiting ones do not count',
+  },
+} as const satisfies Record<keyof Settings, SettingInfo>;
+
+export type FlagValues = Partial<Record<keyof Settings, string>>;
+
+export function readSettings(env: NodeJS.ProcessEnv, flags: FlagValues, cwd: string): Settings {
+  const read = <T>(key: keyof Settings, parse: (text: string, name: string) => T): T => {
+    const { variable, flag, fallback } = SETTINGS[key];
+    const given = flags[key];
+    if (given !== undefined) return parse(given, flag);
+    const inherited = env[variable];
+    return parse(inherited === undefined || inherited === '' ? fallback : inherited, variable);
+  };
+  return {
+    httpAddress: read('httpAddress', parseAddress),
+    grpcAddress: read('grpcAddress', parseAddress),
+    dataDir: read('dataDir', (text, name) => parsePath(text, name, cwd)),
+    databaseUrl: read('databaseUrl', parseDatabaseUrl),
+    configFile: read('configFile', (text, name) => (text === '' ? null : parsePath(text, name, cwd))),
+    logLevel: read('logLevel', parseLogLevel),
+    leaseMs: read('leaseMs', (text, name) => parseInteger(text, name, 200, 600_000)),
+    maxInHand: read('maxInHand', (text, name) => parseInteger(text, name, 1, 10_000)),
+  };
+}
+
+function parseAddress(text: string, name: string): Address {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) {
+    throw new SettingError(name, `${JSON.stringify(text)} is not host:port, such as 127.0.0.1:8080 or [::1]:8080`);
+  }
+  return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+}
+
+function parsePath(text: string, name: string, cwd: string): string {
+  if (text === '' || text.includes('\0')) throw new SettingError(name, 'must be a path');
+  return resolve(cwd, text);
+}
+
+/** The value itself is never repeated: it may hold a password. */
+function parseDatabaseUrl(text: string, name: string): string | null {
+  if (text === '') return null;
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text.replace('@/', '@localhost/'))) {
+    throw new SettingError(name, 'is not a postgresql:// URL');
+  }
+  return text;
+}
+
+function parseLogLevel(text: string, name: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level === undefined) throw new SettingError(name, `${JSON.stringify(text)} is not one of ${LOG_LEVELS.join(', ')}`);
+  return level;
+}
+
+function parseInteger(text: string, name: string, min: number, max: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) {
+    throw new SettingError(name, `${JSON.stringify(text)} is not a whole number from ${min} to ${max}`);
+  }
+  return value;
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { callOf, type StepKind } from './step-kind.ts';
+
+const config = z.object({ mode: z.enum(['PXE', 'DISK']), image: z.string().default('') });
+type Config = z.output<typeof config>;
+
+/** The boot device is read back: set is what the machine says, not what was sent. */
+export const setNetboot: StepKind<Config, 'netboot'> = {
+  kind: 'netboot',
+  needs: ['netboot'],
+  config: config as z.ZodType<Config>,
+  title: 'Setting netboot',
+  doneTitle: 'Netboot configured',
+  canUndo: true,
+  handler: ({ mode, image }, { machine, can }) => {
+    const wanted = mode === 'PXE' ? 'pxe' : 'disk';
+    return {
+      async observe(context) {
+        const boot = await can.netboot.bootDevice(callOf(context, machine));
+        if (boot.pending) {
+          return { seen: 'under_way', reason: 'the boot device is being set', lookAgainMs: boot.lookAgainMs };
+        }
+        if (boot.device === wanted) return { seen: 'done', message: `next boot from ${wanted}` };
+        return { seen: 'absent' };
+      },
+      async act(context) {
+        await context.effect(() => can.netboot.setBootDevice(callOf(context, machine), wanted, image));
+        return { result: 'started', reason: 'the boot device is being set', lookAgainMs: 0 };
+      },
+      async undo(context) {
+        const call = { ...callOf(context, machine), key: `${context.jobId}/${context.step}/undo` };
+        const boot = await can.netboot.bootDevice(call);
+        if (boot.device === 'disk' && !boot.pending) return { result: 'done', message: 'next boot from disk' };
+        if (!boot.pending) await context.effect(() => can.netboot.setBootDevice(call, 'disk', ''));
+        return { result: 'started', reason: 'the boot device is being set back', lookAgainMs: Math.max(20, boot.lookAgainMs) };
+      },
+    };
+  },
+};

@@ -1,0 +1,39 @@
+/**
+ * A step kind: a name, the capabilities that it needs, the shape of its configuration, and the handler that the
+ * engine drives. One file a kind; registry.ts lists them.
+ */
+import type { z } from 'zod';
+import type { Machine } from '../domain/machine.ts';
+import type { MachineChange } from '../domain/machine-change.ts';
+import type { StepContext, StepHandler } from '../engine/step-handler.ts';
+import type { Capabilities, Capability, ProviderCall } from '../providers/provider.ts';
+
+/** What a handler works with: the machine as it was when the job was claimed, and the capabilities it asked for. */
+export interface Scene<Needed extends Capability> {
+  readonly machine: Machine;
+  readonly can: Pick<Capabilities, Needed>;
+}
+
+export interface StepKind<Config, Needed extends Capability> {
+  readonly kind: string;
+  readonly needs: readonly Needed[];
+  readonly config: z.ZodType<Config>;
+  /** "Setting netboot" */
+  readonly title: string;
+  /** "Netboot configured" */
+  readonly doneTitle: string;
+  readonly canUndo: boolean;
+  readonly handler: (config: Config, scene: Scene<Needed>) => StepHandler<MachineChange>;
+}
+
+/** How a step's context looks to a provider. */
+export function callOf(context: StepContext, machine: Machine): ProviderCall {
+  return {
+    machine,
+    key: `${context.jobId}/${context.step}/${context.attempt}`,
+    step: context.step,
+    fence: context.fence,
+    signal: context.signal,
+    log: context.log,
+  };
+}

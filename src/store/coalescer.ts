@@ -1,0 +1,75 @@
+/**
+ * Many concurrent requests, one statement. A request joins the batch that is forming; a batch leaves as soon as
+ * fewer than `maxUnderWay` batches are under way. There is no timer: the wait for the running batch is what
+ * forms the next one, so a lone request is never held up and a crowd shares its round trips.
+ *
+ * A batch that the database refuses is run again one by one, so that a poisoned request fails alone.
+ */
+export interface CoalescerOptions<Item, Result> {
+  readonly maxBatch: number;
+  readonly maxUnderWay: number;
+  /** Answers every item, in order. */
+  readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /** The batch failed because of what is in it, not because the database is away. */
+  readonly isPoisoned: (error: unknown) => boolean;
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Coalescer<Item, Result> {
+  readonly #options: CoalescerOptions<Item, Result>;
+  #queue: Waiting<Item, Result>[] = [];
+  #underWay = 0;
+  #scheduled = false;
+
+  constructor(options: CoalescerOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  submit(item: Item): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#queue.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Lets the requests of one turn of the event loop meet before the first of them leaves. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#depart();
+    });
+  }
+
+  #depart(): void {
+    while (this.#queue.length > 0 && this.#underWay < this.#options.maxUnderWay) {
+      const batch = this.#queue.splice(0, this.#options.maxBatch);
+      this.#underWay += 1;
+      void this.#run(batch).finally(() => {
+        this.#underWay -= 1;
+        if (this.#queue.length > 0) this.#schedule();
+      });
+    }
+  }
+
+  async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.flush(batch.map((waiting) => waiting.item));
+      batch.forEach((waiting, index) => {
+        waiting.resolve(results[index] as Result);
+      });
+    } catch (error) {
+      if (batch.length > 1 && this.#options.isPoisoned(error)) {
+        for (const waiting of batch) await this.#run([waiting]);
+        return;
+      }
+      for (const waiting of batch) waiting.reject(error);
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/*
+ * One live Ingot per data directory.
+ *
+ * The lock is a file that names its holder: the pid, and the process's start, so that a later process with
+ * the same pid is not mistaken for it. Nothing has to be cleaned up after a kill -9; a lock whose holder
+ * is dead is stale and may be replaced.
+ *
+ * Two rules make replacing it safe. A file that names a live process is removed by that process alone. A
+ * file that names a dead one is replaced only by whoever holds `<file>.takeover`, which is a lock of the
+ * same kind, so a process that dies while taking over leaves nothing stuck either. Files appear with their
+ * content in place (link and rename, never open and write), so no reader sees half of one.
+ */
+import { randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { processStart } from './process-identity.ts';
+
+export interface DataDirLock {
+  release(): void;
+}
+
+export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
+  const path = join(dataDir, 'ingot.lock');
+  const mine = `${process.pid} ${processStart(process.pid)}\n`;
+  const holder = await acquire(path, mine);
+  if (holder !== undefined) throw new Error(`${dataDir} is in use by another Ingot, pid ${holder}`);
+  let held = true;
+  return {
+    release() {
+      if (held) rmSync(path, { force: true });
+      held = false;
+    },
+  };
+}
+
+/** Takes the lock, or answers with the pid of the live process that holds it. */
+async function acquire(path: string, mine: string): Promise<number | undefined> {
+  const draft = `${path}.${randomUUID()}`;
+  writeFileSync(draft, mine, { mode: 0o600 });
+  try {
+    for (;;) {
+      if (linked(draft, path)) return undefined;
+      const found = read(path);
+      const holder = found === undefined ? undefined : liveHolder(found);
+      if (holder !== undefined) return holder;
+      if (found !== undefined && (await replaceStale(path, found, draft, mine))) return undefined;
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+async function replaceStale(path: string, stale: string, draft: string, mine: string): Promise<boolean> {
+  const takeover = `${path}.takeover`;
+  if ((await acquire(takeover, mine)) !== undefined) {
+    await delay(10);
+    return false;
+  }
+  try {
+    // Another may have taken over between our reading the stale lock and our turn.
+    if (read(path) !== stale) return false;
+    renameSync(draft, path);
+    return true;
+  } finally {
+    rmSync(takeover, { force: true });
+  }
+}
+
+function liveHolder(content: string): number | undefined {
+  const [pid, start] = content.trim().split(' ');
+  return start !== undefined && processStart(Number(pid)) === start ? Number(pid) : undefined;
+}
+
+function linked(draft: string, path: string): boolean {
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

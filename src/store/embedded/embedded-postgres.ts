@@ -1,0 +1,179 @@
+/*
+ * A PostgreSQL of Ingot's own, for who has none.
+ *
+ * The data directory holds a lock and the cluster. Starting takes the lock, stops what a killed Ingot left
+ * running, makes the cluster if there is none, starts PostgreSQL and waits until it answers a query. From
+ * then on one event ends everything: PostgreSQL's exit, whether asked for or not, gives back the socket's
+ * directory and the lock. Killing Ingot at any point is safe: the next start clears up.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { chooseAccount } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { clusterIn, ensureCluster } from './cluster.ts';
+import { type DataDirLock, lockDataDir } from './data-dir-lock.ts';
+import { stopOrphan } from './orphan.ts';
+import { dataArgument, type Exit, spawnProgram, tailOf, untilExit } from './program.ts';
+import { makeSocketDir, removeSocketDir, socketUrl } from './socket-dir.ts';
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  /** PostgreSQL settings that go before the ones chosen here. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** For tests: fast, and a power cut loses everything. */
+  readonly ephemeral?: boolean;
+  /** Receives PostgreSQL's log, line by line. */
+  readonly log?: (line: string) => void;
+}
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Ends open connections, shuts down cleanly and returns when PostgreSQL has exited. May be repeated. */
+  stop(): Promise<void>;
+  /** Called once if PostgreSQL exits without having been told to; at once if it already has. */
+  onExit(listener: (exit: Exit) => void): void;
+}
+
+const defaults = {
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  max_connections: '200',
+  shared_buffers: '256MB',
+  effective_cache_size: '1GB',
+  work_mem: '8MB',
+  maintenance_work_mem: '64MB',
+  random_page_cost: '1.1',
+  // Many small statements on few cores: a query that spreads over workers only takes them from the others.
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+  // Queue and presence rows are rewritten all the time; the stock thresholds let them bloat for too long.
+  autovacuum_naptime: '15s',
+  autovacuum_vacuum_scale_factor: '0.05',
+  log_checkpoints: 'off',
+} as const;
+
+const ephemeral = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } as const;
+
+/** Recovery after a crash replays at most a few gigabytes; longer than this is not recovery. */
+const startPatienceMs = 300_000;
+const fastShutdownMs = 60_000;
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const dataDir = realpathSync(options.dataDir);
+  const lock = await lockDataDir(dataDir);
+  try {
+    return await startLocked(dataDir, lock, options);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function startLocked(
+  dataDir: string,
+  lock: DataDirLock,
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const log = options.log ?? (() => {});
+  const durability = options.ephemeral ? 'ephemeral' : 'durable';
+  const cluster = clusterIn(dataDir);
+  const account = chooseAccount(cluster);
+  const binaries = await findBinaries(account);
+  await stopOrphan(cluster, account, log);
+  await ensureCluster({ cluster, binaries, account, durability, log });
+
+  const socketDir = makeSocketDir(account);
+  const tail = tailOf(log);
+  const settings = { ...defaults, ...(options.ephemeral ? ephemeral : {}), ...options.settings };
+  const args = ['-D', dataArgument(cluster), '-k', socketDir, ...settingArguments(settings)];
+  const child = spawnProgram({ file: binaries.postgres, args, cluster, account, onLine: tail.onLine });
+  const server = new RunningServer(child, socketDir, lock);
+  const url = socketUrl(socketDir);
+  if (!(await answers(url, server))) {
+    await server.stop();
+    throw new Error(`PostgreSQL did not start: ${tail.reason()}`);
+  }
+  return {
+    url,
+    pid: server.pid,
+    dataDir,
+    stop: () => server.stop(),
+    onExit: (listener) => server.onExit(listener),
+  };
+}
+
+function settingArguments(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** Waits for the first answered query; false if the server exits before it, or takes too long. */
+async function answers(url: string, server: RunningServer): Promise<boolean> {
+  const deadline = performance.now() + startPatienceMs;
+  while (!server.hasExited && performance.now() < deadline) {
+    const client = new Client({ connectionString: url, ssl: false });
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+      return true;
+    } catch {
+      await delay(20);
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+  return false;
+}
+
+class RunningServer {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #over: Promise<void>;
+  #exit: Exit | undefined;
+  #stopping = false;
+  #listeners: ((exit: Exit) => void)[] = [];
+
+  constructor(child: ChildProcess, socketDir: string, lock: DataDirLock) {
+    this.#child = child;
+    this.pid = child.pid ?? 0;
+    // An Ingot that exits without stopping it first must not leave it running. The lock stays: the shutdown
+    // goes on after us, and whoever takes the lock over waits for its end.
+    const exitWithUs = () => {
+      child.kill('SIGINT');
+      removeSocketDir(socketDir);
+    };
+    process.once('exit', exitWithUs);
+    this.#over = untilExit(child)
+      .catch((): Exit => ({ code: null, signal: null }))
+      .then((exit) => {
+        this.#exit = exit;
+        process.off('exit', exitWithUs);
+        removeSocketDir(socketDir);
+        lock.release();
+        if (!this.#stopping) for (const listener of this.#listeners) listener(exit);
+      });
+  }
+
+  get hasExited(): boolean {
+    return this.#exit !== undefined;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#child.kill('SIGINT');
+    const impatience = setTimeout(() => this.#child.kill('SIGQUIT'), fastShutdownMs);
+    await this.#over;
+    clearTimeout(impatience);
+  }
+
+  onExit(listener: (exit: Exit) => void): void {
+    if (this.#exit === undefined) this.#listeners.push(listener);
+    else if (!this.#stopping) queueMicrotask(() => this.#exit && listener(this.#exit));
+  }
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Account } from './account.ts';
+
+/**
+ * How PostgreSQL is told where its data is. The directory may lie below one that PostgreSQL's account can't
+ * enter (/root, say), so it is started inside of it, which happens before the user is switched, and finds
+ * itself there by this name.
+ */
+export function dataArgument(cluster: string): string {
+  return process.platform === 'linux' ? '/proc/self/cwd' : cluster;
+}
+
+export interface Program {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cluster: string;
+  readonly account: Account;
+  readonly onLine: (line: string) => void;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Starts one of PostgreSQL's programs inside the cluster's directory. */
+export function spawnProgram(program: Program): ChildProcess {
+  const child = spawn(program.file, program.args, {
+    ...program.account,
+    cwd: program.cluster,
+    // Nothing from the surroundings (PGDATA, PGPORT, a locale) may change what is started.
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // In a session of its own: a Ctrl-C in the terminal is for Ingot, which stops PostgreSQL last.
+    detached: true,
+  });
+  for (const output of [child.stdout, child.stderr]) {
+    if (output) createInterface({ input: output }).on('line', program.onLine);
+  }
+  child.once('error', (error) => program.onLine(`error: ${error.message}`));
+  return child;
+}
+
+export function untilExit(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+/** Keeps the last lines a program printed, to say why it failed. */
+export function tailOf(onLine: (line: string) => void): { onLine(line: string): void; reason(): string } {
+  const lines: string[] = [];
+  return {
+    onLine(line) {
+      lines.push(line);
+      if (lines.length > 20) lines.shift();
+      onLine(line);
+    },
+    reason() {
+      const telling = lines.findLast((line) => /\b(error|FATAL|PANIC):/.test(line));
+      return (telling?.replace(/^.*?\b(error|FATAL|PANIC):/, '') ?? lines.at(-1) ?? 'it said nothing').trim();
+    },
+  };
+}

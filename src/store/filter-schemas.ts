@@ -1,0 +1,87 @@
+/** What machines and operations can be filtered by; the same names as in the API. */
+import { CONDITION_TYPES } from '../domain/condition.ts';
+import { EFFECTIVE_STATES, effectiveState } from '../domain/effective-state.ts';
+import type { FilterSchema } from '../domain/filter/fields.ts';
+import { installLifecycle } from '../domain/install-state.ts';
+import { jobLifecycle, PHASE_OF_JOB } from '../domain/job-status.ts';
+import { statesOf } from '../domain/lifecycle.ts';
+import type { Machine, MachineSpec } from '../domain/machine.ts';
+import type { Operation } from '../domain/operation.ts';
+import { OPERATION_TYPE_NAMES } from '../domain/operation-type.ts';
+import { phaseLifecycle } from '../domain/phase.ts';
+import { presenceLifecycle } from '../domain/presence.ts';
+import { serviceLifecycle } from '../domain/service-state.ts';
+
+function specField(name: keyof Omit<MachineSpec, 'mac_addresses'>) {
+  return { kind: 'string', column: `(spec ->> '${name}')`, get: (machine: Machine) => machine.spec[name] } as const;
+}
+
+export const MACHINE_FILTER: FilterSchema<Machine> = {
+  machine_id: { kind: 'string', column: 'machine_id', get: (machine) => machine.machineId },
+  phase: { kind: 'enum', values: statesOf(phaseLifecycle), column: 'phase', get: (machine) => machine.phase },
+  effective_state: {
+    kind: 'enum',
+    values: Object.keys(EFFECTIVE_STATES),
+    column: 'ingot_effective_state(phase, conditions, active_operation_id)',
+    get: effectiveState,
+  },
+  service: { kind: 'enum', values: statesOf(serviceLifecycle), column: 'service', get: (machine) => machine.service },
+  install: { kind: 'enum', values: statesOf(installLifecycle), column: 'install', get: (machine) => machine.install },
+  presence: {
+    kind: 'enum',
+    values: statesOf(presenceLifecycle),
+    column: 'presence',
+    get: (machine) => machine.presence,
+  },
+  active_operation_id: { kind: 'string', column: 'active_operation_id', get: (machine) => machine.activeOperationId },
+  provider: specField('provider'),
+  'spec.provider': specField('provider'),
+  'spec.ssh_endpoint': specField('ssh_endpoint'),
+  'spec.bmc_endpoint': specField('bmc_endpoint'),
+  'spec.target_cluster_ref': specField('target_cluster_ref'),
+  'spec.mac_addresses': {
+    kind: 'stringList',
+    column: `ARRAY(SELECT jsonb_array_elements_text(spec -> 'mac_addresses'))`,
+    get: (machine) => machine.spec.mac_addresses,
+  },
+  labels: { kind: 'map', column: 'labels', get: (machine) => machine.labels },
+  conditions: {
+    kind: 'flags',
+    keys: CONDITION_TYPES,
+    column: (key) => `((conditions -> '${key}' ->> 'status')::boolean)`,
+    get: (machine, key) => machine.conditions[key as (typeof CONDITION_TYPES)[number]]?.status,
+  },
+  created_at: { kind: 'timestamp', column: 'created_at', get: (machine) => machine.createdAt },
+  updated_at: { kind: 'timestamp', column: 'updated_at', get: (machine) => machine.updatedAt },
+};
+
+export const OPERATION_FILTER: FilterSchema<Operation> = {
+  operation_id: { kind: 'string', column: 'operation_id', get: (operation) => operation.operationId },
+  machine_id: { kind: 'string', column: 'machine_id', get: (operation) => operation.machineId },
+  request_id: { kind: 'string', column: 'request_id', get: (operation) => operation.requestId },
+  type: { kind: 'enum', values: OPERATION_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
+  phase: {
+    kind: 'enum',
+    values: [...new Set(Object.values(PHASE_OF_JOB))],
+    column: 'ingot_operation_phase(status)',
+    get: (operation) => PHASE_OF_JOB[operation.status],
+  },
+  status: { kind: 'enum', values: statesOf(jobLifecycle), column: 'status', get: (operation) => operation.status },
+  plan_id: { kind: 'string', column: 'plan_id', get: (operation) => operation.planId },
+  current_step: {
+    kind: 'string',
+    column: `(steps -> current ->> 'name')`,
+    get: (operation) => operation.steps[operation.current]?.name,
+  },
+  params: { kind: 'map', column: 'params', get: (operation) => operation.params },
+  'error.code': { kind: 'string', column: `(error ->> 'code')`, get: (operation) => operation.error?.code },
+  cancel_requested: {
+    kind: 'boolean',
+    column: 'cancel_requested',
+    get: (operation) => operation.cancelRequested,
+  },
+  started_by: { kind: 'string', column: 'started_by', get: (operation) => operation.startedBy },
+  created_at: { kind: 'timestamp', column: 'created_at', get: (operation) => operation.createdAt },
+  started_at: { kind: 'timestamp', column: 'started_at', get: (operation) => operation.startedAt },
+  finished_at: { kind: 'timestamp', column: 'finished_at', get: (operation) => operation.finishedAt },
+};

@@ -1,0 +1,267 @@
+/**
+ * The engine's jobs in the operations table.
+ *
+ * Fence: every write names the epoch under which it was decided and changes nothing when the row has another
+ * one. Claims are the only place where the epoch grows, and they use the database's clock alone. A completion,
+ * what it does to the machine and its events are one transaction.
+ *
+ * Locks: machines before operations, each in the order of their ids.
+ */
+import { type Actor, ACTOR_KINDS, type ActorKind } from '../domain/actor.ts';
+import type { NewEvent } from '../domain/event.ts';
+import { Fault } from '../domain/fault.ts';
+import { isActive } from '../domain/job-status.ts';
+import type { Machine } from '../domain/machine.ts';
+import { applyChange, type MachineChange } from '../domain/machine-change.ts';
+import type { CancelRequest, Job, JobMove } from '../engine/job.ts';
+import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from '../engine/job-store.ts';
+import { appendEvents } from './append-events.ts';
+import { Coalescer } from './coalescer.ts';
+import { type Database, isStatementError, type Session } from './database.ts';
+import { lockMachines, writeMachines } from './machine-rows.ts';
+import { progressOf } from './operation-progress.ts';
+import { OPERATION_COLUMNS, type OperationRow } from './rows.ts';
+
+interface CancelColumns {
+  cancel_requested: boolean;
+  cancel_actor_kind: string | null;
+  cancel_actor_id: string | null;
+  cancel_reason: string;
+  signals: number;
+}
+
+interface JobRow extends OperationRow, CancelColumns {
+  contract: string;
+  epoch: number;
+  deaths: number;
+  log_bytes: number;
+}
+
+const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
+
+const CLAIM = `
+  UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
+    deaths = deaths + CASE WHEN owner IS NULL THEN 0 ELSE 1 END
+  WHERE operation_id IN (
+    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now()
+    ORDER BY due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+  RETURNING ${OPERATION_COLUMNS}, contract, epoch, deaths, log_bytes, signals, cancel_actor_kind, cancel_actor_id, cancel_reason`;
+
+const NEXT_DUE = `
+  SELECT clock_timestamp() AS now,
+    (SELECT extract(epoch FROM min(due_at) - clock_timestamp()) * 1000 FROM operations WHERE ${ACTIVE})::float8 AS due_in`;
+
+const RENEW = `
+  WITH held AS MATERIALIZED (
+    SELECT o.operation_id FROM operations o
+    JOIN unnest($2::text[], $3::bigint[]) AS i(operation_id, epoch) USING (operation_id)
+    WHERE o.epoch = i.epoch AND o.owner = $1 AND ${ACTIVE}
+    ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
+  UPDATE operations o SET due_at = now() + $4 * interval '1 ms' FROM held
+  WHERE o.operation_id = held.operation_id RETURNING o.operation_id`;
+
+const RELEASE = `
+  WITH held AS MATERIALIZED (
+    SELECT o.operation_id FROM operations o
+    JOIN unnest($2::text[], $3::bigint[]) AS i(operation_id, epoch) USING (operation_id)
+    WHERE o.epoch = i.epoch AND o.owner = $1 AND ${ACTIVE}
+    ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
+  UPDATE operations o SET due_at = now(), owner = NULL FROM held WHERE o.operation_id = held.operation_id`;
+
+/** A wait that missed a signal or a cancel is due at once. */
+const RECORD = `
+  WITH input AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($2::jsonb) AS i(id text, epoch bigint, status text, steps jsonb, current integer,
+      error jsonb, "waitingFor" text, "startedAt" timestamptz, "finishedAt" timestamptz, deaths integer,
+      "logBytes" integer, signals integer, "releaseForMs" float8)),
+  held AS MATERIALIZED (
+    SELECT o.operation_id FROM operations o JOIN input i ON o.operation_id = i.id
+    WHERE o.epoch = i.epoch AND o.owner = $1
+    ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
+  UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
+    waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
+    log_bytes = i."logBytes",
+    owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
+    due_at = CASE
+      WHEN i."releaseForMs" IS NULL THEN o.due_at
+      WHEN o.signals <> i.signals OR (o.cancel_requested AND i.status <> 'compensating') THEN now()
+      ELSE now() + i."releaseForMs" * interval '1 ms' END
+  FROM input i, held
+  WHERE o.operation_id = i.id AND o.operation_id = held.operation_id AND o.epoch = i.epoch AND o.owner = $1
+  RETURNING o.operation_id, o.cancel_requested, o.cancel_actor_kind, o.cancel_actor_id, o.cancel_reason, o.signals`;
+
+/** A line of a holder that has lost its lease is left out. */
+const APPEND_LOG = `
+  INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text)
+  SELECT i.id, i.epoch, i.line, i.at, i.stream, i.step, i.text
+  FROM jsonb_to_recordset($1::jsonb) AS i(id text, epoch bigint, line integer, at timestamptz, stream text, step text,
+    text text)
+  JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch`;
+
+interface Recording {
+  readonly owner: string;
+  readonly move: JobMove<MachineChange>;
+}
+
+export class PostgresJobStore implements JobStore<MachineChange> {
+  readonly #database: Database;
+  readonly #recordings: Coalescer<Recording, RecordResult>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#recordings = new Coalescer({
+      maxBatch: 500,
+      maxUnderWay: 2,
+      flush: (recordings) => this.#recordAll(recordings),
+      isPoisoned: (error) => isStatementError(error) || error instanceof Fault,
+    });
+  }
+
+  async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult> {
+    const rows = await this.#database.run<JobRow>('claim', CLAIM, [owner, limit, leaseMs]);
+    const [clock] = await this.#database.run<{ now: Date; due_in: number | null }>('next-due', NEXT_DUE);
+    if (!clock) throw new Error('the database did not tell its time');
+    return { jobs: rows.map(jobOf), now: clock.now, nextDueInMs: clock.due_in };
+  }
+
+  async renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>> {
+    const values = [owner, leases.map(({ id }) => id), leases.map(({ epoch }) => epoch), leaseMs];
+    const rows = await this.#database.run<{ operation_id: string }>('renew', RENEW, values);
+    return new Set(rows.map((row) => row.operation_id));
+  }
+
+  async release(owner: string, leases: readonly LeaseRef[]): Promise<void> {
+    const values = [owner, leases.map(({ id }) => id), leases.map(({ epoch }) => epoch)];
+    await this.#database.transaction(async (session) => {
+      await session.run('release', RELEASE, values);
+      await appendEvents(session, [], ['due']);
+    });
+  }
+
+  record(owner: string, move: JobMove<MachineChange>): Promise<RecordResult> {
+    return this.#recordings.submit({ owner, move });
+  }
+
+  async appendLog(lines: readonly LogLine[]): Promise<void> {
+    await this.#database.transaction(async (session) => {
+      await session.run('append-log', APPEND_LOG, [JSON.stringify(lines)]);
+      await appendEvents(session, [], ['logs']);
+    });
+  }
+
+  async #recordAll(recordings: readonly Recording[]): Promise<RecordResult[]> {
+    const owner = recordings[0]?.owner ?? '';
+    return this.#database.transaction(async (session) => {
+      const touching = recordings.filter(({ move }) => touchesMachine(move));
+      const machines =
+        touching.length > 0
+          ? await lockMachines(
+              session,
+              touching.map(({ move }) => move.job.subject),
+            )
+          : new Map<string, Machine>();
+      const rows = await session.run<CancelColumns & { operation_id: string }>('record', RECORD, [
+        owner,
+        JSON.stringify(recordings.map(({ move }) => inputOf(move))),
+      ]);
+      const recorded = new Map(rows.map((row) => [row.operation_id, row]));
+      const moves = recordings.map(({ move }) => move).filter((move) => recorded.has(move.job.id));
+      await this.#tell(session, owner, moves, machines);
+      return recordings.map(({ move }) => resultOf(recorded.get(move.job.id)));
+    });
+  }
+
+  /** What the recorded moves do to their machines, and the events of both. */
+  async #tell(
+    session: Session,
+    owner: string,
+    moves: readonly JobMove<MachineChange>[],
+    machines: Map<string, Machine>,
+  ): Promise<void> {
+    const actor: Actor = { kind: 'system', id: owner };
+    const at = new Date();
+    const events: NewEvent[] = [];
+    const changed = new Set<string>();
+    for (const move of moves) {
+      events.push(...operationEvents(move, actor));
+      const machine = machines.get(move.job.subject);
+      if (!machine || !touchesMachine(move)) continue;
+      const applied = applyChange(machine, move.change ?? {}, { at, actor, operationId: move.job.id });
+      events.push(...applied.events);
+      const activeOperationId = isActive(move.job.status) ? applied.machine.activeOperationId : null;
+      machines.set(move.job.subject, { ...applied.machine, activeOperationId });
+      changed.add(move.job.subject);
+    }
+    await writeMachines(
+      session,
+      [...changed].flatMap((id) => machines.get(id) ?? []),
+    );
+    await appendEvents(session, events);
+  }
+}
+
+function touchesMachine(move: JobMove<MachineChange>): boolean {
+  return move.change !== null || !isActive(move.job.status);
+}
+
+function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, unknown> {
+  const { id, epoch, status, steps, current, error, waitingFor, startedAt, finishedAt, deaths, logBytes, signals } = job;
+  return {
+    id,
+    epoch,
+    status,
+    steps,
+    current,
+    error,
+    waitingFor,
+    startedAt,
+    finishedAt,
+    deaths,
+    logBytes,
+    signals,
+    releaseForMs,
+  };
+}
+
+function operationEvents(move: JobMove<MachineChange>, actor: Actor): NewEvent[] {
+  return move.events.map(({ after, ...event }) => ({
+    ...event,
+    actor: event.actor ?? actor,
+    machineId: move.job.subject,
+    operationId: move.job.id,
+    snapshot: progressOf(after),
+  }));
+}
+
+function resultOf(row: CancelColumns | undefined): RecordResult {
+  if (!row) return { recorded: false, cancel: null, signals: 0 };
+  return { recorded: true, cancel: cancelOf(row), signals: row.signals };
+}
+
+function cancelOf(row: CancelColumns): CancelRequest | null {
+  if (!row.cancel_requested) return null;
+  const kind = ACTOR_KINDS.find((known: ActorKind) => known === row.cancel_actor_kind) ?? 'system';
+  return { actor: { kind, id: row.cancel_actor_id ?? '' }, reason: row.cancel_reason };
+}
+
+function jobOf(row: JobRow): Job {
+  return {
+    id: row.operation_id,
+    subject: row.machine_id,
+    type: row.type,
+    contract: row.contract,
+    params: row.params,
+    status: row.status,
+    steps: row.steps,
+    current: row.current,
+    error: row.error,
+    waitingFor: row.waiting_for,
+    cancel: cancelOf(row),
+    epoch: row.epoch,
+    signals: row.signals,
+    deaths: row.deaths,
+    startedAt: row.started_at?.toISOString() ?? null,
+    finishedAt: row.finished_at?.toISOString() ?? null,
+    logBytes: row.log_bytes,
+  };
+}

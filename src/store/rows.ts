@@ -1,0 +1,88 @@
+/** Rows of the two central tables, as the database returns them and as the domain knows them. */
+import type { Conditions } from '../domain/condition.ts';
+import type { InstallState } from '../domain/install-state.ts';
+import type { JobStatus } from '../domain/job-status.ts';
+import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
+import type { Operation, OperationError } from '../domain/operation.ts';
+import type { OperationType } from '../domain/operation-type.ts';
+import type { Phase } from '../domain/phase.ts';
+import type { Presence } from '../domain/presence.ts';
+import type { ServiceState } from '../domain/service-state.ts';
+import type { Step } from '../domain/step.ts';
+
+export interface MachineRow {
+  machine_id: string;
+  labels: Labels;
+  spec: MachineSpec;
+  phase: Phase;
+  service: ServiceState | null;
+  install: InstallState | null;
+  presence: Presence | null;
+  conditions: Conditions;
+  active_operation_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, conditions,
+  active_operation_id, created_at, updated_at`;
+
+export function machineOf(row: MachineRow): Machine {
+  return {
+    machineId: row.machine_id,
+    labels: row.labels,
+    spec: row.spec,
+    phase: row.phase,
+    service: row.service,
+    install: row.install,
+    presence: row.presence,
+    conditions: row.conditions,
+    activeOperationId: row.active_operation_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export interface OperationRow {
+  operation_id: string;
+  machine_id: string;
+  request_id: string;
+  request_fingerprint: string;
+  type: OperationType;
+  status: JobStatus;
+  plan_id: string;
+  params: Record<string, string>;
+  steps: Step[];
+  current: number;
+  error: OperationError | null;
+  waiting_for: string;
+  cancel_requested: boolean;
+  started_by: string;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+}
+
+export const OPERATION_COLUMNS = `operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id,
+  params, steps, current, error, waiting_for, cancel_requested, started_by, created_at, started_at, finished_at`;
+
+export function operationOf(row: OperationRow): Operation {
+  return {
+    operationId: row.operation_id,
+    machineId: row.machine_id,
+    requestId: row.request_id,
+    type: row.type,
+    status: row.status,
+    planId: row.plan_id,
+    params: row.params,
+    steps: row.steps,
+    current: row.current,
+    error: row.error,
+    waitingFor: row.waiting_for,
+    cancelRequested: row.cancel_requested,
+    startedBy: row.started_by,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Who is calling. A token that was good a moment ago is believed for a few seconds, so that a busy client does
+ * not cost a query a call; a revocation is announced to every replica and ends that at once.
+ */
+import type { Actor, Role } from '../domain/actor.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Database } from '../store/database.ts';
+import { findToken, hashToken, type Token } from '../store/tokens.ts';
+
+export interface Caller {
+  readonly actor: Actor;
+  readonly role: Role;
+}
+
+interface Believed {
+  readonly caller: Caller;
+  readonly until: number;
+}
+
+const BELIEVE_MS = 5_000;
+const MAX_BELIEVED = 10_000;
+const MAX_SECRET = 512;
+
+export class Authenticator {
+  readonly #database: Database;
+  readonly #now: () => number;
+  readonly #believed = new Map<string, Believed>();
+
+  constructor(database: Database, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  async caller(authorization: string | undefined): Promise<Caller> {
+    const secret = secretOf(authorization);
+    const key = hashToken(secret).toString('base64');
+    const believed = this.#believed.get(key);
+    if (believed && believed.until > this.#now()) return believed.caller;
+    const token = await findToken(this.#database, secret);
+    if (!token) throw unauthenticated('the token is not known, revoked or expired');
+    const caller = callerOf(token);
+    this.#believe(key, caller, token);
+    return caller;
+  }
+
+  /** Tokens may have changed. */
+  forget(): void {
+    this.#believed.clear();
+  }
+
+  #believe(key: string, caller: Caller, token: Token): void {
+    if (this.#believed.size >= MAX_BELIEVED) this.#believed.clear();
+    const expiry = token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+    this.#believed.set(key, { caller, until: Math.min(this.#now() + BELIEVE_MS, expiry) });
+  }
+}
+
+function callerOf(token: Token): Caller {
+  const kind = token.role === 'admin' ? 'admin' : 'operator';
+  return { actor: { kind, id: token.name }, role: token.role };
+}
+
+function secretOf(authorization: string | undefined): string {
+  if (authorization === undefined || authorization === '') throw unauthenticated('a bearer token is required');
+  const match = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization);
+  const secret = match?.[1];
+  if (secret === undefined || secret.length > MAX_SECRET) {
+    throw unauthenticated('the authorization header must be "Bearer <token>"');
+  }
+  return secret;
+}
+
+function unauthenticated(message: string): Fault {
+  return new Fault('unauthenticated', { reason: 'UNAUTHENTICATED', message });
+}

@@ -1,0 +1,58 @@
+/** The one table from faults to the wire. Anything that is not a Fault is "internal error" with a request id. */
+import { create } from '@bufbuild/protobuf';
+import { anyPack } from '@bufbuild/protobuf/wkt';
+import { Fault, type FaultKind } from '../domain/fault.ts';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  RequestInfoSchema,
+} from '../gen/google/rpc/error_details_pb.ts';
+import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
+
+export const ERROR_DOMAIN = 'ingot';
+
+/** The numbers are the same in gRPC and in Connect. */
+export const WIRE = {
+  invalid_argument: { grpc: 3, http: 400 },
+  not_found: { grpc: 5, http: 404 },
+  already_exists: { grpc: 6, http: 409 },
+  permission_denied: { grpc: 7, http: 403 },
+  resource_exhausted: { grpc: 8, http: 429 },
+  failed_precondition: { grpc: 9, http: 400 },
+  aborted: { grpc: 10, http: 409 },
+  internal: { grpc: 13, http: 500 },
+  unavailable: { grpc: 14, http: 503 },
+  unauthenticated: { grpc: 16, http: 401 },
+} as const satisfies Record<FaultKind, { grpc: number; http: number }>;
+
+/** Makes a Fault of anything; what was not one goes to the log and not to the caller. */
+export function faultOf(error: unknown, requestId: string, logUnexpected: (error: unknown) => void): Fault {
+  if (error instanceof Fault) return error;
+  logUnexpected(error);
+  return new Fault('internal', {
+    reason: 'INTERNAL',
+    message: `internal error (request ${requestId})`,
+    metadata: { request_id: requestId },
+    context: error,
+  });
+}
+
+export function statusOf(fault: Fault, requestId: string): Status {
+  const details = [
+    anyPack(
+      ErrorInfoSchema,
+      create(ErrorInfoSchema, { reason: fault.reason, domain: ERROR_DOMAIN, metadata: { ...fault.metadata } }),
+    ),
+    anyPack(RequestInfoSchema, create(RequestInfoSchema, { requestId })),
+  ];
+  if (fault.violations.length > 0 && fault.kind === 'invalid_argument') {
+    const fieldViolations = fault.violations.map(({ subject, description }) => ({ field: subject, description }));
+    details.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
+  }
+  if (fault.violations.length > 0 && fault.kind === 'failed_precondition') {
+    const violations = fault.violations.map((violation) => ({ type: fault.reason, ...violation }));
+    details.push(anyPack(PreconditionFailureSchema, create(PreconditionFailureSchema, { violations })));
+  }
+  return create(StatusSchema, { code: WIRE[fault.kind].grpc, message: fault.message, details });
+}

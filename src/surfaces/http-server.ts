@@ -1,0 +1,82 @@
+/** The HTTP port: health, readiness and the Connect mount. Everything else answers problem+json. */
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
+import fastify, { type FastifyInstance } from 'fastify';
+import { connectRoutes } from './rpc/connect-routes.ts';
+import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
+import type { CallSurroundings, Service } from './rpc/service.ts';
+
+export interface HttpServer {
+  readonly port: number;
+  drain(): void;
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly services: readonly Service[];
+  readonly around: CallSurroundings;
+  /** Throws when this replica can't serve. */
+  readonly checkReady: () => Promise<void>;
+}
+
+export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
+  let draining = false;
+  const app = fastify({
+    logger: false,
+    bodyLimit: MAX_MESSAGE_BYTES,
+    requestTimeout: 30_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+  });
+  app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
+  app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
+    const reason = draining ? 'shutting down' : await unreadiness(options.checkReady);
+    if (reason === null) return { status: 'ready' };
+    return reply.code(503).send({ status: 'not ready', reason });
+  });
+  app.setNotFoundHandler((request, reply) => {
+    void reply
+      .code(404)
+      .type('application/problem+json')
+      .send({ type: 'about:blank', title: 'Not Found', status: 404, detail: `nothing is served at ${request.url}` });
+  });
+  app.setErrorHandler((error: { statusCode?: number; message?: string }, _request, reply) => {
+    const status = error.statusCode !== undefined && error.statusCode < 500 ? error.statusCode : 500;
+    const detail = status === 500 ? 'internal error' : (error.message ?? 'bad request');
+    if (status === 500) options.around.logUnexpected(error, reply.request.id, reply.request.url);
+    void reply.code(status).type('application/problem+json').send({ type: 'about:blank', status, title: detail, detail });
+  });
+  await app.register(fastifyConnectPlugin, {
+    routes: connectRoutes(options.services, options.around),
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    grpc: false,
+  });
+  await app.listen({ host: options.host, port: options.port });
+  return {
+    port: boundPort(app),
+    drain: () => {
+      draining = true;
+    },
+    stop: async (graceMs) => {
+      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      await app.close();
+      clearTimeout(timer);
+    },
+  };
+}
+
+function boundPort(app: FastifyInstance): number {
+  const address = app.server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function unreadiness(checkReady: () => Promise<void>): Promise<string | null> {
+  try {
+    await checkReady();
+    return null;
+  } catch {
+    // Which part of the database is away is for the log; a probe only needs to know that it is.
+    return 'the database does not answer';
+  }
+}

@@ -1,0 +1,99 @@
+/** baremetal.admin.v1.AdminService: flags and tokens. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { ROLES, type Role } from '../../../domain/actor.ts';
+import { invalidField, missingField } from '../../../domain/fault.ts';
+import { checkMachineId, checkText } from '../../../domain/machine-input.ts';
+import { AdminService, MachineFlag_Value, type TokenSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
+import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { type CallContext, defineService, type Service } from '../service.ts';
+import { machineMessage } from '../v2/to-proto.ts';
+
+const TOKEN_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._@-]{0,62}[A-Za-z0-9])?$/;
+
+export function adminService(parts: ServerParts): Service {
+  const flag = async (
+    request: { machineId: string; reason: string },
+    type: AdminFlag,
+    status: boolean,
+    context: CallContext,
+  ) => {
+    const machineId = checkMachineId(request.machineId);
+    const reason = requiredReason(request.reason);
+    const { actor } = context.caller;
+    return machineMessage(await setFlag(parts.database, { machineId, flag: type, status, reason, actor }));
+  };
+
+  return defineService(
+    AdminService,
+    {
+      flagMachine: (request, context) => flag(request, flagOf(request.flag), true, context),
+      unflagMachine: (request, context) => flag(request, flagOf(request.flag), false, context),
+      clearNeedsIntervention: (request, context) => flag(request, 'NeedsIntervention', false, context),
+
+      async createToken(request, { caller }) {
+        const name = checkTokenName(request.name);
+        const role = checkRole(request.role);
+        const expiresAt = request.expiresAt ? timestampDate(request.expiresAt) : null;
+        if (expiresAt !== null && !(expiresAt > parts.now())) throw invalidField('expires_at', 'must be in the future');
+        const secret = newSecret();
+        const token = await createToken(parts.database, { name, role, expiresAt, secret, actor: caller.actor });
+        return { token: tokenMessage(token), secret };
+      },
+
+      async listTokens() {
+        return { tokens: (await listTokens(parts.database)).map(tokenMessage) };
+      },
+
+      async revokeToken(request, { caller }) {
+        const token = await revokeToken(parts.database, checkTokenName(request.name), caller.actor);
+        parts.tokensChanged();
+        return tokenMessage(token);
+      },
+    },
+    {
+      flagMachine: 'admin',
+      unflagMachine: 'admin',
+      clearNeedsIntervention: 'admin',
+      createToken: 'admin',
+      listTokens: 'admin',
+      revokeToken: 'admin',
+    },
+  );
+}
+
+function flagOf(value: MachineFlag_Value): AdminFlag {
+  if (value === MachineFlag_Value.RMA) return 'RMA';
+  if (value === MachineFlag_Value.RETIRED) return 'Retired';
+  throw invalidField('flag', 'must be RMA or RETIRED');
+}
+
+function requiredReason(reason: string): string {
+  if (reason.trim() === '') throw missingField('reason');
+  return checkText(reason, 'reason', 1000);
+}
+
+function checkTokenName(name: string): string {
+  if (name === '') throw missingField('name');
+  if (!TOKEN_NAME.test(name)) throw invalidField('name', 'must be 1 to 64 letters, digits, ".", "_", "@" or "-"');
+  return name;
+}
+
+function checkRole(role: string): Role {
+  const known = ROLES.find((candidate) => candidate === role);
+  if (!known) throw invalidField('role', `must be one of ${ROLES.join(', ')}`);
+  return known;
+}
+
+function tokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
+  return {
+    name: token.name,
+    role: token.role,
+    createdBy: token.createdBy,
+    createdAt: timestampFromDate(token.createdAt),
+    ...(token.expiresAt && { expiresAt: timestampFromDate(token.expiresAt) }),
+    ...(token.revokedAt && { revokedAt: timestampFromDate(token.revokedAt) }),
+  };
+}

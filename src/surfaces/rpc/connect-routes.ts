@@ -1,0 +1,115 @@
+/** The HTTP mount of the same services: Connect (JSON and binary) and gRPC-Web, for browsers and curl. */
+import { create, type DescMessage, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
+import { statusOf, WIRE } from '../fault-wire.ts';
+import { CallFailed, type CallSurroundings, callStream, callUnary, type IncomingCall, type Service } from './service.ts';
+
+export function connectRoutes(services: readonly Service[], around: CallSurroundings) {
+  return (router: ConnectRouter): void => {
+    for (const service of services) {
+      // biome-ignore lint/suspicious/noExplicitAny: the shape of each method is known to its service, not here
+      const implementation: Record<string, any> = {};
+      for (const method of service.desc.methods) {
+        implementation[method.localName] =
+          method.methodKind === 'server_streaming' ? streaming(service, method, around) : unary(service, method, around);
+      }
+      router.service(service.desc as DescService, implementation);
+    }
+  };
+}
+
+function incoming(service: Service, method: DescMethod, request: unknown, context: HandlerContext): IncomingCall {
+  return {
+    service,
+    method: method.localName,
+    authorization: context.requestHeader.get('authorization') ?? undefined,
+    signal: context.signal,
+    request: () => request,
+  };
+}
+
+function unary(service: Service, method: DescMethod, around: CallSurroundings) {
+  return async (request: unknown, context: HandlerContext) => {
+    try {
+      return create(method.output, await callUnary(incoming(service, method, request, context), around));
+    } catch (error) {
+      throw connectError(error);
+    }
+  };
+}
+
+/** The protocol pulls, the service pushes: one message is in between, no more. */
+function streaming(service: Service, method: DescMethod, around: CallSurroundings) {
+  return async function* (request: unknown, context: HandlerContext) {
+    const handover = new Handover();
+    const done = callStream(incoming(service, method, request, context), around, (message) => handover.put(message)).then(
+      () => handover.end(null),
+      (error: unknown) => handover.end(connectError(error)),
+    );
+    try {
+      for await (const message of handover) yield create(method.output, message);
+    } finally {
+      handover.abandon();
+      await done;
+    }
+  };
+}
+
+type Message = MessageInitShape<DescMessage>;
+
+/** One producer, one consumer, one message at a time. */
+class Handover implements AsyncIterable<Message> {
+  #message: Message | null = null;
+  #taken: () => void = () => {};
+  #arrived: () => void = () => {};
+  #ended: { error: ConnectError | null } | null = null;
+  #abandoned = false;
+
+  put(message: Message): Promise<void> {
+    if (this.#abandoned) return Promise.resolve();
+    this.#message = message;
+    return new Promise((resolve) => {
+      this.#taken = resolve;
+      this.#arrived();
+    });
+  }
+
+  end(error: ConnectError | null): void {
+    this.#ended = { error };
+    this.#arrived();
+  }
+
+  abandon(): void {
+    this.#abandoned = true;
+    this.#taken();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Message> {
+    for (;;) {
+      if (this.#message !== null) {
+        const message = this.#message;
+        this.#message = null;
+        yield message;
+        this.#taken();
+      } else if (this.#ended !== null) {
+        if (this.#ended.error !== null) throw this.#ended.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#arrived = resolve;
+        });
+      }
+    }
+  }
+}
+
+function connectError(error: unknown): ConnectError {
+  if (!(error instanceof CallFailed)) throw error;
+  const { fault, requestId } = error;
+  const failure = new ConnectError(fault.message, WIRE[fault.kind].grpc as Code);
+  failure.details = statusOf(fault, requestId).details.map((detail) => ({
+    type: detail.typeUrl.slice(detail.typeUrl.lastIndexOf('/') + 1),
+    value: detail.value,
+  }));
+  return failure;
+}

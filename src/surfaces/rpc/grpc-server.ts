@@ -1,0 +1,178 @@
+/** The gRPC mount: grpc-js on the wire, protobuf-es for the messages, health and reflection beside our services. */
+import { create, type DescMessage, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import * as grpc from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
+import { Fault } from '../../domain/fault.ts';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import { statusOf, WIRE } from '../fault-wire.ts';
+import { addReflection } from './reflection.ts';
+import { CallFailed, type CallSurroundings, callStream, callUnary, type IncomingCall, type Service } from './service.ts';
+
+export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** A reader that takes nothing for this long is ended; it can resume from its cursor. */
+const SLOW_READER_MS = 60_000;
+
+export interface GrpcServer {
+  readonly port: number;
+  /** Tells health checks to look elsewhere. */
+  drain(): void;
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface GrpcOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly services: readonly Service[];
+  readonly around: CallSurroundings;
+}
+
+export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer> {
+  const server = new grpc.Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_send_message_length': -1,
+    'grpc.keepalive_time_ms': 30_000,
+    'grpc.keepalive_timeout_ms': 10_000,
+    'grpc.keepalive_permit_without_calls': 1,
+  });
+  for (const service of options.services) addService(server, service, options.around);
+  const health = new HealthImplementation({
+    '': 'SERVING',
+    ...Object.fromEntries(options.services.map(({ desc }) => [desc.typeName, 'SERVING' as const])),
+  });
+  health.addToServer(server);
+  addReflection(server, options.services);
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`${host}:${options.port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  return {
+    port,
+    drain: () => {
+      health.setStatus('', 'NOT_SERVING');
+      for (const { desc } of options.services) health.setStatus(desc.typeName, 'NOT_SERVING');
+    },
+    stop: (graceMs) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => server.forceShutdown(), graceMs);
+        server.tryShutdown(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      }),
+  };
+}
+
+const passBytes = (bytes: Buffer): Buffer => bytes;
+
+function addService(server: grpc.Server, service: Service, around: CallSurroundings): void {
+  const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
+  const implementation: grpc.UntypedServiceImplementation = {};
+  for (const method of service.desc.methods) {
+    definition[method.localName] = {
+      path: `/${service.desc.typeName}/${method.name}`,
+      requestStream: false,
+      responseStream: method.methodKind === 'server_streaming',
+      requestSerialize: passBytes,
+      requestDeserialize: passBytes,
+      responseSerialize: passBytes,
+      responseDeserialize: passBytes,
+    };
+    implementation[method.localName] =
+      method.methodKind === 'server_streaming' ? streaming(service, method, around) : unary(service, method, around);
+  }
+  server.addService(definition, implementation);
+}
+
+function unary(service: Service, method: DescMethod, around: CallSurroundings): grpc.handleUnaryCall<Buffer, Buffer> {
+  return (call, callback) => {
+    callUnary(incoming(service, method, call, call.request), around).then(
+      (response) => callback(null, encode(method, response)),
+      (error: unknown) => callback(serviceError(error)),
+    );
+  };
+}
+
+function streaming(
+  service: Service,
+  method: DescMethod,
+  around: CallSurroundings,
+): grpc.handleServerStreamingCall<Buffer, Buffer> {
+  return (call) => {
+    callStream(incoming(service, method, call, call.request), around, (message) =>
+      writeWithRoom(call, encode(method, message)),
+    ).then(
+      () => call.end(),
+      (error: unknown) => call.emit('error', serviceError(error)),
+    );
+  };
+}
+
+function encode(method: DescMethod, message: MessageInitShape<DescMessage>): Buffer {
+  return Buffer.from(toBinary(method.output, create(method.output, message)));
+}
+
+function incoming(
+  service: Service,
+  method: DescMethod,
+  call: { metadata: grpc.Metadata; on(event: 'cancelled', listener: () => void): unknown },
+  bytes: Buffer,
+): IncomingCall {
+  const gone = new AbortController();
+  call.on('cancelled', () => gone.abort());
+  const [authorization] = call.metadata.get('authorization');
+  return {
+    service,
+    method: method.localName,
+    authorization: authorization?.toString(),
+    signal: gone.signal,
+    request: () => {
+      try {
+        return fromBinary(method.input, bytes);
+      } catch (error) {
+        throw new Fault('invalid_argument', {
+          reason: 'MALFORMED_MESSAGE',
+          message: `the request is not a valid ${method.input.typeName}`,
+          context: error,
+        });
+      }
+    },
+  };
+}
+
+/** Waits while the client's buffer is full, but not for ever. */
+function writeWithRoom(call: grpc.ServerWritableStream<Buffer, Buffer>, bytes: Buffer): Promise<void> {
+  if (call.write(bytes)) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const settle = (finish: () => void) => () => {
+      clearTimeout(timer);
+      call.off('drain', onDrain);
+      call.off('cancelled', onGone);
+      finish();
+    };
+    const onDrain = settle(resolve);
+    const onGone = settle(resolve);
+    const timer = setTimeout(
+      settle(() =>
+        reject(
+          new Fault('aborted', {
+            reason: 'WATCH_TOO_SLOW',
+            message: 'the stream was not read for too long; resume from the last cursor',
+          }),
+        ),
+      ),
+      SLOW_READER_MS,
+    );
+    call.on('drain', onDrain);
+    call.on('cancelled', onGone);
+  });
+}
+
+function serviceError(error: unknown): Partial<grpc.StatusObject> & Error {
+  if (!(error instanceof CallFailed)) throw error;
+  const { fault, requestId } = error;
+  const metadata = new grpc.Metadata();
+  metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, statusOf(fault, requestId))));
+  return Object.assign(new Error(fault.message), { code: WIRE[fault.kind].grpc, details: fault.message, metadata });
+}

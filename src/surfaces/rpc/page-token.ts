@@ -1,0 +1,69 @@
+/** Opaque tokens for pages and cursors. A page token is good only for the list and filter that it came from. */
+import { createHash } from 'node:crypto';
+import { Fault, invalidField } from '../../domain/fault.ts';
+
+export const DEFAULT_PAGE = 100;
+export const MAX_PAGE = 1000;
+
+export function pageSize(asked: number): number {
+  if (asked < 0) throw invalidField('page_size', 'must not be negative');
+  return asked === 0 ? DEFAULT_PAGE : Math.min(asked, MAX_PAGE);
+}
+
+function filterDigest(list: string, filter: string): string {
+  return createHash('sha256').update(`${list}\n${filter}`).digest('base64url').slice(0, 8);
+}
+
+export function pageToken(list: string, filter: string, after: string | null): string {
+  if (after === null) return '';
+  return Buffer.from(JSON.stringify([filterDigest(list, filter), after])).toString('base64url');
+}
+
+/** The key to go on after; empty without a token. */
+export function readPageToken(list: string, filter: string, token: string): string {
+  if (token === '') return '';
+  const parts = parseJson(token);
+  if (Array.isArray(parts) && parts.length === 2 && typeof parts[1] === 'string') {
+    if (parts[0] === filterDigest(list, filter)) return parts[1];
+    throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'belongs to another list or filter');
+  }
+  throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
+}
+
+/** A cursor is one or two numbers. */
+export function cursorOf(numbers: readonly [number, number]): string {
+  return Buffer.from(JSON.stringify(numbers)).toString('base64url');
+}
+
+export function readCursor(cursor: string): readonly [number, number] | null {
+  if (cursor === '') return null;
+  const parts = parseJson(cursor);
+  if (Array.isArray(parts) && parts.length === 2) {
+    const [first, second] = parts as unknown[];
+    if (isPosition(first) && isPosition(second)) return [first, second];
+  }
+  throw invalidToken('cursor', 'INVALID_CURSOR', 'is not a cursor that this server gave out');
+}
+
+function isPosition(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= -1;
+}
+
+function parseJson(token: string): unknown {
+  if (token.length > 1024 || !/^[A-Za-z0-9_-]+$/.test(token)) return null;
+  try {
+    return JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
+  } catch {
+    // Not JSON means not ours; the caller says so.
+    return null;
+  }
+}
+
+function invalidToken(field: string, reason: string, description: string): Fault {
+  return new Fault('invalid_argument', {
+    reason,
+    message: `${field}: ${description}`,
+    metadata: { field },
+    violations: [{ subject: field, description }],
+  });
+}

@@ -1,0 +1,19 @@
+import type { StartTools } from '../../operations/start-operation.ts';
+import type { Database } from '../../store/database.ts';
+import type { EventFeed } from '../../store/event-feed.ts';
+import type { LogFollower } from '../../store/log-follower.ts';
+import type { MachineReader } from '../../store/machines.ts';
+
+/** What the services are made of. */
+export interface ServerParts extends StartTools {
+  readonly database: Database;
+  readonly machines: MachineReader;
+  readonly feed: EventFeed;
+  readonly logs: LogFollower;
+  readonly defaultProvider: string;
+  readonly newMachineId: () => string;
+  readonly cancelHint: (operationId: string) => void;
+  /** Tokens changed: forget what was believed. */
+  readonly tokensChanged: () => void;
+  readonly now: () => Date;
+}

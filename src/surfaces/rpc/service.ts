@@ -1,0 +1,144 @@
+/**
+ * A service once, for both mounts. Handlers are plain functions of a request and a context; what surrounds every
+ * call (who calls, may they, what a failure looks like) is here and nowhere else.
+ */
+import { randomUUID } from 'node:crypto';
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import { type Role, roleCovers } from '../../domain/actor.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Authenticator, Caller } from '../authenticate.ts';
+import { faultOf } from '../fault-wire.ts';
+
+export interface CallContext {
+  readonly caller: Caller;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+}
+
+type Handler<Method> =
+  Method extends DescMethodUnary<infer I, infer O>
+    ? (request: MessageShape<I>, context: CallContext) => Promise<MessageInitShape<O>>
+    : Method extends DescMethodServerStreaming<infer I, infer O>
+      ? (request: MessageShape<I>, context: CallContext) => AsyncIterable<MessageInitShape<O>>
+      : never;
+
+export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
+
+/** Which role each method needs. */
+export type Roles<S extends DescService> = { readonly [K in keyof S['method']]: Role };
+
+type AnyUnary = (request: unknown, context: CallContext) => Promise<MessageInitShape<DescMessage>>;
+type AnyStream = (request: unknown, context: CallContext) => AsyncIterable<MessageInitShape<DescMessage>>;
+
+export interface Service {
+  readonly desc: DescService;
+  readonly handlers: Readonly<Record<string, AnyUnary | AnyStream>>;
+  readonly roles: Readonly<Record<string, Role>>;
+}
+
+export function defineService<S extends DescService>(desc: S, handlers: Handlers<S>, roles: Roles<S>): Service {
+  return {
+    desc,
+    handlers: handlers as unknown as Service['handlers'],
+    roles: roles as unknown as Service['roles'],
+  };
+}
+
+export interface CallSurroundings {
+  readonly authenticator: Authenticator;
+  readonly logUnexpected: (error: unknown, requestId: string, method: string) => void;
+  readonly logCall: (entry: CallEntry) => void;
+  readonly monotonicNow: () => number;
+}
+
+export interface CallEntry {
+  readonly method: string;
+  readonly requestId: string;
+  readonly caller: string;
+  readonly outcome: string;
+  readonly ms: number;
+}
+
+/** A call as a mount sees it. */
+export interface IncomingCall {
+  readonly service: Service;
+  readonly method: string;
+  readonly authorization: string | undefined;
+  readonly signal: AbortSignal;
+  /** Decodes the request; throws a Fault when it is malformed. */
+  readonly request: () => unknown;
+}
+
+export class CallFailed extends Error {
+  readonly fault: Fault;
+  readonly requestId: string;
+
+  constructor(fault: Fault, requestId: string) {
+    super(fault.message);
+    this.fault = fault;
+    this.requestId = requestId;
+  }
+}
+
+export async function callUnary(call: IncomingCall, around: CallSurroundings): Promise<MessageInitShape<DescMessage>> {
+  return surrounded(call, around, (request, context) =>
+    (call.service.handlers[call.method] as AnyUnary)(request, context),
+  );
+}
+
+/** Hands every message to `send`, which resolves when there is room for the next. */
+export async function callStream(
+  call: IncomingCall,
+  around: CallSurroundings,
+  send: (message: MessageInitShape<DescMessage>) => Promise<void>,
+): Promise<void> {
+  await surrounded(call, around, async (request, context) => {
+    for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
+      if (context.signal.aborted) return;
+      await send(message);
+    }
+  });
+}
+
+async function surrounded<T>(
+  call: IncomingCall,
+  around: CallSurroundings,
+  work: (request: unknown, context: CallContext) => Promise<T>,
+): Promise<T> {
+  const requestId = randomUUID();
+  const method = `${call.service.desc.typeName}/${call.method}`;
+  const startedAt = around.monotonicNow();
+  let caller = '-';
+  const log = (outcome: string) =>
+    around.logCall({ method, requestId, caller, outcome, ms: around.monotonicNow() - startedAt });
+  try {
+    const identified = await around.authenticator.caller(call.authorization);
+    caller = `${identified.role}:${identified.actor.id}`;
+    checkRole(identified, call);
+    const result = await work(call.request(), { caller: identified, signal: call.signal, requestId });
+    log('ok');
+    return result;
+  } catch (error) {
+    const fault = faultOf(error, requestId, (cause) => around.logUnexpected(cause, requestId, method));
+    log(fault.reason);
+    throw new CallFailed(fault, requestId);
+  }
+}
+
+function checkRole(caller: Caller, call: IncomingCall): void {
+  const needed = call.service.roles[call.method] ?? 'admin';
+  if (roleCovers(caller.role, needed)) return;
+  throw new Fault('permission_denied', {
+    reason: 'PERMISSION_DENIED',
+    message: `${call.method} needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
+    metadata: { needed, role: caller.role },
+  });
+}

@@ -1,0 +1,97 @@
+/** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
+import { checkFilter } from '../../../domain/filter/check.ts';
+import { parseFilter } from '../../../domain/filter/parse.ts';
+import { missingField } from '../../../domain/fault.ts';
+import { checkImageRef, checkMachineId, checkOperationId, checkRequestId, checkText } from '../../../domain/machine-input.ts';
+import type { OperationType } from '../../../domain/operation-type.ts';
+import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts';
+import { cancelOperation } from '../../../operations/cancel-operation.ts';
+import { registerMachine, updateMachine } from '../../../operations/inventory.ts';
+import { machineNotFound, startOperation } from '../../../operations/start-operation.ts';
+import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
+import { listMachines } from '../../../store/list.ts';
+import { pageSize, pageToken, readPageToken } from '../page-token.ts';
+import { type CallContext, defineService, type Service } from '../service.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { machineMessage, operationMessage } from './to-proto.ts';
+
+interface StartMessage {
+  readonly machineId: string;
+  readonly requestId: string;
+}
+
+export function machineService(parts: ServerParts): Service {
+  const start = async (
+    type: OperationType,
+    request: StartMessage,
+    context: CallContext,
+    params: Record<string, string> = {},
+  ) => {
+    const machineId = checkMachineId(request.machineId);
+    const requestId = checkRequestId(request.requestId);
+    const operation = await startOperation(parts, { type, machineId, requestId, params, actor: context.caller.actor });
+    return operationMessage(operation);
+  };
+
+  return defineService(
+    MachineService,
+    {
+      async registerMachine({ machine }, { caller }) {
+        if (!machine) throw missingField('machine');
+        return machineMessage(await registerMachine(parts, machine, caller.actor));
+      },
+
+      async getMachine(request) {
+        const machineId = checkMachineId(request.machineId);
+        const machine = await parts.machines.find(machineId);
+        if (!machine) throw machineNotFound(machineId);
+        return machineMessage(machine);
+      },
+
+      async listMachines(request) {
+        const filter = request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), MACHINE_FILTER);
+        const after = readPageToken('machines', request.filter, request.pageToken);
+        const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
+        return {
+          machines: page.rows.map(machineMessage),
+          nextPageToken: pageToken('machines', request.filter, page.next),
+        };
+      },
+
+      async updateMachine({ machine, updateMask }, { caller }) {
+        if (!machine) throw missingField('machine');
+        return machineMessage(await updateMachine(parts, machine, updateMask?.paths ?? null, caller.actor));
+      },
+
+      rebootMachine: (request, context) => start('REBOOT', request, context),
+
+      async reimageMachine(request, context) {
+        checkRequestId(request.requestId);
+        const imageRef = checkImageRef(request.imageRef);
+        return start('REIMAGE', request, context, imageRef === '' ? {} : { image_ref: imageRef });
+      },
+
+      enterMaintenance: (request, context) => start('ENTER_MAINTENANCE', request, context),
+
+      exitMaintenance: (request, context) => start('EXIT_MAINTENANCE', request, context),
+
+      async cancelOperation(request, { caller }) {
+        const operationId = checkOperationId(request.operationId);
+        const reason = checkText(request.reason, 'reason', 1000);
+        return operationMessage(await cancelOperation(parts, { operationId, reason, actor: caller.actor }));
+      },
+    },
+    {
+      registerMachine: 'operator',
+      getMachine: 'viewer',
+      listMachines: 'viewer',
+      updateMachine: 'operator',
+      rebootMachine: 'operator',
+      reimageMachine: 'operator',
+      enterMaintenance: 'operator',
+      exitMaintenance: 'operator',
+      cancelOperation: 'operator',
+    },
+  );
+}
+

@@ -1,0 +1,107 @@
+/** How the domain looks in baremetal.v2. Enum names are the same on both sides, so the tables are the enums. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { CONDITION_TYPES } from '../../../domain/condition.ts';
+import { effectiveState } from '../../../domain/effective-state.ts';
+import { isActive, PHASE_OF_JOB } from '../../../domain/job-status.ts';
+import type { Machine } from '../../../domain/machine.ts';
+import type { Operation } from '../../../domain/operation.ts';
+import { overallProgress, retryCount, type Step } from '../../../domain/step.ts';
+import type { StepState } from '../../../domain/step-state.ts';
+import {
+  EffectiveState_Value,
+  type MachineSchema,
+  MachineStatus_Phase,
+} from '../../../gen/baremetal/v2/machine_pb.ts';
+import {
+  Operation_Phase,
+  type OperationSchema,
+  OperationType,
+  StepStatus_State,
+  type StepStatusSchema,
+} from '../../../gen/baremetal/v2/operation_pb.ts';
+
+export function machineMessage(machine: Machine): MessageInitShape<typeof MachineSchema> {
+  const { spec, conditions } = machine;
+  return {
+    machineId: machine.machineId,
+    labels: { ...machine.labels },
+    spec: {
+      sshEndpoint: spec.ssh_endpoint,
+      bmcEndpoint: spec.bmc_endpoint,
+      targetClusterRef: spec.target_cluster_ref,
+      macAddresses: [...spec.mac_addresses],
+      provider: spec.provider,
+    },
+    status: {
+      phase: MachineStatus_Phase[machine.phase],
+      effectiveState: EffectiveState_Value[effectiveState(machine)],
+      activeOperationId: machine.activeOperationId ?? '',
+      conditions: CONDITION_TYPES.flatMap((type) => {
+        const condition = conditions[type];
+        if (!condition) return [];
+        const { status, reason, message } = condition;
+        return [{ type, status, reason, message, lastTransition: timestampFromMs(Date.parse(condition.lastTransition)) }];
+      }),
+    },
+    createdAt: timestampFromDate(machine.createdAt),
+    updatedAt: timestampFromDate(machine.updatedAt),
+  };
+}
+
+const STEP_STATES = {
+  waiting: StepStatus_State.WAITING,
+  running: StepStatus_State.RUNNING,
+  succeeded: StepStatus_State.SUCCEEDED,
+  failed: StepStatus_State.FAILED,
+  undone: StepStatus_State.UNDONE,
+} as const satisfies Record<StepState, StepStatus_State>;
+
+export function operationMessage(operation: Operation): MessageInitShape<typeof OperationSchema> {
+  const { error } = operation;
+  const current = isActive(operation.status) ? operation.steps[operation.current] : undefined;
+  return {
+    operationId: operation.operationId,
+    machineId: operation.machineId,
+    requestId: operation.requestId,
+    type: OperationType[operation.type],
+    phase: Operation_Phase[PHASE_OF_JOB[operation.status]],
+    params: { ...operation.params },
+    ...(error && {
+      error: {
+        code: error.code,
+        message: error.message,
+        retryable: error.retryable,
+        details: { step: error.step, attempts: String(error.attempts), failure_class: error.failureClass },
+      },
+    }),
+    createdAt: timestampFromDate(operation.createdAt),
+    ...(operation.startedAt && { startedAt: timestampFromDate(operation.startedAt) }),
+    ...(operation.finishedAt && { finishedAt: timestampFromDate(operation.finishedAt) }),
+    planId: operation.planId,
+    steps: operation.steps.map(stepMessage),
+    currentStep: current && current.state !== 'waiting' ? current.name : '',
+    progressPercent: overallProgress(operation.steps),
+    cancelRequested: operation.cancelRequested,
+    startedBy: operation.startedBy,
+    status: operation.status,
+    waitingFor: operation.waitingFor,
+  };
+}
+
+function stepMessage(step: Step): MessageInitShape<typeof StepStatusSchema> {
+  return {
+    name: step.name,
+    state: STEP_STATES[step.state],
+    retryCount: retryCount(step),
+    ...(step.startedAt && { startedAt: timestampFromMs(Date.parse(step.startedAt)) }),
+    ...(step.finishedAt && { finishedAt: timestampFromMs(Date.parse(step.finishedAt)) }),
+    message: step.message,
+    kind: step.kind,
+    progressPercent: step.progress,
+    timeoutSeconds: step.timeoutSeconds,
+    maxRetries: step.maxRetries,
+    title: step.title,
+    doneTitle: step.doneTitle,
+  };
+}

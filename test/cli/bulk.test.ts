@@ -1,0 +1,186 @@
+import { status } from '@grpc/grpc-js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { WireFault } from './fake-server.ts';
+import { until, useFakeServer } from './harness.ts';
+import { begin, end, inMaintenance } from './play.ts';
+
+const cli = useFakeServer();
+const started = () => cli.fleet.calls.filter(({ method }) => /^re(boot|image)Machine$/.test(method));
+const startedIds = () => started().map(({ request }) => request.machineId);
+
+beforeEach(() => {
+  for (const n of [1, 2, 3]) cli.fleet.addMachine(inMaintenance(`machine-${n}`, []));
+  cli.fleet.onStart = ({ operationId }) =>
+    setTimeout(() => {
+      begin(cli.fleet, operationId);
+      end(cli.fleet, operationId, Operation_Phase.SUCCEEDED, 5);
+    }, 50);
+});
+
+describe('a bulk action', () => {
+  it('shows how many and which, and gives each machine a line', async () => {
+    const { code, stdout, stderr } = await cli.run('reboot machine-1 machine-2 machine-2 --request-id r');
+    expect(stderr).toBe('reboot 2 machines:\n  machine-1  machine-2\n2 machines: 2 succeeded\n');
+    expect(stdout.split('\n').sort()).toEqual([
+      '',
+      'machine-1  op-machine-1  SUCCEEDED  5s',
+      'machine-2  op-machine-2  SUCCEEDED  5s',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('goes on past a machine that refuses, and exits with the worst', async () => {
+    cli.fleet.onCall = (method, request) => {
+      if (method !== 'rebootMachine' || (request as { machineId: string }).machineId !== 'machine-2') return;
+      const metadata = { machine_id: 'machine-2', operation_id: 'op-9' };
+      throw new WireFault(status.FAILED_PRECONDITION, 'machine-2 is busy', {
+        reason: 'OPERATION_ACTIVE',
+        metadata,
+      });
+    };
+    const { code, stdout, stderr } = await cli.run('reboot machine-1 machine-2 machine-3');
+    expect(stdout).toContain('machine-2  REFUSED  machine-2 is busy [OPERATION_ACTIVE]\n');
+    expect(stdout).toContain('machine-3  op-machine-3  SUCCEEDED');
+    expect(stderr).toContain('  fix: ingot op watch op-9');
+    expect(stderr).toContain('3 machines: 1 refused, 2 succeeded\n');
+    expect(code).toBe(5);
+  });
+
+  it('fails when one machine fails', async () => {
+    cli.fleet.onStart = ({ operationId, machineId }) =>
+      setTimeout(() => {
+        end(
+          cli.fleet,
+          operationId,
+          machineId === 'machine-2' ? Operation_Phase.FAILED : Operation_Phase.SUCCEEDED,
+          5,
+        );
+      }, 50);
+    const { code, stdout } = await cli.run('reboot machine-1 machine-2');
+    expect(stdout).toContain(
+      'machine-2  op-machine-2  FAILED  5s  SSH connection refused [EXECUTION_FAILED]\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  it('gives JSON as one array', async () => {
+    const { stdout } = await cli.run('reboot machine-1 machine-2 -o json');
+    expect(JSON.parse(stdout)).toHaveLength(2);
+    const lines = (await cli.run('reboot machine-1 machine-2 -o jsonl')).stdout.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).phase)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+  });
+
+  it('waits for more operations than one watch takes', async () => {
+    for (let n = 4; n <= 120; n++) cli.fleet.addMachine(inMaintenance(`machine-${n}`, []));
+    const { code, stdout } = await cli.run('reboot --all --yes');
+    expect(code).toBe(0);
+    expect(stdout.match(/SUCCEEDED/g)).toHaveLength(120);
+  });
+
+  it('leaves what still runs at the timeout, with 8', async () => {
+    cli.fleet.onStart = () => {};
+    const { code, stdout, stderr } = await cli.run('reboot machine-1 machine-2 --timeout 200ms');
+    expect(code).toBe(8);
+    expect(stdout).toContain('machine-1  op-machine-1  PENDING\n');
+    expect(stderr).toContain('2 operations go on');
+  });
+
+  it('stops starting on Ctrl-C and says what was not started', async () => {
+    for (let n = 4; n <= 40; n++) cli.fleet.addMachine(inMaintenance(`machine-${n}`, []));
+    cli.fleet.onStart = () => {};
+    const running = cli.launch('reboot --all --yes');
+    cli.fleet.onCall = (method) => {
+      if (method === 'rebootMachine') running.signals.emit('SIGINT');
+    };
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(8);
+    expect(stderr).toMatch(/40 machines: \d+ pending, \d+ not started/);
+    expect(started().length).toBeLessThan(40);
+  });
+});
+
+describe('a bulk action that needs a yes', () => {
+  const QUESTION = 'reimage 2 machines? [y/N] ';
+
+  it.each(['y\n', 'yes\n', 'Y\n'])('does the work on %j', async (answer) => {
+    const { code, stderr } = await cli.run('reimage machine-1 machine-2', { isTerminal: true, answer });
+    expect(stderr).toContain(QUESTION);
+    expect(code).toBe(0);
+    expect(startedIds().sort()).toEqual(['machine-1', 'machine-2']);
+  });
+
+  it.each(['n\n', 'N\n', '\n', 'no\n', 'yep\n', 'nyes\n'])('does nothing on %j', async (answer) => {
+    const { code, stderr } = await cli.run('reimage machine-1 machine-2', { isTerminal: true, answer });
+    expect(stderr).toContain(`${QUESTION}error: declined: nothing was done\n`);
+    expect(code).toBe(2);
+    expect(started()).toEqual([]);
+  });
+
+  it('does nothing when the input ends or Ctrl-C comes', async () => {
+    expect(await cli.run('reimage machine-1 machine-2', { isTerminal: true })).toMatchObject({ code: 2 });
+    const running = cli.launch('reimage machine-1 machine-2', { isTerminal: true, answer: '' });
+    await until(() => running.stderr.text.includes(QUESTION), 'the question');
+    running.signals.emit('SIGINT');
+    expect(await running.ended).toMatchObject({ code: 2 });
+    expect(started()).toEqual([]);
+  });
+
+  it('does nothing without a terminal and without --yes', async () => {
+    const { code, stderr } = await cli.run('reimage machine-1 machine-2', { answer: 'y\n' });
+    expect(stderr).toContain('add --yes');
+    expect(code).toBe(2);
+    expect(started()).toEqual([]);
+  });
+
+  it('does the work without a terminal with --yes', async () => {
+    expect(await cli.run('reimage machine-1 machine-2 --yes')).toMatchObject({ code: 0 });
+    expect(started()).toHaveLength(2);
+  });
+
+  it('is every one that a filter chose, of whatever size and kind', async () => {
+    expect(await cli.run('reboot -l rack=r42')).toMatchObject({ code: 2 });
+    expect(await cli.run('enter-maintenance --filter phase=READY')).toMatchObject({ code: 2 });
+    expect(await cli.run('exit-maintenance --all')).toMatchObject({ code: 2 });
+    cli.fleet.machines.delete('machine-2');
+    cli.fleet.machines.delete('machine-3');
+    expect(await cli.run('reboot --all')).toMatchObject({ code: 2 });
+    expect(started()).toEqual([]);
+  });
+
+  it('works on the machines that were shown, whatever the filter would choose by then', async () => {
+    const running = cli.launch('reboot -l rack=r42', { isTerminal: true, answer: '' });
+    await until(() => running.stderr.text.includes('[y/N]'), 'the question');
+    cli.fleet.addMachine(inMaintenance('machine-4', []));
+    const lists = () => cli.fleet.calls.filter(({ method }) => method === 'listMachines');
+    expect(lists()).toHaveLength(1);
+    running.stdin.write('y\n');
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(lists()).toHaveLength(1);
+    expect(startedIds().sort()).toEqual(['machine-1', 'machine-2', 'machine-3']);
+  });
+
+  it('that chose nothing does nothing', async () => {
+    cli.fleet.machines.clear();
+    const { code, stderr } = await cli.run('reimage -l rack=none --yes');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'no machine matches labels.rack=none; nothing was done\n',
+    });
+  });
+});
+
+describe('a selection', () => {
+  it.each([
+    ['reboot', 'which machine?'],
+    ['reboot machine-1 -l rack=r42', 'not both'],
+    ['reboot --all -l rack=r42', 'leave --filter and -l out'],
+    ['reboot ""', 'empty'],
+    ['reboot -l rack', 'key=value'],
+  ])('%j is refused as usage', async (line, complaint) => {
+    const { code, stderr } = await cli.run(line);
+    expect(stderr).toContain(complaint);
+    expect(code).toBe(64);
+    expect(started()).toEqual([]);
+  });
+});

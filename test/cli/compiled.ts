@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Compiles the command line into a folder of its own and returns the file that node runs. */
+export function compileProgram(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-program-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'ingot', version: '0.0.0', type: 'module' }),
+  );
+  const project = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      outDir: join(folder, 'dist'),
+      rootDir: root,
+      incremental: false,
+      tsBuildInfoFile: null,
+      // Types are another check's work; here a running program is all that counts.
+      noCheck: true,
+      typeRoots: [join(root, 'node_modules', '@types')],
+    },
+    include: [],
+    files: [join(root, 'test', 'cli', 'program.ts')],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project));
+  execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder]);
+  return join(folder, 'dist', 'test', 'cli', 'program.js');
+}

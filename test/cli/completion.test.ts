@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { useFakeServer } from './harness.ts';
+
+const cli = useFakeServer();
+
+async function scriptOf(shell: string, program = 'ingot'): Promise<string> {
+  const { code, stdout, stderr } = await cli.run(`completion ${shell}`, { program });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+/** What bash itself offers after the script is loaded. */
+function complete(script: string, words: readonly string[], program = 'ingot'): string[] {
+  const quoted = words.map((word) => `'${word}'`).join(' ');
+  const ask = `
+COMP_WORDS=(${program} ${quoted}); COMP_CWORD=${words.length}
+$(complete -p ${program} | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${script}\n${ask}`], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+describe('bash completion', () => {
+  it('is valid bash', async () => {
+    expect(spawnSync('bash', ['-n'], { input: await scriptOf('bash') }).status).toBe(0);
+  });
+
+  it.each([
+    [['re'], ['register', 'reboot', 'reimage']],
+    [
+      ['op', ''],
+      ['show', 'get', 'list', 'watch', 'logs', 'cancel'],
+    ],
+    [['operation', 'c'], ['cancel']],
+    [
+      ['list', '-o', 'j'],
+      ['json', 'jsonl'],
+    ],
+    [['list', '--output', '=', 'y'], ['yaml']],
+    [
+      ['list', '--output', '='],
+      ['table', 'wide', 'json', 'jsonl', 'yaml', 'name'],
+    ],
+    [['reimage', 'machine-1', '--im'], ['--image']],
+    [['reboot', '--im'], []],
+    [['reboot', '--no'], ['--no-wait']],
+    [['reboot', '--ser'], ['--server']],
+    [
+      ['flag', 'machine-1', 'r'],
+      ['rma', 'retired'],
+    ],
+    [
+      ['token', 'create', 'ci', '--role', ''],
+      ['viewer', 'operator', 'admin'],
+    ],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+  ])('offers for %j', async (words, offered) => {
+    expect(complete(await scriptOf('bash'), words)).toEqual(offered);
+  });
+
+  it('is for the program by the name it has', async () => {
+    expect(complete(await scriptOf('bash', 'bmdemo-cli'), ['imp'], 'bmdemo-cli')).toEqual(['import']);
+  });
+});
+
+describe('the other shells', () => {
+  const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
+
+  it('have scripts that name the commands, options and values', async () => {
+    for (const shell of ['zsh', 'fish']) {
+      const script = await scriptOf(shell);
+      for (const word of ['enter-maintenance', 'request-id', 'jsonl', 'token'])
+        expect(script).toContain(word);
+    }
+  });
+
+  it.skipIf(!has('zsh'))('zsh takes its script', async () => {
+    expect(spawnSync('zsh', ['-n'], { input: await scriptOf('zsh') }).status).toBe(0);
+  });
+
+  it.skipIf(!has('fish'))('fish takes its script', async () => {
+    expect(spawnSync('fish', ['-n'], { input: await scriptOf('fish') }).status).toBe(0);
+  });
+});

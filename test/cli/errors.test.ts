@@ -1,0 +1,181 @@
+import { status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { WireFault } from './fake-server.ts';
+import { launch, useFakeServer } from './harness.ts';
+
+const cli = useFakeServer();
+
+interface Refusal {
+  readonly code: status;
+  readonly reason: string;
+  readonly message?: string;
+  readonly metadata?: Record<string, string>;
+  readonly line?: string;
+  readonly exit: number;
+  readonly says: readonly string[];
+}
+
+const machine = { machine_id: 'machine-1' };
+const { FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS } = status;
+
+const REFUSALS: readonly Refusal[] = [
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'WRONG_PHASE',
+    metadata: { ...machine, phase: 'READY', allowed: 'MAINTENANCE', type: 'REIMAGE' },
+    exit: 5,
+    says: [
+      'error: machine-1 is READY; REIMAGE needs MAINTENANCE [WRONG_PHASE]',
+      '  fix: ingot enter-maintenance machine-1',
+    ],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'WRONG_PHASE',
+    metadata: { ...machine, phase: 'FACTORY_READY', allowed: 'READY,MAINTENANCE', type: 'REBOOT' },
+    exit: 5,
+    says: ['error: machine-1 is FACTORY_READY; REBOOT needs READY or MAINTENANCE [WRONG_PHASE]'],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'OPERATION_ACTIVE',
+    metadata: { ...machine, operation_id: 'op-7' },
+    exit: 5,
+    says: ['[OPERATION_ACTIVE]', '  fix: ingot op watch op-7', '  fix: ingot cancel op-7'],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'OPERATION_FINISHED',
+    metadata: { operation_id: 'op-7' },
+    exit: 5,
+    says: ['  fix: ingot op show op-7'],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'MACHINE_BLOCKED',
+    metadata: { ...machine, flag: 'RMA' },
+    exit: 5,
+    says: ['  fix: ingot unflag machine-1 rma --reason "…"'],
+  },
+  {
+    code: INVALID_ARGUMENT,
+    reason: 'REQUEST_ID_REUSED',
+    exit: 64,
+    says: ['  fix: give another --request-id'],
+  },
+  {
+    code: INVALID_ARGUMENT,
+    reason: 'MISSING_FIELD',
+    exit: 64,
+    says: ['error: as the server says [MISSING_FIELD]'],
+  },
+  { code: INVALID_ARGUMENT, reason: 'INVALID_FILTER', exit: 64, says: ['[INVALID_FILTER]'] },
+  { code: NOT_FOUND, reason: 'MACHINE_NOT_FOUND', exit: 1, says: ['  fix: ingot list'] },
+  { code: NOT_FOUND, reason: 'OPERATION_NOT_FOUND', exit: 1, says: ['  fix: ingot ops'] },
+  { code: ALREADY_EXISTS, reason: 'TOKEN_NAME_TAKEN', exit: 5, says: ['  fix: ingot token list'] },
+  {
+    code: status.UNAUTHENTICATED,
+    reason: 'UNAUTHENTICATED',
+    exit: 4,
+    says: ['  fix: token used: INGOT_TOKEN', 'set INGOT_TOKEN or --token-file'],
+  },
+  {
+    code: status.PERMISSION_DENIED,
+    reason: 'PERMISSION_DENIED',
+    exit: 4,
+    says: ['ingot token create <name> --role'],
+  },
+  {
+    code: status.INTERNAL,
+    reason: 'INTERNAL',
+    metadata: { request_id: 'req-9' },
+    exit: 1,
+    says: ['error: as the server says (request id req-9) [INTERNAL]'],
+  },
+  {
+    code: status.RESOURCE_EXHAUSTED,
+    reason: 'SOMETHING_NEW',
+    exit: 1,
+    says: ['error: as the server says [SOMETHING_NEW]'],
+  },
+];
+
+describe('a refusal by the server', () => {
+  it.each(REFUSALS)('$reason exits $exit', async ({ code, reason, metadata, exit, says }) => {
+    cli.fleet.onCall = () => {
+      throw new WireFault(code, 'as the server says', {
+        reason,
+        ...(metadata === undefined ? {} : { metadata }),
+      });
+    };
+    const run = await cli.run('reimage machine-1 --no-wait');
+    for (const text of says) expect(run.stderr).toContain(text);
+    expect(run.stdout).toBe('');
+    expect(run.code).toBe(exit);
+  });
+
+  it('without details is told by its code', async () => {
+    cli.fleet.onCall = () => {
+      throw new WireFault(status.UNIMPLEMENTED, 'not here');
+    };
+    expect(await cli.run('list')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: not here [UNIMPLEMENTED]\n',
+    });
+  });
+
+  it('can’t send control codes to the terminal', async () => {
+    cli.fleet.onCall = () => {
+      throw new WireFault(status.INTERNAL, 'evil \u001b]0;title\u0007 \u009b31m');
+    };
+    expect((await cli.run('list')).stderr).toBe('error: evil \\x1b]0;title\\x07 \\x9b31m [INTERNAL]\n');
+  });
+});
+
+describe('a server that does not answer', () => {
+  it('is named, with the way to start one', async () => {
+    const { code, stdout, stderr } = await launch('127.0.0.1:1', 'list').ended;
+    expect(stderr).toMatch(/^error: no server answers at 127\.0\.0\.1:1 /);
+    expect(stderr).toContain('  fix: npm start\n');
+    expect(stderr).toContain('INGOT_SERVER');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+
+  it('leaves a way to ask again without doing the work twice', async () => {
+    cli.fleet.addMachine({ machineId: 'machine-1' });
+    const { stderr } = await launch('127.0.0.1:1', 'reboot machine-1 --no-wait').ended;
+    expect(stderr).toContain('  retry safely: ingot reboot machine-1 --request-id=made-up-id\n');
+  });
+});
+
+describe('a line typed wrong exits 64 and sends nothing:', () => {
+  it.each([
+    ['lits', 'Did you mean list?'],
+    ['reboot machine-1 --imagee x', 'unknown option'],
+    ['list -o xml', 'Allowed choices are table, wide, json, jsonl, yaml, name'],
+    ['list --limit 0', 'whole number from 1'],
+    ['list --limit 5 --all', 'cannot be used with'],
+    ['import', "missing required argument 'N'"],
+    ['import -- -1', 'whole number'],
+    ['import 100001', 'At most 100000'],
+    ['import 2 3', 'too many arguments'],
+    ['reboot machine-1 --timeout soon', 'Give a time like 30s'],
+    ['reboot machine-1 --timeout 0s', 'Give a time like 30s'],
+    ['reboot machine-1 --timeout 8d', 'At most 7d'],
+    ['reboot machine-1 --request-id=', 'empty'],
+    ['flag machine-1 broken --reason x', 'Allowed choices are rma, retired'],
+    ['flag machine-1 rma', "required option '--reason <text>'"],
+    ['token create ci', "required option '--role <role>'"],
+    ['token create ci --role root', 'viewer, operator, admin'],
+    ['update machine-1', 'nothing to change'],
+    ['update machine-1 --label a=1 --unlabel a', 'named twice'],
+    ['completion tcsh', 'bash, zsh, fish'],
+    ['', 'Usage: ingot'],
+  ])('%s', async (line, complaint) => {
+    const { code, stdout, stderr } = await cli.run(line);
+    expect(stderr).toContain(complaint);
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(cli.fleet.calls).toEqual([]);
+  });
+});

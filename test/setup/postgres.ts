@@ -1,0 +1,74 @@
+// One PostgreSQL for the whole run, with a migrated template that each test file clones.
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { TestProject } from 'vitest/node';
+import { chooseAccount } from '../../src/store/embedded/account.ts';
+import { clusterIn } from '../../src/store/embedded/cluster.ts';
+import { lockDataDir } from '../../src/store/embedded/data-dir-lock.ts';
+import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+import { stopOrphan } from '../../src/store/embedded/orphan.ts';
+import { migrate } from '../../src/store/migrate.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Leads to the database `postgres` of the run's server; tests take a clone of their own. */
+    postgresUrl: string;
+  }
+}
+
+const dirPrefix = 'ingot-test-postgres-';
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await removeLeftovers();
+  const dataDir = mkdtempSync(join(tmpdir(), dirPrefix));
+  const removeDataDir = () => rmSync(dataDir, { recursive: true, force: true });
+  try {
+    const server = await startEmbeddedPostgres({ dataDir, ephemeral: true });
+    await makeTemplate(server.url, 'ingot_template', migrate).catch(async (error) => {
+      await server.stop();
+      throw error;
+    });
+    project.provide('postgresUrl', server.url);
+    return async () => {
+      await server.stop();
+      removeDataDir();
+    };
+  } catch (error) {
+    removeDataDir();
+    throw error;
+  }
+}
+
+async function makeTemplate(serverUrl: string, name: string, prepare: (url: string) => Promise<void>) {
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE ${name}`);
+    const url = new URL(serverUrl);
+    url.pathname = name;
+    await prepare(url.href);
+    // A database that somebody is connected to can't be cloned, so nobody may be.
+    await client.query(`ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A run that was killed could not clean up: the next one does. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(dirPrefix))) {
+    const dataDir = join(tmpdir(), name);
+    // Without a lock it belongs to a run that has only just begun.
+    if (!existsSync(join(dataDir, 'ingot.lock'))) continue;
+    try {
+      await lockDataDir(dataDir);
+      const cluster = clusterIn(dataDir);
+      await stopOrphan(cluster, chooseAccount(cluster), () => {});
+      rmSync(dataDir, { recursive: true, force: true });
+    } catch {
+      // A run in progress, or another user's.
+    }
+  }
+}
