@@ -4,7 +4,10 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], { cwd: root, stdio: 'inherit' });
+const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], {
+  cwd: root,
+  stdio: 'inherit',
+});
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 rmSync(`${root}/dist/src/store/migrations`, { recursive: true, force: true });
 cpSync(`${root}/src/store/migrations`, `${root}/dist/src/store/migrations`, { recursive: true });

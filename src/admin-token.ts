@@ -9,7 +9,7 @@ import { createToken, findToken, newSecret } from './store/tokens.ts';
 const NAME = 'admin';
 const ACTOR = { kind: 'system', id: 'first-start' } as const;
 
-export function adminTokenFile(dataDir: string): string {
+function adminTokenFile(dataDir: string): string {
   return join(dataDir, 'admin.token');
 }
 
@@ -18,10 +18,14 @@ export function adminTokenFile(dataDir: string): string {
  * is written anew. Replicas on other hosts have data directories of their own, so each gets a token of its own
  * and none takes another's away.
  */
-export async function ensureAdminToken(database: Database, dataDir: string): Promise<{ file: string; fresh: boolean }> {
+export async function ensureAdminToken(
+  database: Database,
+  dataDir: string,
+): Promise<{ file: string; fresh: boolean }> {
   const file = adminTokenFile(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o755 });
-  if (existsSync(file) && (await findToken(database, readFileSync(file, 'utf8').trim()))) return { file, fresh: false };
+  if (existsSync(file) && (await findToken(database, readFileSync(file, 'utf8').trim())))
+    return { file, fresh: false };
   const secret = newSecret();
   try {
     await store(database, NAME, secret);

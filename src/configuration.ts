@@ -9,7 +9,9 @@ const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 
 const schema = z.strictObject({
   /** Used by machines that name none. */
   default_provider: z.string().default('fake'),
-  providers: z.record(providerName, z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('fake') })])).default({}),
+  providers: z
+    .record(providerName, z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('fake') })]))
+    .default({}),
 });
 
 export type Configuration = z.output<typeof schema>;

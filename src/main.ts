@@ -85,7 +85,11 @@ async function untilStopped(
   return code;
 }
 
-function welcome(program: string, settings: Settings, server: Awaited<ReturnType<typeof startServer>>): string {
+function welcome(
+  program: string,
+  settings: Settings,
+  server: Awaited<ReturnType<typeof startServer>>,
+): string {
   const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
   return [
     'Ingot is running.',

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
 import type { Configuration } from './configuration.ts';
 import { actorLabel } from './domain/actor.ts';
-import { changeAtEnd, type ContractName } from './domain/contract.ts';
+import { type ContractName, changeAtEnd } from './domain/contract.ts';
 import { sortableId } from './domain/id.ts';
 import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
 import type { OperationType } from './domain/operation-type.ts';
@@ -95,7 +95,9 @@ async function embedded(options: ServerOptions): Promise<EmbeddedPostgres> {
     dataDir: settings.dataDir,
     log: (line) => log.debug({ postgres: line }, 'postgres'),
   });
-  postgres.onExit(({ code, signal }) => onFatal(new Error(`PostgreSQL stopped (${signal ?? `exit code ${code}`})`)));
+  postgres.onExit(({ code, signal }) =>
+    onFatal(new Error(`PostgreSQL stopped (${signal ?? `exit code ${code}`})`)),
+  );
   return postgres;
 }
 
@@ -144,7 +146,8 @@ async function run(
     authenticator,
     monotonicNow: () => performance.now(),
     logCall: (entry) => log.debug(entry, 'call'),
-    logUnexpected: (error, requestId, method) => log.error({ err: error, requestId, method }, 'unexpected error'),
+    logUnexpected: (error, requestId, method) =>
+      log.error({ err: error, requestId, method }, 'unexpected error'),
   };
 
   dispatcher.start();

@@ -125,7 +125,10 @@ function parseAddress(text: string, name: string): Address {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) {
-    throw new SettingError(name, `${JSON.stringify(text)} is not host:port, such as 127.0.0.1:8080 or [::1]:8080`);
+    throw new SettingError(
+      name,
+      `${JSON.stringify(text)} is not host:port, such as 127.0.0.1:8080 or [::1]:8080`,
+    );
   }
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
 }
@@ -146,7 +149,8 @@ function parseDatabaseUrl(text: string, name: string): string | null {
 
 function parseLogLevel(text: string, name: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text);
-  if (level === undefined) throw new SettingError(name, `${JSON.stringify(text)} is not one of ${LOG_LEVELS.join(', ')}`);
+  if (level === undefined)
+    throw new SettingError(name, `${JSON.stringify(text)} is not one of ${LOG_LEVELS.join(', ')}`);
   return level;
 }
 

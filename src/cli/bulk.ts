@@ -52,7 +52,7 @@ export async function agree(
   const by = criterion === undefined ? '' : ` (${plainText(criterion)})`;
   context.err.line(`${agreement.verb} ${count}${by}:`);
   for (const line of idLines(machineIds, context.err.columns)) context.err.line(line);
-  const isDue = agreement.isDestructive;
+  const isDue = agreement.isDestructive || criterion !== undefined;
   if (isDue && !agreement.yes) await confirm(context, `${agreement.verb} ${count}?`);
 }
 

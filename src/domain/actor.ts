@@ -7,7 +7,13 @@ export interface Actor {
   readonly id: string;
 }
 
-export const ACTOR_KINDS = ['admin', 'system', 'node_report', 'agent', 'operator'] as const satisfies readonly ActorKind[];
+export const ACTOR_KINDS = [
+  'admin',
+  'system',
+  'node_report',
+  'agent',
+  'operator',
+] as const satisfies readonly ActorKind[];
 
 export function actorLabel(actor: Actor): string {
   return `${actor.kind}:${actor.id}`;

@@ -21,7 +21,7 @@ export interface Ending {
 
 type EndKind = 'succeeded' | 'failed' | 'canceled';
 
-export const CONTRACTS = {
+const CONTRACTS = {
   operation: {
     succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
     failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),

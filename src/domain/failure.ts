@@ -5,7 +5,11 @@ export type FailureClass = 'retryable' | 'permanent' | 'needs_human' | 'effect_u
 
 export const FAILURE_CLASSES = {
   retryable: { meaning: 'may pass by itself', retries: true, endsAs: 'failed_retryable' },
-  permanent: { meaning: 'will fail again unless something is changed', retries: false, endsAs: 'failed_retryable' },
+  permanent: {
+    meaning: 'will fail again unless something is changed',
+    retries: false,
+    endsAs: 'failed_retryable',
+  },
   needs_human: { meaning: 'automation must not go on', retries: false, endsAs: 'failed_manual_intervention' },
   effect_unknown: {
     meaning: 'something was set off and nobody can tell whether it happened',

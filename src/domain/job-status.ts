@@ -37,10 +37,20 @@ export const jobLifecycle = {
       owners: ['engine', 'operator'],
       when: 'a step needs a human, or an operator holds it',
     },
-    { from: 'running', to: 'compensating', owners: ['engine'], when: 'canceled, and something can be undone' },
+    {
+      from: 'running',
+      to: 'compensating',
+      owners: ['engine'],
+      when: 'canceled, and something can be undone',
+    },
     { from: 'running', to: 'cancelled', owners: ['engine'], when: 'canceled, and nothing is to be undone' },
     { from: 'compensating', to: 'cancelled', owners: ['engine'], when: 'everything is undone' },
-    { from: 'compensating', to: 'pending', owners: ['engine'], when: 'everything is undone and it starts clean' },
+    {
+      from: 'compensating',
+      to: 'pending',
+      owners: ['engine'],
+      when: 'everything is undone and it starts clean',
+    },
     {
       from: 'compensating',
       to: 'failed_manual_intervention',
@@ -49,28 +59,52 @@ export const jobLifecycle = {
     },
     { from: 'pending', to: 'failed_manual_intervention', owners: ['operator'], when: 'an operator holds it' },
     { from: 'failed_retryable', to: 'pending', owners: ['operator'], when: 'retried, resumed or rerun' },
-    { from: 'failed_manual_intervention', to: 'pending', owners: ['operator'], when: 'retried, resumed or rerun' },
+    {
+      from: 'failed_manual_intervention',
+      to: 'pending',
+      owners: ['operator'],
+      when: 'retried, resumed or rerun',
+    },
     { from: 'cancelled', to: 'pending', owners: ['operator'], when: 'rerun' },
-    { from: 'failed_retryable', to: 'compensating', owners: ['operator'], when: 'restarted clean, or canceled' },
+    {
+      from: 'failed_retryable',
+      to: 'compensating',
+      owners: ['operator'],
+      when: 'restarted clean, or canceled',
+    },
     {
       from: 'failed_manual_intervention',
       to: 'compensating',
       owners: ['operator'],
       when: 'restarted clean, or canceled',
     },
-    { from: 'failed_retryable', to: 'reconciled', owners: ['operator', 'engine'], when: 'the observed state is adopted' },
+    {
+      from: 'failed_retryable',
+      to: 'reconciled',
+      owners: ['operator', 'engine'],
+      when: 'the observed state is adopted',
+    },
     {
       from: 'failed_manual_intervention',
       to: 'reconciled',
       owners: ['operator', 'engine'],
       when: 'the observed state is adopted',
     },
-    { from: 'running', to: 'reconciled', owners: ['operator', 'engine'], when: 'the observed state is adopted' },
+    {
+      from: 'running',
+      to: 'reconciled',
+      owners: ['operator', 'engine'],
+      when: 'the observed state is adopted',
+    },
   ],
 } as const satisfies Lifecycle<JobStatus, JobOwner>;
 
 /** A machine has at most one operation in these. */
-export const ACTIVE_JOB_STATUSES = ['pending', 'running', 'compensating'] as const satisfies readonly JobStatus[];
+export const ACTIVE_JOB_STATUSES = [
+  'pending',
+  'running',
+  'compensating',
+] as const satisfies readonly JobStatus[];
 
 export function isActive(status: JobStatus): boolean {
   return (ACTIVE_JOB_STATUSES as readonly JobStatus[]).includes(status);

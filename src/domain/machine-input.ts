@@ -7,19 +7,22 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?$/;
 const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it looks for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+/** Control characters, line separators, lone surrogates. */
+const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])$/;
 const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;
 
-export const MAX_LABEL_BYTES = 64 * 1024;
+const MAX_LABEL_BYTES = 64 * 1024;
 const MAX_LABEL_VALUE = 4096;
 const MAX_MACS = 64;
 
 export function checkMachineId(id: string, field = 'machine_id'): string {
   if (id === '') throw missingField(field);
   if (ID.test(id)) return id;
-  throw invalidField(field, 'must be 1 to 128 letters, digits, ".", "_" or "-", and begin and end with a letter or digit');
+  throw invalidField(
+    field,
+    'must be 1 to 128 letters, digits, ".", "_" or "-", and begin and end with a letter or digit',
+  );
 }
 
 export function checkOperationId(id: string, field = 'operation_id'): string {
@@ -69,7 +72,8 @@ export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): Ma
   if (spec.target_cluster_ref !== '' && !NAME.test(spec.target_cluster_ref)) {
     throw invalidField('spec.target_cluster_ref', 'must be a cluster’s name');
   }
-  if (spec.mac_addresses.length > MAX_MACS) throw invalidField('spec.mac_addresses', `must be at most ${MAX_MACS}`);
+  if (spec.mac_addresses.length > MAX_MACS)
+    throw invalidField('spec.mac_addresses', `must be at most ${MAX_MACS}`);
   const macs = spec.mac_addresses.map((mac, index) => checkMac(mac, `spec.mac_addresses[${index}]`));
   const twice = macs.find((mac, index) => macs.indexOf(mac) !== index);
   if (twice !== undefined) throw invalidField('spec.mac_addresses', `${twice} is there twice`);
@@ -78,11 +82,15 @@ export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): Ma
 
 function unknownProvider(provider: string, providers: ReadonlySet<string>): Fault {
   const shown = CONTROL.test(provider) ? JSON.stringify(provider) : provider.slice(0, 80);
-  return invalidField('spec.provider', `${shown} is not a configured provider; there are ${[...providers].join(', ')}`);
+  return invalidField(
+    'spec.provider',
+    `${shown} is not a configured provider; there are ${[...providers].join(', ')}`,
+  );
 }
 
 function checkMac(mac: string, field: string): string {
-  if (!MAC.test(mac)) throw invalidField(field, 'must be six pairs of hex digits with ":" or "-" between them');
+  if (!MAC.test(mac))
+    throw invalidField(field, 'must be six pairs of hex digits with ":" or "-" between them');
   return mac.toLowerCase().replaceAll('-', ':');
 }
 
@@ -98,7 +106,10 @@ function checkEndpoint(endpoint: string, field: string): void {
 
 /** A URL may come in here, but never one that carries a user or a password: a spec is shown to everybody. */
 function checkBmcEndpoint(endpoint: string): void {
-  if (!/^[a-z]+:\/\//i.test(endpoint)) return checkEndpoint(endpoint, 'spec.bmc_endpoint');
+  if (!/^[a-z]+:\/\//i.test(endpoint)) {
+    checkEndpoint(endpoint, 'spec.bmc_endpoint');
+    return;
+  }
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || CONTROL.test(endpoint)) {
     throw invalidField('spec.bmc_endpoint', 'must be host, host:port, [IPv6]:port or an http(s) URL');

@@ -11,7 +11,14 @@ export type ServiceState =
   | 'retired'
   | 'removing'
   | 'deleted';
-export type ServiceOwner = 'admin' | 'onboarding' | 'heartbeat' | 'reconciler' | 'operator' | 'drain' | 'removal';
+export type ServiceOwner =
+  | 'admin'
+  | 'onboarding'
+  | 'heartbeat'
+  | 'reconciler'
+  | 'operator'
+  | 'drain'
+  | 'removal';
 
 export const serviceLifecycle = {
   name: 'service',
@@ -22,7 +29,9 @@ export const serviceLifecycle = {
     enrolling: { meaning: 'onboarding is in progress; not ready for scheduling' },
     active: { meaning: 'healthy and schedulable' },
     offline: { meaning: 'expected to exist, but not responding' },
-    quarantined: { meaning: 'blocked from scheduling because of drift, a failed cleanup or an investigation' },
+    quarantined: {
+      meaning: 'blocked from scheduling because of drift, a failed cleanup or an investigation',
+    },
     draining: { meaning: 'a drain is in progress; unschedulable until it finishes' },
     retired: { meaning: 'removed from scheduling on purpose, identity kept' },
     removing: { meaning: 'the remove workflow is in progress' },
@@ -31,20 +40,55 @@ export const serviceLifecycle = {
   transitions: [
     { from: 'bootstrap_issued', to: 'enrolling', owners: ['admin', 'onboarding'], when: 'onboarding starts' },
     { from: 'enrolling', to: 'active', owners: ['onboarding'], when: 'the agent enrolled and is healthy' },
-    { from: 'enrolling', to: 'quarantined', owners: ['onboarding', 'operator'], when: 'onboarding is blocked or unsafe' },
+    {
+      from: 'enrolling',
+      to: 'quarantined',
+      owners: ['onboarding', 'operator'],
+      when: 'onboarding is blocked or unsafe',
+    },
     { from: 'active', to: 'offline', owners: ['heartbeat', 'reconciler'], when: 'the agent fell silent' },
     { from: 'offline', to: 'active', owners: ['heartbeat', 'reconciler'], when: 'the agent speaks again' },
-    { from: 'active', to: 'quarantined', owners: ['reconciler'], when: 'drift or a failed cleanup was found' },
-    { from: 'offline', to: 'quarantined', owners: ['reconciler'], when: 'drift or a failed cleanup was found' },
-    { from: 'quarantined', to: 'active', owners: ['operator', 'reconciler'], when: 'the node is proven healthy again' },
+    {
+      from: 'active',
+      to: 'quarantined',
+      owners: ['reconciler'],
+      when: 'drift or a failed cleanup was found',
+    },
+    {
+      from: 'offline',
+      to: 'quarantined',
+      owners: ['reconciler'],
+      when: 'drift or a failed cleanup was found',
+    },
+    {
+      from: 'quarantined',
+      to: 'active',
+      owners: ['operator', 'reconciler'],
+      when: 'the node is proven healthy again',
+    },
     { from: 'quarantined', to: 'draining', owners: ['admin'], when: 'a drain starts' },
     { from: 'active', to: 'draining', owners: ['admin'], when: 'a drain starts' },
     { from: 'offline', to: 'draining', owners: ['admin'], when: 'a drain starts' },
     { from: 'draining', to: 'retired', owners: ['drain'], when: 'the drain completed' },
-    { from: 'draining', to: 'offline', owners: ['drain', 'operator'], when: 'the drain failed or was given up' },
-    { from: 'retired', to: 'offline', owners: ['admin'], when: 'the identity is used again; health must prove active' },
+    {
+      from: 'draining',
+      to: 'offline',
+      owners: ['drain', 'operator'],
+      when: 'the drain failed or was given up',
+    },
+    {
+      from: 'retired',
+      to: 'offline',
+      owners: ['admin'],
+      when: 'the identity is used again; health must prove active',
+    },
     { from: 'retired', to: 'removing', owners: ['removal'], when: 'removal starts' },
-    { from: 'removing', to: 'retired', owners: ['removal', 'operator'], when: 'the uninstall failed or was rolled back' },
+    {
+      from: 'removing',
+      to: 'retired',
+      owners: ['removal', 'operator'],
+      when: 'the uninstall failed or was rolled back',
+    },
     { from: 'removing', to: 'deleted', owners: ['removal'], when: 'the uninstall succeeded' },
   ],
 } as const satisfies Lifecycle<ServiceState, ServiceOwner>;

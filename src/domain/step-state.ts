@@ -17,7 +17,12 @@ export const stepLifecycle = {
   transitions: [
     { from: 'waiting', to: 'running', owners: ['engine'], when: 'the steps before it succeeded' },
     { from: 'running', to: 'succeeded', owners: ['engine'], when: 'its work is seen to be done' },
-    { from: 'running', to: 'failed', owners: ['engine'], when: 'its attempts are used up, or it can’t succeed' },
+    {
+      from: 'running',
+      to: 'failed',
+      owners: ['engine'],
+      when: 'its attempts are used up, or it can’t succeed',
+    },
     { from: 'running', to: 'undone', owners: ['engine'], when: 'undone after a cancel' },
     { from: 'succeeded', to: 'undone', owners: ['engine'], when: 'undone after a cancel' },
     { from: 'failed', to: 'undone', owners: ['engine'], when: 'undone before a clean restart' },

@@ -25,7 +25,11 @@ export interface AdvanceRules<Change> {
   readonly merge: (first: Change, second: Change) => Change;
 }
 
-function merged<Change>(rules: AdvanceRules<Change>, first: Change | null, second: Change | null): Change | null {
+function merged<Change>(
+  rules: AdvanceRules<Change>,
+  first: Change | null,
+  second: Change | null,
+): Change | null {
   if (first === null || second === null) return first ?? second;
   return rules.merge(first, second);
 }
@@ -58,7 +62,16 @@ class Draft<Change> {
       finishedAt: ended ? this.#now : null,
       waitingFor: ended ? '' : this.job.waitingFor,
     };
-    this.events.push({ kind: 'operation', subject: this.job.type, from, to, comment, metadata: {}, actor, after: this.job });
+    this.events.push({
+      kind: 'operation',
+      subject: this.job.type,
+      from,
+      to,
+      comment,
+      metadata: {},
+      actor,
+      after: this.job,
+    });
     return this;
   }
 
@@ -82,7 +95,12 @@ class Draft<Change> {
   }
 
   /** Something about a step changed, but not its state. */
-  progress(index: number, fields: Partial<Step>, comment: string, metadata: Record<string, unknown> = {}): this {
+  progress(
+    index: number,
+    fields: Partial<Step>,
+    comment: string,
+    metadata: Record<string, unknown> = {},
+  ): this {
     const step = this.#stepAt(index);
     const next = { ...step, ...fields };
     this.#put(index, next);
@@ -177,7 +195,7 @@ export function succeed<Change>(
     beginAttempt(draft, draft.job.current, moment.now);
     return draft.move(null, done.change ?? null);
   }
-  draft.status('completed', '').with({ error: null });
+  draft.with({ error: null }).status('completed', '');
   return draft.move(0, merged(rules, done.change ?? null, rules.onEnd(draft.job)));
 }
 
@@ -190,10 +208,10 @@ export function wait<Change>(
   const draft = new Draft<Change>(job, moment.now);
   const step = currentStep(job);
   const progress = Math.max(step.progress, Math.min(99, Math.floor(waiting.progress ?? step.progress)));
+  draft.with({ waitingFor: waiting.reason, deaths: 0 });
   if (waiting.reason !== job.waitingFor || progress !== step.progress) {
     draft.progress(job.current, { progress, message: waiting.reason }, waiting.reason);
   }
-  draft.with({ waitingFor: waiting.reason, deaths: 0 });
   return draft.move(waiting.lookAgainMs);
 }
 
@@ -219,15 +237,25 @@ export function fail<Change>(
     const message = `attempt ${attempts} of ${maxRetries + 1} failed: ${failure.message}`;
     // What a timed-out attempt remembered still tells whether its effect came after all.
     const memo = failure.code === 'TIMED_OUT' ? step.memo : {};
-    const fields = job.status === 'compensating' ? { undoAttempts: attempts } : { attemptStartedAt: null, memo };
-    draft.progress(job.current, { ...fields, message }, message, { code: failure.code, class: failure.class });
+    const fields =
+      job.status === 'compensating' ? { undoAttempts: attempts } : { attemptStartedAt: null, memo };
     draft.with({ waitingFor: `next attempt after: ${failure.message}` });
+    draft.progress(job.current, { ...fields, message }, message, {
+      code: failure.code,
+      class: failure.class,
+    });
     return draft.move(pauseMs, change);
   }
   if (step.state === 'running') {
-    draft.step(job.current, 'failed', { message: failure.message }, { code: failure.code, class: failure.class });
+    draft.step(
+      job.current,
+      'failed',
+      { message: failure.message },
+      { code: failure.code, class: failure.class },
+    );
   }
-  const endsAs = job.status === 'compensating' ? 'failed_manual_intervention' : FAILURE_CLASSES[failure.class].endsAs;
+  const endsAs =
+    job.status === 'compensating' ? 'failed_manual_intervention' : FAILURE_CLASSES[failure.class].endsAs;
   draft.with({
     error: {
       code: failure.code,
@@ -244,11 +272,7 @@ export function fail<Change>(
 }
 
 /** Somebody asked to cancel, and the job is ours: turn around, or end where nothing was begun. */
-export function turnBack<Change>(
-  job: Job,
-  moment: Moment,
-  rules: AdvanceRules<Change>,
-): JobMove<Change> {
+export function turnBack<Change>(job: Job, moment: Moment, rules: AdvanceRules<Change>): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
   const actor = job.cancel?.actor ?? null;
   const reason = job.cancel?.reason ?? '';

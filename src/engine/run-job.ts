@@ -4,7 +4,17 @@
  * job, and then this holder stops without another word.
  */
 import type { Step } from '../domain/step.ts';
-import { type AdvanceRules, begin, fail, type Moment, remember, succeed, turnBack, undone, wait } from './advance.ts';
+import {
+  type AdvanceRules,
+  begin,
+  fail,
+  type Moment,
+  remember,
+  succeed,
+  turnBack,
+  undone,
+  wait,
+} from './advance.ts';
 import type { Job, JobMove } from './job.ts';
 import type { JobLog } from './job-log.ts';
 import type { JobStore } from './job-store.ts';
@@ -68,7 +78,11 @@ async function stubborn<Change>(
   }
 }
 
-export async function runJob<Change>(claimed: Job, control: JobControl, tools: JobTools<Change>): Promise<void> {
+export async function runJob<Change>(
+  claimed: Job,
+  control: JobControl,
+  tools: JobTools<Change>,
+): Promise<void> {
   const runner = new JobRunner(claimed, control, tools);
   await runner.run();
 }
@@ -150,7 +164,8 @@ class JobRunner<Change> {
 
   /** An attempt that is overdue still gets a moment to look, so that a late success is not called a failure. */
   #attemptMsLeft(step: Step): number {
-    const startedAt = step.attemptStartedAt === null ? this.#tools.now().getTime() : Date.parse(step.attemptStartedAt);
+    const startedAt =
+      step.attemptStartedAt === null ? this.#tools.now().getTime() : Date.parse(step.attemptStartedAt);
     const left = startedAt + step.timeoutSeconds * 1000 - this.#tools.now().getTime();
     return Math.max(left, Math.min(5_000, step.timeoutSeconds * 1000));
   }

@@ -6,7 +6,7 @@
 import type { Failure } from '../domain/failure.ts';
 import type { Step } from '../domain/step.ts';
 import { LeaseLost } from './lease.ts';
-import { StepFailure, type StepContext, type StepHandler } from './step-handler.ts';
+import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
 
 export type PassOutcome<Change> =
   | { readonly outcome: 'done'; readonly message: string; readonly change?: Change | undefined }
@@ -57,10 +57,17 @@ export async function runForward<Change>(
       case 'failed':
         return { outcome: 'failed', failure: seen.failure, change: seen.change };
       case 'under_way':
-        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
-        return { outcome: 'wait', reason: seen.reason, lookAgainMs: seen.lookAgainMs, progress: seen.progress };
+        if (isOverdue(step, options.now()))
+          return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+        return {
+          outcome: 'wait',
+          reason: seen.reason,
+          lookAgainMs: seen.lookAgainMs,
+          progress: seen.progress,
+        };
       case 'absent':
-        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+        if (isOverdue(step, options.now()))
+          return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
         return outcomeOf(await handler.act(context));
     }
   });

@@ -9,7 +9,12 @@ import type { Memo } from '../domain/step.ts';
 
 export type Observation<Change> =
   | { readonly seen: 'done'; readonly message: string; readonly change?: Change }
-  | { readonly seen: 'under_way'; readonly reason: string; readonly lookAgainMs: number; readonly progress?: number }
+  | {
+      readonly seen: 'under_way';
+      readonly reason: string;
+      readonly lookAgainMs: number;
+      readonly progress?: number;
+    }
   | { readonly seen: 'absent' }
   | { readonly seen: 'failed'; readonly failure: Failure; readonly change?: Change };
 

@@ -22,7 +22,12 @@ export async function setFlag(database: Database, call: FlagCall): Promise<Machi
   const { flag, status, actor } = call;
   const machine = await changeMachine(database, call.machineId, (before) => {
     if (isTrue(before.conditions, flag) === status) return { machine: before, events: [] };
-    const condition = { type: flag, status, reason: status ? 'SetByAdmin' : 'ClearedByAdmin', message: call.reason };
+    const condition = {
+      type: flag,
+      status,
+      reason: status ? 'SetByAdmin' : 'ClearedByAdmin',
+      message: call.reason,
+    };
     return applyChange(before, { conditions: [condition] }, { at: new Date(), actor, operationId: null });
   });
   if (!machine) throw machineNotFound(call.machineId);

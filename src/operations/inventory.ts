@@ -46,7 +46,10 @@ export async function registerMachine(
   description: MachineDescription,
   actor: Actor,
 ): Promise<Machine> {
-  const machineId = description.machineId === '' ? tools.newMachineId() : checkMachineId(description.machineId, 'machine.machine_id');
+  const machineId =
+    description.machineId === ''
+      ? tools.newMachineId()
+      : checkMachineId(description.machineId, 'machine.machine_id');
   const spec = specOf(description.spec ?? EMPTY_SPEC, tools.defaultProvider);
   const input = checked(tools, { machineId, labels: description.labels, spec });
   const inserted = await tools.database.transaction(async (session) => {
@@ -76,7 +79,9 @@ export async function updateMachine(
   const machineId = checkMachineId(description.machineId, 'machine.machine_id');
   const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
   for (const path of paths) checkPath(path);
-  return replace(tools, machineId, actor, (machine) => checked(tools, masked(machine, description, paths, tools)));
+  return replace(tools, machineId, actor, (machine) =>
+    checked(tools, masked(machine, description, paths, tools)),
+  );
 }
 
 function impliedMask(description: MachineDescription): string[] {
@@ -87,10 +92,14 @@ function impliedMask(description: MachineDescription): string[] {
 }
 
 function checkPath(path: string): void {
-  const known = (WHOLE_PATHS as readonly string[]).includes(path) || path in SPEC_PATHS || path.startsWith('labels.');
+  const known =
+    (WHOLE_PATHS as readonly string[]).includes(path) || path in SPEC_PATHS || path.startsWith('labels.');
   if (known) return;
   const valid = [...WHOLE_PATHS, 'labels.<name>', ...Object.keys(SPEC_PATHS)].join(', ');
-  throw invalidField('update_mask', `${JSON.stringify(path.slice(0, 80))} can't be updated; these can: ${valid}`);
+  throw invalidField(
+    'update_mask',
+    `${JSON.stringify(path.slice(0, 80))} can't be updated; these can: ${valid}`,
+  );
 }
 
 function masked(
@@ -147,7 +156,10 @@ async function replace(
     const { labels, spec } = next(before);
     const same = JSON.stringify([labels, spec]) === JSON.stringify([before.labels, before.spec]);
     if (same) return { machine: before, events: [] };
-    return { machine: { ...before, labels, spec }, events: [machineEvent(before, 'registered', 'updated', actor)] };
+    return {
+      machine: { ...before, labels, spec },
+      events: [machineEvent(before, 'registered', 'updated', actor)],
+    };
   });
   if (!machine) throw machineNotFound(machineId);
   return machine;

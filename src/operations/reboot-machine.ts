@@ -5,6 +5,12 @@ export const rebootMachine: Recipe = {
   type: 'REBOOT',
   params: noParams,
   steps: () => [
-    defineStep({ name: 'reboot', kind: 'reboot', config: { mode: 'bmc' }, timeoutSeconds: 300, maxRetries: 1 }),
+    defineStep({
+      name: 'reboot',
+      kind: 'reboot',
+      config: { mode: 'bmc' },
+      timeoutSeconds: 300,
+      maxRetries: 1,
+    }),
   ],
 };

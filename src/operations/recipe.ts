@@ -7,7 +7,10 @@ import type { Provider } from '../providers/provider.ts';
 export interface Recipe {
   readonly type: OperationType;
   /** Fills in what the caller left out; what comes back is kept with the operation for auditing. */
-  readonly params: (asked: Readonly<Record<string, string>>, provider: Provider) => Readonly<Record<string, string>>;
+  readonly params: (
+    asked: Readonly<Record<string, string>>,
+    provider: Provider,
+  ) => Readonly<Record<string, string>>;
   readonly steps: (machine: Machine, params: Readonly<Record<string, string>>) => readonly StepDefinition[];
 }
 

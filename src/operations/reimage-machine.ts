@@ -4,13 +4,25 @@ import type { Recipe } from './recipe.ts';
 /** Netboot, reboot, write the image; then join the cluster that the machine is meant for, if it names one. */
 export const reimageMachine: Recipe = {
   type: 'REIMAGE',
-  params: (asked, provider) => ({ image_ref: asked['image_ref'] || provider.defaultImage }),
+  params: (asked, provider) => ({ image_ref: asked.image_ref || provider.defaultImage }),
   steps: (machine, params) => {
-    const image = params['image_ref'] ?? '';
+    const image = params.image_ref ?? '';
     const cluster = machine.spec.target_cluster_ref;
     const steps = [
-      defineStep({ name: 'netboot', kind: 'netboot', config: { mode: 'PXE', image }, timeoutSeconds: 60, maxRetries: 2 }),
-      defineStep({ name: 'reboot', kind: 'reboot', config: { mode: 'bmc' }, timeoutSeconds: 300, maxRetries: 2 }),
+      defineStep({
+        name: 'netboot',
+        kind: 'netboot',
+        config: { mode: 'PXE', image },
+        timeoutSeconds: 60,
+        maxRetries: 2,
+      }),
+      defineStep({
+        name: 'reboot',
+        kind: 'reboot',
+        config: { mode: 'bmc' },
+        timeoutSeconds: 300,
+        maxRetries: 2,
+      }),
       defineStep({ name: 'repave', kind: 'repave', config: { image }, timeoutSeconds: 1800, maxRetries: 1 }),
     ];
     if (cluster === '') return steps;

@@ -41,7 +41,12 @@ export interface Netboot {
 
 export type ImagingState =
   | { readonly state: 'idle' }
-  | { readonly state: 'writing'; readonly key: string; readonly progress: number; readonly lookAgainMs: number }
+  | {
+      readonly state: 'writing';
+      readonly key: string;
+      readonly progress: number;
+      readonly lookAgainMs: number;
+    }
   | { readonly state: 'written'; readonly key: string; readonly image: string }
   | { readonly state: 'failed'; readonly key: string; readonly error: string };
 
@@ -53,7 +58,10 @@ export interface Imaging {
 }
 
 export interface ClusterJoin {
-  membership(call: ProviderCall, clusterRef: string): Promise<{
+  membership(
+    call: ProviderCall,
+    clusterRef: string,
+  ): Promise<{
     readonly joined: boolean;
     readonly pending: boolean;
     readonly lookAgainMs: number;

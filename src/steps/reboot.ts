@@ -21,7 +21,11 @@ export const reboot: StepKind<Config, 'power'> = {
       if (bootIdBefore === undefined) return { seen: 'absent' };
       const boot = await can.power.bootState(callOf(context, machine));
       if (!boot.ready) {
-        return { seen: 'under_way', reason: 'waiting for the machine to come back', lookAgainMs: boot.lookAgainMs };
+        return {
+          seen: 'under_way',
+          reason: 'waiting for the machine to come back',
+          lookAgainMs: boot.lookAgainMs,
+        };
       }
       if (boot.bootId === bootIdBefore) return { seen: 'absent' };
       return {
@@ -29,14 +33,19 @@ export const reboot: StepKind<Config, 'power'> = {
         message: 'the machine is back',
         change: {
           conditions: [
-            { type: 'Reachable', status: true, reason: 'RebootVerified', message: 'came back after a reboot' },
+            {
+              type: 'Reachable',
+              status: true,
+              reason: 'RebootVerified',
+              message: 'came back after a reboot',
+            },
           ],
         },
       };
     },
     async act(context) {
       const call = callOf(context, machine);
-      if (context.memo['bootIdBefore'] === undefined) {
+      if (context.memo.bootIdBefore === undefined) {
         const before = await can.power.bootState(call);
         await context.save({ bootIdBefore: before.bootId });
       }

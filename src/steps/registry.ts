@@ -68,7 +68,11 @@ export function checkCapabilities(steps: readonly StepDefinition[], provider: Pr
   }
 }
 
-export function handlerFor(step: StepDefinition, machine: Machine, provider: Provider): StepHandler<MachineChange> {
+export function handlerFor(
+  step: StepDefinition,
+  machine: Machine,
+  provider: Provider,
+): StepHandler<MachineChange> {
   const kind = STEP_KINDS.get(step.kind);
   if (!kind) {
     throw new StepFailure({
@@ -85,5 +89,8 @@ export function handlerFor(step: StepDefinition, machine: Machine, provider: Pro
       message: `provider ${provider.name} has lost ${missing} since the operation started`,
     });
   }
-  return kind.handler(kind.config.parse(step.config), { machine, can: provider.capabilities as Capabilities });
+  return kind.handler(kind.config.parse(step.config), {
+    machine,
+    can: provider.capabilities as Capabilities,
+  });
 }

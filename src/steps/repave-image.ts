@@ -48,7 +48,12 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
         change: {
           conditions: [
             { type: 'Provisioned', status: true, reason: 'ImageWritten', message },
-            { type: 'InCustomerCluster', status: false, reason: 'Reimaged', message: 'a fresh image is in no cluster' },
+            {
+              type: 'InCustomerCluster',
+              status: false,
+              reason: 'Reimaged',
+              message: 'a fresh image is in no cluster',
+            },
           ],
         },
       };
@@ -62,7 +67,8 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
       const imaging = await can.imaging.imagingState(call);
       const ours = imaging.state !== 'idle' && imaging.key.startsWith(`${context.jobId}/`);
       if (!ours) return { result: 'done', message: 'nothing was written' };
-      if (imaging.state === 'written') return { result: 'done', message: `${image} stays: it was written completely` };
+      if (imaging.state === 'written')
+        return { result: 'done', message: `${image} stays: it was written completely` };
       await context.effect(() => can.imaging.stopImaging(call));
       context.log('Stopped writing; the disk holds no usable image', 'stderr');
       const message = 'writing the image was stopped half-way';

@@ -30,9 +30,14 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
       async undo(context) {
         const call = { ...callOf(context, machine), key: `${context.jobId}/${context.step}/undo` };
         const boot = await can.netboot.bootDevice(call);
-        if (boot.device === 'disk' && !boot.pending) return { result: 'done', message: 'next boot from disk' };
+        if (boot.device === 'disk' && !boot.pending)
+          return { result: 'done', message: 'next boot from disk' };
         if (!boot.pending) await context.effect(() => can.netboot.setBootDevice(call, 'disk', ''));
-        return { result: 'started', reason: 'the boot device is being set back', lookAgainMs: Math.max(20, boot.lookAgainMs) };
+        return {
+          result: 'started',
+          reason: 'the boot device is being set back',
+          lookAgainMs: Math.max(20, boot.lookAgainMs),
+        };
       },
     };
   },

@@ -21,7 +21,11 @@ export async function appendEvents(
 ): Promise<void> {
   const all = new Set<Notice>(notices);
   if (events.length > 0) {
-    const rows = events.map(({ actor, ...event }) => ({ ...event, actorKind: actor.kind, actorId: actor.id }));
+    const rows = events.map(({ actor, ...event }) => ({
+      ...event,
+      actorKind: actor.kind,
+      actorId: actor.id,
+    }));
     await session.run('append-events', APPEND, [JSON.stringify(rows)]);
     all.add('events');
   }

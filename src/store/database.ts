@@ -51,7 +51,11 @@ export class Database {
   }
 
   /** One statement, in a transaction of its own. */
-  run<Row extends pg.QueryResultRow>(name: string, text: string, values?: readonly unknown[]): Promise<Row[]> {
+  run<Row extends pg.QueryResultRow>(
+    name: string,
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<Row[]> {
     return this.#session.run<Row>(name, text, values);
   }
 
@@ -101,7 +105,9 @@ export class Database {
 const UNIQUE_VIOLATION = '23505';
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === constraint;
+  return (
+    error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === constraint
+  );
 }
 
 /** The database refused this very statement; the connection is fine, and trying the same again is futile. */

@@ -49,7 +49,9 @@ export interface EventBatch {
 }
 
 export async function readEvents(session: Session, after: EventPosition, limit: number): Promise<EventBatch> {
-  const rows = await session.run<(EventRow | { event_id: null }) & { horizon: number } & Record<string, unknown>>(
+  const rows = await session.run<
+    (EventRow | { event_id: null }) & { horizon: number } & Record<string, unknown>
+  >(
     'read-events',
     `SELECT h.horizon, e.* FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon) h
      LEFT JOIN LATERAL (

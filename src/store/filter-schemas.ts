@@ -13,7 +13,11 @@ import { presenceLifecycle } from '../domain/presence.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
 
 function specField(name: keyof Omit<MachineSpec, 'mac_addresses'>) {
-  return { kind: 'string', column: `(spec ->> '${name}')`, get: (machine: Machine) => machine.spec[name] } as const;
+  return {
+    kind: 'string',
+    column: `(spec ->> '${name}')`,
+    get: (machine: Machine) => machine.spec[name],
+  } as const;
 }
 
 export const MACHINE_FILTER: FilterSchema<Machine> = {
@@ -25,15 +29,29 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     column: 'ingot_effective_state(phase, conditions, active_operation_id)',
     get: effectiveState,
   },
-  service: { kind: 'enum', values: statesOf(serviceLifecycle), column: 'service', get: (machine) => machine.service },
-  install: { kind: 'enum', values: statesOf(installLifecycle), column: 'install', get: (machine) => machine.install },
+  service: {
+    kind: 'enum',
+    values: statesOf(serviceLifecycle),
+    column: 'service',
+    get: (machine) => machine.service,
+  },
+  install: {
+    kind: 'enum',
+    values: statesOf(installLifecycle),
+    column: 'install',
+    get: (machine) => machine.install,
+  },
   presence: {
     kind: 'enum',
     values: statesOf(presenceLifecycle),
     column: 'presence',
     get: (machine) => machine.presence,
   },
-  active_operation_id: { kind: 'string', column: 'active_operation_id', get: (machine) => machine.activeOperationId },
+  active_operation_id: {
+    kind: 'string',
+    column: 'active_operation_id',
+    get: (machine) => machine.activeOperationId,
+  },
   provider: specField('provider'),
   'spec.provider': specField('provider'),
   'spec.ssh_endpoint': specField('ssh_endpoint'),
@@ -66,7 +84,12 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
     column: 'ingot_operation_phase(status)',
     get: (operation) => PHASE_OF_JOB[operation.status],
   },
-  status: { kind: 'enum', values: statesOf(jobLifecycle), column: 'status', get: (operation) => operation.status },
+  status: {
+    kind: 'enum',
+    values: statesOf(jobLifecycle),
+    column: 'status',
+    get: (operation) => operation.status,
+  },
   plan_id: { kind: 'string', column: 'plan_id', get: (operation) => operation.planId },
   current_step: {
     kind: 'string',

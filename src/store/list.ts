@@ -7,7 +7,14 @@ import { filterToSql } from '../domain/filter/to-sql.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
 import type { Session } from './database.ts';
-import { MACHINE_COLUMNS, type MachineRow, machineOf, OPERATION_COLUMNS, type OperationRow, operationOf } from './rows.ts';
+import {
+  MACHINE_COLUMNS,
+  type MachineRow,
+  machineOf,
+  OPERATION_COLUMNS,
+  type OperationRow,
+  operationOf,
+} from './rows.ts';
 
 export interface PageRequest<Row> {
   readonly filter: CheckedFilter<Row> | null;
@@ -33,7 +40,10 @@ export async function listMachines(session: Session, request: PageRequest<Machin
 }
 
 /** Newest first. */
-export async function listOperations(session: Session, request: PageRequest<Operation>): Promise<Page<Operation>> {
+export async function listOperations(
+  session: Session,
+  request: PageRequest<Operation>,
+): Promise<Page<Operation>> {
   const { text, values } = where(request, request.after === '' ? '$1 = $1' : 'operation_id < $1');
   const rows = await session.run<OperationRow>(
     statementName('list-operations', text),

@@ -29,7 +29,11 @@ export class LogFollower {
     this.hint();
   }
 
-  async *follow(operationId: string, after: LogPosition, signal: AbortSignal): AsyncGenerator<readonly StoredLine[]> {
+  async *follow(
+    operationId: string,
+    after: LogPosition,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StoredLine[]> {
     let position = after;
     while (!signal.aborted && !this.#closed) {
       const changed = this.#nextChange(signal);

@@ -34,7 +34,9 @@ export async function migrate(databaseUrl: string): Promise<void> {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       name text PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
-    const applied = await client.query<{ name: string; digest: string }>('SELECT name, digest FROM schema_migrations');
+    const applied = await client.query<{ name: string; digest: string }>(
+      'SELECT name, digest FROM schema_migrations',
+    );
     const digests = new Map(applied.rows.map((row) => [row.name, row.digest]));
     for (const migration of readMigrations()) await apply(client, migration, digests.get(migration.name));
     await client.query('COMMIT');
@@ -43,11 +45,18 @@ export async function migrate(databaseUrl: string): Promise<void> {
   }
 }
 
-async function apply(client: pg.Client, migration: Migration, appliedDigest: string | undefined): Promise<void> {
+async function apply(
+  client: pg.Client,
+  migration: Migration,
+  appliedDigest: string | undefined,
+): Promise<void> {
   if (appliedDigest === migration.digest) return;
   if (appliedDigest !== undefined) {
     throw new Error(`migration ${migration.name} was changed after this database applied it`);
   }
   await client.query(migration.text);
-  await client.query('INSERT INTO schema_migrations (name, digest) VALUES ($1, $2)', [migration.name, migration.digest]);
+  await client.query('INSERT INTO schema_migrations (name, digest) VALUES ($1, $2)', [
+    migration.name,
+    migration.digest,
+  ]);
 }

@@ -12,7 +12,10 @@ export async function findOperation(session: Session, operationId: string): Prom
   return row ? operationOf(row) : null;
 }
 
-export async function findOperations(session: Session, ids: readonly string[]): Promise<Map<string, Operation>> {
+export async function findOperations(
+  session: Session,
+  ids: readonly string[],
+): Promise<Map<string, Operation>> {
   const rows = await session.run<OperationRow>(
     'find-operations',
     `SELECT ${OPERATION_COLUMNS} FROM operations WHERE operation_id = ANY($1)`,

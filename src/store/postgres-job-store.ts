@@ -7,7 +7,7 @@
  *
  * Locks: machines before operations, each in the order of their ids.
  */
-import { type Actor, ACTOR_KINDS, type ActorKind } from '../domain/actor.ts';
+import { ACTOR_KINDS, type Actor, type ActorKind } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isActive } from '../domain/job-status.ts';
@@ -205,7 +205,20 @@ function touchesMachine(move: JobMove<MachineChange>): boolean {
 }
 
 function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, unknown> {
-  const { id, epoch, status, steps, current, error, waitingFor, startedAt, finishedAt, deaths, logBytes, signals } = job;
+  const {
+    id,
+    epoch,
+    status,
+    steps,
+    current,
+    error,
+    waitingFor,
+    startedAt,
+    finishedAt,
+    deaths,
+    logBytes,
+    signals,
+  } = job;
   return {
     id,
     epoch,

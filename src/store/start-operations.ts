@@ -135,7 +135,10 @@ function decideOne(
   request: StartRequest,
   machines: Map<string, Machine>,
   known: Map<string, Known>,
-): Fault | { operation: Operation; replayed: true } | { operation: Operation; replayed: false; contract: string } {
+):
+  | Fault
+  | { operation: Operation; replayed: true }
+  | { operation: Operation; replayed: false; contract: string } {
   const { machineId, requestId, fingerprint } = request;
   const key = keyOf(machineId, requestId);
   const replayed = known.get(key);
@@ -182,9 +185,11 @@ async function insertAll(session: Session, fresh: readonly Fresh[]): Promise<Map
     contract,
     fingerprint: request.fingerprint,
   }));
-  const inserted = await session.run<{ operation_id: string; created_at: Date }>('insert-operations', INSERT, [
-    JSON.stringify(rows),
-  ]);
+  const inserted = await session.run<{ operation_id: string; created_at: Date }>(
+    'insert-operations',
+    INSERT,
+    [JSON.stringify(rows)],
+  );
   return new Map(inserted.map((row) => [row.operation_id, row.created_at]));
 }
 

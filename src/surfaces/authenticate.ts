@@ -61,7 +61,8 @@ function callerOf(token: Token): Caller {
 }
 
 function secretOf(authorization: string | undefined): string {
-  if (authorization === undefined || authorization === '') throw unauthenticated('a bearer token is required');
+  if (authorization === undefined || authorization === '')
+    throw unauthenticated('a bearer token is required');
   const match = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization);
   const secret = match?.[1];
   if (secret === undefined || secret.length > MAX_SECRET) {

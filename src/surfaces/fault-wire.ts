@@ -10,7 +10,7 @@ import {
 } from '../gen/google/rpc/error_details_pb.ts';
 import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
 
-export const ERROR_DOMAIN = 'ingot';
+const ERROR_DOMAIN = 'ingot';
 
 /** The numbers are the same in gRPC and in Connect. */
 export const WIRE = {
@@ -42,12 +42,19 @@ export function statusOf(fault: Fault, requestId: string): Status {
   const details = [
     anyPack(
       ErrorInfoSchema,
-      create(ErrorInfoSchema, { reason: fault.reason, domain: ERROR_DOMAIN, metadata: { ...fault.metadata } }),
+      create(ErrorInfoSchema, {
+        reason: fault.reason,
+        domain: ERROR_DOMAIN,
+        metadata: { ...fault.metadata },
+      }),
     ),
     anyPack(RequestInfoSchema, create(RequestInfoSchema, { requestId })),
   ];
   if (fault.violations.length > 0 && fault.kind === 'invalid_argument') {
-    const fieldViolations = fault.violations.map(({ subject, description }) => ({ field: subject, description }));
+    const fieldViolations = fault.violations.map(({ subject, description }) => ({
+      field: subject,
+      description,
+    }));
     details.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
   }
   if (fault.violations.length > 0 && fault.kind === 'failed_precondition') {

@@ -39,13 +39,21 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     void reply
       .code(404)
       .type('application/problem+json')
-      .send({ type: 'about:blank', title: 'Not Found', status: 404, detail: `nothing is served at ${request.url}` });
+      .send({
+        type: 'about:blank',
+        title: 'Not Found',
+        status: 404,
+        detail: `nothing is served at ${request.url}`,
+      });
   });
   app.setErrorHandler((error: { statusCode?: number; message?: string }, _request, reply) => {
     const status = error.statusCode !== undefined && error.statusCode < 500 ? error.statusCode : 500;
     const detail = status === 500 ? 'internal error' : (error.message ?? 'bad request');
     if (status === 500) options.around.logUnexpected(error, reply.request.id, reply.request.url);
-    void reply.code(status).type('application/problem+json').send({ type: 'about:blank', status, title: detail, detail });
+    void reply
+      .code(status)
+      .type('application/problem+json')
+      .send({ type: 'about:blank', status, title: detail, detail });
   });
   await app.register(fastifyConnectPlugin, {
     routes: connectRoutes(options.services, options.around),

@@ -3,6 +3,7 @@ import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { LogChunk } from '../../gen/baremetal/v2/operation_service_pb.ts';
 import type { Api } from '../api.ts';
 import { isFinished } from '../operation-rendering.ts';
+import { plainText } from '../output/plain-text.ts';
 import { pause } from './pause.ts';
 import { Reconnect } from './reconnect.ts';
 import { resume } from './resumable-stream.ts';
@@ -54,7 +55,18 @@ export async function followOperation(following: Following): Promise<Operation> 
     for (const entry of story.due(now())) display.tell(entry);
     display.tick();
   }, TICK_MS);
-  const logs = copyLogs({ ...following, signal }, reconnect, story);
+  const hear = (chunk: LogChunk): void => {
+    const index = latest.steps.findIndex(({ name }) => name === chunk.step);
+    const moment = { at: momentOf(chunk.ts, now()), index };
+    const lines = logLines(chunk).map((text) => ({
+      kind: 'log' as const,
+      stepName: chunk.step,
+      text,
+      ...moment,
+    }));
+    story.add(lines, now());
+  };
+  const logs = followLog({ ...following, signal }, reconnect, hear);
   try {
     if (!isFinished(latest)) {
       await watchUntilFinished({
@@ -75,26 +87,18 @@ export async function followOperation(following: Following): Promise<Operation> 
 }
 
 /** A log that can't be had is said and done without: the outcome doesn't depend on it. */
-async function copyLogs(following: Following, reconnect: Reconnect, story: Story): Promise<void> {
-  const { api, operation, signal, now, say } = following;
-  const chunks = resume({
-    open: (cursor) =>
-      api.operations.streamOperationLogs({ operationId: operation.operationId, cursor }, { signal }),
-    reconnect,
-    signal,
-    isEndless: false,
-  });
+async function followLog(
+  following: Following,
+  reconnect: Reconnect,
+  hear: (chunk: LogChunk) => void,
+): Promise<void> {
+  const { api, signal, say } = following;
+  const { operationId } = following.operation;
+  const open = (cursor: string) => api.operations.streamOperationLogs({ operationId, cursor }, { signal });
   try {
-    for await (const chunk of chunks) {
-      const at = momentOf(chunk.ts, now());
-      const lines = logLines(chunk);
-      story.add(
-        lines.map((text) => ({ kind: 'log', stepName: chunk.step, text, at })),
-        now(),
-      );
-    }
+    for await (const chunk of resume({ open, reconnect, signal, isEndless: false })) hear(chunk);
   } catch (error) {
-    say(`no log: ${error instanceof Error ? error.message : String(error)}`);
+    say(`no log: ${plainText(error instanceof Error ? error.message : String(error))}`);
   }
 }
 

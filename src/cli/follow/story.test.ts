@@ -48,7 +48,7 @@ describe('the changes of a step', () => {
 });
 
 describe('a story', () => {
-  const log = (at: number): StoryEntry => ({ kind: 'log', stepName: 'repave', text: '', at });
+  const log = (at: number): StoryEntry => ({ kind: 'log', stepName: 'repave', text: '', index: 0, at });
 
   it('is told in the order in which things happened, not in which they arrived', () => {
     const story = new Story();
@@ -59,6 +59,18 @@ describe('a story', () => {
     expect(kinds(story.due(1100))).toEqual(['log@10', 'log@20', 'log@30']);
     expect(kinds(story.rest())).toEqual(['log@40']);
     expect(story.rest()).toEqual([]);
+  });
+
+  it('ends one step before the next begins, though both happen in the same instant', () => {
+    const next = { name: 'verify', state: State.RUNNING, startedAt: ms(200) };
+    const { steps } = operation(State.SUCCEEDED);
+    const story = new Story();
+    story.add(new StepChanges().since(create(OperationSchema, { steps: [...steps, next] }), 300), 0);
+    expect(story.rest().map((entry) => ('step' in entry ? `${entry.kind} ${entry.step.name}` : ''))).toEqual([
+      'step-started repave',
+      'step-ended repave',
+      'step-started verify',
+    ]);
   });
 
   it('tells the start of a step before its lines, and its end after them', () => {

@@ -6,14 +6,23 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Operation, type StepStatus, StepStatus_State } from '../../gen/baremetal/v2/operation_pb.ts';
 
-export type StoryEntry =
-  | { readonly kind: 'step-started'; readonly step: StepStatus; readonly at: number }
-  | { readonly kind: 'log'; readonly stepName: string; readonly text: string; readonly at: number }
-  | { readonly kind: 'step-progressed'; readonly step: StepStatus; readonly at: number }
-  | { readonly kind: 'step-retried'; readonly step: StepStatus; readonly at: number }
-  | { readonly kind: 'step-ended'; readonly step: StepStatus; readonly at: number };
+interface Moment {
+  /** By the server's clock, in milliseconds. */
+  readonly at: number;
+  /** The step's place in the operation. */
+  readonly index: number;
+}
 
-/** Told in this order when they happened at the same time. */
+export type StoryEntry = Moment &
+  (
+    | { readonly kind: 'step-started'; readonly step: StepStatus }
+    | { readonly kind: 'log'; readonly stepName: string; readonly text: string }
+    | { readonly kind: 'step-progressed'; readonly step: StepStatus }
+    | { readonly kind: 'step-retried'; readonly step: StepStatus }
+    | { readonly kind: 'step-ended'; readonly step: StepStatus }
+  );
+
+/** Told in this order when they happened to one step at the same time. */
 const RANK = {
   'step-started': 0,
   log: 1,
@@ -45,20 +54,21 @@ export class StepChanges {
 
   since(operation: Operation, at: number): StoryEntry[] {
     const changes: StoryEntry[] = [];
-    for (const step of operation.steps) {
+    for (const [index, step] of operation.steps.entries()) {
       const before = this.#seen.get(step.name);
       this.#seen.set(step.name, step);
       const isAgain = before !== undefined && hasEnded(before) && !hasEnded(step);
       if (HAS_STARTED[step.state] && (before === undefined || isAgain || !HAS_STARTED[before.state])) {
-        changes.push({ kind: 'step-started', step, at: momentOf(step.startedAt, at) });
+        changes.push({ kind: 'step-started', step, index, at: momentOf(step.startedAt, at) });
       }
-      if (step.retryCount > (before?.retryCount ?? 0)) changes.push({ kind: 'step-retried', step, at });
+      if (step.retryCount > (before?.retryCount ?? 0))
+        changes.push({ kind: 'step-retried', step, index, at });
       const isPartWay = step.progressPercent > 0 && step.progressPercent < 100;
       if (isPartWay && step.progressPercent !== before?.progressPercent) {
-        changes.push({ kind: 'step-progressed', step, at });
+        changes.push({ kind: 'step-progressed', step, index, at });
       }
       if (hasEnded(step) && step.state !== before?.state) {
-        changes.push({ kind: 'step-ended', step, at: momentOf(step.finishedAt, at) });
+        changes.push({ kind: 'step-ended', step, index, at: momentOf(step.finishedAt, at) });
       }
     }
     return changes;
@@ -93,5 +103,6 @@ export class Story {
 }
 
 function inOrder(entries: StoryEntry[]): StoryEntry[] {
-  return entries.sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
+  // One step ends and the next begins in the same instant.
+  return entries.sort((a, b) => a.at - b.at || a.index - b.index || RANK[a.kind] - RANK[b.kind]);
 }

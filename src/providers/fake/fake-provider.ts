@@ -76,7 +76,9 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           };
         },
         async setBootDevice(call, device, image) {
-          call.log(device === 'pxe' ? `Configuring PXE for ${image}` : `Setting the boot device to ${device}`);
+          call.log(
+            device === 'pxe' ? `Configuring PXE for ${image}` : `Setting the boot device to ${device}`,
+          );
           await setOff(call, 'netboot', device);
           if (device === 'pxe') call.log('DHCP updated');
         },
@@ -86,7 +88,12 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           const state = await look(call);
           if (state.task?.kind === 'repave') {
             const { key } = state.task;
-            return { state: 'writing', key, progress: progressOf(state.task, now()), lookAgainMs: msLeft(state, now()) };
+            return {
+              state: 'writing',
+              key,
+              progress: progressOf(state.task, now()),
+              lookAgainMs: msLeft(state, now()),
+            };
           }
           if (state.ended?.kind !== 'repave') return { state: 'idle' };
           if (!state.ended.ok) return { state: 'failed', key: state.ended.key, error: FAILURE_WORDS.repave };
@@ -97,7 +104,9 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           await setOff(call, 'repave', image);
         },
         async stopImaging(call) {
-          await world.update(call.machine.machineId, (before) => stop(fenced(settle(before, now()), call), call));
+          await world.update(call.machine.machineId, (before) =>
+            stop(fenced(settle(before, now()), call), call),
+          );
         },
       },
       cluster: {
@@ -112,7 +121,11 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           const state = await look(call);
           if (countFailures(state, labels) < failuresWanted(labels, call.step, 'verify')) {
             await world.update(machineId, (before) => countFailure(before, labels));
-            throw new StepFailure({ class: 'retryable', code: 'EXECUTION_FAILED', message: FAILURE_WORDS.verify });
+            throw new StepFailure({
+              class: 'retryable',
+              code: 'EXECUTION_FAILED',
+              message: FAILURE_WORDS.verify,
+            });
           }
           return state.clusterRef === clusterRef && !hangs(labels, call.step, 'verify');
         },
@@ -141,7 +154,13 @@ function fenced(state: FakeState, call: ProviderCall): FakeState {
   };
 }
 
-function begin(state: FakeState, call: ProviderCall, kind: FakeTaskKind, target: string, now: number): FakeState {
+function begin(
+  state: FakeState,
+  call: ProviderCall,
+  kind: FakeTaskKind,
+  target: string,
+  now: number,
+): FakeState {
   if (state.task?.key === call.key || state.ended?.key === call.key) return state;
   const { labels } = call.machine;
   const fails = countFailures(state, labels) < failuresWanted(labels, call.step, kind);

@@ -1,8 +1,21 @@
 /** The HTTP mount of the same services: Connect (JSON and binary) and gRPC-Web, for browsers and curl. */
-import { create, type DescMessage, type DescMethod, type DescService, type MessageInitShape } from '@bufbuild/protobuf';
-import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
+import { type Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
 import { statusOf, WIRE } from '../fault-wire.ts';
-import { CallFailed, type CallSurroundings, callStream, callUnary, type IncomingCall, type Service } from './service.ts';
+import {
+  CallFailed,
+  type CallSurroundings,
+  callStream,
+  callUnary,
+  type IncomingCall,
+  type Service,
+} from './service.ts';
 
 export function connectRoutes(services: readonly Service[], around: CallSurroundings) {
   return (router: ConnectRouter): void => {
@@ -11,14 +24,21 @@ export function connectRoutes(services: readonly Service[], around: CallSurround
       const implementation: Record<string, any> = {};
       for (const method of service.desc.methods) {
         implementation[method.localName] =
-          method.methodKind === 'server_streaming' ? streaming(service, method, around) : unary(service, method, around);
+          method.methodKind === 'server_streaming'
+            ? streaming(service, method, around)
+            : unary(service, method, around);
       }
       router.service(service.desc as DescService, implementation);
     }
   };
 }
 
-function incoming(service: Service, method: DescMethod, request: unknown, context: HandlerContext): IncomingCall {
+function incoming(
+  service: Service,
+  method: DescMethod,
+  request: unknown,
+  context: HandlerContext,
+): IncomingCall {
   return {
     service,
     method: method.localName,
@@ -42,7 +62,9 @@ function unary(service: Service, method: DescMethod, around: CallSurroundings) {
 function streaming(service: Service, method: DescMethod, around: CallSurroundings) {
   return async function* (request: unknown, context: HandlerContext) {
     const handover = new Handover();
-    const done = callStream(incoming(service, method, request, context), around, (message) => handover.put(message)).then(
+    const done = callStream(incoming(service, method, request, context), around, (message) =>
+      handover.put(message),
+    ).then(
       () => handover.end(null),
       (error: unknown) => handover.end(connectError(error)),
     );

@@ -1,12 +1,26 @@
 /** The gRPC mount: grpc-js on the wire, protobuf-es for the messages, health and reflection beside our services. */
-import { create, type DescMessage, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/fault.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { statusOf, WIRE } from '../fault-wire.ts';
 import { addReflection } from './reflection.ts';
-import { CallFailed, type CallSurroundings, callStream, callUnary, type IncomingCall, type Service } from './service.ts';
+import {
+  CallFailed,
+  type CallSurroundings,
+  callStream,
+  callUnary,
+  type IncomingCall,
+  type Service,
+} from './service.ts';
 
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** A reader that takes nothing for this long is ended; it can resume from its cursor. */
@@ -80,12 +94,18 @@ function addService(server: grpc.Server, service: Service, around: CallSurroundi
       responseDeserialize: passBytes,
     };
     implementation[method.localName] =
-      method.methodKind === 'server_streaming' ? streaming(service, method, around) : unary(service, method, around);
+      method.methodKind === 'server_streaming'
+        ? streaming(service, method, around)
+        : unary(service, method, around);
   }
   server.addService(definition, implementation);
 }
 
-function unary(service: Service, method: DescMethod, around: CallSurroundings): grpc.handleUnaryCall<Buffer, Buffer> {
+function unary(
+  service: Service,
+  method: DescMethod,
+  around: CallSurroundings,
+): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
     callUnary(incoming(service, method, call, call.request), around).then(
       (response) => callback(null, encode(method, response)),
@@ -174,5 +194,9 @@ function serviceError(error: unknown): Partial<grpc.StatusObject> & Error {
   const { fault, requestId } = error;
   const metadata = new grpc.Metadata();
   metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, statusOf(fault, requestId))));
-  return Object.assign(new Error(fault.message), { code: WIRE[fault.kind].grpc, details: fault.message, metadata });
+  return Object.assign(new Error(fault.message), {
+    code: WIRE[fault.kind].grpc,
+    details: fault.message,
+    metadata,
+  });
 }

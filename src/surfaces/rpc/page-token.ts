@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Fault, invalidField } from '../../domain/fault.ts';
 
-export const DEFAULT_PAGE = 100;
+const DEFAULT_PAGE = 100;
 export const MAX_PAGE = 1000;
 
 export function pageSize(asked: number): number {

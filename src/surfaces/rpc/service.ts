@@ -44,7 +44,11 @@ export interface Service {
   readonly roles: Readonly<Record<string, Role>>;
 }
 
-export function defineService<S extends DescService>(desc: S, handlers: Handlers<S>, roles: Roles<S>): Service {
+export function defineService<S extends DescService>(
+  desc: S,
+  handlers: Handlers<S>,
+  roles: Roles<S>,
+): Service {
   return {
     desc,
     handlers: handlers as unknown as Service['handlers'],
@@ -88,7 +92,10 @@ export class CallFailed extends Error {
   }
 }
 
-export async function callUnary(call: IncomingCall, around: CallSurroundings): Promise<MessageInitShape<DescMessage>> {
+export async function callUnary(
+  call: IncomingCall,
+  around: CallSurroundings,
+): Promise<MessageInitShape<DescMessage>> {
   return surrounded(call, around, (request, context) =>
     (call.service.handlers[call.method] as AnyUnary)(request, context),
   );

@@ -4,7 +4,11 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { ROLES, type Role } from '../../../domain/actor.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
 import { checkMachineId, checkText } from '../../../domain/machine-input.ts';
-import { AdminService, MachineFlag_Value, type TokenSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import {
+  AdminService,
+  MachineFlag_Value,
+  type TokenSchema,
+} from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -37,9 +41,16 @@ export function adminService(parts: ServerParts): Service {
         const name = checkTokenName(request.name);
         const role = checkRole(request.role);
         const expiresAt = request.expiresAt ? timestampDate(request.expiresAt) : null;
-        if (expiresAt !== null && !(expiresAt > parts.now())) throw invalidField('expires_at', 'must be in the future');
+        if (expiresAt !== null && !(expiresAt > parts.now()))
+          throw invalidField('expires_at', 'must be in the future');
         const secret = newSecret();
-        const token = await createToken(parts.database, { name, role, expiresAt, secret, actor: caller.actor });
+        const token = await createToken(parts.database, {
+          name,
+          role,
+          expiresAt,
+          secret,
+          actor: caller.actor,
+        });
         return { token: tokenMessage(token), secret };
       },
 
@@ -77,7 +88,8 @@ function requiredReason(reason: string): string {
 
 function checkTokenName(name: string): string {
   if (name === '') throw missingField('name');
-  if (!TOKEN_NAME.test(name)) throw invalidField('name', 'must be 1 to 64 letters, digits, ".", "_", "@" or "-"');
+  if (!TOKEN_NAME.test(name))
+    throw invalidField('name', 'must be 1 to 64 letters, digits, ".", "_", "@" or "-"');
   return name;
 }
 

@@ -1,8 +1,15 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
+
+import { missingField } from '../../../domain/fault.ts';
 import { checkFilter } from '../../../domain/filter/check.ts';
 import { parseFilter } from '../../../domain/filter/parse.ts';
-import { missingField } from '../../../domain/fault.ts';
-import { checkImageRef, checkMachineId, checkOperationId, checkRequestId, checkText } from '../../../domain/machine-input.ts';
+import {
+  checkImageRef,
+  checkMachineId,
+  checkOperationId,
+  checkRequestId,
+  checkText,
+} from '../../../domain/machine-input.ts';
 import type { OperationType } from '../../../domain/operation-type.ts';
 import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts';
 import { cancelOperation } from '../../../operations/cancel-operation.ts';
@@ -11,8 +18,8 @@ import { machineNotFound, startOperation } from '../../../operations/start-opera
 import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
 import { listMachines } from '../../../store/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
-import { type CallContext, defineService, type Service } from '../service.ts';
 import type { ServerParts } from '../server-parts.ts';
+import { type CallContext, defineService, type Service } from '../service.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
 
 interface StartMessage {
@@ -29,7 +36,13 @@ export function machineService(parts: ServerParts): Service {
   ) => {
     const machineId = checkMachineId(request.machineId);
     const requestId = checkRequestId(request.requestId);
-    const operation = await startOperation(parts, { type, machineId, requestId, params, actor: context.caller.actor });
+    const operation = await startOperation(parts, {
+      type,
+      machineId,
+      requestId,
+      params,
+      actor: context.caller.actor,
+    });
     return operationMessage(operation);
   };
 
@@ -49,7 +62,8 @@ export function machineService(parts: ServerParts): Service {
       },
 
       async listMachines(request) {
-        const filter = request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), MACHINE_FILTER);
+        const filter =
+          request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), MACHINE_FILTER);
         const after = readPageToken('machines', request.filter, request.pageToken);
         const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
         return {
@@ -94,4 +108,3 @@ export function machineService(parts: ServerParts): Service {
     },
   );
 }
-

@@ -30,9 +30,14 @@ export function operationService(parts: ServerParts): Service {
       },
 
       async listOperations(request) {
-        const filter = request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), OPERATION_FILTER);
+        const filter =
+          request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), OPERATION_FILTER);
         const after = readPageToken('operations', request.filter, request.pageToken);
-        const page = await listOperations(parts.database, { filter, after, size: pageSize(request.pageSize) });
+        const page = await listOperations(parts.database, {
+          filter,
+          after,
+          size: pageSize(request.pageSize),
+        });
         return {
           operations: page.rows.map(operationMessage),
           nextPageToken: pageToken('operations', request.filter, page.next),
@@ -58,6 +63,11 @@ export function operationService(parts: ServerParts): Service {
         }
       },
     },
-    { getOperation: 'viewer', listOperations: 'viewer', watchOperations: 'viewer', streamOperationLogs: 'viewer' },
+    {
+      getOperation: 'viewer',
+      listOperations: 'viewer',
+      watchOperations: 'viewer',
+      streamOperationLogs: 'viewer',
+    },
   );
 }

@@ -41,7 +41,15 @@ export function machineMessage(machine: Machine): MessageInitShape<typeof Machin
         const condition = conditions[type];
         if (!condition) return [];
         const { status, reason, message } = condition;
-        return [{ type, status, reason, message, lastTransition: timestampFromMs(Date.parse(condition.lastTransition)) }];
+        return [
+          {
+            type,
+            status,
+            reason,
+            message,
+            lastTransition: timestampFromMs(Date.parse(condition.lastTransition)),
+          },
+        ];
       }),
     },
     createdAt: timestampFromDate(machine.createdAt),

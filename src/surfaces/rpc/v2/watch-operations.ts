@@ -10,9 +10,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { EventKind } from '../../../domain/event.ts';
 import { checkFilter } from '../../../domain/filter/check.ts';
+import type { CheckedFilter } from '../../../domain/filter/checked-filter.ts';
 import { parseFilter } from '../../../domain/filter/parse.ts';
 import { filterPredicate, type Predicate } from '../../../domain/filter/predicate.ts';
-import type { CheckedFilter } from '../../../domain/filter/checked-filter.ts';
 import { type JobStatus, jobLifecycle } from '../../../domain/job-status.ts';
 import type { Operation } from '../../../domain/operation.ts';
 import {
@@ -20,7 +20,13 @@ import {
   type OperationEventSchema,
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
-import { currentSnapshot, type EventPosition, hasSeen, type Snapshot, type StoredEvent } from '../../../store/event-log.ts';
+import {
+  currentSnapshot,
+  type EventPosition,
+  hasSeen,
+  type Snapshot,
+  type StoredEvent,
+} from '../../../store/event-log.ts';
 import { OPERATION_FILTER } from '../../../store/filter-schemas.ts';
 import { listOperations, type Page } from '../../../store/list.ts';
 import { operationAt } from '../../../store/operation-progress.ts';
@@ -83,7 +89,11 @@ class FirstBatch {
   }
 
   /** What happened while the pages were read, and then SYNCED. */
-  async *settle(parts: ServerParts, matches: Predicate<Operation>, signal: AbortSignal): AsyncGenerator<EventMessage> {
+  async *settle(
+    parts: ServerParts,
+    matches: Predicate<Operation>,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventMessage> {
     const base = new OperationBases(parts);
     for await (const batch of parts.feed.follow(this.#start(), signal)) {
       const fresh = batch.events.filter((event) => event.xid <= this.end.xid && !this.#hasSeen(event));
@@ -183,11 +193,11 @@ class OperationBases {
     const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
     if (missing.length === 0) return;
     if (this.#known.size > 10_000) this.#known.clear();
-    for (const [id, operation] of await findOperations(this.#parts.database, missing)) this.#known.set(id, operation);
+    for (const [id, operation] of await findOperations(this.#parts.database, missing))
+      this.#known.set(id, operation);
   }
 
   get(id: string): Operation | undefined {
     return this.#known.get(id);
   }
 }
-
