@@ -1,8 +1,7 @@
 /** The command line's entry: `serve` is the server, everything else is a client of it. */
-import pino from 'pino';
 import { runClient } from './cli/command-line.ts';
-import { readConfiguration } from './configuration.ts';
-import { startServer } from './server.ts';
+import type { Configuration } from './configuration.ts';
+import type { Server } from './server.ts';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
 
 export interface Invocation {
@@ -43,9 +42,9 @@ function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
 }
 
 async function serve(program: string, flags: FlagValues): Promise<number> {
-  let settings: Settings;
   try {
-    settings = readSettings(process.env, flags, process.cwd());
+    const settings = readSettings(process.env, flags, process.cwd());
+    const { readConfiguration } = await import('./configuration.ts');
     const configuration = readConfiguration(settings.configFile);
     return await untilStopped(program, settings, configuration);
   } catch (error) {
@@ -58,8 +57,11 @@ async function serve(program: string, flags: FlagValues): Promise<number> {
 async function untilStopped(
   program: string,
   settings: Settings,
-  configuration: ReturnType<typeof readConfiguration>,
+  configuration: Configuration,
 ): Promise<number> {
+  // Loaded here, so that a client command does not pay for the server.
+  const { startServer } = await import('./server.ts');
+  const { default: pino } = await import('pino');
   const log = pino({ level: settings.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   let finish: (code: number) => void = () => {};
   const finished = new Promise<number>((resolve) => {
@@ -85,11 +87,7 @@ async function untilStopped(
   return code;
 }
 
-function welcome(
-  program: string,
-  settings: Settings,
-  server: Awaited<ReturnType<typeof startServer>>,
-): string {
+function welcome(program: string, settings: Settings, server: Server): string {
   const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
   return [
     'Ingot is running.',

@@ -19,14 +19,14 @@ import { StepFailure } from './engine/step-handler.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import type { Settings } from './settings.ts';
-import { canUndo, handlerFor } from './steps/registry.ts';
+import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Notice } from './store/append-events.ts';
 import { Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 import { EventFeed } from './store/event-feed.ts';
 import { createFakeWorld } from './store/fake-world.ts';
 import { LogFollower } from './store/log-follower.ts';
-import { MachineReader } from './store/machines.ts';
+import { MachineReader, MachineRegistrar } from './store/machines.ts';
 import { migrate } from './store/migrate.ts';
 import { Notifications } from './store/notifications.ts';
 import { PostgresJobStore } from './store/postgres-job-store.ts';
@@ -130,6 +130,7 @@ async function run(
     database,
     providers,
     machines,
+    registrar: new MachineRegistrar(database),
     feed,
     logs,
     starter: new OperationStarter(database),
@@ -229,6 +230,7 @@ function createDispatcher(
         message: machine ? `provider ${machine.spec.provider} is not configured` : 'the machine is gone',
       });
     },
+    isInstant,
     leaseMs: settings.leaseMs,
     maxInHand: settings.maxInHand,
     pollMs: 1_000,

@@ -3,9 +3,9 @@
  * to, and it is what is worked on, whatever a filter would say a moment later. Every machine gets one result
  * line; a machine that refuses does not stop the others.
  */
+import { setMaxListeners } from 'node:events';
 import type { Operation } from '../gen/baremetal/v2/operation_pb.ts';
 import type { Api } from './api.ts';
-import { forEachBounded } from './bounded.ts';
 import { BulkResults } from './bulk-results.ts';
 import { confirm } from './confirm.ts';
 import type { CommandContext } from './context.ts';
@@ -13,6 +13,7 @@ import { reportOf } from './error-report.ts';
 import type { Exit } from './exit-code.ts';
 import { Reconnect } from './follow/reconnect.ts';
 import { watchUntilFinished } from './follow/watch-operations.ts';
+import { forEachBounded } from './for-each-bounded.ts';
 import type { OutputFormat } from './output/format.ts';
 import { displayWidth, plainText } from './output/plain-text.ts';
 import type { Selection } from './selection.ts';
@@ -103,6 +104,8 @@ async function waitForEach(bulk: Bulk, results: BulkResults, signal: AbortSignal
     say: (message) => results.say(message),
     address: api.address,
   });
+  // Every watch listens to it: as many as the fleet needs, and not a leak.
+  setMaxListeners(0, signal);
   const open = results.open();
   const groups: string[][] = [];
   for (let i = 0; i < open.length; i += OPERATIONS_A_WATCH)

@@ -39,9 +39,8 @@ const FIXES: Readonly<Record<string, Fix>> = {
   REQUEST_ID_REUSED: () => ['give another --request-id, or leave it out to have one made'],
   TOKEN_NAME_TAKEN: (_error, { program }) => [`${program} token list`],
   TOKEN_NOT_FOUND: (_error, { program }) => [`${program} token list`],
-  UNAUTHENTICATED: (_error, { tokenOrigin }) => [
-    ...(tokenOrigin === undefined ? [] : [`token used: ${tokenOrigin}`]),
-    'set INGOT_TOKEN or --token-file, or run this where the server keeps its data directory',
+  UNAUTHENTICATED: (_error, { tokenOrigin = 'nowhere' }) => [
+    `set INGOT_TOKEN or --token-file, or run this where the server keeps its data (token from: ${tokenOrigin})`,
   ],
   PERMISSION_DENIED: (_error, { program }) => [
     `use a token with a higher role; an admin makes one: ${program} token create <name> --role operator|admin`,

@@ -26,7 +26,7 @@ function isKnown(state: string): state is EffectiveState {
   return state in EFFECTIVE_STATES;
 }
 
-export function effectiveStateColour(machine: Machine): Colour | undefined {
+function effectiveStateColour(machine: Machine): Colour | undefined {
   const state = effectiveStateOf(machine);
   return isKnown(state) ? EFFECTIVE_STATES[state].colour : undefined;
 }

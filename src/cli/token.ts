@@ -29,7 +29,8 @@ export function findToken({ tokenFile, env, cwd, server }: TokenSources): FoundT
     return { token: readNamed(resolve(cwd, tokenFile)), origin: `--token-file ${tokenFile}` };
   if (env.INGOT_TOKEN)
     return { token: checked(env.INGOT_TOKEN.trim(), 'INGOT_TOKEN'), origin: 'INGOT_TOKEN' };
-  if (!isThisMachine(server)) return { token: undefined, origin: 'no token for a server on another machine' };
+  if (!isThisMachine(server))
+    return { token: undefined, origin: 'nowhere: a token found on this disk is not sent to another machine' };
   const unreadable: string[] = [];
   for (const folder of dataFolders(env, cwd)) {
     const path = join(folder, ADMIN_TOKEN_FILE);
@@ -40,7 +41,7 @@ export function findToken({ tokenFile, env, cwd, server }: TokenSources): FoundT
   const [path] = unreadable;
   return {
     token: undefined,
-    origin: path === undefined ? 'no token was found' : `${path} is not readable for you`,
+    origin: path === undefined ? 'nowhere: none was found' : `nowhere: ${path} is not readable for you`,
   };
 }
 

@@ -114,7 +114,7 @@ function sayWhatNext({ program, err }: CommandContext, operation: Operation): vo
   err.line(`  machine: ${program} show ${operation.machineId}`);
 }
 
-export function sayHowToAttach({ program, err }: CommandContext, operation: Operation, why: string): void {
+function sayHowToAttach({ program, err }: CommandContext, operation: Operation, why: string): void {
   err.line(`${why}: ${operation.operationId} goes on`);
   err.line(
     `  attach: ${program} op watch ${operation.operationId}   (or ${program} watch ${operation.machineId})`,

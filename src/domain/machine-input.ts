@@ -15,6 +15,7 @@ const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;
 const MAX_LABEL_BYTES = 64 * 1024;
 const MAX_LABEL_VALUE = 4096;
 const MAX_MACS = 64;
+const MAX_ENDPOINT = 512;
 
 export function checkMachineId(id: string, field = 'machine_id'): string {
   if (id === '') throw missingField(field);
@@ -67,6 +68,11 @@ export function checkLabels(labels: Labels): Labels {
 
 export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): MachineSpec {
   if (!providers.has(spec.provider)) throw unknownProvider(spec.provider, providers);
+  for (const field of ['ssh_endpoint', 'bmc_endpoint'] as const) {
+    if (spec[field].length > MAX_ENDPOINT) {
+      throw invalidField(`spec.${field}`, `must be at most ${MAX_ENDPOINT} characters`);
+    }
+  }
   checkEndpoint(spec.ssh_endpoint, 'spec.ssh_endpoint');
   checkBmcEndpoint(spec.bmc_endpoint);
   if (spec.target_cluster_ref !== '' && !NAME.test(spec.target_cluster_ref)) {

@@ -77,10 +77,12 @@ export class Dispatcher<Change> {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#wake();
-    for (const held of this.#inHand.values()) held.stop.abort(new Interrupted('handover'));
+    for (const held of this.#inHand.values()) halt(held, 'handover');
     await this.#claimLoop;
-    for (const held of this.#inHand.values()) held.stop.abort(new Interrupted('handover'));
-    await Promise.race([Promise.allSettled(this.#finished), sleep(graceMs)]);
+    for (const held of this.#inHand.values()) halt(held, 'handover');
+    const finished = new AbortController();
+    const allFinished = Promise.allSettled(this.#finished).then(() => finished.abort());
+    await Promise.race([allFinished, sleep(graceMs, finished.signal)]);
     await this.#logs.flush();
     this.#stopHeartbeat.abort();
     await this.#heartbeat;
@@ -121,14 +123,15 @@ export class Dispatcher<Change> {
     const { leaseMs, monotonicNow, maxLogBytes } = this.#options;
     const lease = new Lease(job.id, job.epoch, askedAt, leaseMs, monotonicNow);
     const held: InHand = { lease, cancel: new AbortController(), stop: new AbortController() };
-    if (this.#stopping) held.stop.abort(new Interrupted('handover'));
+    if (this.#stopping) halt(held, 'handover');
     // A lease that was lost here and claimed again: the old run has been told to stop and can write nothing.
-    this.#inHand.get(job.id)?.stop.abort(new Interrupted('lease_lost'));
+    const before = this.#inHand.get(job.id);
+    if (before) halt(before, 'lease_lost');
     this.#inHand.set(job.id, held);
     const control = {
       lease,
       log: new JobLog(this.#logs, job, { maxBytes: maxLogBytes, now: this.#now }),
-      stop: AbortSignal.any([held.cancel.signal, held.stop.signal]),
+      stop: held.cancel.signal,
       uncancelable: () => held.stop.signal,
     };
     const work = runJob(job, control, { ...this.#options, now: this.#now })
@@ -148,7 +151,7 @@ export class Dispatcher<Change> {
   }
 
   #failed(job: Job, held: InHand, error: unknown): void {
-    held.stop.abort(new Interrupted('lease_lost'));
+    halt(held, 'lease_lost');
     if (error instanceof LeaseLost) this.#options.onLeaseLost(job.id);
     else this.#options.onError(error, `working on ${job.id}`);
     this.#letGo(job, held, true);
@@ -182,7 +185,7 @@ export class Dispatcher<Change> {
     // A job that ended while the renewal was on its way is not lost.
     if (this.#inHand.get(item.lease.jobId) !== item) return;
     item.lease.lose();
-    item.stop.abort(new Interrupted('lease_lost' satisfies Interruption));
+    halt(item, 'lease_lost');
   }
 
   async #handBackAbandoned(): Promise<void> {
@@ -203,6 +206,13 @@ export class Dispatcher<Change> {
     await sleep(ms, woken.signal);
     this.#wake = () => {};
   }
+}
+
+/** Stops a job for a reason that also stops one that is being canceled. */
+function halt(held: InHand, why: Interruption): void {
+  const reason = new Interrupted(why);
+  held.stop.abort(reason);
+  held.cancel.abort(reason);
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -30,6 +30,8 @@ export interface JobTools<Change> {
   readonly store: JobStore<Change>;
   readonly rules: AdvanceRules<Change>;
   readonly handlerFor: (job: Job, step: Step) => Promise<StepHandler<Change>>;
+  /** Its handler touches nothing outside and is over at once. */
+  readonly isInstant: (step: Step) => boolean;
   readonly now: () => Date;
   readonly random: () => number;
   readonly onUnexpected: (error: unknown, job: Job) => void;
@@ -90,6 +92,8 @@ export async function runJob<Change>(
 class JobRunner<Change> {
   #job: Job;
   #stop: AbortSignal;
+  /** Decided, and to be written together with the next move. */
+  #begun: JobMove<Change> | null = null;
   readonly #control: JobControl;
   readonly #tools: JobTools<Change>;
 
@@ -105,13 +109,22 @@ class JobRunner<Change> {
     try {
       if (this.#job.cancel === null || this.#job.status === 'compensating') {
         const move = begin(this.#job, this.#moment(), this.#tools.rules);
-        if (move && !(await this.#record(move))) return;
+        if (move && !(await this.#begin(move))) return;
       }
       while (await this.#advance());
     } catch (error) {
       if (error instanceof HandedOver) return;
       throw error;
     }
+  }
+
+  /** A step that is over at once is written once: what began it goes with what ended it. */
+  async #begin(move: JobMove<Change>): Promise<boolean> {
+    const step = move.job.steps[move.job.current];
+    if (!step || move.releaseForMs !== null || !this.#tools.isInstant(step)) return this.#record(move);
+    this.#begun = move;
+    this.#job = move.job;
+    return true;
   }
 
   /** One step's pass and its record; false when this holder is done with the job. */
@@ -131,23 +144,27 @@ class JobRunner<Change> {
   }
 
   async #pass(step: Step): Promise<PassOutcome<Change>> {
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(new Interrupted('timeout')), this.#attemptMsLeft(step));
-    const signal = AbortSignal.any([this.#stop, timeout.signal]);
-    const context = this.#contextFor(step, signal);
+    const pass = new AbortController();
+    const stop = this.#stop;
+    const onStop = () => pass.abort(stop.reason);
+    if (stop.aborted) onStop();
+    else stop.addEventListener('abort', onStop, { once: true });
+    const timer = setTimeout(() => pass.abort(new Interrupted('timeout')), this.#attemptMsLeft(step));
+    const context = this.#contextFor(step, pass.signal);
     const options = {
       now: this.#tools.now,
       onUnexpected: (error: unknown) => this.#tools.onUnexpected(error, this.#job),
     };
     try {
       const handler = await this.#tools.handlerFor(this.#job, step);
-      return await stubborn(signal, this.#direction(handler, context, step, options));
+      return await stubborn(pass.signal, this.#direction(handler, context, step, options));
     } catch (error) {
       // The step has no handler any more: its kind or its provider is gone.
       if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
       throw error;
     } finally {
       clearTimeout(timer);
+      stop.removeEventListener('abort', onStop);
     }
   }
 
@@ -225,7 +242,9 @@ class JobRunner<Change> {
     return this.#record({ job: this.#job, events: [], change: null, releaseForMs: null });
   }
 
-  async #record(move: JobMove<Change>): Promise<boolean> {
+  async #record(next: JobMove<Change>): Promise<boolean> {
+    const move = this.#begun ? { ...next, events: [...this.#begun.events, ...next.events] } : next;
+    this.#begun = null;
     if (move.releaseForMs !== null) await this.#control.log.flush();
     const withLog = { ...move, job: { ...move.job, logBytes: this.#control.log.bytes } };
     const result = await this.#tools.store.record(this.#tools.owner, withLog);

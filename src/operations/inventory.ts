@@ -1,17 +1,18 @@
 /** Registering machines and changing what clients say about them. Status is never taken from a client. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { invalidField } from '../domain/fault.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
 import { checkLabels, checkMachineId, checkSpec } from '../domain/machine-input.ts';
 import type { Provider } from '../providers/provider.ts';
-import { appendEvents } from '../store/append-events.ts';
 import type { Database } from '../store/database.ts';
-import { changeMachine, insertMachine, type MachineInput } from '../store/machines.ts';
+import { changeMachine, type MachineInput, type MachineRegistrar } from '../store/machines.ts';
 import { machineNotFound } from './start-operation.ts';
 
 export interface InventoryTools {
   readonly database: Database;
+  readonly registrar: MachineRegistrar;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly defaultProvider: string;
   readonly newMachineId: () => string;
@@ -52,12 +53,8 @@ export async function registerMachine(
       : checkMachineId(description.machineId, 'machine.machine_id');
   const spec = specOf(description.spec ?? EMPTY_SPEC, tools.defaultProvider);
   const input = checked(tools, { machineId, labels: description.labels, spec });
-  const inserted = await tools.database.transaction(async (session) => {
-    const machine = await insertMachine(session, input);
-    if (machine) await appendEvents(session, [machineEvent(machine, '', 'registered', actor)]);
-    return machine;
-  });
-  return inserted ?? (await replace(tools, machineId, actor, () => input));
+  const registered = await tools.registrar.register(input, machineEvent(machineId, '', 'registered', actor));
+  return registered ?? (await replace(tools, machineId, actor, () => input));
 }
 
 const WHOLE_PATHS = ['labels', 'spec'] as const;
@@ -93,13 +90,17 @@ function impliedMask(description: MachineDescription): string[] {
 
 function checkPath(path: string): void {
   const known =
-    (WHOLE_PATHS as readonly string[]).includes(path) || path in SPEC_PATHS || path.startsWith('labels.');
+    (WHOLE_PATHS as readonly string[]).includes(path) || isSpecPath(path) || /^labels\../.test(path);
   if (known) return;
   const valid = [...WHOLE_PATHS, 'labels.<name>', ...Object.keys(SPEC_PATHS)].join(', ');
   throw invalidField(
     'update_mask',
     `${JSON.stringify(path.slice(0, 80))} can't be updated; these can: ${valid}`,
   );
+}
+
+function isSpecPath(path: string): path is keyof typeof SPEC_PATHS {
+  return Object.hasOwn(SPEC_PATHS, path);
 }
 
 function masked(
@@ -113,8 +114,8 @@ function masked(
   for (const path of paths) {
     if (path === 'labels') labels = description.labels;
     else if (path === 'spec') spec = described;
-    else if (path in SPEC_PATHS) {
-      const key = SPEC_PATHS[path as keyof typeof SPEC_PATHS];
+    else if (isSpecPath(path)) {
+      const key = SPEC_PATHS[path];
       spec = { ...spec, [key]: described[key] };
     } else labels = withLabel(labels, path.slice('labels.'.length), description.labels);
   }
@@ -154,27 +155,27 @@ async function replace(
 ): Promise<Machine> {
   const machine = await changeMachine(tools.database, machineId, (before) => {
     const { labels, spec } = next(before);
-    const same = JSON.stringify([labels, spec]) === JSON.stringify([before.labels, before.spec]);
-    if (same) return { machine: before, events: [] };
+    if (isDeepStrictEqual([labels, spec], [before.labels, before.spec]))
+      return { machine: before, events: [] };
     return {
       machine: { ...before, labels, spec },
-      events: [machineEvent(before, 'registered', 'updated', actor)],
+      events: [machineEvent(machineId, 'registered', 'updated', actor)],
     };
   });
   if (!machine) throw machineNotFound(machineId);
   return machine;
 }
 
-function machineEvent(machine: Machine, from: string, to: string, actor: Actor): NewEvent {
+function machineEvent(machineId: string, from: string, to: string, actor: Actor): NewEvent {
   return {
     kind: 'machine',
-    subject: machine.machineId,
+    subject: machineId,
     from,
     to,
     actor,
     comment: '',
     metadata: {},
-    machineId: machine.machineId,
+    machineId,
     operationId: null,
     snapshot: null,
   };

@@ -54,6 +54,10 @@ export function canUndo(step: StepDefinition): boolean {
   return STEP_KINDS.get(step.kind)?.canUndo ?? false;
 }
 
+export function isInstant(step: StepDefinition): boolean {
+  return STEP_KINDS.get(step.kind)?.instant ?? false;
+}
+
 /** Refuses steps that need what the provider hasn't got, before anything starts. */
 export function checkCapabilities(steps: readonly StepDefinition[], provider: Provider): void {
   for (const step of steps) {

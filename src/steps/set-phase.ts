@@ -12,6 +12,7 @@ export const setPhase: StepKind<Config, never> = {
   title: 'Setting phase',
   doneTitle: 'Phase set',
   canUndo: false,
+  instant: true,
   handler: ({ phase }) => ({
     async observe() {
       return { seen: 'done', message: `phase ${phase}`, change: { phase } };

@@ -23,6 +23,8 @@ export interface StepKind<Config, Needed extends Capability> {
   /** "Netboot configured" */
   readonly doneTitle: string;
   readonly canUndo: boolean;
+  /** Touches nothing outside and is over at once: that it began need not be written before it is done. */
+  readonly instant?: true;
   readonly handler: (config: Config, scene: Scene<Needed>) => StepHandler<MachineChange>;
 }
 

@@ -54,8 +54,7 @@ export async function cancelOperation(database: Database, call: CancelCall): Pro
     if (!machine) return operation;
     const cause = { at: new Date(), actor: call.actor, operationId: row.operation_id };
     const changed = applyChange(machine, call.onCanceled(operation) ?? {}, cause);
-    await writeMachines(session, [{ ...changed.machine, activeOperationId: null }]);
-    await appendEvents(session, changed.events);
+    await writeMachines(session, [{ ...changed.machine, activeOperationId: null }], changed.events);
     return operation;
   });
 }

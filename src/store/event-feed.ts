@@ -3,6 +3,7 @@
  * memory; a watcher that is behind what is kept reads from the database until it has caught up. A watcher holds
  * a position and nothing else, so a slow one costs no memory. While nobody watches, nothing is read.
  */
+import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
 import { type EventBatch, type EventPosition, readEvents, type StoredEvent } from './event-log.ts';
 
@@ -21,7 +22,7 @@ export class EventFeed {
   #from: EventPosition | null = null;
   #settledBelow = 0;
   #watchers = 0;
-  #waiting = new Set<() => void>();
+  readonly #bell = new Bell();
   #tailing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #hinted = false;
@@ -41,25 +42,27 @@ export class EventFeed {
   /** Ends every watch, so that a stopping server does not wait for its clients. */
   close(): void {
     this.#closed = true;
-    for (const wake of [...this.#waiting]) wake();
+    this.#bell.ring();
   }
 
   /** Events after a position, until the signal; each batch also says what is settled. */
   async *follow(after: EventPosition, signal: AbortSignal): AsyncGenerator<EventBatch> {
     this.#watchers += 1;
     let position = after;
+    let caughtUp = false;
     try {
       while (!signal.aborted && !this.#closed) {
-        const changed = this.#nextChange(signal);
+        const heard = this.#bell.count;
         const batch = this.#fromMemory(position) ?? (await readEvents(this.#database, position, BATCH));
         const last = batch.events.at(-1);
         if (last) position = { xid: last.xid, eventId: last.eventId };
         yield batch;
-        if (!last) {
-          this.#from ??= position;
-          this.#schedule(0);
-          await changed;
-        }
+        if (last) continue;
+        this.#from ??= position;
+        // Somebody new may know more than the last look told.
+        if (!caughtUp) this.#tail();
+        caughtUp = true;
+        await this.#bell.wait(heard, signal);
       }
     } finally {
       this.#watchers -= 1;
@@ -74,23 +77,9 @@ export class EventFeed {
     return { events: this.#kept.slice(start, start + BATCH), settledBelow: this.#settledBelow };
   }
 
-  #nextChange(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      signal.addEventListener('abort', wake, { once: true });
-    });
-  }
-
-  #schedule(ms: number): void {
-    if (ms > 0 || this.#timer === undefined) {
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => this.#tail(), ms);
-    }
+  #poll(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#tail(), POLL_MS);
   }
 
   #tail(): void {
@@ -98,7 +87,7 @@ export class EventFeed {
       this.#tailing = null;
       if (this.#watchers === 0) return;
       if (this.#hinted) this.#tail();
-      else this.#schedule(POLL_MS);
+      else this.#poll();
     });
   }
 
@@ -133,7 +122,7 @@ export class EventFeed {
     }
     const settled = batch.settledBelow > this.#settledBelow;
     this.#settledBelow = Math.max(this.#settledBelow, batch.settledBelow);
-    if (batch.events.length > 0 || settled) for (const wake of [...this.#waiting]) wake();
+    if (batch.events.length > 0 || settled) this.#bell.ring();
     return batch.events.length;
   }
 

@@ -3,6 +3,7 @@
  * the end when the operation has ended and nothing is left. Any replica can follow what any other writes.
  */
 import { isActive } from '../domain/job-status.ts';
+import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
 import { findOperation, type LogPosition, readLog, type StoredLine } from './operations.ts';
 
@@ -11,7 +12,7 @@ const POLL_MS = 1_000;
 
 export class LogFollower {
   readonly #database: Database;
-  readonly #waiting = new Set<() => void>();
+  readonly #bell = new Bell();
   #closed = false;
 
   constructor(database: Database) {
@@ -20,7 +21,7 @@ export class LogFollower {
 
   /** Somebody stored lines, or an operation moved. */
   hint(): void {
-    for (const wake of [...this.#waiting]) wake();
+    this.#bell.ring();
   }
 
   /** Ends every stream, so that a stopping server does not wait for its clients. */
@@ -36,7 +37,7 @@ export class LogFollower {
   ): AsyncGenerator<readonly StoredLine[]> {
     let position = after;
     while (!signal.aborted && !this.#closed) {
-      const changed = this.#nextChange(signal);
+      const heard = this.#bell.count;
       // The operation first: lines are stored before the state that follows them.
       const operation = await findOperation(this.#database, operationId);
       const ended = operation === null || !isActive(operation.status);
@@ -48,21 +49,7 @@ export class LogFollower {
       }
       if (lines.length === BATCH) continue;
       if (ended) return;
-      await changed;
+      await this.#bell.wait(heard, signal, POLL_MS);
     }
-  }
-
-  #nextChange(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, POLL_MS).unref();
-      this.#waiting.add(wake);
-      signal.addEventListener('abort', wake, { once: true });
-    });
   }
 }

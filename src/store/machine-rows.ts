@@ -1,5 +1,7 @@
 /** Locking, reading and writing whole machine rows, many at a time. */
+import type { NewEvent } from '../domain/event.ts';
 import type { Machine } from '../domain/machine.ts';
+import { eventsAsJson, insertEventsFrom, type Notice } from './append-events.ts';
 import type { Session } from './database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
 
@@ -16,18 +18,25 @@ export async function lockMachines(session: Session, ids: readonly string[]): Pr
   return new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
 }
 
-/** The caller holds their locks. */
-export async function writeMachines(session: Session, machines: readonly Machine[]): Promise<void> {
-  if (machines.length === 0) return;
-  await session.run(
-    'write-machines',
-    `UPDATE machines m
-     SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
-       conditions = i.conditions, active_operation_id = i."activeOperationId", labels = i.labels, spec = i.spec,
-       updated_at = now()
-     FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text,
-       presence text, conditions jsonb, "activeOperationId" text, labels jsonb, spec jsonb)
-     WHERE m.machine_id = i."machineId"`,
-    [JSON.stringify(machines)],
-  );
+const ROWS = `jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text,
+  presence text, conditions jsonb, "activeOperationId" text, labels jsonb, spec jsonb)`;
+
+const WRITE = `UPDATE machines m
+  SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
+    conditions = i.conditions, active_operation_id = i."activeOperationId", labels = i.labels, spec = i.spec,
+    updated_at = now()
+  FROM ${ROWS} WHERE m.machine_id = i."machineId"`;
+
+const WRITE_AND_TELL = `WITH written AS (${WRITE}), appended AS (${insertEventsFrom('$2')})
+  SELECT pg_notify('ingot', notice) FROM unnest($3::text[]) AS notice`;
+
+/** Machines and the events of what became of them, in one statement. The caller holds the machines' locks. */
+export async function writeMachines(
+  session: Session,
+  machines: readonly Machine[],
+  events: readonly NewEvent[],
+  notices: readonly Notice[] = [],
+): Promise<void> {
+  const all = [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
+  await session.run('write-machines', WRITE_AND_TELL, [JSON.stringify(machines), eventsAsJson(events), all]);
 }

@@ -2,7 +2,7 @@
 import type { NewEvent } from '../domain/event.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
 import { phaseLifecycle } from '../domain/phase.ts';
-import { appendEvents } from './append-events.ts';
+import { eventsAsJson, insertEventsFrom } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
@@ -14,19 +14,65 @@ export interface MachineInput {
   readonly spec: MachineSpec;
 }
 
-const INSERT = `
-  INSERT INTO machines (machine_id, labels, spec, phase) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (machine_id) DO NOTHING RETURNING ${MACHINE_COLUMNS}`;
+/** New machines and the event of each, in one statement; ids that are taken are left alone. */
+const REGISTER = `
+  WITH registered AS (
+    INSERT INTO machines (machine_id, labels, spec, phase)
+    SELECT i."machineId", i.labels, i.spec, $2
+    FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, labels jsonb, spec jsonb)
+    ON CONFLICT (machine_id) DO NOTHING
+    RETURNING ${MACHINE_COLUMNS}),
+  appended AS (${insertEventsFrom('$3', 'JOIN registered ON registered.machine_id = e."machineId"')}),
+  told AS MATERIALIZED (SELECT pg_notify('ingot', 'events'))
+  SELECT registered.* FROM registered LEFT JOIN told ON true`;
 
-/** Null when the id is taken. */
-export async function insertMachine(session: Session, input: MachineInput): Promise<Machine | null> {
-  const [row] = await session.run<MachineRow>('insert-machine', INSERT, [
-    input.machineId,
-    JSON.stringify(input.labels),
-    JSON.stringify(input.spec),
+interface Registration {
+  readonly input: MachineInput;
+  readonly event: NewEvent;
+}
+
+/** Registers machines, many requests in one statement. */
+export class MachineRegistrar {
+  readonly #registrations: Coalescer<Registration, Machine | null>;
+
+  constructor(database: Database) {
+    this.#registrations = new Coalescer({
+      maxBatch: 500,
+      maxUnderWay: 2,
+      flush: (registrations) => registerAll(database, registrations),
+      isPoisoned: isStatementError,
+    });
+  }
+
+  /** Null when the id is taken. */
+  register(input: MachineInput, event: NewEvent): Promise<Machine | null> {
+    return this.#registrations.submit({ input, event });
+  }
+}
+
+async function registerAll(
+  session: Session,
+  registrations: readonly Registration[],
+): Promise<Array<Machine | null>> {
+  // Of two requests for one new id the first makes it; the other finds it taken.
+  const first = new Map<string, Registration>();
+  for (const registration of registrations) {
+    if (!first.has(registration.input.machineId)) first.set(registration.input.machineId, registration);
+  }
+  // In the order of their ids, so that two batches with the same ones can't wait for each other in a circle.
+  const unique = [...first.values()].sort((left, right) =>
+    left.input.machineId < right.input.machineId ? -1 : 1,
+  );
+  const rows = await session.run<MachineRow>('register-machines', REGISTER, [
+    JSON.stringify(unique.map(({ input }) => input)),
     phaseLifecycle.initial,
+    eventsAsJson(unique.map(({ event }) => event)),
   ]);
-  return row ? machineOf(row) : null;
+  const made = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+  return registrations.map((registration) => {
+    const { machineId } = registration.input;
+    return first.get(machineId) === registration ? (made.get(machineId) ?? null) : null;
+  });
 }
 
 /** Locks one machine, lets `change` say what becomes of it, writes that and its events. Null: no such machine. */
@@ -40,8 +86,7 @@ export async function changeMachine(
     if (!machine) return null;
     const changed = change(machine);
     if (changed.machine === machine) return machine;
-    await writeMachines(session, [changed.machine]);
-    await appendEvents(session, changed.events);
+    await writeMachines(session, [changed.machine], changed.events);
     return findOne(session, machineId);
   });
 }

@@ -48,7 +48,7 @@ export async function readLog(
   return session.run<StoredLine & Record<string, unknown>>(
     'read-log',
     `SELECT epoch, line, at, stream, step, text FROM operation_logs
-     WHERE operation_id = $1 AND (epoch, line) > ($2, $3) ORDER BY epoch, line LIMIT $4`,
+     WHERE operation_id = $1 AND (epoch, line) > ($2::bigint, $3::bigint) ORDER BY epoch, line LIMIT $4`,
     [operationId, after.epoch, after.line, limit],
   );
 }

@@ -15,10 +15,10 @@ import type { Machine } from '../domain/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import type { CancelRequest, Job, JobMove } from '../engine/job.ts';
 import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from '../engine/job-store.ts';
-import { appendEvents } from './append-events.ts';
+import { appendEvents, eventsAsJson, insertEventsFrom } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
-import { lockMachines, writeMachines } from './machine-rows.ts';
+import { lockMachines } from './machine-rows.ts';
 import { progressOf } from './operation-progress.ts';
 import { OPERATION_COLUMNS, type OperationRow } from './rows.ts';
 
@@ -45,7 +45,8 @@ const CLAIM = `
   WHERE operation_id IN (
     SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now()
     ORDER BY due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
-  RETURNING ${OPERATION_COLUMNS}, contract, epoch, deaths, log_bytes, signals, cancel_actor_kind, cancel_actor_id, cancel_reason`;
+  RETURNING ${OPERATION_COLUMNS}, contract, epoch, deaths, log_bytes, signals, cancel_actor_kind, cancel_actor_id, cancel_reason,
+    clock_timestamp() AS now`;
 
 const NEXT_DUE = `
   SELECT clock_timestamp() AS now,
@@ -68,7 +69,10 @@ const RELEASE = `
     ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
   UPDATE operations o SET due_at = now(), owner = NULL FROM held WHERE o.operation_id = held.operation_id`;
 
-/** A wait that missed a signal or a cancel is due at once. */
+/**
+ * Everything that a batch of moves does, in one statement: the operations whose epoch still holds, and only
+ * for those their machines and events. A wait that missed a signal or a cancel is due at once.
+ */
 const RECORD = `
   WITH input AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($2::jsonb) AS i(id text, epoch bigint, status text, steps jsonb, current integer,
@@ -77,18 +81,30 @@ const RECORD = `
   held AS MATERIALIZED (
     SELECT o.operation_id FROM operations o JOIN input i ON o.operation_id = i.id
     WHERE o.epoch = i.epoch AND o.owner = $1
-    ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
-  UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
-    waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
-    log_bytes = i."logBytes",
-    owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
-    due_at = CASE
-      WHEN i."releaseForMs" IS NULL THEN o.due_at
-      WHEN o.signals <> i.signals OR (o.cancel_requested AND i.status <> 'compensating') THEN now()
-      ELSE now() + i."releaseForMs" * interval '1 ms' END
-  FROM input i, held
-  WHERE o.operation_id = i.id AND o.operation_id = held.operation_id AND o.epoch = i.epoch AND o.owner = $1
-  RETURNING o.operation_id, o.cancel_requested, o.cancel_actor_kind, o.cancel_actor_id, o.cancel_reason, o.signals`;
+    ORDER BY o.operation_id FOR NO KEY UPDATE OF o),
+  recorded AS (
+    UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
+      waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
+      log_bytes = i."logBytes",
+      owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
+      due_at = CASE
+        WHEN i."releaseForMs" IS NULL THEN o.due_at
+        WHEN o.signals <> i.signals OR (o.cancel_requested AND i.status <> 'compensating') THEN now()
+        ELSE now() + i."releaseForMs" * interval '1 ms' END
+    FROM input i, held
+    WHERE o.operation_id = i.id AND o.operation_id = held.operation_id AND o.epoch = i.epoch AND o.owner = $1
+    RETURNING o.operation_id, o.cancel_requested, o.cancel_actor_kind, o.cancel_actor_id, o.cancel_reason, o.signals),
+  machine_written AS (
+    UPDATE machines m SET phase = i.phase, conditions = i.conditions, active_operation_id = i."activeOperationId",
+      updated_at = now()
+    FROM jsonb_to_recordset($3::jsonb) AS i("machineId" text, "operationId" text, phase text, conditions jsonb,
+      "activeOperationId" text)
+    JOIN recorded ON recorded.operation_id = i."operationId"
+    WHERE m.machine_id = i."machineId"),
+  appended AS (
+    ${insertEventsFrom('$4', 'JOIN recorded ON recorded.operation_id = e."operationId"')}),
+  told AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $4 <> '[]')
+  SELECT recorded.* FROM recorded LEFT JOIN told ON true`;
 
 /** A line of a holder that has lost its lease is left out. */
 const APPEND_LOG = `
@@ -118,10 +134,12 @@ export class PostgresJobStore implements JobStore<MachineChange> {
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult> {
-    const rows = await this.#database.run<JobRow>('claim', CLAIM, [owner, limit, leaseMs]);
+    const rows = await this.#database.run<JobRow & { now: Date }>('claim', CLAIM, [owner, limit, leaseMs]);
+    const [first] = rows;
+    if (first) return { jobs: rows.map(jobOf), now: first.now, nextDueInMs: 0 };
     const [clock] = await this.#database.run<{ now: Date; due_in: number | null }>('next-due', NEXT_DUE);
     if (!clock) throw new Error('the database did not tell its time');
-    return { jobs: rows.map(jobOf), now: clock.now, nextDueInMs: clock.due_in };
+    return { jobs: [], now: clock.now, nextDueInMs: clock.due_in };
   }
 
   async renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>> {
@@ -151,53 +169,56 @@ export class PostgresJobStore implements JobStore<MachineChange> {
 
   async #recordAll(recordings: readonly Recording[]): Promise<RecordResult[]> {
     const owner = recordings[0]?.owner ?? '';
+    const moves = recordings.map(({ move }) => move);
+    const touched = moves.filter(touchesMachine).map((move) => move.job.subject);
+    if (touched.length === 0) return recordMoves(this.#database, owner, moves, new Map());
     return this.#database.transaction(async (session) => {
-      const touching = recordings.filter(({ move }) => touchesMachine(move));
-      const machines =
-        touching.length > 0
-          ? await lockMachines(
-              session,
-              touching.map(({ move }) => move.job.subject),
-            )
-          : new Map<string, Machine>();
-      const rows = await session.run<CancelColumns & { operation_id: string }>('record', RECORD, [
-        owner,
-        JSON.stringify(recordings.map(({ move }) => inputOf(move))),
-      ]);
-      const recorded = new Map(rows.map((row) => [row.operation_id, row]));
-      const moves = recordings.map(({ move }) => move).filter((move) => recorded.has(move.job.id));
-      await this.#tell(session, owner, moves, machines);
-      return recordings.map(({ move }) => resultOf(recorded.get(move.job.id)));
+      if (new Set(touched).size === touched.length) {
+        return recordMoves(session, owner, moves, await lockMachines(session, touched));
+      }
+      // Two operations of one machine, one of which must be stale: what it would do must not rub off.
+      const results: RecordResult[] = [];
+      for (const move of moves) {
+        const machines = await lockMachines(session, [move.job.subject]);
+        results.push(...(await recordMoves(session, owner, [move], machines)));
+      }
+      return results;
     });
   }
+}
 
-  /** What the recorded moves do to their machines, and the events of both. */
-  async #tell(
-    session: Session,
-    owner: string,
-    moves: readonly JobMove<MachineChange>[],
-    machines: Map<string, Machine>,
-  ): Promise<void> {
-    const actor: Actor = { kind: 'system', id: owner };
-    const at = new Date();
-    const events: NewEvent[] = [];
-    const changed = new Set<string>();
-    for (const move of moves) {
-      events.push(...operationEvents(move, actor));
-      const machine = machines.get(move.job.subject);
-      if (!machine || !touchesMachine(move)) continue;
-      const applied = applyChange(machine, move.change ?? {}, { at, actor, operationId: move.job.id });
-      events.push(...applied.events);
-      const activeOperationId = isActive(move.job.status) ? applied.machine.activeOperationId : null;
-      machines.set(move.job.subject, { ...applied.machine, activeOperationId });
-      changed.add(move.job.subject);
-    }
-    await writeMachines(
-      session,
-      [...changed].flatMap((id) => machines.get(id) ?? []),
-    );
-    await appendEvents(session, events);
+async function recordMoves(
+  session: Session,
+  owner: string,
+  moves: readonly JobMove<MachineChange>[],
+  machines: ReadonlyMap<string, Machine>,
+): Promise<RecordResult[]> {
+  const actor: Actor = { kind: 'system', id: owner };
+  const at = new Date();
+  const events: NewEvent[] = [];
+  const changed: Array<Machine & { operationId: string }> = [];
+  for (const move of moves) {
+    events.push(...operationEvents(move, actor));
+    const machine = machines.get(move.job.subject);
+    if (!machine || !touchesMachine(move)) continue;
+    const applied = applyChange(machine, move.change ?? {}, { at, actor, operationId: move.job.id });
+    events.push(...applied.events);
+    const activeOperationId = isActive(move.job.status) ? machine.activeOperationId : null;
+    changed.push({ ...applied.machine, activeOperationId, operationId: move.job.id });
   }
+  const rows = await session.run<CancelColumns & { operation_id: string }>('record', RECORD, [
+    owner,
+    JSON.stringify(moves.map(inputOf)),
+    JSON.stringify(changed.map(machineInputOf)),
+    eventsAsJson(events),
+  ]);
+  const recorded = new Map(rows.map((row) => [row.operation_id, row]));
+  return moves.map((move) => resultOf(recorded.get(move.job.id)));
+}
+
+function machineInputOf(machine: Machine & { operationId: string }): Record<string, unknown> {
+  const { machineId, operationId, phase, conditions, activeOperationId } = machine;
+  return { machineId, operationId, phase, conditions, activeOperationId };
 }
 
 function touchesMachine(move: JobMove<MachineChange>): boolean {

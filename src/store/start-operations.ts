@@ -10,7 +10,6 @@ import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
 import type { OperationType } from '../domain/operation-type.ts';
 import { newStep, type StepDefinition } from '../domain/step.ts';
-import { appendEvents } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
@@ -101,8 +100,9 @@ export class OperationStarter {
       await writeMachines(
         session,
         fresh.flatMap(({ request }) => machines.get(request.machineId) ?? []),
+        fresh.map(startedEvent),
+        ['due'],
       );
-      await appendEvents(session, fresh.map(startedEvent), ['due']);
       return outcomes.map((outcome) => withCreation(outcome, createdAt));
     });
   }

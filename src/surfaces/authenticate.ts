@@ -25,6 +25,7 @@ export class Authenticator {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #believed = new Map<string, Believed>();
+  readonly #asking = new Map<string, Promise<Caller>>();
 
   constructor(database: Database, now: () => number) {
     this.#database = database;
@@ -36,11 +37,22 @@ export class Authenticator {
     const key = hashToken(secret).toString('base64');
     const believed = this.#believed.get(key);
     if (believed && believed.until > this.#now()) return believed.caller;
-    const token = await findToken(this.#database, secret);
-    if (!token) throw unauthenticated('the token is not known, revoked or expired');
-    const caller = callerOf(token);
-    this.#believe(key, caller, token);
-    return caller;
+    // Many calls of one client that arrive together ask the database once.
+    const asked = this.#asking.get(key) ?? this.#ask(key, secret);
+    this.#asking.set(key, asked);
+    return asked;
+  }
+
+  async #ask(key: string, secret: string): Promise<Caller> {
+    try {
+      const token = await findToken(this.#database, secret);
+      if (!token) throw unauthenticated('the token is not known, revoked or expired');
+      const caller = callerOf(token);
+      this.#believe(key, caller, token);
+      return caller;
+    } finally {
+      this.#asking.delete(key);
+    }
   }
 
   /** Tokens may have changed. */

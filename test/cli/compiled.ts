@@ -1,13 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Compiles the command line into a folder of its own and returns the file that node runs. */
-export function compileProgram(): string {
+const LAUNCHER = `
+import { runClient } from './dist/src/cli/command-line.js';
+const { argv, env, stdin, stdout, stderr } = process;
+process.exitCode = await runClient({ program: 'ingot', argv: argv.slice(2), env, stdin, stdout, stderr });
+`;
+
+/** Compiles the command line into a folder of its own: the file that node runs, and a way to be rid of it. */
+export function compileProgram() {
   const folder = mkdtempSync(join(tmpdir(), 'ingot-program-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(
@@ -26,9 +32,11 @@ export function compileProgram(): string {
       typeRoots: [join(root, 'node_modules', '@types')],
     },
     include: [],
-    files: [join(root, 'test', 'cli', 'program.ts')],
+    files: [join(root, 'src', 'cli', 'command-line.ts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project));
   execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder]);
-  return join(folder, 'dist', 'test', 'cli', 'program.js');
+  const program = join(folder, 'program.js');
+  writeFileSync(program, LAUNCHER);
+  return { program, remove: () => rmSync(folder, { recursive: true }) };
 }

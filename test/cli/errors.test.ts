@@ -77,7 +77,7 @@ const REFUSALS: readonly Refusal[] = [
     code: status.UNAUTHENTICATED,
     reason: 'UNAUTHENTICATED',
     exit: 4,
-    says: ['  fix: token used: INGOT_TOKEN', 'set INGOT_TOKEN or --token-file'],
+    says: ['  fix: set INGOT_TOKEN or --token-file', '(token from: INGOT_TOKEN)'],
   },
   {
     code: status.PERMISSION_DENIED,

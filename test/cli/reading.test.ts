@@ -25,7 +25,7 @@ describe('list', () => {
       machine_id: 'machine-1',
       labels: { rack: 'r42' },
       spec: { ssh_endpoint: '10.20.30.40:22', mac_addresses: ['aa:bb:cc:dd:ee:ff'] },
-      status: { phase: 'MAINTENANCE', effective_state: 'MAINTENANCE' },
+      status: { phase: 'MAINTENANCE', effective_state: 'MAINTENANCE', active_operation_id: '' },
       created_at: '2026-01-30T10:00:00Z',
     });
     expect(stderr).toBe('');
@@ -218,7 +218,7 @@ describe('writing', () => {
     expect(made.stdout).toBe('ingot_secret\n');
     expect(made.stderr).toBe('token ci (operator), good until 2026-03-01T10:00:00Z; it is not shown again\n');
     expect(JSON.parse((await cli.run('token create ci --role viewer -o json')).stdout)).toEqual({
-      token: { name: 'ci', role: 'viewer' },
+      token: { name: 'ci', role: 'viewer', created_by: '' },
       secret: 'ingot_secret',
     });
     expect((await cli.run('token list')).stdout).toContain(

@@ -1,18 +1,21 @@
 /** On a real pseudo terminal (util-linux's `script`) and through real pipes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { compileProgram } from './compiled.ts';
 import { until, useFakeServer } from './harness.ts';
 import { begin, end, endStep, inMaintenance, playReimage, progress, startStep } from './play.ts';
 
 const cli = useFakeServer();
-const hasScript = spawnSync('script', ['--version']).status === 0;
+const hasScript = spawnSync('env', ['script', '--version']).status === 0;
 let program = '';
+let remove = () => {};
 
 beforeAll(() => {
-  program = compileProgram();
+  ({ program, remove } = compileProgram());
 }, 60_000);
+
+afterAll(() => remove());
 
 function start(file: string, args: readonly string[]) {
   const env = {
@@ -35,7 +38,7 @@ function start(file: string, args: readonly string[]) {
 }
 
 const onTerminal = (line: string) =>
-  start('script', ['-qec', `stty cols 100; ${process.execPath} ${program} ${line}`, '/dev/null']);
+  start('env', ['script', '-qec', `stty cols 100; ${process.execPath} ${program} ${line}`, '/dev/null']);
 const watched = () => cli.fleet.calls.some(({ method }) => method === 'watchOperations');
 
 /** What a terminal shows in the end: every line as it was last drawn. */
@@ -133,9 +136,11 @@ describe('through pipes', () => {
       isOver.yes = true;
     });
     while (!isOver.yes) {
-      cli.fleet.change('op-machine-1', {});
+      cli.fleet.change('op-machine-1', {
+        cancelRequested: !cli.fleet.operation('op-machine-1').cancelRequested,
+      });
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    expect(watch.seen.text).toMatch(/^\[.*PENDING\n0\n$/);
+    expect(watch.seen.text).toMatch(/^\[.*PENDING( \(canceling\))?\n0\n$/);
   });
 });

@@ -268,6 +268,8 @@ describe('watch', () => {
     tell(Operation_Phase.PENDING, 1);
     tell(Operation_Phase.RUNNING, 2);
     cli.fleet.change('op-machine-1', {}, OperationEvent_Kind.STEP, 3);
+    cli.fleet.change('op-machine-1', { cancelRequested: true }, OperationEvent_Kind.OPERATION, 4);
+    cli.fleet.change('op-machine-1', { status: 'compensating' }, OperationEvent_Kind.OPERATION, 4);
     tell(Operation_Phase.SUCCEEDED, 5);
     await until(() => running.stdout.text.includes('SUCCEEDED'), 'the last line');
     running.signals.emit('SIGINT');
@@ -275,7 +277,7 @@ describe('watch', () => {
       `[${clockText(at(seconds))}] machine-1  op-machine-1  ENTER_MAINTENANCE  ${phase}\n`;
     expect(await running.ended).toEqual({
       code: 0,
-      stdout: line(1, 'PENDING') + line(2, 'RUNNING') + line(5, 'SUCCEEDED'),
+      stdout: line(1, 'PENDING') + line(2, 'RUNNING') + line(4, 'RUNNING (canceling)') + line(5, 'SUCCEEDED'),
       stderr: '',
     });
   });

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { OPERATION_TYPE_NAMES } from '../../domain/operation-type.ts';
+import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
 import {
   type OperationEvent,
   OperationEvent_Kind,
@@ -56,6 +57,8 @@ class EventLines {
   readonly #output: OutputFormat;
   /** Whoever asks by a filter gets all that it matches; otherwise a watch begins with what is under way. */
   readonly #tellsHistory: boolean;
+  /** What was last told of each operation that goes on. */
+  readonly #told = new Map<string, string>();
   readonly #widths = { machine: 0, operation: 0 };
 
   constructor(context: CommandContext, { output, filter }: WatchOptions) {
@@ -68,10 +71,17 @@ class EventLines {
     if (event.snapshot === undefined) return;
     const isHistory = event.kind === OperationEvent_Kind.SNAPSHOT && isFinished(event.snapshot);
     if (isHistory && !this.#tellsHistory) return;
-    const isOfStep = event.kind === OperationEvent_Kind.STEP || event.kind === OperationEvent_Kind.PROGRESS;
-    if (isOfStep && this.#output === 'table') return;
+    if (this.#output === 'table' && !this.#isNews(event.snapshot)) return;
     const rendering = { schema: OperationEventSchema, name: () => event.snapshot?.operationId ?? '' };
     writeStreamed(this.#context.out, this.#output, rendering, event, () => this.#line(event));
+  }
+
+  #isNews(operation: Operation): boolean {
+    const state = stateOf(operation);
+    const isNews = this.#told.get(operation.operationId) !== state;
+    if (isFinished(operation)) this.#told.delete(operation.operationId);
+    else this.#told.set(operation.operationId, state);
+    return isNews;
   }
 
   #line(event: OperationEvent): string {
@@ -84,9 +94,15 @@ class EventLines {
       `[${clockText(event.ts)}] ${padEnd(machine, this.#widths.machine)}`,
       padEnd(id, this.#widths.operation),
       padEnd(typeOf(operation), TYPE_WIDTH),
-      this.#context.out.colour(phaseOf(operation), phaseColour(operation)),
+      this.#context.out.colour(stateOf(operation), phaseColour(operation)),
     ];
     if (this.#output === 'wide') parts.push(plainText(event.step), plainText(event.message));
     return parts.join('  ').trimEnd();
   }
+}
+
+function stateOf(operation: Operation): string {
+  return operation.cancelRequested && !isFinished(operation)
+    ? `${phaseOf(operation)} (canceling)`
+    : phaseOf(operation);
 }

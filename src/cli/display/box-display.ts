@@ -31,7 +31,7 @@ const RULE = '─'.repeat(61);
 /** Only a wait that lasts is worth a line of its own. */
 const WAIT_WORTH_TELLING_MS = 10_000;
 
-export const OUTCOME_MARKS = {
+const OUTCOME_MARKS = {
   [Operation_Phase.PHASE_UNSPECIFIED]: '?',
   [Operation_Phase.PENDING]: '…',
   [Operation_Phase.RUNNING]: '…',

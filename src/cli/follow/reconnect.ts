@@ -44,7 +44,7 @@ export class Reconnect {
 
   async #probeUntilAnswered(signal: AbortSignal): Promise<void> {
     const { probe, say, address } = this.#settings;
-    say(`connection to ${address} lost; the work goes on there, trying again…`);
+    say(`connection to ${address} lost; trying again…`);
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       await pause(ms, signal);
       try {

@@ -24,7 +24,8 @@ export function isForPeople(format: OutputFormat): format is 'table' | 'wide' {
 }
 
 export function jsonOf<D extends DescMessage>(schema: D, item: MessageShape<D>): JsonValue {
-  return toJson(schema, item, { useProtoFieldName: true });
+  // Every field is there, so that a script can tell false from a name that it misspelled.
+  return toJson(schema, item, { useProtoFieldName: true, alwaysEmitImplicit: true });
 }
 
 export function jsonText(value: unknown): string {

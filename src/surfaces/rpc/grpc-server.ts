@@ -26,6 +26,8 @@ export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** A reader that takes nothing for this long is ended; it can resume from its cursor. */
 const SLOW_READER_MS = 60_000;
 
+const CLIENT_GONE = 'the client is gone';
+
 export interface GrpcServer {
   readonly port: number;
   /** Tells health checks to look elsewhere. */
@@ -140,7 +142,8 @@ function incoming(
   bytes: Buffer,
 ): IncomingCall {
   const gone = new AbortController();
-  call.on('cancelled', () => gone.abort());
+  // With a reason of our own: making the default one costs a stack trace, and this fires after every call.
+  call.on('cancelled', () => gone.abort(CLIENT_GONE));
   const [authorization] = call.metadata.get('authorization');
   return {
     service,

@@ -4,6 +4,8 @@ import { Fault, invalidField } from '../../domain/fault.ts';
 
 const DEFAULT_PAGE = 100;
 export const MAX_PAGE = 1000;
+/** Lists walk ids. */
+const KEY = /^[\x21-\x7e]{1,128}$/;
 
 export function pageSize(asked: number): number {
   if (asked < 0) throw invalidField('page_size', 'must not be negative');
@@ -23,30 +25,32 @@ export function pageToken(list: string, filter: string, after: string | null): s
 export function readPageToken(list: string, filter: string, token: string): string {
   if (token === '') return '';
   const parts = parseJson(token);
-  if (Array.isArray(parts) && parts.length === 2 && typeof parts[1] === 'string') {
+  if (Array.isArray(parts) && parts.length === 2 && typeof parts[1] === 'string' && KEY.test(parts[1])) {
     if (parts[0] === filterDigest(list, filter)) return parts[1];
     throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'belongs to another list or filter');
   }
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
 }
 
-/** A cursor is one or two numbers. */
-export function cursorOf(numbers: readonly [number, number]): string {
-  return Buffer.from(JSON.stringify(numbers)).toString('base64url');
+/** What a cursor is a position in; it is good for nothing else. */
+type CursorKind = 'events' | 'log';
+
+export function cursorOf(kind: CursorKind, position: readonly [number, number]): string {
+  return Buffer.from(JSON.stringify([kind, ...position])).toString('base64url');
 }
 
-export function readCursor(cursor: string): readonly [number, number] | null {
+export function readCursor(kind: CursorKind, cursor: string): readonly [number, number] | null {
   if (cursor === '') return null;
   const parts = parseJson(cursor);
-  if (Array.isArray(parts) && parts.length === 2) {
-    const [first, second] = parts as unknown[];
-    if (isPosition(first) && isPosition(second)) return [first, second];
+  if (Array.isArray(parts) && parts.length === 3) {
+    const [found, first, second] = parts as unknown[];
+    if (found === kind && isPosition(first) && isPosition(second)) return [first, second];
   }
-  throw invalidToken('cursor', 'INVALID_CURSOR', 'is not a cursor that this server gave out');
+  throw invalidToken('cursor', 'INVALID_CURSOR', 'is not a cursor that this call gave out');
 }
 
 function isPosition(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= -1;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function parseJson(token: string): unknown {

@@ -2,12 +2,13 @@ import type { StartTools } from '../../operations/start-operation.ts';
 import type { Database } from '../../store/database.ts';
 import type { EventFeed } from '../../store/event-feed.ts';
 import type { LogFollower } from '../../store/log-follower.ts';
-import type { MachineReader } from '../../store/machines.ts';
+import type { MachineReader, MachineRegistrar } from '../../store/machines.ts';
 
 /** What the services are made of. */
 export interface ServerParts extends StartTools {
   readonly database: Database;
   readonly machines: MachineReader;
+  readonly registrar: MachineRegistrar;
   readonly feed: EventFeed;
   readonly logs: LogFollower;
   readonly defaultProvider: string;

@@ -93,7 +93,8 @@ export const ListOperationsResponseSchema: GenMessage<ListOperationsResponse> = 
  */
 export type WatchOperationsRequest = Message<"baremetal.v2.WatchOperationsRequest"> & {
   /**
-   * As in ListOperations. Without a filter on phase, the first batch holds the active operations only.
+   * As in ListOperations. Without a filter the first batch holds the operations that are under way; with one it
+   * holds every operation that matches, ended ones too.
    *
    * @generated from field: string filter = 1;
    */

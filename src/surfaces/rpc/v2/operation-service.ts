@@ -48,7 +48,7 @@ export function operationService(parts: ServerParts): Service {
 
       async *streamOperationLogs(request, { signal }) {
         const { operationId } = await find(request.operationId);
-        const [epoch, line] = readCursor(request.cursor) ?? [-1, -1];
+        const [epoch, line] = readCursor('log', request.cursor) ?? [-1, -1];
         for await (const lines of parts.logs.follow(operationId, { epoch, line }, signal)) {
           for (const stored of lines) {
             yield {
@@ -56,7 +56,7 @@ export function operationService(parts: ServerParts): Service {
               operationId,
               stream: stored.stream,
               data: Buffer.from(`${stored.text}\n`),
-              cursor: cursorOf([stored.epoch, stored.line]),
+              cursor: cursorOf('log', [stored.epoch, stored.line]),
               step: stored.step,
             };
           }

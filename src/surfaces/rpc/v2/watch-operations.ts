@@ -40,6 +40,9 @@ type EventMessage = MessageInitShape<typeof OperationEventSchema>;
 /** Without a filter the first batch is what is under way; history is for ListOperations. */
 const ACTIVE_ONLY = 'phase=PENDING OR phase=RUNNING';
 
+/** Operations that one watch remembers; beyond that it reads them again. */
+const MAX_BASES = 10_000;
+
 const KINDS: Partial<Record<EventKind, OperationEvent_Kind>> = {
   operation: OperationEvent_Kind.OPERATION,
   step: OperationEvent_Kind.STEP,
@@ -53,7 +56,7 @@ export async function* watchOperations(
 ): AsyncGenerator<EventMessage> {
   const filter = filterOf(request.filter);
   const matches = filter === null ? () => true : filterPredicate(filter);
-  const cursor = readCursor(request.cursor);
+  const cursor = readCursor('events', request.cursor);
   if (cursor !== null) {
     yield* changes(parts, { xid: cursor[0], eventId: cursor[1] }, matches, signal);
     return;
@@ -103,7 +106,7 @@ class FirstBatch {
         yield {
           ts: timestampFromDate(parts.now()),
           kind: OperationEvent_Kind.SYNCED,
-          cursor: cursorOf([this.end.xid, this.end.eventId]),
+          cursor: cursorOf('events', [this.end.xid, this.end.eventId]),
         };
         return;
       }
@@ -146,7 +149,7 @@ async function* changes(
 ): AsyncGenerator<EventMessage> {
   const base = new OperationBases(parts);
   for await (const batch of parts.feed.follow(after, signal)) {
-    yield* messages(base, batch.events, matches, (event) => cursorOf([event.xid, event.eventId]));
+    yield* messages(base, batch.events, matches, (event) => cursorOf('events', [event.xid, event.eventId]));
   }
 }
 
@@ -190,9 +193,10 @@ class OperationBases {
   }
 
   async load(ids: readonly string[]): Promise<void> {
+    // Before asking what is missing: what this batch needs must be there when it is told.
+    if (this.#known.size > MAX_BASES) this.#known.clear();
     const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
     if (missing.length === 0) return;
-    if (this.#known.size > 10_000) this.#known.clear();
     for (const [id, operation] of await findOperations(this.#parts.database, missing))
       this.#known.set(id, operation);
   }

@@ -1,0 +1,21 @@
+/** A server in a process of its own, on the database that it is given. Prints its ports as one line of JSON. */
+import pino from 'pino';
+import { readConfiguration } from '../src/configuration.ts';
+import { startServer } from '../src/server.ts';
+import { readSettings } from '../src/settings.ts';
+
+const settings = readSettings(
+  process.env,
+  { httpAddress: '127.0.0.1:0', grpcAddress: '127.0.0.1:0' },
+  process.cwd(),
+);
+const server = await startServer({
+  settings,
+  configuration: readConfiguration(null),
+  log: pino({ level: 'warn' }, pino.destination(2)),
+  onFatal: (error) => {
+    throw error;
+  },
+});
+process.stdout.write(`${JSON.stringify({ grpcPort: server.grpcPort, tokenFile: server.adminTokenFile })}\n`);
+process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)));

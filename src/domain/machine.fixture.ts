@@ -1,0 +1,26 @@
+import type { Machine } from './machine.ts';
+
+/** A machine that nothing has happened to yet. */
+export function sampleMachine(fields: Partial<Machine> = {}): Machine {
+  const at = new Date('2026-01-01T00:00:00.000Z');
+  return {
+    machineId: 'm-1',
+    labels: {},
+    spec: {
+      ssh_endpoint: '',
+      bmc_endpoint: '',
+      target_cluster_ref: '',
+      mac_addresses: [],
+      provider: 'fake',
+    },
+    phase: 'FACTORY_READY',
+    service: null,
+    install: null,
+    presence: null,
+    conditions: {},
+    activeOperationId: null,
+    createdAt: at,
+    updatedAt: at,
+    ...fields,
+  };
+}

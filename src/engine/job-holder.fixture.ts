@@ -1,0 +1,91 @@
+/** One process that works on jobs of a MemoryJobStore, for tests that hold the clock (vi.useFakeTimers). */
+import type { Job } from './job.ts';
+import { JobLog, LogWriter } from './job-log.ts';
+import { Lease } from './lease.ts';
+import type { MemoryJobStore } from './memory-job-store.fixture.ts';
+import { type CrashPoint, type JobTools, runJob } from './run-job.ts';
+import { Interrupted } from './run-step.ts';
+import type { StepHandler } from './step-handler.ts';
+
+export const LEASE_MS = 10_000;
+export const MAX_DEATHS = 3;
+
+export interface HolderOptions {
+  readonly owner?: string;
+  readonly canUndo?: (kind: string) => boolean;
+  readonly reach?: (point: CrashPoint, job: Job) => void;
+  readonly maxLogBytes?: number;
+}
+
+export type HandlerSource = StepHandler<string> | ((job: Job) => Promise<StepHandler<string>>);
+
+export interface Holding {
+  readonly job: Job;
+  readonly lease: Lease;
+  readonly over: Promise<void>;
+  /** What the step threw that was not meant for people. */
+  readonly unexpected: unknown[];
+  /** Tells the holder that the job in its hands was canceled. */
+  cancel(): void;
+  handOver(): void;
+}
+
+export function toolsFor(
+  store: MemoryJobStore<string>,
+  handler: HandlerSource,
+  options: HolderOptions & { readonly onUnexpected: (error: unknown) => void },
+): JobTools<string> {
+  return {
+    owner: options.owner ?? 'a',
+    store,
+    rules: {
+      backoff: { firstMs: 1_000, maxMs: 60_000 },
+      maxUndoRetries: 1,
+      maxDeaths: MAX_DEATHS,
+      canUndo: (step) => options.canUndo?.(step.kind) ?? false,
+      onEnd: (job) => `end: ${job.status}`,
+      merge: (first, second) => `${first}; ${second}`,
+    },
+    handlerFor: async (job) => (typeof handler === 'function' ? handler(job) : handler),
+    now: () => new Date(),
+    random: () => 0,
+    onUnexpected: options.onUnexpected,
+    reach: options.reach ?? (() => {}),
+  };
+}
+
+/** Claims the one job that is due and works on it until it is let go. */
+export async function hold(
+  store: MemoryJobStore<string>,
+  handler: HandlerSource,
+  options: HolderOptions = {},
+): Promise<Holding> {
+  const owner = options.owner ?? 'a';
+  const askedAt = performance.now();
+  const { jobs } = await store.claim(owner, 1, LEASE_MS);
+  const [job] = jobs;
+  if (!job) throw new Error('no job is due');
+  const cancel = new AbortController();
+  const stop = new AbortController();
+  const unexpected: unknown[] = [];
+  const lease = new Lease(job.id, job.epoch, askedAt, LEASE_MS, () => performance.now());
+  const writer = new LogWriter(store, (error) => unexpected.push(error));
+  const log = new JobLog(writer, job, { maxBytes: options.maxLogBytes ?? 1_000, now: () => new Date() });
+  const control = {
+    lease,
+    log,
+    stop: AbortSignal.any([cancel.signal, stop.signal]),
+    uncancelable: () => stop.signal,
+  };
+  const tools = toolsFor(store, handler, { ...options, onUnexpected: (error) => unexpected.push(error) });
+  const over = runJob(job, control, tools);
+  over.catch(() => {});
+  return {
+    job,
+    lease,
+    over,
+    unexpected,
+    cancel: () => cancel.abort(new Interrupted('cancel')),
+    handOver: () => stop.abort(new Interrupted('handover')),
+  };
+}

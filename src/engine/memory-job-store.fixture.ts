@@ -1,0 +1,152 @@
+/**
+ * The JobStore port in memory, with the same fence: every write names an epoch and an owner and changes nothing
+ * when the row has others. Its clock is passed in. A killed owner is a process that died: nothing of what it
+ * asks for happens any more.
+ */
+import { isActive } from '../domain/job-status.ts';
+import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
+import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from './job-store.ts';
+
+export class ProcessDeath extends Error {
+  override readonly name = 'ProcessDeath';
+}
+
+interface Row {
+  readonly job: Job;
+  readonly owner: string | null;
+  readonly dueAt: number;
+}
+
+export type StoreCall = 'claim' | 'renew' | 'record' | 'appendLog' | 'release';
+
+export class MemoryJobStore<Change> implements JobStore<Change> {
+  readonly events: JobEvent[] = [];
+  readonly changes: Change[] = [];
+  readonly lines: LogLine[] = [];
+  /** What was written, in order: 'log: text' and 'status step step …'. */
+  readonly writes: string[] = [];
+  /** Called before a call takes effect; may throw, or wait. */
+  before: (call: StoreCall, owner: string) => void | Promise<void> = () => {};
+  /** Called when a call has taken effect and its answer is on its way. */
+  after: (call: StoreCall, owner: string) => void | Promise<void> = () => {};
+  readonly #now: () => number;
+  readonly #rows = new Map<string, Row>();
+  readonly #dead = new Set<string>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  add(job: Job): void {
+    this.#rows.set(job.id, { job, owner: null, dueAt: this.#now() });
+  }
+
+  job(id = 'job-1'): Job {
+    return this.#row(id).job;
+  }
+
+  ownerOf(id = 'job-1'): string | null {
+    return this.#row(id).owner;
+  }
+
+  dueInMs(id = 'job-1'): number {
+    return this.#row(id).dueAt - this.#now();
+  }
+
+  cancel(id: string, cancel: CancelRequest): void {
+    const { job, owner, dueAt } = this.#row(id);
+    const due = owner === null ? this.#now() : dueAt;
+    this.#rows.set(id, { job: { ...job, cancel, signals: job.signals + 1 }, owner, dueAt: due });
+  }
+
+  kill(owner: string): void {
+    this.#dead.add(owner);
+  }
+
+  claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult> {
+    return this.#call('claim', owner, () => {
+      const now = this.#now();
+      const active = [...this.#rows.values()].filter(({ job }) => isActive(job.status));
+      const due = active.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
+      const jobs = due.slice(0, limit).map(({ job, owner: before }) => {
+        const deaths = job.deaths + (before === null ? 0 : 1);
+        const claimed = { ...job, epoch: job.epoch + 1, deaths };
+        this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
+        return claimed;
+      });
+      const others = active.filter(({ job }) => !jobs.some(({ id }) => id === job.id));
+      const nextDueInMs = others.length === 0 ? null : Math.min(...others.map(({ dueAt }) => dueAt - now));
+      return { jobs, nextDueInMs, now: new Date(now) };
+    });
+  }
+
+  renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>> {
+    return this.#call('renew', owner, () => {
+      const held = leases.filter((lease) => this.#holds(owner, lease));
+      for (const { id } of held) this.#rows.set(id, { ...this.#row(id), dueAt: this.#now() + leaseMs });
+      return new Set(held.map(({ id }) => id));
+    });
+  }
+
+  record(owner: string, move: JobMove<Change>): Promise<RecordResult> {
+    return this.#call('record', owner, () => {
+      const { id, epoch, status } = move.job;
+      if (!this.#holds(owner, { id, epoch })) return { recorded: false, cancel: null, signals: 0 };
+      const { job: before, dueAt } = this.#row(id);
+      const missed =
+        before.signals !== move.job.signals || (before.cancel !== null && status !== 'compensating');
+      const job = { ...move.job, cancel: before.cancel, signals: before.signals };
+      const kept = move.releaseForMs === null;
+      this.#rows.set(id, {
+        job,
+        owner: kept ? owner : null,
+        dueAt: kept ? dueAt : this.#now() + (missed ? 0 : (move.releaseForMs ?? 0)),
+      });
+      this.events.push(...move.events);
+      if (move.change !== null) this.changes.push(move.change);
+      this.writes.push([status, ...job.steps.map(({ state }) => state)].join(' '));
+      return { recorded: true, cancel: before.cancel, signals: before.signals };
+    });
+  }
+
+  appendLog(lines: readonly LogLine[]): Promise<void> {
+    return this.#call('appendLog', '', () => {
+      const held = lines.filter(({ id, epoch }) => this.#row(id).job.epoch === epoch);
+      this.lines.push(...held);
+      this.writes.push(...held.map(({ text }) => `log: ${text}`));
+    });
+  }
+
+  release(owner: string, leases: readonly LeaseRef[]): Promise<void> {
+    return this.#call('release', owner, () => {
+      for (const lease of leases.filter((ref) => this.#holds(owner, ref))) {
+        this.#rows.set(lease.id, { ...this.#row(lease.id), owner: null, dueAt: this.#now() });
+      }
+    });
+  }
+
+  #holds(owner: string, { id, epoch }: LeaseRef): boolean {
+    const row = this.#row(id);
+    return row.owner === owner && row.job.epoch === epoch && isActive(row.job.status);
+  }
+
+  async #call<T>(call: StoreCall, owner: string, take: () => T): Promise<T> {
+    this.#checkAlive(owner);
+    await this.before(call, owner);
+    this.#checkAlive(owner);
+    const result = take();
+    await this.after(call, owner);
+    this.#checkAlive(owner);
+    return result;
+  }
+
+  #checkAlive(owner: string): void {
+    if (this.#dead.has(owner)) throw new ProcessDeath(`${owner} is dead`);
+  }
+
+  #row(id: string): Row {
+    const row = this.#rows.get(id);
+    if (!row) throw new RangeError(`there is no job ${id}`);
+    return row;
+  }
+}

@@ -1,0 +1,640 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StepState } from '../domain/step-state.ts';
+import { Device, forever, untilStopped } from './device.fixture.ts';
+import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
+import type { Job } from './job.ts';
+import { type HandlerSource, type HolderOptions, hold, LEASE_MS, MAX_DEATHS } from './job-holder.fixture.ts';
+import { TRUNCATION_MARK } from './job-log.ts';
+import { LeaseLost } from './lease.ts';
+import { MemoryJobStore, ProcessDeath } from './memory-job-store.fixture.ts';
+import type { CrashPoint } from './run-job.ts';
+import { StepFailure, type StepHandler } from './step-handler.ts';
+
+let store: MemoryJobStore<string>;
+let device: Device;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  store = new MemoryJobStore(Date.now);
+  device = new Device();
+});
+afterEach(() => {
+  expect(vi.getTimerCount(), 'timers left behind').toBe(0);
+  vi.useRealTimers();
+});
+
+const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** One holder, from its claim until it lets go. */
+async function run(handler: HandlerSource = device.handler, options: HolderOptions = {}): Promise<void> {
+  await (await hold(store, handler, options)).over;
+}
+
+/** A process that dies at a point: what it would have done next does not happen. */
+function dyingAt(point: CrashPoint, owner = 'a'): HolderOptions {
+  const reach = (reached: CrashPoint) => {
+    if (reached !== point) return;
+    store.kill(owner);
+    throw new ProcessDeath(point);
+  };
+  return { owner, reach };
+}
+
+const stepStates = (job: Job): StepState[] => job.steps.map(({ state }) => state);
+const started = (fields: Partial<Job> = {}) =>
+  sampleJob({
+    status: 'running',
+    startedAt: START.toISOString(),
+    steps: [
+      sampleStep({
+        state: 'running',
+        attempts: 1,
+        startedAt: START.toISOString(),
+        attemptStartedAt: START.toISOString(),
+      }),
+    ],
+    ...fields,
+  });
+
+describe('a pass over a step', () => {
+  it('looks, acts when there is nothing to see, and looks again', async () => {
+    store.add(sampleJob());
+    await run();
+    expect(device.trace).toEqual(['observe', 'act', 'observe']);
+    expect(store.job().status).toBe('completed');
+    expect(store.changes).toEqual(['end: completed']);
+    expect(store.ownerOf()).toBeNull();
+  });
+
+  it('does not act when the work is done already', async () => {
+    store.add(sampleJob());
+    device.effects = 1;
+    await run();
+    expect(device.trace).toEqual(['observe']);
+    expect(store.job().status).toBe('completed');
+  });
+
+  it('does not act while the work is under way, and waits as a row', async () => {
+    store.add(sampleJob());
+    await run({
+      ...device.handler,
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 700, progress: 40 }),
+    });
+    expect(device.effects).toBe(0);
+    expect(store.job()).toMatchObject({ status: 'running', waitingFor: 'it boots' });
+    expect(store.job().steps[0]?.progress).toBe(40);
+    expect([store.ownerOf(), store.dueInMs()]).toEqual([null, 700]);
+  });
+
+  it('lets go of work that is under way even when it is told to look again at once', async () => {
+    store.add(sampleJob());
+    const observe = vi.fn(async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 0 }) as const);
+    await run({ ...device.handler, observe });
+    expect(observe).toHaveBeenCalledOnce();
+    expect(store.ownerOf()).toBeNull();
+    expect(store.dueInMs()).toBeGreaterThan(0);
+  });
+
+  it('fails with what was seen to have failed', async () => {
+    store.add(started({ steps: [{ ...started().steps[0], maxRetries: 0 } as Job['steps'][number]] }));
+    const failure = { class: 'retryable', code: 'DISK', message: 'I/O error' } as const;
+    await run({ ...device.handler, observe: async () => ({ seen: 'failed', failure, change: 'wiped' }) });
+    expect(store.job().error).toMatchObject({ code: 'DISK', message: 'I/O error', attempts: 1 });
+    expect(store.changes).toEqual(['wiped; end: failed_retryable']);
+  });
+
+  it('goes through all the steps under one lease', async () => {
+    store.add(sampleJob({ steps: [sampleStep({ name: 'one' }), sampleStep({ name: 'two' })] }));
+    await run();
+    expect(stepStates(store.job())).toEqual(['succeeded', 'succeeded']);
+    expect(store.job().epoch).toBe(1);
+  });
+});
+
+describe('after a crash', () => {
+  it.each(['after_claim', 'before_effect', 'after_effect', 'before_commit'] as const)(
+    'at %s another holder goes on, and the effect happens once',
+    async (point) => {
+      store.add(sampleJob());
+      await expect(run(device.handler, dyingAt(point))).rejects.toThrow(ProcessDeath);
+      expect(store.job().status).toBe(point === 'after_claim' ? 'pending' : 'running');
+      await advance(LEASE_MS);
+      await run(device.handler, { owner: 'b' });
+      expect(store.job()).toMatchObject({ status: 'completed', epoch: 2 });
+      expect(store.job().steps[0]?.attempts).toBe(1);
+      expect(device.effects).toBe(1);
+    },
+  );
+
+  it('between the effect and its record, the next holder sees that it is done and does not act', async () => {
+    store.add(sampleJob());
+    await expect(run(device.handler, dyingAt('after_effect'))).rejects.toThrow();
+    await advance(LEASE_MS);
+    device.trace.length = 0;
+    await run(device.handler, { owner: 'b' });
+    expect(device.trace).toEqual(['observe']);
+  });
+
+  it('nobody else takes the job before the lease is over', async () => {
+    store.add(sampleJob());
+    await expect(run(device.handler, dyingAt('before_commit'))).rejects.toThrow();
+    await advance(LEASE_MS - 1);
+    await expect(run(device.handler, { owner: 'b' })).rejects.toThrow('no job is due');
+  });
+
+  it('too often, the job is parked and the step is not tried again', async () => {
+    store.add(sampleJob());
+    for (let death = 0; death < MAX_DEATHS; death += 1) {
+      await expect(run(device.handler, dyingAt('before_effect', `a${death}`))).rejects.toThrow(ProcessDeath);
+      await advance(LEASE_MS);
+    }
+    device.trace.length = 0;
+    await run(device.handler, { owner: 'b' });
+    expect(store.job()).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'HOLDER_DIED_REPEATEDLY', failureClass: 'needs_human' },
+    });
+    expect([device.trace, device.effects]).toEqual([[], 0]);
+  });
+});
+
+describe('the fence', () => {
+  it('stops a holder whose lease somebody else has taken: nothing of it is written', async () => {
+    store.add(sampleJob());
+    let wake = () => {};
+    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    const zombie = await hold(store, device.handler);
+    await advance(LEASE_MS);
+    device.whileLooking = () => {};
+    await run(device.handler, { owner: 'b' });
+    const after = { job: store.job(), events: store.events.length, writes: store.writes.length };
+    wake();
+    await expect(zombie.over).rejects.toThrow(LeaseLost);
+    expect({ job: store.job(), events: store.events.length, writes: store.writes.length }).toEqual(after);
+    expect(device.effects).toBe(1);
+    expect(zombie.unexpected).toEqual([]);
+  });
+
+  it('gives each holder a larger number to show to devices', async () => {
+    store.add(sampleJob());
+    const fences: number[] = [];
+    device.whileLooking = ({ fence }) => void fences.push(fence);
+    await expect(run(device.handler, dyingAt('after_effect'))).rejects.toThrow();
+    await advance(LEASE_MS);
+    await run(device.handler, { owner: 'b' });
+    expect(fences).toEqual([1, 2]);
+  });
+
+  it('lets no effect begin near the end of a lease that nobody renewed', async () => {
+    store.add(sampleJob());
+    let wake = () => {};
+    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    const late = await hold(store, device.handler);
+    await advance(LEASE_MS * 0.8);
+    wake();
+    await expect(late.over).rejects.toThrow(LeaseLost);
+    expect([device.trace, device.effects]).toEqual([['observe', 'act'], 0]);
+    expect(store.ownerOf()).toBe('a');
+  });
+
+  it('lets nothing be remembered near the end of it either', async () => {
+    store.add(sampleJob());
+    const late = await hold(store, {
+      ...device.handler,
+      act: async (context) => {
+        await advance(LEASE_MS * 0.8);
+        await context.save({ a: 1 });
+        return { result: 'done', message: '' };
+      },
+    });
+    await expect(late.over).rejects.toThrow(LeaseLost);
+    expect(store.job().steps[0]?.memo).toEqual({});
+  });
+});
+
+describe('what a step remembers', () => {
+  const remembering = (seen: unknown[]): StepHandler<string> => ({
+    ...device.handler,
+    act: async (context) => {
+      await context.save({ before: 7 });
+      seen.push(store.job().steps[0]?.memo, context.memo);
+      return device.handler.act(context);
+    },
+  });
+
+  it('is stored before the effect that it prepares for', async () => {
+    store.add(sampleJob());
+    const seen: unknown[] = [];
+    await run(remembering(seen));
+    expect(seen).toEqual([{ before: 7 }, { before: 7 }]);
+    expect(store.job().status).toBe('completed');
+  });
+
+  it('is there for the holder that goes on', async () => {
+    store.add(sampleJob());
+    await expect(run(remembering([]), dyingAt('before_effect'))).rejects.toThrow();
+    await advance(LEASE_MS);
+    let memo: unknown;
+    device.whileLooking = (context) => {
+      memo ??= context.memo;
+    };
+    await run(device.handler, { owner: 'b' });
+    expect(memo).toEqual({ before: 7 });
+  });
+});
+
+describe('a time-out', () => {
+  it('stops the attempt and counts it', async () => {
+    store.add(sampleJob());
+    device.whileActing = untilStopped;
+    const slow = await hold(store, device.handler);
+    slow.lease.renewed(performance.now(), 1_000_000);
+    await advance(60_000);
+    await slow.over;
+    expect(store.job()).toMatchObject({
+      status: 'running',
+      waitingFor: 'next attempt after: not done within 60 s',
+    });
+    expect(store.job().steps[0]).toMatchObject({ attempts: 1, attemptStartedAt: null });
+    expect(store.dueInMs()).toBe(500);
+    await advance(500);
+    device.whileActing = () => {};
+    await run(device.handler, { owner: 'b' });
+    expect(store.job().status).toBe('completed');
+    expect(store.job().steps[0]?.attempts).toBe(2);
+  });
+
+  it('ends the job when it was the last attempt', async () => {
+    store.add(started({ steps: [sampleStep({ ...started().steps[0], attempts: 2 })] }));
+    device.whileActing = untilStopped;
+    const slow = await hold(store, device.handler);
+    slow.lease.renewed(performance.now(), 1_000_000);
+    await advance(60_000);
+    await slow.over;
+    expect(store.job()).toMatchObject({
+      status: 'failed_retryable',
+      error: { code: 'TIMED_OUT', attempts: 2 },
+    });
+  });
+
+  it('does not keep an overdue attempt from looking once, so that a late success counts', async () => {
+    store.add(started());
+    device.effects = 1;
+    await advance(61_000);
+    await run();
+    expect(store.job().status).toBe('completed');
+  });
+
+  it('keeps an overdue attempt from acting', async () => {
+    store.add(started());
+    await advance(61_000);
+    await run();
+    expect(device.trace).toEqual(['observe']);
+    expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
+  });
+
+  it('strikes work that is still under way', async () => {
+    store.add(started());
+    await advance(61_000);
+    await run({
+      ...device.handler,
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 10 }),
+    });
+    expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
+  });
+
+  it('gives an overdue attempt only a moment for its last look', async () => {
+    store.add(started());
+    await advance(61_000);
+    const slow = await hold(store, { ...device.handler, observe: untilStopped });
+    await advance(4_999);
+    expect(store.ownerOf()).toBe('a');
+    await advance(1);
+    await slow.over;
+    expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
+  });
+});
+
+describe('a handler that does not stop when it is told to', () => {
+  it.each(['cancel', 'timeout'] as const)(
+    'parks the job after a %s: its effect is not known',
+    async (why) => {
+      store.add(sampleJob());
+      device.whileActing = forever;
+      const stuck = await hold(store, device.handler);
+      stuck.lease.renewed(performance.now(), 1_000_000);
+      if (why === 'cancel') {
+        store.cancel('job-1', CANCEL);
+        stuck.cancel();
+      } else await advance(60_000);
+      await advance(4_999);
+      expect(store.job().status).toBe('running');
+      await advance(1);
+      await stuck.over;
+      expect(store.job()).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code: 'DID_NOT_STOP', failureClass: 'effect_unknown', retryable: false },
+      });
+    },
+  );
+});
+
+describe('a cancel', () => {
+  const undoable: HolderOptions = { canUndo: () => true };
+
+  async function cancelWhileActing(options: HolderOptions): Promise<void> {
+    store.add(sampleJob());
+    device.whileActing = untilStopped;
+    const busy = await hold(store, device.handler, options);
+    await advance(1);
+    expect(device.trace).toEqual(['observe', 'act']);
+    store.cancel('job-1', CANCEL);
+    busy.cancel();
+    await busy.over;
+  }
+
+  it('stops the step and undoes it', async () => {
+    await cancelWhileActing(undoable);
+    expect(device.trace).toEqual(['observe', 'act', 'undo']);
+    expect(store.job().status).toBe('cancelled');
+    expect(stepStates(store.job())).toEqual(['undone']);
+    const ends = store.events
+      .filter(({ kind }) => kind === 'operation')
+      .map(({ to, actor }) => [to, actor?.id]);
+    expect(ends).toEqual([
+      ['running', undefined],
+      ['compensating', 'ann'],
+      ['cancelled', 'ann'],
+    ]);
+  });
+
+  it('ends a job at once whose steps can’t be undone', async () => {
+    await cancelWhileActing({});
+    expect(device.trace).toEqual(['observe', 'act']);
+    expect(store.job().status).toBe('cancelled');
+    expect(store.job().steps[0]).toMatchObject({ state: 'failed', message: 'canceled' });
+  });
+
+  it('that nobody told the holder about is heard with its next write', async () => {
+    store.add(sampleJob({ steps: [sampleStep({ name: 'one' }), sampleStep({ name: 'two' })] }));
+    device.whileActing = () => store.cancel('job-1', CANCEL);
+    await run(device.handler, undoable);
+    expect(device.trace).toEqual(['observe', 'act', 'observe', 'undo', 'undo']);
+    expect(stepStates(store.job())).toEqual(['undone', 'undone']);
+  });
+
+  it('makes a job due at once that was about to wait', async () => {
+    store.add(sampleJob());
+    await run({
+      ...device.handler,
+      observe: async () => {
+        store.cancel('job-1', CANCEL);
+        return { seen: 'under_way', reason: 'it boots', lookAgainMs: 60_000 };
+      },
+    });
+    expect([store.job().status, store.dueInMs()]).toEqual(['running', 0]);
+  });
+
+  it('of a job that nobody has begun ends it without a look', async () => {
+    store.add(sampleJob());
+    store.cancel('job-1', CANCEL);
+    await run(device.handler, undoable);
+    expect([store.job().status, device.trace]).toEqual(['cancelled', []]);
+    expect(stepStates(store.job())).toEqual(['waiting']);
+  });
+
+  it('that turns out to be none lets the job go on', async () => {
+    store.add(sampleJob());
+    device.whileActing = untilStopped;
+    const busy = await hold(store, device.handler, undoable);
+    await advance(1);
+    device.whileActing = () => {};
+    busy.cancel();
+    await busy.over;
+    expect([store.job().status, device.effects]).toEqual(['completed', 1]);
+  });
+
+  it('is not heard twice: nothing stops the way back but a hand-over', async () => {
+    store.add(sampleJob());
+    store.cancel('job-1', CANCEL);
+    store.add({ ...store.job(), ...started(), cancel: CANCEL });
+    const back = await hold(
+      store,
+      {
+        ...device.handler,
+        undo: async (context) => {
+          back.cancel();
+          return device.handler.undo(context);
+        },
+      },
+      undoable,
+    );
+    await back.over;
+    expect([store.job().status, device.undos]).toEqual(['cancelled', 1]);
+  });
+
+  it('survives a crash on the way back', async () => {
+    store.add(started({ cancel: CANCEL }));
+    await expect(run(device.handler, { ...undoable, ...dyingAt('after_effect') })).rejects.toThrow(
+      ProcessDeath,
+    );
+    expect(store.job().status).toBe('compensating');
+    await advance(LEASE_MS);
+    await run(device.handler, { ...undoable, owner: 'b' });
+    expect(store.job().status).toBe('cancelled');
+  });
+});
+
+describe('undoing', () => {
+  const undoable: HolderOptions = { canUndo: () => true };
+  const withUndo = (undo: NonNullable<StepHandler<string>['undo']>): StepHandler<string> => ({
+    ...device.handler,
+    undo,
+  });
+
+  it('is tried again after a failure, and each try has a number of its own', async () => {
+    store.add(started({ cancel: CANCEL }));
+    const attempts: number[] = [];
+    const handler = withUndo(async (context) => {
+      attempts.push(context.attempt);
+      if (attempts.length === 1) throw new StepFailure({ class: 'retryable', code: 'X', message: 'not now' });
+      return { result: 'done', message: '' };
+    });
+    await run(handler, undoable);
+    expect([store.job().status, store.dueInMs()]).toEqual(['compensating', 500]);
+    await advance(500);
+    await run(handler, undoable);
+    expect(attempts).toEqual([1, 2]);
+    expect(store.job().status).toBe('cancelled');
+  });
+
+  it('is parked after its last try', async () => {
+    store.add(started({ cancel: CANCEL }));
+    const handler = withUndo(async () => {
+      throw new StepFailure({ class: 'retryable', code: 'X', message: 'never' });
+    });
+    await run(handler, undoable);
+    await advance(500);
+    await run(handler, undoable);
+    expect(store.job()).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'X', attempts: 2 },
+    });
+  });
+
+  it('has the step’s whole time, however long ago the step was begun', async () => {
+    store.add(started({ cancel: CANCEL }));
+    await advance(3_600_000);
+    const back = await hold(store, withUndo(untilStopped), undoable);
+    back.lease.renewed(performance.now(), 1_000_000);
+    await advance(59_999);
+    expect(store.ownerOf()).toBe('a');
+    await advance(1);
+    await back.over;
+    expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
+  });
+
+  it('that waits without an end runs out of time too', async () => {
+    store.add(started({ cancel: CANCEL }));
+    const handler = withUndo(async () => ({
+      result: 'started',
+      reason: 'switching off',
+      lookAgainMs: 20_000,
+    }));
+    const waits: string[] = [];
+    for (let pass = 0; pass < 20 && store.job().finishedAt === null; pass += 1) {
+      await run(handler, undoable);
+      waits.push(store.job().waitingFor);
+      await advance(store.dueInMs());
+    }
+    expect(waits).toContain('switching off');
+    expect(store.job()).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'TIMED_OUT', attempts: 2 },
+    });
+  });
+
+  it('lets go of the job between two looks even when it is told to look again at once', async () => {
+    store.add(started({ cancel: CANCEL }));
+    const undo = vi.fn(async () => ({ result: 'started', reason: 'switching off', lookAgainMs: 0 }) as const);
+    await run(withUndo(undo), undoable);
+    expect(undo).toHaveBeenCalledOnce();
+    expect(store.ownerOf()).toBeNull();
+  });
+});
+
+describe('a hand-over', () => {
+  it('stops between two effects and writes nothing about the step', async () => {
+    store.add(sampleJob());
+    device.whileActing = untilStopped;
+    const leaving = await hold(store, device.handler);
+    await advance(1);
+    const writes = store.writes.length;
+    leaving.handOver();
+    await leaving.over;
+    expect(store.writes).toHaveLength(writes);
+    expect(store.job().steps[0]).toMatchObject({ state: 'running', attempts: 1 });
+  });
+
+  it('lets no effect begin after it', async () => {
+    store.add(sampleJob());
+    device.whileLooking = () => leaving.handOver();
+    const leaving = await hold(store, device.handler);
+    await leaving.over;
+    expect([device.trace, device.effects]).toEqual([['observe', 'act'], 0]);
+  });
+});
+
+describe('an error that nobody foresaw', () => {
+  it('fails the attempt as INTERNAL, and its words stay in the log', async () => {
+    store.add(sampleJob());
+    const error = new Error('connect failed for root:calvin@bmc-7');
+    const holding = await hold(store, {
+      ...device.handler,
+      observe: async () => {
+        throw error;
+      },
+    });
+    await holding.over;
+    expect(holding.unexpected).toEqual([error]);
+    expect(JSON.stringify([store.job(), store.events, store.lines])).not.toContain('calvin');
+    expect(store.events.at(-1)).toMatchObject({ metadata: { code: 'INTERNAL', class: 'retryable' } });
+    expect(store.job().status).toBe('running');
+  });
+
+  it('is told apart from a failure with words for people', async () => {
+    store.add(sampleJob());
+    const holding = await hold(store, {
+      ...device.handler,
+      observe: async () => {
+        throw new StepFailure({ class: 'needs_human', code: 'LOCKED', message: 'the chassis is locked' });
+      },
+    });
+    await holding.over;
+    expect(holding.unexpected).toEqual([]);
+    expect(store.job()).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'LOCKED', message: 'the chassis is locked' },
+    });
+  });
+
+  it('in a step without a handler fails the job with the reason', async () => {
+    store.add(sampleJob());
+    await run(async () => {
+      throw new StepFailure({ class: 'needs_human', code: 'UNKNOWN_STEP_KIND', message: 'what is work?' });
+    });
+    expect(store.job().error).toMatchObject({ code: 'UNKNOWN_STEP_KIND', step: 'work' });
+  });
+
+  it('while looking for the handler leaves the job as it is', async () => {
+    store.add(started());
+    const handlerFor = async () => {
+      throw new Error('the database is away');
+    };
+    await expect(run(handlerFor)).rejects.toThrow('the database is away');
+    expect(store.job()).toMatchObject({ status: 'running', error: null });
+  });
+
+  it('while a move is written leaves the job as it is', async () => {
+    store.add(started());
+    store.before = (call) => {
+      if (call === 'record') throw new Error('the database is away');
+    };
+    await expect(run()).rejects.toThrow('the database is away');
+    expect(store.job()).toMatchObject({ status: 'running', error: null });
+    expect(device.effects).toBe(1);
+  });
+});
+
+describe('the log of a job', () => {
+  it('is stored before the state that follows it is seen', async () => {
+    store.add(sampleJob());
+    device.whileActing = ({ log }) => log('switching on\nit hums', 'stderr');
+    await run();
+    expect(store.writes.slice(-3)).toEqual(['log: switching on', 'log: it hums', 'completed succeeded']);
+    expect(store.lines).toMatchObject([
+      { id: 'job-1', epoch: 1, line: 0, stream: 'stderr', step: 'work', text: 'switching on' },
+      { line: 1, text: 'it hums' },
+    ]);
+  });
+
+  it('is counted across holders, and marked once where it is full', async () => {
+    store.add(sampleJob());
+    const chatty: StepHandler<string> = {
+      ...device.handler,
+      observe: async ({ log }) => {
+        for (let line = 0; line < 10; line += 1) log('x'.repeat(99));
+        return { seen: 'under_way', reason: 'it boots', lookAgainMs: 10 };
+      },
+    };
+    await run(chatty, { maxLogBytes: 1_500 });
+    expect([store.job().logBytes, store.lines.length]).toEqual([1_000, 10]);
+    await advance(10);
+    await run(chatty, { maxLogBytes: 1_500 });
+    await advance(10);
+    await run(chatty, { maxLogBytes: 1_500 });
+    expect(store.lines).toHaveLength(16);
+    expect(store.lines.filter(({ text }) => text === TRUNCATION_MARK)).toHaveLength(1);
+    expect(store.lines.at(-1)?.text).toBe(TRUNCATION_MARK);
+  });
+});

@@ -1,0 +1,167 @@
+/** Machines to test with, and what happens to them, in the words of the API. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { OperationType } from '../../src/domain/operation-type.ts';
+import type { Phase } from '../../src/domain/phase.ts';
+import {
+  EffectiveState_Value,
+  type Machine,
+  type MachineSpecSchema,
+  MachineStatus_Phase,
+} from '../../src/gen/baremetal/v2/machine_pb.ts';
+import type { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
+import { type Operation, Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
+import type { Client, TestServer } from '../parts/server.ts';
+
+/** The call that starts each type of operation. */
+const START_CALLS = {
+  REBOOT: 'rebootMachine',
+  REIMAGE: 'reimageMachine',
+  ENTER_MAINTENANCE: 'enterMaintenance',
+  EXIT_MAINTENANCE: 'exitMaintenance',
+} as const satisfies Record<OperationType, keyof Client<typeof MachineService>>;
+
+/** What brings a new machine into each phase. */
+const WAY_TO = {
+  FACTORY_READY: [],
+  MAINTENANCE: ['ENTER_MAINTENANCE'],
+  READY: ['ENTER_MAINTENANCE', 'EXIT_MAINTENANCE'],
+} as const satisfies Record<Phase, readonly OperationType[]>;
+
+export interface MachineWish {
+  readonly phase?: Phase;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly spec?: MessageInitShape<typeof MachineSpecSchema>;
+}
+
+export interface StartWish {
+  readonly requestId?: string;
+  readonly imageRef?: string;
+}
+
+let count = 0;
+
+/** Different in every call. */
+export function fresh(prefix: string): string {
+  count += 1;
+  return `${prefix}-${count}`;
+}
+
+/** Registers a quick machine and brings it into its phase. */
+export async function newMachine(server: TestServer, wish: MachineWish = {}): Promise<string> {
+  const machineId = fresh('machine');
+  const labels = { 'fake/step-ms': '1', ...wish.labels };
+  await server.machines.registerMachine({ machine: { machineId, labels, spec: wish.spec ?? {} } });
+  for (const type of WAY_TO[wish.phase ?? 'FACTORY_READY']) await run(server, type, machineId);
+  return machineId;
+}
+
+export function start(
+  server: Pick<TestServer, 'machines'>,
+  type: OperationType,
+  machineId: string,
+  wish: StartWish = {},
+): Promise<Operation> {
+  const { requestId = fresh('request'), imageRef = '' } = wish;
+  return server.machines[START_CALLS[type]]({ machineId, requestId, imageRef });
+}
+
+export async function run(
+  server: TestServer,
+  type: OperationType,
+  machineId: string,
+  wish: StartWish = {},
+): Promise<Operation> {
+  return ended(server, await start(server, type, machineId, wish));
+}
+
+export function ended(server: TestServer, { operationId }: { operationId: string }): Promise<Operation> {
+  return until(
+    () => server.operations.getOperation({ operationId }),
+    (operation) => operation.finishedAt !== undefined,
+  );
+}
+
+/** An operation that has got to this step and waits there. */
+export function waitingAt(
+  server: TestServer,
+  { operationId }: { operationId: string },
+  step: string,
+): Promise<Operation> {
+  return until(
+    () => server.operations.getOperation({ operationId }),
+    (operation) => operation.currentStep === step && operation.waitingFor !== '',
+  );
+}
+
+/** Looks again and again until what it sees is as it should be. */
+export async function until<Seen>(
+  look: () => Promise<Seen>,
+  holds: (seen: Seen) => boolean,
+  limitMs = 15_000,
+): Promise<Seen> {
+  const deadline = performance.now() + limitMs;
+  for (;;) {
+    const seen = await look();
+    if (holds(seen)) return seen;
+    if (performance.now() > deadline) {
+      const shown = JSON.stringify(seen, (_key, value) =>
+        typeof value === 'bigint' ? String(value) : value,
+      );
+      throw new Error(`still not so after ${limitMs} ms: ${shown}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export function get(server: TestServer, machineId: string): Promise<Machine> {
+  return server.machines.getMachine({ machineId });
+}
+
+/** The parts of a machine that most tests are about. */
+export function statusOf(machine: Machine) {
+  const { status } = machine;
+  return {
+    phase: MachineStatus_Phase[status?.phase ?? 0],
+    effectiveState: EffectiveState_Value[status?.effectiveState ?? 0],
+    activeOperationId: status?.activeOperationId,
+    conditions: Object.fromEntries((status?.conditions ?? []).map(({ type, status }) => [type, status])),
+  };
+}
+
+export function conditionOf(machine: Machine, type: string) {
+  return machine.status?.conditions.find((condition) => condition.type === type);
+}
+
+export function phaseOf(operation: Operation): string {
+  return Operation_Phase[operation.phase];
+}
+
+/** What the fake provider's machine is really like. */
+export async function fakeStateOf(server: TestServer, machineId: string): Promise<FakeState> {
+  const [row] = await server.sql<{ state: FakeState }>(
+    'SELECT state FROM fake_machines WHERE machine_id = $1',
+    [machineId],
+  );
+  if (!row) throw new Error(`nothing ever happened to ${machineId}`);
+  return settle(row.state, Date.now());
+}
+
+/** From now on nobody picks up a new operation: it stays PENDING until it is released. */
+export async function holdNewOperations(server: TestServer): Promise<void> {
+  await server.sql(`ALTER TABLE operations ALTER COLUMN due_at SET DEFAULT now() + interval '1 hour'`);
+}
+
+export async function releaseOperation(server: TestServer, operationId: string): Promise<void> {
+  await server.sql('UPDATE operations SET due_at = now() WHERE operation_id = $1', [operationId]);
+  await server.sql(`SELECT pg_notify('ingot', 'due')`);
+}
+
+/** How many rows there are of everything that a call might store. */
+export async function rowCounts(server: TestServer): Promise<Record<string, number>> {
+  const [row] = await server.sql<Record<string, number>>(`
+    SELECT (SELECT count(*) FROM machines) AS machines, (SELECT count(*) FROM operations) AS operations,
+      (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM tokens) AS tokens,
+      (SELECT count(*) FROM operation_logs) AS log_lines, (SELECT count(*) FROM fake_machines) AS fake_machines`);
+  return row ?? {};
+}

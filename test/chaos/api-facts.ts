@@ -1,0 +1,39 @@
+/** Asks the API for everything once more when the storm is over, and sends every accepted request again. */
+import type { Api } from '../../src/cli/api.ts';
+import { pagesOf } from '../../src/cli/pages.ts';
+import type { ApiFacts } from './evidence.ts';
+import { STARTS, type StartRecord } from './workload.ts';
+
+const AT_A_TIME = 32;
+
+export async function readApiFacts(api: Api, starts: readonly StartRecord[]): Promise<ApiFacts> {
+  const statuses = new Map<string, string>();
+  const operationPages = pagesOf(async (page) => {
+    const { operations, nextPageToken } = await api.operations.listOperations(page);
+    return { items: operations, nextPageToken };
+  }, undefined);
+  for await (const page of operationPages) for (const { operationId, status } of page) statuses.set(operationId, status);
+
+  const activeOperations = new Map<string, string>();
+  const machinePages = pagesOf(async (page) => {
+    const { machines, nextPageToken } = await api.machines.listMachines(page);
+    return { items: machines, nextPageToken };
+  }, undefined);
+  for await (const page of machinePages) {
+    for (const { machineId, status } of page) activeOperations.set(machineId, status?.activeOperationId ?? '');
+  }
+  return { statuses, activeOperations, replays: await replay(api, starts) };
+}
+
+async function replay(api: Api, starts: readonly StartRecord[]): Promise<Map<string, string>> {
+  const replays = new Map<string, string>();
+  const accepted = starts.filter(({ operationId }) => operationId !== null).values();
+  const worker = async () => {
+    for (const { type, machineId, requestId } of accepted) {
+      const answer = await STARTS[type](api, { machineId, requestId }, AbortSignal.timeout(30_000));
+      replays.set(`${machineId}/${requestId}`, answer.operationId);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+  return replays;
+}

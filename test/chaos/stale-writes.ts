@@ -1,0 +1,33 @@
+/**
+ * Writes by who no longer held the operation. The history says who held the row right before a write; the events
+ * of the same transaction say who wrote. Three things give a zombie away: its events on a row that another held,
+ * a write to a row that nobody held, a write to an operation that was over.
+ */
+import { isActive, type JobStatus } from '../../src/domain/job-status.ts';
+import type { EventFacts } from './evidence.ts';
+import type { Write } from './write-history.ts';
+
+export function staleWrites(writes: readonly Write[], events: readonly EventFacts[]): string[] {
+  const writers = new Map<string, string>();
+  for (const { xid, operationId, actorKind, actorId } of events) {
+    // Whoever started or canceled it holds nothing; only the engine signs as the system.
+    if (actorKind === 'system') writers.set(`${xid}/${operationId}`, actorId);
+  }
+  return writes.flatMap((write) => {
+    const { operationId, epochBefore, epochAfter, ownerBefore, statusBefore, statusAfter } = write;
+    const words = `${operationId} at epoch ${epochBefore}: ${statusBefore} → ${statusAfter}`;
+    if (epochAfter < epochBefore) return [`${words}, and the epoch went back to ${epochAfter}`];
+    if (!isActive(statusBefore as JobStatus)) return [`${words}, after it had ended`];
+    if (epochAfter > epochBefore || write.wasCancelRequest) return [];
+    const writer = writers.get(`${write.xid}/${operationId}`);
+    if (ownerBefore === null) return [`${words}, written by ${writer ?? 'somebody'} while nobody held it`];
+    if (writer === undefined || writer === ownerBefore) return [];
+    return [`${words}, written by ${writer} while ${ownerBefore} held it`];
+  });
+}
+
+/** Claims of an operation whose last holder had not let go of it. */
+export function takeovers(writes: readonly Write[]): number {
+  return writes.filter(({ epochBefore, epochAfter, ownerBefore }) => epochAfter > epochBefore && ownerBefore !== null)
+    .length;
+}

@@ -1,0 +1,250 @@
+/** A real server in this process, on a database of its own, and a stock gRPC client to call it with. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { anyUnpack } from '@bufbuild/protobuf/wkt';
+import * as grpc from '@grpc/grpc-js';
+import pg from 'pg';
+import pino from 'pino';
+import { readConfiguration } from '../../src/configuration.ts';
+import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
+import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+} from '../../src/gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
+import { startServer } from '../../src/server.ts';
+import { cloneDatabase, type TestDatabase } from './postgres.ts';
+
+export interface TestServerOptions {
+  /** A database that outlives the server; without one it gets a clone that goes with it. */
+  readonly database?: TestDatabase;
+  /** As with the database: a directory that outlives the server. */
+  readonly dataDir?: string;
+  readonly leaseMs?: number;
+}
+
+export interface TestServer {
+  readonly grpcAddress: string;
+  readonly httpUrl: string;
+  readonly adminToken: string;
+  readonly adminTokenFile: string;
+  readonly database: TestDatabase;
+  /** Everything that was logged, at the most talkative level. */
+  readonly logged: readonly string[];
+  /** As the admin. */
+  readonly machines: Client<typeof MachineService>;
+  readonly operations: Client<typeof OperationService>;
+  readonly admin: Client<typeof AdminService>;
+  /** As whoever has the token; as nobody without one. */
+  client<S extends DescService>(service: S, token?: string): Client<S>;
+  readonly channel: grpc.Client;
+  sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  stop(): Promise<void>;
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const database = options.database ?? (await cloneDatabase());
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'ingot-test-data-'));
+  const logged: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      logged.push(String(chunk));
+      done();
+    },
+  });
+  const server = await startServer({
+    settings: {
+      httpAddress: { host: '127.0.0.1', port: 0 },
+      grpcAddress: { host: '127.0.0.1', port: 0 },
+      dataDir,
+      databaseUrl: database.url,
+      configFile: null,
+      logLevel: 'trace',
+      leaseMs: options.leaseMs ?? 10_000,
+      maxInHand: 256,
+    },
+    configuration: readConfiguration(null),
+    log: pino({ level: 'trace', base: null }, sink),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const adminToken = readFileSync(server.adminTokenFile, 'utf8').trim();
+  const grpcAddress = `127.0.0.1:${server.grpcPort}`;
+  const channel = openChannel(grpcAddress);
+  const pool = new pg.Pool({ connectionString: database.url, max: 4 });
+  pool.on('error', () => {});
+  const client = <S extends DescService>(service: S, token?: string) => clientOf(service, channel, token);
+  return {
+    grpcAddress,
+    httpUrl: `http://127.0.0.1:${server.httpPort}`,
+    adminToken,
+    adminTokenFile: server.adminTokenFile,
+    database,
+    logged,
+    machines: client(MachineService, adminToken),
+    operations: client(OperationService, adminToken),
+    admin: client(AdminService, adminToken),
+    client,
+    channel,
+    sql: async (text, values = []) => (await pool.query(text, values)).rows,
+    stop: async () => {
+      channel.close();
+      await pool.end();
+      await server.stop();
+      if (!options.database) await database.drop();
+      if (!options.dataDir) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Two clients of one process would otherwise share a connection, and a stopped server's with it. */
+function openChannel(address: string): grpc.Client {
+  return new grpc.Client(address, grpc.credentials.createInsecure(), {
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+  });
+}
+
+/** What a client can tell about a refused call. */
+export class CallError extends Error {
+  readonly code: keyof typeof grpc.status;
+  readonly reason: string;
+  readonly domain: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly violations: ReadonlyArray<Readonly<Record<string, string>>>;
+
+  constructor(error: grpc.ServiceError) {
+    super(error.details);
+    this.code = grpc.status[error.code] as keyof typeof grpc.status;
+    const [encoded] = error.metadata.get('grpc-status-details-bin');
+    const details = encoded instanceof Buffer ? fromBinary(StatusSchema, encoded).details : [];
+    const detail = <Desc extends DescMessage>(schema: Desc) =>
+      details.map((any) => anyUnpack(any, schema)).find((message) => message !== undefined);
+    const info = detail(ErrorInfoSchema);
+    this.reason = info?.reason ?? '';
+    this.domain = info?.domain ?? '';
+    this.metadata = { ...info?.metadata };
+    this.violations = [
+      ...(detail(BadRequestSchema)?.fieldViolations ?? []).map(({ field, description }) => ({
+        field,
+        description,
+      })),
+      ...(detail(PreconditionFailureSchema)?.violations ?? []).map(({ type, subject, description }) => ({
+        type,
+        subject,
+        description,
+      })),
+    ];
+  }
+}
+
+/** A stream of answers; `cancel`, or leaving a loop over it, hangs up. */
+export interface Stream<Message> extends AsyncIterable<Message> {
+  cancel(): void;
+}
+
+type Call<Method> =
+  Method extends DescMethodUnary<infer I, infer O>
+    ? (request: MessageInitShape<I>) => Promise<MessageShape<O>>
+    : Method extends DescMethodServerStreaming<infer I, infer O>
+      ? (request: MessageInitShape<I>) => Stream<MessageShape<O>>
+      : never;
+
+export type Client<S extends DescService> = { readonly [K in keyof S['method']]: Call<S['method'][K]> };
+
+function clientOf<S extends DescService>(service: S, channel: grpc.Client, token?: string): Client<S> {
+  const metadata = new grpc.Metadata();
+  if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
+  const calls = service.methods.map((method) => {
+    const path = `/${service.typeName}/${method.name}`;
+    const encode = (request: MessageInitShape<DescMessage>) =>
+      Buffer.from(toBinary(method.input, create(method.input, request)));
+    const call =
+      method.methodKind === 'server_streaming'
+        ? (request: MessageInitShape<DescMessage>) =>
+            callStream(channel, path, encode(request), metadata, method)
+        : (request: MessageInitShape<DescMessage>) =>
+            callUnary(channel, path, encode(request), metadata, (bytes) => fromBinary(method.output, bytes));
+    return [method.localName, call];
+  });
+  return Object.fromEntries(calls) as Client<S>;
+}
+
+const passBytes = (bytes: Buffer): Buffer => bytes;
+
+/** The bytes go out as they are, so that a test may also send what no encoder makes. */
+export function callUnary<Answer>(
+  channel: grpc.Client,
+  path: string,
+  request: Buffer,
+  metadata: grpc.Metadata,
+  decode: (bytes: Buffer) => Answer,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    channel.makeUnaryRequest(path, passBytes, decode, request, metadata, (error, answer) =>
+      error ? reject(new CallError(error)) : resolve(answer as Answer),
+    );
+  });
+}
+
+function callStream(
+  channel: grpc.Client,
+  path: string,
+  request: Buffer,
+  metadata: grpc.Metadata,
+  method: DescMethod,
+): Stream<MessageShape<DescMessage>> {
+  const decode = (bytes: Buffer) => fromBinary(method.output, bytes);
+  const call = channel.makeServerStreamRequest(path, passBytes, decode, request, metadata);
+  let hungUp = false;
+  const cancel = () => {
+    hungUp = true;
+    call.cancel();
+  };
+  // Until somebody reads it; the reader gets the error all the same.
+  call.on('error', () => {});
+  return {
+    cancel,
+    async *[Symbol.asyncIterator]() {
+      try {
+        for await (const message of call) yield message as MessageShape<DescMessage>;
+      } catch (error) {
+        if (hungUp) return;
+        throw new CallError(error as grpc.ServiceError);
+      } finally {
+        cancel();
+      }
+    },
+  };
+}
+
+/** The refusal of a call that must be refused. */
+export async function refusal(call: Promise<unknown> | AsyncIterable<unknown>): Promise<CallError> {
+  try {
+    if (call instanceof Promise) await call;
+    else for await (const _message of call);
+  } catch (error) {
+    if (error instanceof CallError) return error;
+    throw error;
+  }
+  throw new Error('the call was not refused');
+}
