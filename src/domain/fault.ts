@@ -61,6 +61,14 @@ export function invalidField(field: string, description: string): Fault {
   });
 }
 
+/** Ends a stream that has more to tell, so that its reader comes back with the last cursor. */
+export function serverStopping(): Fault {
+  return new Fault('unavailable', {
+    reason: 'SERVER_STOPPING',
+    message: 'the server is stopping; resume from the last cursor',
+  });
+}
+
 export function missingField(field: string): Fault {
   return new Fault('invalid_argument', {
     reason: 'MISSING_FIELD',

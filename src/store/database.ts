@@ -71,6 +71,11 @@ export class Database {
   async #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
+    // A connection that is cut between two statements says so here; unheard, it would end the process.
+    const onCut = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', onCut);
     try {
       await client.query(begin);
       const result = await work(sessionOf(client));
@@ -82,8 +87,9 @@ export class Database {
       });
       throw error;
     } finally {
-      // A connection that could not even roll back is thrown away, not given to the next caller.
+      // A connection that was cut or could not even roll back is thrown away, not given to the next caller.
       client.release(broken);
+      client.off('error', onCut);
     }
   }
 

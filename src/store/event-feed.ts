@@ -3,6 +3,8 @@
  * memory; a watcher that is behind what is kept reads from the database until it has caught up. A watcher holds
  * a position and nothing else, so a slow one costs no memory. While nobody watches, nothing is read.
  */
+
+import { serverStopping } from '../domain/fault.ts';
 import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
 import { type EventBatch, type EventPosition, readEvents, type StoredEvent } from './event-log.ts';
@@ -64,6 +66,7 @@ export class EventFeed {
         caughtUp = true;
         await this.#bell.wait(heard, signal);
       }
+      if (this.#closed) throw serverStopping();
     } finally {
       this.#watchers -= 1;
       if (this.#watchers === 0) this.#forget();

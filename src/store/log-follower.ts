@@ -2,6 +2,7 @@
  * Follows the log of one operation: every stored line from a position on, then new ones as they are stored, and
  * the end when the operation has ended and nothing is left. Any replica can follow what any other writes.
  */
+import { serverStopping } from '../domain/fault.ts';
 import { isActive } from '../domain/job-status.ts';
 import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
@@ -51,5 +52,6 @@ export class LogFollower {
       if (ended) return;
       await this.#bell.wait(heard, signal, POLL_MS);
     }
+    if (this.#closed) throw serverStopping();
   }
 }

@@ -25,7 +25,7 @@ export class Authenticator {
   readonly #database: Database;
   readonly #now: () => number;
   readonly #believed = new Map<string, Believed>();
-  readonly #asking = new Map<string, Promise<Caller>>();
+  #asking = new Map<string, Promise<Caller>>();
 
   constructor(database: Database, now: () => number) {
     this.#database = database;
@@ -43,21 +43,24 @@ export class Authenticator {
     return asked;
   }
 
+  /** What was asked before tokens changed is answered, but neither believed afterwards nor shared. */
   async #ask(key: string, secret: string): Promise<Caller> {
+    const asking = this.#asking;
     try {
       const token = await findToken(this.#database, secret);
       if (!token) throw unauthenticated('the token is not known, revoked or expired');
       const caller = callerOf(token);
-      this.#believe(key, caller, token);
+      if (asking === this.#asking) this.#believe(key, caller, token);
       return caller;
     } finally {
-      this.#asking.delete(key);
+      asking.delete(key);
     }
   }
 
   /** Tokens may have changed. */
   forget(): void {
     this.#believed.clear();
+    this.#asking = new Map();
   }
 
   #believe(key: string, caller: Caller, token: Token): void {

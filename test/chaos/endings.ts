@@ -5,10 +5,15 @@ import type { StormDatabase } from './storm-database.ts';
 
 const LOOK_MS = 40;
 
+interface Waiting {
+  readonly resolve: (status: JobStatus) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
 export class Endings {
   count = 0;
   readonly #database: StormDatabase;
-  readonly #waiting = new Map<string, (status: JobStatus) => void>();
+  readonly #waiting = new Map<string, Waiting>();
   readonly #stalled = new AbortController();
   readonly #watch: Promise<void>;
   readonly #stallMs: number;
@@ -26,15 +31,8 @@ export class Endings {
   }
 
   of(operationId: string): Promise<JobStatus> {
-    return new Promise((resolve, reject) => {
-      const stop = () => reject(this.#stalled.signal.reason);
-      if (this.#stalled.signal.aborted) return stop();
-      this.#stalled.signal.addEventListener('abort', stop, { once: true });
-      this.#waiting.set(operationId, (status) => {
-        this.#stalled.signal.removeEventListener('abort', stop);
-        resolve(status);
-      });
-    });
+    this.#stalled.signal.throwIfAborted();
+    return new Promise((resolve, reject) => this.#waiting.set(operationId, { resolve, reject }));
   }
 
   async close(): Promise<void> {
@@ -47,21 +45,28 @@ export class Endings {
     while (!this.#closed) {
       await delay(LOOK_MS);
       if (this.#waiting.size === 0) continue;
-      const ended = await this.#database.rows<{ id: string; status: JobStatus }>(
-        `SELECT operation_id AS id, status FROM operations WHERE operation_id = ANY($1)
-         AND status NOT IN ('pending', 'running', 'compensating')`,
-        [[...this.#waiting.keys()]],
-      );
+      const ended = await this.#endedNow();
       for (const { id, status } of ended) {
         this.count += 1;
-        this.#waiting.get(id)?.(status);
+        this.#waiting.get(id)?.resolve(status);
         this.#waiting.delete(id);
       }
       if (ended.length > 0) lastEnding = performance.now();
-      else if (performance.now() - lastEnding > this.#stallMs) {
-        this.#stalled.abort(new Error(`no operation has ended for ${this.#stallMs / 1000} s`));
-        return;
-      }
+      else if (performance.now() - lastEnding > this.#stallMs) return this.#stall();
     }
+  }
+
+  #endedNow(): Promise<{ id: string; status: JobStatus }[]> {
+    return this.#database.rows(
+      `SELECT operation_id AS id, status FROM operations
+       WHERE operation_id = ANY($1) AND status NOT IN ('pending', 'running', 'compensating')`,
+      [[...this.#waiting.keys()]],
+    );
+  }
+
+  #stall(): void {
+    const reason = new Error(`no operation has ended for ${this.#stallMs / 1000} s`);
+    this.#stalled.abort(reason);
+    for (const { reject } of this.#waiting.values()) reject(reason);
   }
 }

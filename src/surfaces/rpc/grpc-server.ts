@@ -56,7 +56,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
     ...Object.fromEntries(options.services.map(({ desc }) => [desc.typeName, 'SERVING' as const])),
   });
   health.addToServer(server);
-  addReflection(server, options.services);
+  addReflection(server, { services: options.services, authenticator: options.around.authenticator });
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`${host}:${options.port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
