@@ -9,6 +9,13 @@ const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 
 const schema = z.strictObject({
   /** Used by machines that name none. */
   default_provider: z.string().default('fake'),
+  /** For plan steps that name no time limit or number of retries. */
+  step_defaults: z
+    .strictObject({
+      timeout_seconds: z.int().min(1).max(604_800).default(600),
+      max_retries: z.int().min(0).max(100).default(1),
+    })
+    .default({ timeout_seconds: 600, max_retries: 1 }),
   providers: z
     .record(providerName, z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('fake') })]))
     .default({}),

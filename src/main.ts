@@ -1,7 +1,6 @@
 /** The command line's entry: `serve` is the server, everything else is a client of it. */
 import { runClient } from './cli/command-line.ts';
-import type { Configuration } from './configuration.ts';
-import type { Server } from './server.ts';
+import type { Server, ServerOptions } from './server.ts';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
 
 export interface Invocation {
@@ -41,12 +40,22 @@ function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
   return flags;
 }
 
+/** Only what a person needs: errors of a library may carry its whole connection, keys included. */
+function loggedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack } = error;
+  const { code } = error as NodeJS.ErrnoException;
+  return { name, message, ...(code === undefined ? {} : { code }), stack };
+}
+
 async function serve(program: string, flags: FlagValues): Promise<number> {
   try {
     const settings = readSettings(process.env, flags, process.cwd());
     const { readConfiguration } = await import('./configuration.ts');
     const configuration = readConfiguration(settings.configFile);
-    return await untilStopped(program, settings, configuration);
+    const { readPlanFiles } = await import('./plan-files.ts');
+    const planFiles = readPlanFiles(settings.plansDir);
+    return await untilStopped(program, { settings, configuration, planFiles });
   } catch (error) {
     if (!(error instanceof SettingError)) throw error;
     process.stderr.write(`${program}: ${error.message}\n`);
@@ -56,20 +65,22 @@ async function serve(program: string, flags: FlagValues): Promise<number> {
 
 async function untilStopped(
   program: string,
-  settings: Settings,
-  configuration: Configuration,
+  { settings, ...read }: Pick<ServerOptions, 'settings' | 'configuration' | 'planFiles'>,
 ): Promise<number> {
   // Loaded here, so that a client command does not pay for the server.
   const { startServer } = await import('./server.ts');
   const { default: pino } = await import('pino');
-  const log = pino({ level: settings.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+  const log = pino(
+    { level: settings.logLevel, base: null, serializers: { err: loggedError } },
+    pino.destination({ dest: 2, sync: true }),
+  );
   let finish: (code: number) => void = () => {};
   const finished = new Promise<number>((resolve) => {
     finish = resolve;
   });
   const server = await startServer({
     settings,
-    configuration,
+    ...read,
     log,
     onFatal: (error) => {
       log.fatal({ err: error }, 'the server can’t go on');

@@ -11,11 +11,12 @@ import { actorLabel } from './domain/actor.ts';
 import { type ContractName, changeAtEnd } from './domain/contract.ts';
 import { sortableId } from './domain/id.ts';
 import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
-import type { OperationType } from './domain/operation-type.ts';
+import type { WorkType } from './domain/work-type.ts';
 import { Dispatcher } from './engine/dispatcher.ts';
 import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
 import { StepFailure } from './engine/step-handler.ts';
+import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import type { Settings } from './settings.ts';
@@ -37,12 +38,16 @@ import { adminService } from './surfaces/rpc/admin/admin-service.ts';
 import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
 import type { ServerParts } from './surfaces/rpc/server-parts.ts';
 import type { CallSurroundings } from './surfaces/rpc/service.ts';
+import { machineServiceV1 } from './surfaces/rpc/v1/machine-service.ts';
+import { planService } from './surfaces/rpc/v1/plan-service.ts';
+import { runService } from './surfaces/rpc/v1/run-service.ts';
 import { machineService } from './surfaces/rpc/v2/machine-service.ts';
 import { operationService } from './surfaces/rpc/v2/operation-service.ts';
 
 export interface ServerOptions {
   readonly settings: Settings;
   readonly configuration: Configuration;
+  readonly planFiles?: readonly PlanFile[];
   readonly log: Logger;
   /** Called when the server can't go on by itself. */
   readonly onFatal: (error: Error) => void;
@@ -80,6 +85,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
     });
     cleanups.push(() => database.close());
+    await storePlanFiles(database, options.planFiles ?? []);
     const { file } = await ensureAdminToken(database, settings.dataDir);
     const running = await run(options, database, cleanups);
     return { ...running, adminTokenFile: file, embedded: postgres !== null, stop };
@@ -134,6 +140,10 @@ async function run(
     feed,
     logs,
     starter: new OperationStarter(database),
+    stepDefaults: {
+      timeoutSeconds: options.configuration.step_defaults.timeout_seconds,
+      maxRetries: options.configuration.step_defaults.max_retries,
+    },
     defaultProvider: options.configuration.default_provider,
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
@@ -142,7 +152,14 @@ async function run(
     tokensChanged: () => authenticator.forget(),
     now: () => new Date(),
   };
-  const services = [machineService(parts), operationService(parts), adminService(parts)];
+  const services = [
+    machineServiceV1(parts),
+    planService(parts),
+    runService(parts),
+    machineService(parts),
+    operationService(parts),
+    adminService(parts),
+  ];
   const around: CallSurroundings = {
     authenticator,
     monotonicNow: () => performance.now(),
@@ -247,7 +264,7 @@ function createDispatcher(
 function endOf(job: Job): MachineChange | null {
   return changeAtEnd(job.contract as ContractName, {
     operationId: job.id,
-    type: job.type as OperationType,
+    type: job.type as WorkType,
     status: job.status,
     failedStep: job.error?.step ?? '',
     failure: job.error?.message ?? '',

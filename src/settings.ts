@@ -24,6 +24,8 @@ export interface Settings {
   readonly databaseUrl: string | null;
   /** Null: no configuration file. */
   readonly configFile: string | null;
+  /** Null: no plans from files. */
+  readonly plansDir: string | null;
   readonly logLevel: LogLevel;
   readonly leaseMs: number;
   readonly maxInHand: number;
@@ -76,6 +78,13 @@ export const SETTINGS = {
     fallback: '',
     description: 'a YAML file with the providers',
   },
+  plansDir: {
+    variable: 'INGOT_PLANS_DIR',
+    flag: '--plans-dir',
+    value: 'path',
+    fallback: '',
+    description: 'a directory of plans as JSON or YAML files, read at start',
+  },
   logLevel: {
     variable: 'INGOT_LOG_LEVEL',
     flag: '--log-level',
@@ -115,6 +124,7 @@ export function readSettings(env: NodeJS.ProcessEnv, flags: FlagValues, cwd: str
     dataDir: read('dataDir', (text, name) => parsePath(text, name, cwd)),
     databaseUrl: read('databaseUrl', parseDatabaseUrl),
     configFile: read('configFile', (text, name) => (text === '' ? null : parsePath(text, name, cwd))),
+    plansDir: read('plansDir', (text, name) => (text === '' ? null : parsePath(text, name, cwd))),
     logLevel: read('logLevel', parseLogLevel),
     leaseMs: read('leaseMs', (text, name) => parseInteger(text, name, 200, 600_000)),
     maxInHand: read('maxInHand', (text, name) => parseInteger(text, name, 1, 10_000)),

@@ -1,5 +1,8 @@
 import { Client as Channel, credentials } from '@grpc/grpc-js';
 import { AdminService } from '../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { MachineService as V1MachineService } from '../gen/baremetal/v1/machine_service_pb.ts';
+import { PlanService } from '../gen/baremetal/v1/plan_service_pb.ts';
+import { RunService } from '../gen/baremetal/v1/run_service_pb.ts';
 import { MachineService } from '../gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../gen/baremetal/v2/operation_service_pb.ts';
 import { type Client, createClient } from './client.ts';
@@ -12,6 +15,9 @@ export interface Api {
   readonly tokenOrigin: string;
   readonly machines: Client<typeof MachineService>;
   readonly operations: Client<typeof OperationService>;
+  readonly v1Machines: Client<typeof V1MachineService>;
+  readonly plans: Client<typeof PlanService>;
+  readonly runs: Client<typeof RunService>;
   readonly admin: Client<typeof AdminService>;
   close(): void;
 }
@@ -37,6 +43,9 @@ export function connect(server: ServerAddress, { token, origin }: FoundToken): A
     tokenOrigin: origin,
     machines: createClient(MachineService, settings),
     operations: createClient(OperationService, settings),
+    v1Machines: createClient(V1MachineService, settings),
+    plans: createClient(PlanService, settings),
+    runs: createClient(RunService, settings),
     admin: createClient(AdminService, settings),
     close: () => channel.close(),
   };

@@ -1,27 +1,20 @@
 import type { JsonValue } from '@bufbuild/protobuf';
-import type { Operation } from '../gen/baremetal/v2/operation_pb.ts';
 import type { Bulk } from './bulk.ts';
 import { LiveLine } from './display/live-line.ts';
 import type { ErrorReport } from './error-report.ts';
 import { EXIT_OF_PHASE, type Exit, worstExit } from './exit-code.ts';
-import {
-  elapsedMs,
-  errorText,
-  isFinished,
-  operationRendering,
-  phaseColour,
-  phaseOf,
-} from './operation-rendering.ts';
-import { isForPeople, jsonOf, jsonText, writeOne, yamlText } from './output/format.ts';
+import { isForPeople, jsonText, writeOne, yamlText } from './output/format.ts';
 import { displayWidth, padEnd, plainText } from './output/plain-text.ts';
 import { durationText } from './output/time-text.ts';
+import { isFinished, type Work } from './work/work.ts';
+import { elapsedMs, errorText, phaseColour, workRendering } from './work-rendering.ts';
 
 /** One line a machine as it is settled, and the sum at the end. */
 export class BulkResults {
   readonly #bulk: Bulk;
   readonly #live: LiveLine;
   readonly #idWidth: number;
-  readonly #operations = new Map<string, Operation>();
+  readonly #works = new Map<string, Work>();
   readonly #unsettled = new Set<string>();
   readonly #exits: Exit[] = [];
   readonly #counts = new Map<string, number>();
@@ -35,20 +28,18 @@ export class BulkResults {
   }
 
   open(): string[] {
-    return [...this.#operations.values()]
-      .filter((operation) => !isFinished(operation))
-      .map((o) => o.operationId);
+    return [...this.#works.values()].filter((work) => !isFinished(work)).map(({ id }) => id);
   }
 
-  started(operation: Operation): void {
-    this.#operations.set(operation.operationId, operation);
-    if (this.#bulk.options.wait && !isFinished(operation)) this.#unsettled.add(operation.operationId);
-    else this.#settle(operation);
+  started(work: Work): void {
+    this.#works.set(work.id, work);
+    if (this.#bulk.options.wait && !isFinished(work)) this.#unsettled.add(work.id);
+    else this.#settle(work);
   }
 
-  moved(operation: Operation): void {
-    this.#operations.set(operation.operationId, operation);
-    if (isFinished(operation) && this.#unsettled.delete(operation.operationId)) this.#settle(operation);
+  moved(work: Work): void {
+    this.#works.set(work.id, work);
+    if (isFinished(work) && this.#unsettled.delete(work.id)) this.#settle(work);
   }
 
   refused(machineId: string, report: ErrorReport): void {
@@ -74,8 +65,8 @@ export class BulkResults {
     const { context, options, machineIds } = this.#bulk;
     this.#live.hide();
     for (const id of this.#unsettled) {
-      const operation = this.#operations.get(id);
-      if (operation !== undefined) this.#settle(operation);
+      const work = this.#works.get(id);
+      if (work !== undefined) this.#settle(work);
     }
     const untouched = machineIds.length - this.#exits.length;
     if (untouched > 0) this.#counts.set('not started', untouched);
@@ -87,26 +78,22 @@ export class BulkResults {
     return worstExit([...this.#exits, ...(untouched > 0 ? (['stillRunning'] as const) : [])]);
   }
 
-  #settle(operation: Operation): void {
-    const { context, options } = this.#bulk;
-    this.#exits.push(options.wait || isFinished(operation) ? EXIT_OF_PHASE[operation.phase] : 'ok');
-    this.#count(phaseOf(operation).toLowerCase());
+  #settle(work: Work): void {
+    const { context, source, options } = this.#bulk;
+    this.#exits.push(options.wait || isFinished(work) ? EXIT_OF_PHASE[work.phase] : 'ok');
+    this.#count(work.phase.toLowerCase());
     this.#live.hide();
-    const rendering = operationRendering(context.now());
-    if (options.output === 'json' || options.output === 'yaml')
-      this.#whole.push(jsonOf(rendering.schema, operation));
-    else
-      writeOne(context.out, options.output, rendering, operation, () =>
-        context.out.line(this.#line(operation)),
-      );
+    const rendering = workRendering(source, context.now());
+    if (options.output === 'json' || options.output === 'yaml') this.#whole.push(work.json());
+    else writeOne(context.out, options.output, rendering, work, () => context.out.line(this.#line(work)));
   }
 
-  #line(operation: Operation): string {
+  #line(work: Work): string {
     const { out, now } = this.#bulk.context;
-    const parts = [this.#id(operation.machineId), operation.operationId];
-    parts.push(out.colour(phaseOf(operation), phaseColour(operation)));
-    if (isFinished(operation)) parts.push(durationText(elapsedMs(operation, now()) ?? 0));
-    if (operation.error !== undefined) parts.push(plainText(errorText(operation)));
+    const parts = [this.#id(work.machineId), work.id];
+    parts.push(out.colour(work.phase, phaseColour(work)));
+    if (isFinished(work)) parts.push(durationText(elapsedMs(work, now()) ?? 0));
+    if (work.error !== undefined) parts.push(plainText(errorText(work)));
     return parts.join('  ');
   }
 

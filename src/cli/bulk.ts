@@ -1,25 +1,24 @@
 /**
- * One operation on each of many machines. The machines are a fixed list by now: it was shown, it was agreed
+ * One operation or run on each of many machines. The machines are a fixed list by now: it was shown, it was agreed
  * to, and it is what is worked on, whatever a filter would say a moment later. Every machine gets one result
  * line; a machine that refuses does not stop the others.
  */
 import { setMaxListeners } from 'node:events';
-import type { Operation } from '../gen/baremetal/v2/operation_pb.ts';
 import type { Api } from './api.ts';
 import { BulkResults } from './bulk-results.ts';
 import { confirm } from './confirm.ts';
 import type { CommandContext } from './context.ts';
-import { reportOf } from './error-report.ts';
 import type { Exit } from './exit-code.ts';
 import { Reconnect } from './follow/reconnect.ts';
-import { watchUntilFinished } from './follow/watch-operations.ts';
+import { watchUntilFinished } from './follow/watch-work.ts';
 import { forEachBounded } from './for-each-bounded.ts';
 import type { OutputFormat } from './output/format.ts';
 import { displayWidth, plainText } from './output/plain-text.ts';
 import type { Selection } from './selection.ts';
+import { probeList, type Work, type WorkApi } from './work/work.ts';
 
 const STARTS_AT_A_TIME = 16;
-const OPERATIONS_A_WATCH = 50;
+const WORKS_A_WATCH = 50;
 const SHOWN_AT_MOST = 200;
 
 export interface BulkOptions {
@@ -31,8 +30,9 @@ export interface BulkOptions {
 export interface Bulk {
   readonly context: CommandContext;
   readonly api: Api;
+  readonly source: WorkApi;
   readonly machineIds: readonly string[];
-  readonly start: (machineId: string) => Promise<Operation>;
+  readonly start: (machineId: string) => Promise<Work>;
   readonly options: BulkOptions;
 }
 
@@ -88,19 +88,15 @@ async function startEach(bulk: Bulk, results: BulkResults, interrupted: AbortSig
     try {
       results.started(await bulk.start(machineId));
     } catch (error) {
-      const { program, api } = bulk.context;
-      results.refused(
-        machineId,
-        reportOf(error, { program, address: api?.address, tokenOrigin: api?.tokenOrigin }),
-      );
+      results.refused(machineId, bulk.context.report(error));
     }
   });
 }
 
 async function waitForEach(bulk: Bulk, results: BulkResults, signal: AbortSignal): Promise<void> {
-  const { api, context } = bulk;
+  const { api, source, context } = bulk;
   const reconnect = new Reconnect({
-    probe: (probeSignal) => api.operations.listOperations({ pageSize: 1 }, { signal: probeSignal }),
+    probe: probeList(source, api),
     say: (message) => results.say(message),
     address: api.address,
   });
@@ -108,19 +104,18 @@ async function waitForEach(bulk: Bulk, results: BulkResults, signal: AbortSignal
   setMaxListeners(0, signal);
   const open = results.open();
   const groups: string[][] = [];
-  for (let i = 0; i < open.length; i += OPERATIONS_A_WATCH)
-    groups.push(open.slice(i, i + OPERATIONS_A_WATCH));
+  for (let i = 0; i < open.length; i += WORKS_A_WATCH) groups.push(open.slice(i, i + WORKS_A_WATCH));
   const timer = setInterval(() => results.showProgress(), 200);
-  const onOperation = (operation: Operation): void => results.moved(operation);
+  const onWork = (work: Work): void => results.moved(work);
   try {
     await Promise.all(
-      groups.map((operationIds) => watchUntilFinished({ api, operationIds, reconnect, signal, onOperation })),
+      groups.map((ids) => watchUntilFinished({ api, source, ids, reconnect, signal, onWork })),
     );
   } finally {
     clearInterval(timer);
     if (signal.aborted && results.open().length > 0) {
       results.say(
-        `${results.open().length} operations go on; see them: ${context.program} ops --filter "phase=RUNNING"`,
+        `${results.open().length} ${source.noun}s go on; see them: ${context.program} ${source.commands.list} --filter "phase=RUNNING"`,
       );
     }
   }

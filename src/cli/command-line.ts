@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Argument, type Command, CommanderError } from 'commander';
 import { commandTree, type ExtraCommand } from './command-tree.ts';
 import { CommandContext, type Surroundings } from './context.ts';
-import { reportLines, reportOf } from './error-report.ts';
+import { reportLines } from './error-report.ts';
 import { EXIT_CODES } from './exit-code.ts';
 
 export interface ClientInvocation
@@ -50,8 +50,7 @@ async function runCommand(context: CommandContext, invocation: ClientInvocation)
     if (context.isAbandoned) return EXIT_CODES.ok.code;
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
-    const { program, api } = context;
-    const report = reportOf(error, { program, address: api?.address, tokenOrigin: api?.tokenOrigin });
+    const report = context.report(error);
     for (const line of reportLines(report)) context.err.line(line);
     return EXIT_CODES[report.exit].code;
   }

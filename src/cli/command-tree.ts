@@ -6,20 +6,24 @@
 import { Command } from 'commander';
 import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
 import { completionCommand } from './commands/completion.ts';
-import { watchFleet } from './commands/fleet-watch.ts';
 import { lifecycleCommand } from './commands/lifecycle.ts';
 import { importMachines } from './commands/machine-import.ts';
 import { listMachines } from './commands/machine-list.ts';
 import { registerMachine, updateMachine } from './commands/machine-register.ts';
 import { showMachine } from './commands/machine-show.ts';
-import { cancelOperation } from './commands/operation-cancel.ts';
-import { listOperations } from './commands/operation-list.ts';
-import { streamLogs } from './commands/operation-logs.ts';
-import { showOperation, watchOperation } from './commands/operation-show.ts';
+import { planGroup } from './commands/plan.ts';
+import { startRun } from './commands/run-start.ts';
 import { tokenGroup } from './commands/token.ts';
 import { versionCommand } from './commands/version.ts';
+import { cancelWork } from './commands/work-cancel.ts';
+import { listWork } from './commands/work-list.ts';
+import { streamLogs } from './commands/work-logs.ts';
+import { attachWork, showWork } from './commands/work-show.ts';
+import { watchFleet } from './commands/work-watch.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_CODES } from './exit-code.ts';
+import { OPERATIONS } from './work/operations.ts';
+import { RUNS } from './work/runs.ts';
 
 /** A command that the client lists but does not own, such as the one that starts the server. */
 export interface ExtraCommand {
@@ -44,12 +48,14 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   for (const command of lifecycleCommands(context)) root.addCommand(command);
 
   root.commandsGroup('Operations:');
-  root.addCommand(listOperations(context, 'ops'));
-  for (const command of [watchFleet, streamLogs, cancelOperation]) root.addCommand(command(context));
+  root.addCommand(listWork(context, OPERATIONS, 'ops'));
+  for (const command of [watchFleet, streamLogs, cancelWork]) root.addCommand(command(context, OPERATIONS));
 
   root.commandsGroup('By noun:');
   root.addCommand(machineGroup(context));
   root.addCommand(operationGroup(context));
+  root.addCommand(planGroup(context));
+  root.addCommand(runGroup(context));
 
   root.commandsGroup('Administration:');
   for (const command of [flagMachine, unflagMachine, clearMachine, tokenGroup])
@@ -75,9 +81,10 @@ function lifecycleCommands(context: CommandContext): Command[] {
 function machineGroup(context: CommandContext): Command {
   const group = new Command('machine').description('Everything about machines');
   group.addCommand(showMachine(context), { isDefault: true });
-  for (const command of [listMachines, registerMachine, updateMachine, importMachines, watchFleet]) {
+  for (const command of [listMachines, registerMachine, updateMachine, importMachines]) {
     group.addCommand(command(context));
   }
+  group.addCommand(watchFleet(context, OPERATIONS));
   for (const command of lifecycleCommands(context)) group.addCommand(command);
   for (const command of [flagMachine, unflagMachine, clearMachine]) group.addCommand(command(context));
   return group;
@@ -85,9 +92,25 @@ function machineGroup(context: CommandContext): Command {
 
 function operationGroup(context: CommandContext): Command {
   const group = new Command('op').alias('operation').description('Everything about operations');
-  group.addCommand(showOperation(context), { isDefault: true });
-  group.addCommand(listOperations(context, 'list'));
-  for (const command of [watchOperation, streamLogs, cancelOperation]) group.addCommand(command(context));
+  group.addCommand(showWork(context, OPERATIONS), { isDefault: true });
+  group.addCommand(listWork(context, OPERATIONS, 'list'));
+  group.addCommand(attachWork(context, OPERATIONS, 'watch'));
+  for (const command of [streamLogs, cancelWork]) group.addCommand(command(context, OPERATIONS));
+  return group;
+}
+
+/** `run watch` tells of machines, like `watch`; one run is followed by `run attach`. */
+function runGroup(context: CommandContext): Command {
+  const group = new Command('run').description('Everything about runs: plans carried out on machines');
+  group.hook('preAction', () => {
+    context.subject = RUNS;
+  });
+  group.addCommand(showWork(context, RUNS), { isDefault: true });
+  group.addCommand(startRun(context));
+  group.addCommand(listWork(context, RUNS, 'list'));
+  group.addCommand(watchFleet(context, RUNS));
+  group.addCommand(attachWork(context, RUNS, 'attach'));
+  for (const command of [streamLogs, cancelWork]) group.addCommand(command(context, RUNS));
   return group;
 }
 

@@ -1,10 +1,14 @@
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { type Api, connect } from './api.ts';
+import { type ErrorReport, reportOf } from './error-report.ts';
 import { EXIT_CODES, type Exit } from './exit-code.ts';
 import { type OutputStream, TextSink } from './output/text-sink.ts';
 import { serverAddress } from './server-address.ts';
 import { findToken } from './token.ts';
+import { OPERATIONS } from './work/operations.ts';
+import type { WorkApi } from './work/work.ts';
 
 export type InputStream = Readable & { readonly isTTY?: boolean };
 
@@ -47,6 +51,8 @@ export class CommandContext {
   readonly now: () => number;
   readonly newRequestId: () => string;
   exitCode: number = EXIT_CODES.ok.code;
+  /** What the hints of this command speak of. */
+  subject: WorkApi = OPERATIONS;
   #api: Api | undefined;
   readonly #cwd: string;
   readonly #signals: SignalSource;
@@ -84,6 +90,17 @@ export class CommandContext {
     const token = findToken({ tokenFile, env: this.env, cwd: this.#cwd, server: address });
     this.#api = connect(address, token);
     return this.#api;
+  }
+
+  report(error: unknown): ErrorReport {
+    const { program, api } = this;
+    const { commands } = this.subject;
+    return reportOf(error, { program, commands, address: api?.address, tokenOrigin: api?.tokenOrigin });
+  }
+
+  /** A file that was named on the command line. */
+  pathOf(file: string): string {
+    return resolve(this.#cwd, file);
   }
 
   /** Nobody reads what the command writes: whatever it waits for, it need not. */

@@ -5,9 +5,12 @@ import { CallError } from './call-error.ts';
 import { EXIT_OF_STATUS, type Exit } from './exit-code.ts';
 import { plainText } from './output/plain-text.ts';
 import { Declined, UsageError } from './usage-error.ts';
+import type { WorkApi } from './work/work.ts';
 
 export interface ReportContext {
   readonly program: string;
+  /** Those of what the command speaks of: operations, or runs. */
+  readonly commands: WorkApi['commands'];
   readonly address?: string | undefined;
   readonly tokenOrigin?: string | undefined;
 }
@@ -15,27 +18,39 @@ export interface ReportContext {
 export interface ErrorReport {
   readonly exit: Exit;
   readonly message: string;
+  /** What is wrong in particular, where the message does not say. */
+  readonly details: readonly string[];
   readonly fixes: readonly string[];
 }
 
 type Fix = (error: CallError, context: ReportContext) => readonly string[];
 
 const listMachines: Fix = (_error, { program }) => [`${program} list`];
-const listOperations: Fix = (_error, { program }) => [`${program} ops`];
+const listWork: Fix = (_error, { program, commands }) => [`${program} ${commands.list}`];
+const anotherPlanId: Fix = ({ metadata: { plan_id: id } }, { program }) => [
+  'use a new plan_id',
+  ...(id === undefined ? [] : [`${program} plan show ${id}   (what it is now)`]),
+];
 
 /** A reason that has no entry is told as the server told it. */
 const FIXES: Readonly<Record<string, Fix>> = {
   MACHINE_NOT_FOUND: listMachines,
-  OPERATION_NOT_FOUND: listOperations,
+  OPERATION_NOT_FOUND: listWork,
   WRONG_PHASE: fixWrongPhase,
-  OPERATION_ACTIVE: ({ metadata: { operation_id: id } }, { program }) =>
-    id === undefined ? [] : [`${program} op watch ${id}   (wait for it)`, `${program} cancel ${id}`],
-  OPERATION_FINISHED: ({ metadata: { operation_id: id } }, { program }) =>
-    id === undefined ? [`${program} ops`] : [`${program} op show ${id}`],
+  OPERATION_ACTIVE: ({ metadata: { operation_id: id } }, { program, commands: { attach, cancel } }) =>
+    id === undefined ? [] : [`${program} ${attach} ${id}   (wait for it)`, `${program} ${cancel} ${id}`],
+  OPERATION_FINISHED: ({ metadata: { operation_id: id } }, { program, commands: { list, show } }) =>
+    id === undefined ? [`${program} ${list}`] : [`${program} ${show} ${id}`],
   MACHINE_BLOCKED: ({ metadata: { machine_id: id, flag } }, { program }) =>
     id === undefined || flag === undefined
       ? []
       : [`${program} unflag ${id} ${flag.toLowerCase()} --reason "…"   (admin)`],
+  PLAN_NOT_FOUND: (_error, { program }) => [`${program} plan list`],
+  PLAN_REFERENCED: anotherPlanId,
+  PLAN_BUILT_IN: anotherPlanId,
+  CAPABILITY_MISSING: fixMissingCapability,
+  NO_TARGET_CLUSTER: ({ metadata: { machine_id: id } }, { program }) =>
+    id === undefined ? [] : [`${program} update ${id} --cluster <name>`],
   REQUEST_ID_REUSED: () => ['give another --request-id, or leave it out to have one made'],
   TOKEN_NAME_TAKEN: (_error, { program }) => [`${program} token list`],
   TOKEN_NOT_FOUND: (_error, { program }) => [`${program} token list`],
@@ -57,6 +72,15 @@ function fixWrongPhase({ metadata }: CallError, { program }: ReportContext): rea
   if (type === 'EXIT_MAINTENANCE')
     return [`${program} show ${id}   (it is not in maintenance: nothing to exit)`];
   return [`${program} enter-maintenance ${id}`];
+}
+
+function fixMissingCapability({ metadata }: CallError, { program }: ReportContext): readonly string[] {
+  const { step, capability, provider } = metadata;
+  if (step === undefined || capability === undefined || provider === undefined) return [];
+  return [
+    `name a plan without ${step} (--plan), or a machine whose provider has ${capability}; ${provider} has not`,
+    `${program} plan list`,
+  ];
 }
 
 function isOperationType(type: string | undefined): type is OperationType {
@@ -83,14 +107,28 @@ export function reportOf(error: unknown, context: ReportContext): ErrorReport {
   if (error instanceof CallError) {
     const message = `${plainText(messageOf(error, context))} [${plainText(error.reason)}]`;
     const fixes = (FIXES[error.reason]?.(error, context) ?? []).map(plainText);
-    return { exit: EXIT_OF_STATUS[error.code] ?? 'failed', message, fixes };
+    return { exit: EXIT_OF_STATUS[error.code] ?? 'failed', message, details: violationsOf(error), fixes };
   }
-  if (error instanceof UsageError) return { exit: 'usage', message: plainText(error.message), fixes: [] };
-  if (error instanceof Declined) return { exit: 'canceled', message: plainText(error.message), fixes: [] };
-  const message = error instanceof Error ? error.message : String(error);
-  return { exit: 'failed', message: plainText(message), fixes: [] };
+  if (error instanceof UsageError) {
+    const details = error.details.map(plainText);
+    return { exit: 'usage', message: plainText(error.message), details, fixes: [] };
+  }
+  const message = plainText(error instanceof Error ? error.message : String(error));
+  return { exit: error instanceof Declined ? 'canceled' : 'failed', message, details: [], fixes: [] };
 }
 
-export function reportLines({ message, fixes }: ErrorReport): string[] {
-  return [`error: ${message}`, ...fixes.map((fix) => `  fix: ${fix}`)];
+/** The fields that the server complains about, unless its message is the complaint. */
+function violationsOf({ code, message, violations }: CallError): string[] {
+  if (code !== status.INVALID_ARGUMENT) return [];
+  return violations
+    .filter(({ subject, description }) => !message.includes(subject) || !message.includes(description))
+    .map(({ subject, description }) => plainText(`${subject}: ${description}`));
+}
+
+export function reportLines({ message, details, fixes }: ErrorReport): string[] {
+  return [
+    `error: ${message}`,
+    ...details.map((detail) => `  ${detail}`),
+    ...fixes.map((fix) => `  fix: ${fix}`),
+  ];
 }

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { Operation_Phase } from '../gen/baremetal/v2/operation_pb.ts';
+import type { WorkPhase } from './work/work.ts';
 
 /** What a script can branch on. `--help` prints this table. */
 export const EXIT_CODES = {
@@ -35,13 +35,13 @@ export const EXIT_OF_STATUS = {
 } as const satisfies Record<status, Exit>;
 
 export const EXIT_OF_PHASE = {
-  [Operation_Phase.PHASE_UNSPECIFIED]: 'stillRunning',
-  [Operation_Phase.PENDING]: 'stillRunning',
-  [Operation_Phase.RUNNING]: 'stillRunning',
-  [Operation_Phase.SUCCEEDED]: 'ok',
-  [Operation_Phase.FAILED]: 'failed',
-  [Operation_Phase.CANCELED]: 'canceled',
-} as const satisfies Record<Operation_Phase, Exit>;
+  '?': 'stillRunning',
+  PENDING: 'stillRunning',
+  RUNNING: 'stillRunning',
+  SUCCEEDED: 'ok',
+  FAILED: 'failed',
+  CANCELED: 'canceled',
+} as const satisfies Record<WorkPhase, Exit>;
 
 /** The one answer to many results: what most needs somebody's eye comes first. */
 const WORST_FIRST = [

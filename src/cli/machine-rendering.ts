@@ -1,33 +1,18 @@
-import { CONDITION_TYPES } from '../domain/condition.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../domain/effective-state.ts';
-import {
-  type Condition,
-  EffectiveState_Value,
-  type Machine,
-  MachineSchema,
-  MachineStatus_Phase,
-} from '../gen/baremetal/v2/machine_pb.ts';
+import { type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
+import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
 import type { Colour } from './output/colour.ts';
-import type { Rendering } from './output/format.ts';
-import { padEnd, plainText } from './output/plain-text.ts';
+import { jsonOf, type Rendering } from './output/format.ts';
+import { displayWidth, padEnd, plainText } from './output/plain-text.ts';
 import { type Column, Table } from './output/table.ts';
 import type { TextSink } from './output/text-sink.ts';
 import { ageText, instantText } from './output/time-text.ts';
-
-export function phaseOf(machine: Machine): string {
-  return MachineStatus_Phase[machine.status?.phase ?? 0] ?? '?';
-}
-
-export function effectiveStateOf(machine: Machine): string {
-  return EffectiveState_Value[machine.status?.effectiveState ?? 0] ?? '?';
-}
 
 function isKnown(state: string): state is EffectiveState {
   return state in EFFECTIVE_STATES;
 }
 
-function effectiveStateColour(machine: Machine): Colour | undefined {
-  const state = effectiveStateOf(machine);
+function effectiveStateColour(state: string): Colour | undefined {
   return isKnown(state) ? EFFECTIVE_STATES[state].colour : undefined;
 }
 
@@ -42,19 +27,8 @@ const TABLE_FORM = {
 } as const satisfies Record<EffectiveState, string>;
 
 function effectiveCell(machine: Machine): string {
-  const state = effectiveStateOf(machine);
+  const state = machineView(machine).effectiveState;
   return isKnown(state) ? TABLE_FORM[state] : state;
-}
-
-function conditionsOf(machine: Machine): Condition[] {
-  const rank = (type: string): number => (CONDITION_TYPES as string[]).indexOf(type);
-  return [...(machine.status?.conditions ?? [])].sort((a, b) => rank(a.type) - rank(b.type));
-}
-
-export function trueConditions(machine: Machine): string[] {
-  return conditionsOf(machine)
-    .filter(({ status }) => status)
-    .map(({ type }) => type);
 }
 
 const mark = (status: boolean | undefined): string => (status === undefined ? '-' : status ? '✓' : '✗');
@@ -62,6 +36,8 @@ const mark = (status: boolean | undefined): string => (status === undefined ? '-
 function conditionCell(machine: Machine, type: string): string {
   return mark(machine.status?.conditions.find((condition) => condition.type === type)?.status);
 }
+
+const shown = (text: string | undefined): string => plainText(text ?? '') || '-';
 
 const HAVE_A_COLUMN = ['Reachable', 'Provisioned'];
 
@@ -72,8 +48,12 @@ function labelsText(machine: Machine): string {
 
 const COLUMNS: readonly Column<Machine>[] = [
   { header: 'MACHINE_ID', minWidth: 11, cell: (machine) => machine.machineId },
-  { header: 'PHASE', cell: phaseOf },
-  { header: 'EFFECTIVE', cell: effectiveCell, colour: effectiveStateColour },
+  { header: 'PHASE', cell: (machine) => machineView(machine).phase },
+  {
+    header: 'EFFECTIVE',
+    cell: effectiveCell,
+    colour: (machine) => effectiveStateColour(machineView(machine).effectiveState),
+  },
   { header: 'REACHABLE', cell: (machine) => conditionCell(machine, 'Reachable') },
   { header: 'PROVISIONED', cell: (machine) => conditionCell(machine, 'Provisioned') },
   { header: 'ACTIVE_OP', cell: (machine) => machine.status?.activeOperationId ?? '' },
@@ -82,15 +62,15 @@ const COLUMNS: readonly Column<Machine>[] = [
 const CONDITIONS_COLUMN: Column<Machine> = {
   header: 'CONDITIONS',
   cell: (machine) =>
-    trueConditions(machine)
+    trueConditions(machineView(machine))
       .filter((type) => !HAVE_A_COLUMN.includes(type))
       .map((type) => `${type}=✓`)
       .join(', '),
 };
 
-export function machineRendering(now: number): Rendering<typeof MachineSchema> {
+export function machineRendering(now: number): Rendering<Machine> {
   return {
-    schema: MachineSchema,
+    json: (machine) => jsonOf(MachineSchema, machine),
     name: (machine) => machine.machineId,
     columns: [...COLUMNS, CONDITIONS_COLUMN],
     wideColumns: [
@@ -104,12 +84,13 @@ export function machineRendering(now: number): Rendering<typeof MachineSchema> {
   };
 }
 
-export function writeMachineDetail(sink: TextSink, machine: Machine, now: number): void {
-  const lines: readonly (readonly [string, string | undefined])[] = [
-    ['Machine', machine.machineId],
-    ['Phase', phaseOf(machine)],
-    ['EffectiveState', effectiveStateOf(machine)],
-    ['ActiveOperationId', machine.status?.activeOperationId],
+/** Everything about a machine; with document 1's view of it beside that of document 2, where it is known. */
+export function writeMachineDetail(sink: TextSink, machine: Machine, now: number, v1?: MachineView): void {
+  const view = machineView(machine);
+  writeLines(sink, [['Machine', machine.machineId]]);
+  if (v1 === undefined) writeView(sink, view);
+  else writeViews(sink, view, v1);
+  writeLines(sink, [
     ['Provider', machine.spec?.provider],
     ['SSH endpoint', machine.spec?.sshEndpoint],
     ['BMC endpoint', machine.spec?.bmcEndpoint],
@@ -118,13 +99,8 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     ['Labels', labelsText(machine)],
     ['Registered', instantText(machine.createdAt)],
     ['Updated', instantText(machine.updatedAt)],
-  ];
-  for (const [title, text] of lines) {
-    const shown = plainText(text ?? '') || '-';
-    const colour = title === 'EffectiveState' ? effectiveStateColour(machine) : undefined;
-    sink.line(`${padEnd(`${title}:`, 20)}${sink.colour(shown, colour)}`);
-  }
-  const conditions = conditionsOf(machine);
+  ]);
+  const conditions = inOrder(machine.status?.conditions ?? []);
   if (conditions.length === 0) return;
   sink.line('');
   new Table<Condition>(sink, [
@@ -134,4 +110,39 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
     { header: 'MESSAGE', cell: ({ message }) => message },
   ]).write(conditions);
+}
+
+const TITLE_WIDTH = 20;
+
+function writeLines(
+  sink: TextSink,
+  lines: readonly (readonly [title: string, text: string | undefined, colour?: Colour | undefined])[],
+): void {
+  for (const [title, text, colour] of lines) {
+    sink.line(`${padEnd(`${title}:`, TITLE_WIDTH)}${sink.colour(shown(text), colour)}`);
+  }
+}
+
+function writeView(sink: TextSink, { phase, effectiveState, activeId }: MachineView): void {
+  writeLines(sink, [
+    ['Phase', phase],
+    ['EffectiveState', effectiveState, effectiveStateColour(effectiveState)],
+    ['ActiveOperationId', activeId],
+  ]);
+}
+
+function writeViews(sink: TextSink, v2: MachineView, v1: MachineView): void {
+  const rows: readonly (readonly [title: string, cell: (view: MachineView) => string])[] = [
+    ['Phase', ({ phase }) => phase],
+    ['EffectiveState', ({ effectiveState }) => effectiveState],
+    ['Banners', ({ banners }) => banners.join(', ')],
+    ['Active', ({ activeId }) => activeId],
+  ];
+  const cells = rows.map(([title, cell]) => [title, shown(cell(v2)), shown(cell(v1))] as const);
+  const width = cells.reduce((widest, [, text]) => Math.max(widest, displayWidth(text)), 0);
+  sink.line(`${padEnd('', TITLE_WIDTH)}${padEnd('v2', width)}  v1`);
+  for (const [title, left, right] of cells) {
+    const colour = title === 'EffectiveState' ? effectiveStateColour(v2.effectiveState) : undefined;
+    sink.line(`${padEnd(`${title}:`, TITLE_WIDTH)}${sink.colour(padEnd(left, width), colour)}  ${right}`);
+  }
 }

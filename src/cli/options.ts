@@ -66,9 +66,9 @@ export function addTimeout(command: Command, standard: string): Command {
   );
 }
 
-export function addWaiting(command: Command, standard: string): Command {
-  command.option('--wait', 'wait until the operation has ended (the default)');
-  command.option('--no-wait', 'return as soon as the operation is accepted');
+export function addWaiting(command: Command, standard: string, noun: 'operation' | 'run'): Command {
+  command.option('--wait', `wait until the ${noun} has ended (the default)`);
+  command.option('--no-wait', `return as soon as the ${noun} is accepted`);
   command.setOptionValueWithSource('wait', true, 'default');
   return addQuiet(addTimeout(command, standard));
 }

@@ -5,9 +5,14 @@ export interface Page<T> {
   readonly nextPageToken: string;
 }
 
+export interface PageRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
 /** Walks a list call to its end, or to `limit` items. */
 export async function* pagesOf<T>(
-  list: (page: { pageSize: number; pageToken: string }) => Promise<Page<T>>,
+  list: (page: PageRequest) => Promise<Page<T>>,
   limit: number | undefined,
 ): AsyncGenerator<readonly T[]> {
   let left = limit ?? Number.POSITIVE_INFINITY;

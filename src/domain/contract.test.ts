@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { changeAtEnd, type Ending } from './contract.ts';
+import { type ContractName, changeAtEnd, type Ending } from './contract.ts';
 import { isActive, jobLifecycle, PHASE_OF_JOB } from './job-status.ts';
 import { statesOf } from './lifecycle.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import { applyChange } from './machine-change.ts';
-import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
+import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
 const FAILURE_REASONS = {
   REBOOT: 'RebootFailed',
   REIMAGE: 'ReimageFailed',
   ENTER_MAINTENANCE: 'EnterMaintenanceFailed',
   EXIT_MAINTENANCE: 'ExitMaintenanceFailed',
-} as const satisfies Record<OperationType, string>;
+  RMA: 'RmaFailed',
+  UPGRADE: 'UpgradeFailed',
+  NET_RECONFIG: 'NetReconfigFailed',
+  JOIN: 'JoinFailed',
+} as const satisfies Record<WorkType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;
 
@@ -27,24 +31,39 @@ function ending(fields: Partial<Ending>): Ending {
   };
 }
 
-const endOf = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending>) =>
-  applyChange(machine, changeAtEnd('operation', ending(fields)) ?? {}, cause).machine;
+const endOf = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending>, contract: ContractName) =>
+  applyChange(machine, changeAtEnd(contract, ending(fields)) ?? {}, cause).machine;
 
+const CONTRACT_NAMES = ['operation', 'run'] as const satisfies readonly ContractName[];
 const statuses = statesOf(jobLifecycle);
 
-describe.each(OPERATION_TYPE_NAMES)('the end of a %s', (type) => {
+/** Document 2's operations leave the phase alone; document 1's runs move it, whatever comes of them. */
+function phaseAfter(contract: ContractName, type: WorkType, status: Ending['status']): string | undefined {
+  if (contract === 'operation' || isActive(status)) return undefined;
+  if (PHASE_OF_JOB[status] !== 'SUCCEEDED') return 'MAINTENANCE';
+  return type === 'RMA' ? undefined : 'READY';
+}
+
+const everyEnd = CONTRACT_NAMES.flatMap((contract) =>
+  WORK_TYPE_NAMES.map((type) => [type, contract] as const),
+);
+
+describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract) => {
+  const end = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending>) =>
+    endOf(machine, fields, contract);
+
   it.each(statuses.filter(isActive))('is not told by %s', (status) => {
-    expect(changeAtEnd('operation', ending({ type, status }))).toBeNull();
+    expect(changeAtEnd(contract, ending({ type, status }))).toBeNull();
   });
 
-  it.each(statuses)('never moves the phase (%s)', (status) => {
-    expect(changeAtEnd('operation', ending({ type, status })) ?? {}).not.toHaveProperty('phase');
+  it.each(statuses)('moves the phase as its contract says (%s)', (status) => {
+    expect(changeAtEnd(contract, ending({ type, status }))?.phase).toBe(phaseAfter(contract, type, status));
   });
 
   it.each(statuses.filter((status) => PHASE_OF_JOB[status] === 'FAILED'))(
     'asks for an intervention when it is %s',
     (status) => {
-      const { conditions } = endOf(sampleMachine(), { type, status });
+      const { conditions } = end(sampleMachine(), { type, status });
       expect(conditions.NeedsIntervention).toMatchObject({
         status: true,
         reason: FAILURE_REASONS[type],
@@ -54,7 +73,7 @@ describe.each(OPERATION_TYPE_NAMES)('the end of a %s', (type) => {
   );
 
   it('says who canceled it, and asks for nothing', () => {
-    const canceled = endOf(sampleMachine(), { type, status: 'cancelled', canceledBy: 'operator:ann' });
+    const canceled = end(sampleMachine(), { type, status: 'cancelled', canceledBy: 'operator:ann' });
     expect(canceled.conditions).toMatchObject({
       OperationCanceled: {
         status: true,
@@ -63,15 +82,15 @@ describe.each(OPERATION_TYPE_NAMES)('the end of a %s', (type) => {
       },
     });
     expect(canceled.conditions).not.toHaveProperty('NeedsIntervention');
-    const byNobody = endOf(sampleMachine(), { type, status: 'cancelled' });
+    const byNobody = end(sampleMachine(), { type, status: 'cancelled' });
     expect(byNobody.conditions.OperationCanceled?.message).toBe(`${type} op-1 was canceled`);
   });
 
   it.each(['completed', 'reconciled', 'failed_retryable', 'failed_manual_intervention'] as const)(
     'forgets an earlier cancel when it is %s',
     (status) => {
-      const canceled = endOf(sampleMachine(), { status: 'cancelled' });
-      expect(endOf(canceled, { type, status }).conditions.OperationCanceled).toMatchObject({
+      const canceled = end(sampleMachine(), { status: 'cancelled' });
+      expect(end(canceled, { type, status }).conditions.OperationCanceled).toMatchObject({
         status: false,
         reason: 'LaterOperationEnded',
       });
@@ -79,15 +98,15 @@ describe.each(OPERATION_TYPE_NAMES)('the end of a %s', (type) => {
   );
 
   it('leaves no trace on a healthy machine when it succeeds', () => {
-    expect(endOf(sampleMachine(), { type, status: 'completed' }).conditions).toEqual({});
+    expect(end(sampleMachine(), { type, status: 'completed' }).conditions).toEqual({});
   });
 
-  it.each(OPERATION_TYPE_NAMES)(
+  it.each(WORK_TYPE_NAMES)(
     'answers for a failed %s if it is of the same type or writes a fresh image',
     (failed) => {
-      const broken = endOf(sampleMachine(), { type: failed, status: 'failed_retryable' });
+      const broken = end(sampleMachine(), { type: failed, status: 'failed_retryable' });
       for (const status of ['completed', 'reconciled'] as const) {
-        const after = endOf(broken, { type, status });
+        const after = end(broken, { type, status });
         expect(after.conditions.NeedsIntervention?.status).toBe(!(type === failed || type === 'REIMAGE'));
       }
     },
@@ -99,6 +118,6 @@ describe.each(OPERATION_TYPE_NAMES)('the end of a %s', (type) => {
       { conditions: [{ type: 'NeedsIntervention', status: true, reason: 'Flagged', message: 'fan' }] },
       cause,
     ).machine;
-    expect(endOf(flagged, { type, status: 'completed' }).conditions.NeedsIntervention?.status).toBe(true);
+    expect(end(flagged, { type, status: 'completed' }).conditions.NeedsIntervention?.status).toBe(true);
   });
 });

@@ -5,14 +5,14 @@
 import type { ConditionChange } from './condition.ts';
 import type { JobStatus } from './job-status.ts';
 import type { MachineChange } from './machine-change.ts';
-import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
+import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
-export type ContractName = 'operation';
+export type ContractName = 'operation' | 'run';
 
 /** What an ending may look at. */
 export interface Ending {
   readonly operationId: string;
-  readonly type: OperationType;
+  readonly type: WorkType;
   readonly status: JobStatus;
   readonly failedStep: string;
   readonly failure: string;
@@ -25,16 +25,16 @@ const CONTRACTS = {
   operation: {
     succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
     failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),
-    canceled: (ending) => ({
-      conditions: [
-        {
-          type: 'OperationCanceled',
-          status: true,
-          reason: 'Canceled',
-          message: `${ending.type} ${ending.operationId} was canceled${ending.canceledBy === '' ? '' : ` by ${ending.canceledBy}`}`,
-        },
-      ],
+    canceled: (ending) => ({ conditions: [canceled(ending)] }),
+  },
+  run: {
+    // A machine that was just marked RMA shows as that whatever its phase; its intent stays as it was.
+    succeeded: (ending) => ({
+      ...(ending.type === 'RMA' ? {} : { phase: 'READY' }),
+      conditions: [noAttention(ending), notCanceled(ending)],
     }),
+    failed: (ending) => ({ phase: 'MAINTENANCE', conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ phase: 'MAINTENANCE', conditions: [canceled(ending)] }),
   },
 } as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
 
@@ -54,7 +54,7 @@ export function changeAtEnd(contract: ContractName, ending: Ending): MachineChan
   return end === null ? null : CONTRACTS[contract][end](ending);
 }
 
-function failureReason(type: OperationType): string {
+function failureReason(type: WorkType): string {
   return `${type
     .split('_')
     .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
@@ -75,13 +75,23 @@ function attention(ending: Ending): ConditionChange {
  * nothing else does: a reboot that works says nothing about a disk that was half written.
  */
 function noAttention(ending: Ending): ConditionChange {
-  const answered = ending.type === 'REIMAGE' ? OPERATION_TYPE_NAMES : [ending.type];
+  const answered = ending.type === 'REIMAGE' ? WORK_TYPE_NAMES : [ending.type];
   return {
     type: 'NeedsIntervention',
     status: false,
     reason: 'OperationSucceeded',
     message: `${ending.type} ${ending.operationId} succeeded`,
     ifReason: answered.map(failureReason),
+  };
+}
+
+function canceled(ending: Ending): ConditionChange {
+  const by = ending.canceledBy === '' ? '' : ` by ${ending.canceledBy}`;
+  return {
+    type: 'OperationCanceled',
+    status: true,
+    reason: 'Canceled',
+    message: `${ending.type} ${ending.operationId} was canceled${by}`,
   };
 }
 

@@ -69,8 +69,8 @@ describe('applyChange: the phase', () => {
   });
 
   it('refuses a transition that its table has not', () => {
-    expect(() => applyChange(sampleMachine(), { phase: 'READY' }, cause)).toThrow(
-      /can't go from FACTORY_READY to READY/,
+    expect(() => applyChange(sampleMachine({ phase: 'READY' }), { phase: 'FACTORY_READY' }, cause)).toThrow(
+      /can't go from READY to FACTORY_READY/,
     );
   });
 });

@@ -1,7 +1,8 @@
+import type { ContractName } from './contract.ts';
 import type { FailureClass } from './failure.ts';
 import type { JobStatus } from './job-status.ts';
-import type { OperationType } from './operation-type.ts';
 import type { Step } from './step.ts';
+import type { WorkType } from './work-type.ts';
 
 export interface OperationError {
   readonly code: string;
@@ -16,9 +17,11 @@ export interface Operation {
   readonly operationId: string;
   readonly machineId: string;
   readonly requestId: string;
-  readonly type: OperationType;
+  readonly type: WorkType;
   readonly status: JobStatus;
   readonly planId: string;
+  /** What its end does to the machine. */
+  readonly contract: ContractName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
   /** Index of the step being worked on; steps.length when all are done. */

@@ -14,8 +14,24 @@ export const phaseLifecycle = {
     MAINTENANCE: { meaning: 'out of service; destructive operations are allowed' },
   },
   transitions: [
-    { from: 'FACTORY_READY', to: 'MAINTENANCE', owners: ['operation'], when: 'ENTER_MAINTENANCE completes' },
-    { from: 'READY', to: 'MAINTENANCE', owners: ['operation'], when: 'ENTER_MAINTENANCE completes' },
-    { from: 'MAINTENANCE', to: 'READY', owners: ['operation'], when: 'EXIT_MAINTENANCE completes' },
+    {
+      from: 'FACTORY_READY',
+      to: 'MAINTENANCE',
+      owners: ['operation'],
+      when: 'ENTER_MAINTENANCE completes; a v1 run fails or is canceled',
+    },
+    { from: 'FACTORY_READY', to: 'READY', owners: ['operation'], when: 'a v1 run succeeds' },
+    {
+      from: 'READY',
+      to: 'MAINTENANCE',
+      owners: ['operation'],
+      when: 'ENTER_MAINTENANCE completes; a v1 run fails or is canceled',
+    },
+    {
+      from: 'MAINTENANCE',
+      to: 'READY',
+      owners: ['operation'],
+      when: 'EXIT_MAINTENANCE completes; a v1 run succeeds',
+    },
   ],
 } as const satisfies Lifecycle<Phase, PhaseOwner>;

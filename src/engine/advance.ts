@@ -165,6 +165,11 @@ function beginAttempt<Change>(draft: Draft<Change>, index: number, now: Date): D
   return draft.step(index, 'running', fields);
 }
 
+/** An attempt to undo has the step's whole time, whenever the step itself was begun. */
+function beginUndo<Change>(draft: Draft<Change>, index: number, now: Date): Draft<Change> {
+  return draft.quietly(index, { attemptStartedAt: now.toISOString() });
+}
+
 /** The job was claimed: what has to be written before its current step may be worked on, if anything. */
 export function begin<Change>(job: Job, moment: Moment, rules: AdvanceRules<Change>): JobMove<Change> | null {
   if (job.deaths >= rules.maxDeaths) {
@@ -174,8 +179,11 @@ export function begin<Change>(job: Job, moment: Moment, rules: AdvanceRules<Chan
       message: `the process died ${job.deaths} times while working on this step`,
     });
   }
-  if (job.status === 'compensating') return null;
   const draft = new Draft<Change>(job, moment.now);
+  if (job.status === 'compensating') {
+    if (currentStep(job).attemptStartedAt !== null) return null;
+    return beginUndo(draft, job.current, moment.now).move(null);
+  }
   if (job.status === 'pending') draft.status('running', '');
   if (currentStep(job).attemptStartedAt === null) beginAttempt(draft, job.current, moment.now);
   return draft.events.length > 0 ? draft.move(null) : null;
@@ -237,10 +245,9 @@ export function fail<Change>(
     const message = `attempt ${attempts} of ${maxRetries + 1} failed: ${failure.message}`;
     // What a timed-out attempt remembered still tells whether its effect came after all.
     const memo = failure.code === 'TIMED_OUT' ? step.memo : {};
-    const fields =
-      job.status === 'compensating' ? { undoAttempts: attempts } : { attemptStartedAt: null, memo };
+    const fields = job.status === 'compensating' ? { undoAttempts: attempts } : { memo };
     draft.with({ waitingFor: `next attempt after: ${failure.message}` });
-    draft.progress(job.current, { ...fields, message }, message, {
+    draft.progress(job.current, { ...fields, attemptStartedAt: null, message }, message, {
       code: failure.code,
       class: failure.class,
     });
@@ -287,7 +294,7 @@ export function turnBack<Change>(job: Job, moment: Moment, rules: AdvanceRules<C
     return draft.move(0, rules.onEnd(draft.job));
   }
   draft.with({ current: last, waitingFor: '' }).status('compensating', reason, actor);
-  return draft.move(null);
+  return beginUndo(draft, last, moment.now).move(null);
 }
 
 /** The step at which a cancel struck is over, whatever comes of it; one that can be undone stays for that. */
@@ -316,7 +323,9 @@ export function undone<Change>(
   draft.step(job.current, 'undone', { message: done.message });
   const next = lastToUndo(draft.job, job.current - 1, rules.canUndo);
   draft.with({ deaths: 0, waitingFor: '' });
-  if (next !== null) return draft.with({ current: next }).move(null, done.change ?? null);
+  if (next !== null) {
+    return beginUndo(draft.with({ current: next }), next, moment.now).move(null, done.change ?? null);
+  }
   draft.status('cancelled', job.cancel?.reason ?? '', job.cancel?.actor ?? null);
   return draft.move(0, merged(rules, done.change ?? null, rules.onEnd(draft.job)));
 }

@@ -42,6 +42,9 @@ export class Dispatcher<Change> {
   #claimLoop: Promise<void> = Promise.resolve();
   #heartbeat: Promise<void> = Promise.resolve();
   #wake: () => void = () => {};
+  #rearm: () => void = () => {};
+  /** When the next job is due, on the monotonic clock, as far as it is known. */
+  #dueAt = Number.POSITIVE_INFINITY;
   #poked = false;
   #clock = { at: new Date(), monotonic: 0 };
   readonly #stopHeartbeat = new AbortController();
@@ -96,6 +99,7 @@ export class Dispatcher<Change> {
   async #claimUntilStopped(): Promise<void> {
     while (!this.#stopping) {
       this.#poked = false;
+      this.#dueAt = Number.POSITIVE_INFINITY;
       const sleepMs = await this.#claimOnce();
       if (!this.#poked && !this.#stopping) await this.#sleepUntilPoked(sleepMs);
     }
@@ -136,7 +140,10 @@ export class Dispatcher<Change> {
     };
     const work = runJob(job, control, { ...this.#options, now: this.#now })
       .then(
-        () => this.#letGo(job, held, held.stop.signal.aborted),
+        (dueInMs) => {
+          this.#letGo(job, held, held.stop.signal.aborted);
+          if (dueInMs !== null) this.#dueIn(dueInMs);
+        },
         (error: unknown) => this.#failed(job, held, error),
       )
       .finally(() => this.#finished.delete(work));
@@ -200,11 +207,26 @@ export class Dispatcher<Change> {
     }
   }
 
+  /** A job of ours waits: the claim loop need not find out from the database when to look again. */
+  #dueIn(ms: number): void {
+    this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
+    this.#rearm();
+  }
+
   async #sleepUntilPoked(ms: number): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    await sleep(ms, woken.signal);
+    this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      this.#rearm = () => {
+        clearTimeout(timer);
+        timer = setTimeout(resolve, Math.max(1, this.#dueAt - this.#options.monotonicNow()));
+      };
+      this.#rearm();
+    });
+    clearTimeout(timer);
     this.#wake = () => {};
+    this.#rearm = () => {};
   }
 }
 

@@ -22,7 +22,7 @@ export type HandlerSource = StepHandler<string> | ((job: Job) => Promise<StepHan
 export interface Holding {
   readonly job: Job;
   readonly lease: Lease;
-  readonly over: Promise<void>;
+  readonly over: Promise<number | null>;
   /** What the step threw that was not meant for people. */
   readonly unexpected: unknown[];
   /** Tells the holder that the job in its hands was canceled. */
@@ -46,6 +46,7 @@ export function toolsFor(
       onEnd: (job) => `end: ${job.status}`,
       merge: (first, second) => `${first}; ${second}`,
     },
+    isInstant: (step) => step.kind === 'instant',
     handlerFor: async (job) => (typeof handler === 'function' ? handler(job) : handler),
     now: () => new Date(),
     random: () => 0,
@@ -71,12 +72,7 @@ export async function hold(
   const lease = new Lease(job.id, job.epoch, askedAt, LEASE_MS, () => performance.now());
   const writer = new LogWriter(store, (error) => unexpected.push(error));
   const log = new JobLog(writer, job, { maxBytes: options.maxLogBytes ?? 1_000, now: () => new Date() });
-  const control = {
-    lease,
-    log,
-    stop: AbortSignal.any([cancel.signal, stop.signal]),
-    uncancelable: () => stop.signal,
-  };
+  const control = { lease, log, stop: cancel.signal, uncancelable: () => stop.signal };
   const tools = toolsFor(store, handler, { ...options, onUnexpected: (error) => unexpected.push(error) });
   const over = runJob(job, control, tools);
   over.catch(() => {});
@@ -86,6 +82,8 @@ export async function hold(
     over,
     unexpected,
     cancel: () => cancel.abort(new Interrupted('cancel')),
-    handOver: () => stop.abort(new Interrupted('handover')),
+    handOver: () => {
+      for (const each of [stop, cancel]) each.abort(new Interrupted('handover'));
+    },
   };
 }

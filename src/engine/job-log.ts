@@ -6,6 +6,8 @@ import type { JobStore, LogLine } from './job-store.ts';
 
 export const TRUNCATION_MARK = '… the log is full; further lines are not kept';
 const MAX_LINE = 8 * 1024;
+/** What PostgreSQL's text can't hold: NUL, and half of a surrogate pair. One of them would refuse a whole batch. */
+const UNSTORABLE = /[\0\p{Cs}]/gu;
 
 export interface JobLogOptions {
   readonly maxBytes: number;
@@ -86,9 +88,8 @@ export class JobLog {
     this.#bytes += Buffer.byteLength(text) + 1;
     const full = this.#bytes >= this.#options.maxBytes;
     const { id, epoch } = this.#ref;
-    // NUL is the one character that PostgreSQL's text can't hold.
     const line = { id, epoch, at: this.#options.now(), stream, step };
-    this.#writer.add({ ...line, line: this.#line++, text: text.replaceAll('\0', '�') });
+    this.#writer.add({ ...line, line: this.#line++, text: text.replace(UNSTORABLE, '�') });
     if (full) this.#writer.add({ ...line, line: this.#line++, stream: 'stderr', text: TRUNCATION_MARK });
   }
 }

@@ -95,12 +95,33 @@ describe('a pass over a step', () => {
     expect(store.dueInMs()).toBeGreaterThan(0);
   });
 
+  it('does not act over and over when its effect can’t be seen', async () => {
+    store.add(sampleJob());
+    await run({ ...device.handler, observe: async () => ({ seen: 'absent' }) });
+    expect(device.effects).toBeLessThanOrEqual(2);
+    expect(store.ownerOf()).toBeNull();
+    expect(store.dueInMs()).toBe(1_000);
+  });
+
   it('fails with what was seen to have failed', async () => {
     store.add(started({ steps: [{ ...started().steps[0], maxRetries: 0 } as Job['steps'][number]] }));
     const failure = { class: 'retryable', code: 'DISK', message: 'I/O error' } as const;
     await run({ ...device.handler, observe: async () => ({ seen: 'failed', failure, change: 'wiped' }) });
     expect(store.job().error).toMatchObject({ code: 'DISK', message: 'I/O error', attempts: 1 });
     expect(store.changes).toEqual(['wiped; end: failed_retryable']);
+  });
+
+  it('of a kind that is over at once writes its beginning together with its end', async () => {
+    store.add(sampleJob({ steps: [sampleStep({ kind: 'instant' })] }));
+    device.effects = 1;
+    await run();
+    expect(store.writes).toEqual(['completed succeeded']);
+    expect(store.events.map(({ kind, to }) => `${kind} ${to}`)).toEqual([
+      'operation running',
+      'step running',
+      'step succeeded',
+      'operation completed',
+    ]);
   });
 
   it('goes through all the steps under one lease', async () => {
@@ -323,10 +344,12 @@ describe('a handler that does not stop when it is told to', () => {
       device.whileActing = forever;
       const stuck = await hold(store, device.handler);
       stuck.lease.renewed(performance.now(), 1_000_000);
+      await advance(why === 'timeout' ? 60_000 : 1);
+      expect(device.trace).toEqual(['observe', 'act']);
       if (why === 'cancel') {
         store.cancel('job-1', CANCEL);
         stuck.cancel();
-      } else await advance(60_000);
+      }
       await advance(4_999);
       expect(store.job().status).toBe('running');
       await advance(1);

@@ -3,6 +3,7 @@
  * advance.ts and written by one fenced `record`; a write that comes back stale means that somebody else has the
  * job, and then this holder stops without another word.
  */
+import { isActive } from '../domain/job-status.ts';
 import type { Step } from '../domain/step.ts';
 import {
   type AdvanceRules,
@@ -53,7 +54,13 @@ class HandedOver extends Error {}
 /** How long an interrupted handler may take to return. */
 const STOP_GRACE_MS = 5_000;
 
-/** A handler that does not stop when told to leaves an effect of which nobody knows the outcome. */
+/** What was set off is looked at at once; what can't be seen even then is not set off again any faster than this. */
+const UNSEEN_EFFECT_MS = 1_000;
+
+/**
+ * A handler that does not stop when told to leaves an effect of which nobody knows the outcome. At a hand-over it
+ * is left alone: it ends with its process, its lease runs out, and the next holder looks what came of it.
+ */
 async function stubborn<Change>(
   signal: AbortSignal,
   pass: Promise<PassOutcome<Change>>,
@@ -61,6 +68,7 @@ async function stubborn<Change>(
   let timer: NodeJS.Timeout | undefined;
   const gaveUp = new Promise<PassOutcome<Change>>((resolve) => {
     const giveUp = () => {
+      if (signal.reason instanceof Interrupted && signal.reason.why === 'handover') return;
       timer = setTimeout(() => {
         const failure = {
           class: 'effect_unknown',
@@ -80,18 +88,22 @@ async function stubborn<Change>(
   }
 }
 
+/** Returns after how many milliseconds the job is due again; null when it has ended or is somebody else's. */
 export async function runJob<Change>(
   claimed: Job,
   control: JobControl,
   tools: JobTools<Change>,
-): Promise<void> {
+): Promise<number | null> {
   const runner = new JobRunner(claimed, control, tools);
-  await runner.run();
+  return runner.run();
 }
 
 class JobRunner<Change> {
   #job: Job;
   #stop: AbortSignal;
+  /** The current step has set something off and looked, and found nothing. */
+  #lookedAtOnce = false;
+  #dueInMs: number | null = null;
   /** Decided, and to be written together with the next move. */
   #begun: JobMove<Change> | null = null;
   readonly #control: JobControl;
@@ -104,16 +116,17 @@ class JobRunner<Change> {
     this.#tools = tools;
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<number | null> {
     this.#tools.reach('after_claim', this.#job);
     try {
       if (this.#job.cancel === null || this.#job.status === 'compensating') {
         const move = begin(this.#job, this.#moment(), this.#tools.rules);
-        if (move && !(await this.#begin(move))) return;
+        if (move && !(await this.#begin(move))) return this.#dueInMs;
       }
       while (await this.#advance());
+      return this.#dueInMs;
     } catch (error) {
-      if (error instanceof HandedOver) return;
+      if (error instanceof HandedOver) return null;
       throw error;
     }
   }
@@ -138,18 +151,26 @@ class JobRunner<Change> {
     if (this.#job.status === 'compensating') this.#stop = this.#control.uncancelable();
     const outcome = await this.#pass(step);
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
-    if (outcome.outcome === 'wait' && outcome.lookAgainMs <= 0) return true;
+    const atOnce = outcome.outcome === 'wait' && outcome.lookAgainMs <= 0;
+    if (atOnce && !this.#lookedAtOnce) {
+      this.#lookedAtOnce = true;
+      return true;
+    }
+    this.#lookedAtOnce = false;
     this.#tools.reach('before_commit', this.#job);
-    return this.#record(this.#moveFor(outcome));
+    return this.#record(this.#moveFor(atOnce ? { ...outcome, lookAgainMs: UNSEEN_EFFECT_MS } : outcome));
   }
 
   async #pass(step: Step): Promise<PassOutcome<Change>> {
     const pass = new AbortController();
     const stop = this.#stop;
-    const onStop = () => pass.abort(stop.reason);
+    const timer = setTimeout(() => pass.abort(new Interrupted('timeout')), this.#attemptMsLeft(step));
+    const onStop = () => {
+      clearTimeout(timer);
+      pass.abort(stop.reason);
+    };
     if (stop.aborted) onStop();
     else stop.addEventListener('abort', onStop, { once: true });
-    const timer = setTimeout(() => pass.abort(new Interrupted('timeout')), this.#attemptMsLeft(step));
     const context = this.#contextFor(step, pass.signal);
     const options = {
       now: this.#tools.now,
@@ -193,8 +214,9 @@ class JobRunner<Change> {
     return {
       jobId: this.#job.id,
       step: step.name,
-      attempt: step.attempts,
+      attempt: this.#job.status === 'compensating' ? step.undoAttempts + 1 : step.attempts,
       fence: lease.epoch,
+      checkHeld: () => lease.check(),
       get memo() {
         return runner.#job.steps[runner.#job.current]?.memo ?? {};
       },
@@ -250,6 +272,7 @@ class JobRunner<Change> {
     const result = await this.#tools.store.record(this.#tools.owner, withLog);
     if (!result.recorded) throw new LeaseLost(this.#job.id);
     this.#job = { ...withLog.job, cancel: result.cancel, signals: result.signals };
+    this.#dueInMs = isActive(move.job.status) ? move.releaseForMs : null;
     return move.releaseForMs === null;
   }
 

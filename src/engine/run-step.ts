@@ -38,6 +38,9 @@ const TIMED_OUT = (seconds: number): Failure => ({
   message: `not done within ${seconds} s`,
 });
 
+/** Only what has just been set off may be looked at again at once: whoever polls lets go of the job in between. */
+const MIN_WAIT_MS = 1;
+
 export interface PassOptions {
   readonly onUnexpected: (error: unknown) => void;
   readonly now: () => Date;
@@ -62,7 +65,7 @@ export async function runForward<Change>(
         return {
           outcome: 'wait',
           reason: seen.reason,
-          lookAgainMs: seen.lookAgainMs,
+          lookAgainMs: Math.max(MIN_WAIT_MS, seen.lookAgainMs),
           progress: seen.progress,
         };
       case 'absent':
@@ -79,7 +82,12 @@ export async function runBackward<Change>(
   step: Step,
   options: PassOptions,
 ): Promise<PassOutcome<Change>> {
-  return guarded(context, step, options, async () => outcomeOf(await undo(context)));
+  return guarded(context, step, options, async () => {
+    const outcome = outcomeOf(await undo(context));
+    if (outcome.outcome !== 'wait') return outcome;
+    if (isOverdue(step, options.now())) return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+    return { ...outcome, lookAgainMs: Math.max(MIN_WAIT_MS, outcome.lookAgainMs) };
+  });
 }
 
 function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>>): PassOutcome<Change> {

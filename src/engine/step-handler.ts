@@ -27,9 +27,12 @@ export type ActResult<Change> =
 export interface StepContext {
   readonly jobId: string;
   readonly step: string;
+  /** Counts from 1; attempts to undo are counted apart from those to go forward. */
   readonly attempt: number;
   /** Grows with every holder; a device or provider that can refuse the smaller one should be given it. */
   readonly fence: number;
+  /** Throws when the lease is not held any more; for what still has to wait after `effect` has looked. */
+  readonly checkHeld: () => void;
   /** Saved by this attempt, or by one before it that ran out of time. */
   readonly memo: Memo;
   /** Aborted on cancel, on time-out and when the lease is lost. */

@@ -16,8 +16,8 @@ export async function cancelOperation(
 ): Promise<Operation> {
   const operation = await cancelStored(tools.database, {
     ...call,
-    onCanceled: ({ operationId, type }) =>
-      changeAtEnd('operation', {
+    onCanceled: ({ operationId, type, contract }) =>
+      changeAtEnd(contract, {
         operationId,
         type,
         status: 'cancelled',

@@ -77,7 +77,7 @@ export function machineNotFound(machineId: string): Fault {
   });
 }
 
-function providerOf(machine: Machine, providers: ReadonlyMap<string, Provider>): Provider {
+export function providerOf(machine: Machine, providers: ReadonlyMap<string, Provider>): Provider {
   const provider = providers.get(machine.spec.provider);
   if (provider) return provider;
   throw new Fault('failed_precondition', {

@@ -16,6 +16,11 @@ export interface ProviderCall {
   readonly step: string;
   /** Grows with every holder of the operation. */
   readonly fence: number;
+  /**
+   * Throws when the caller can't be sure any more that the operation is its own. Called right before an effect
+   * leaves the process, after whatever had to be waited for: a connection, a login, a lock.
+   */
+  readonly checkHeld: () => void;
   readonly signal: AbortSignal;
   readonly log: (text: string, stream?: 'stdout' | 'stderr') => void;
 }
@@ -32,6 +37,44 @@ export interface BootState {
 export interface PowerControl {
   bootState(call: ProviderCall): Promise<BootState>;
   reboot(call: ProviderCall, mode: string): Promise<void>;
+  /** Asks the operating system to go down, and the machine to switch itself off. */
+  shutDown(call: ProviderCall): Promise<void>;
+}
+
+export interface RemoteCommand {
+  /** For a POSIX shell on the host. Never with a secret in it: a command line can be seen by everybody there. */
+  readonly command: string;
+  /** What the command reads; the place for secrets. */
+  readonly stdin?: string;
+  /** Its output goes to the step's log, line by line, unless it is only wanted for an answer. */
+  readonly quiet?: true;
+}
+
+export interface RemoteExec {
+  /**
+   * Runs a command to its end. Throws a StepFailure when the host can't be reached (retryable), refuses us or is
+   * not who we expect (needs_human), or when the connection broke while the command ran (effect_unknown).
+   */
+  run(
+    call: ProviderCall,
+    command: RemoteCommand,
+  ): Promise<{ readonly exitCode: number; readonly stdout: string }>;
+}
+
+/** What a look told. The reason is one CamelCase word, the message one sentence. */
+export interface Sighting {
+  readonly ok: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Quick looks, made all the time by the condition reconciler; none of them changes anything. */
+export interface Inspect {
+  host(machine: Machine, signal: AbortSignal): Promise<Sighting>;
+  /** Null: the machine has no BMC that could be asked. */
+  bmc(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
+  /** Null: the machine is meant for no cluster. */
+  cluster(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
 }
 
 export interface Netboot {
@@ -76,6 +119,8 @@ export interface Capabilities {
   readonly netboot: Netboot;
   readonly imaging: Imaging;
   readonly cluster: ClusterJoin;
+  readonly remoteExec: RemoteExec;
+  readonly inspect: Inspect;
 }
 
 export type Capability = keyof Capabilities;

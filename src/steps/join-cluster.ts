@@ -1,15 +1,17 @@
 import { z } from 'zod';
+import { completeCluster } from './cluster-ref.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
-const config = z.object({ cluster_ref: z.string().min(1) });
+const config = z.object({ cluster_ref: z.string().default('') });
 type Config = z.output<typeof config>;
 
 export const joinCluster: StepKind<Config, 'cluster'> = {
   kind: 'join',
-  needs: ['cluster'],
+  needs: () => ['cluster'],
   config: config as z.ZodType<Config>,
   title: 'Joining cluster',
   doneTitle: 'Joined cluster',
+  complete: completeCluster,
   canUndo: false,
   handler: ({ cluster_ref: clusterRef }, { machine, can }) => ({
     async observe(context) {

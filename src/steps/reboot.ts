@@ -10,7 +10,7 @@ type Config = z.output<typeof config>;
  */
 export const reboot: StepKind<Config, 'power'> = {
   kind: 'reboot',
-  needs: ['power'],
+  needs: () => ['power'],
   config: config as z.ZodType<Config>,
   title: 'Rebooting machine',
   doneTitle: 'Reboot complete',

@@ -6,10 +6,13 @@ import type { StepDefinition } from '../domain/step.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider } from '../providers/provider.ts';
 import { joinCluster } from './join-cluster.ts';
+import { netReconfig } from './net-reconfig.ts';
 import { reboot } from './reboot.ts';
 import { repaveImage } from './repave-image.ts';
+import { rmaAction } from './rma-action.ts';
 import { setNetboot } from './set-netboot.ts';
 import { setPhase } from './set-phase.ts';
+import { sshCommand } from './ssh-command.ts';
 import type { StepKind } from './step-kind.ts';
 import { verifyInCluster } from './verify-in-cluster.ts';
 
@@ -17,10 +20,17 @@ import { verifyInCluster } from './verify-in-cluster.ts';
 export type AnyStepKind = StepKind<any, Capability>;
 
 export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
-  [setNetboot, reboot, repaveImage, joinCluster, verifyInCluster, setPhase].map((kind) => [
-    kind.kind,
-    kind as AnyStepKind,
-  ]),
+  [
+    setNetboot,
+    reboot,
+    repaveImage,
+    joinCluster,
+    verifyInCluster,
+    setPhase,
+    sshCommand,
+    netReconfig,
+    rmaAction,
+  ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );
 
 /** What a recipe says of a step; titles, time limits and retries have defaults. */
@@ -61,7 +71,7 @@ export function isInstant(step: StepDefinition): boolean {
 /** Refuses steps that need what the provider hasn't got, before anything starts. */
 export function checkCapabilities(steps: readonly StepDefinition[], provider: Provider): void {
   for (const step of steps) {
-    const missing = kindOf(step.kind).needs.find((need) => provider.capabilities[need] === undefined);
+    const missing = missingCapability(kindOf(step.kind), step, provider);
     if (missing === undefined) continue;
     throw new Fault('failed_precondition', {
       reason: 'CAPABILITY_MISSING',
@@ -70,6 +80,21 @@ export function checkCapabilities(steps: readonly StepDefinition[], provider: Pr
       violations: [{ subject: `providers/${provider.name}`, description: `has no ${missing}` }],
     });
   }
+}
+
+function missingCapability(
+  kind: AnyStepKind,
+  step: StepDefinition,
+  provider: Provider,
+): Capability | undefined {
+  return kind.needs(kind.config.parse(step.config)).find((need) => provider.capabilities[need] === undefined);
+}
+
+/** The step with everything filled in that its plan left to the machine. */
+export function completeStep(step: StepDefinition, machine: Machine, provider: Provider): StepDefinition {
+  const kind = kindOf(step.kind);
+  const config = kind.config.parse(step.config);
+  return { ...step, config: kind.complete?.(config, machine, provider) ?? config };
 }
 
 export function handlerFor(
@@ -85,7 +110,15 @@ export function handlerFor(
       message: `this server does not know the step kind ${step.kind}`,
     });
   }
-  const missing = kind.needs.find((need) => provider.capabilities[need] === undefined);
+  const config = kind.config.safeParse(step.config);
+  if (!config.success) {
+    throw new StepFailure({
+      class: 'needs_human',
+      code: 'INVALID_STEP_CONFIG',
+      message: `this server does not understand the configuration of the step ${step.name}`,
+    });
+  }
+  const missing = missingCapability(kind, step, provider);
   if (missing !== undefined) {
     throw new StepFailure({
       class: 'needs_human',
@@ -93,8 +126,5 @@ export function handlerFor(
       message: `provider ${provider.name} has lost ${missing} since the operation started`,
     });
   }
-  return kind.handler(kind.config.parse(step.config), {
-    machine,
-    can: provider.capabilities as Capabilities,
-  });
+  return kind.handler(config.data, { machine, can: provider.capabilities as Capabilities });
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { MachineChange } from '../domain/machine-change.ts';
-import { callOf, type StepKind } from './step-kind.ts';
+import { callOf, type StepKind, undoCallOf } from './step-kind.ts';
 
-const config = z.object({ image: z.string().min(1) });
+const config = z.object({ image: z.string().default('') });
 type Config = z.output<typeof config>;
 
 /** The disk is wiped from the first byte on: what was provisioned is not any more. */
@@ -21,10 +21,11 @@ function wiped(reason: string, message: string): MachineChange {
  */
 export const repaveImage: StepKind<Config, 'imaging'> = {
   kind: 'repave',
-  needs: ['imaging'],
+  needs: () => ['imaging'],
   config: config as z.ZodType<Config>,
   title: 'Repaving',
   doneTitle: 'Repave complete',
+  complete: ({ image }, _machine, provider) => ({ image: image === '' ? provider.defaultImage : image }),
   canUndo: true,
   handler: ({ image }, { machine, can }) => ({
     async observe(context) {
@@ -63,7 +64,7 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
       return { result: 'started', reason: `writing ${image}`, lookAgainMs: 0 };
     },
     async undo(context) {
-      const call = callOf(context, machine);
+      const call = undoCallOf(context, machine);
       const imaging = await can.imaging.imagingState(call);
       const ours = imaging.state !== 'idle' && imaging.key.startsWith(`${context.jobId}/`);
       if (!ours) return { result: 'done', message: 'nothing was written' };

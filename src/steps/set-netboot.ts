@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { callOf, type StepKind } from './step-kind.ts';
+import { callOf, type StepKind, undoCallOf } from './step-kind.ts';
 
-const config = z.object({ mode: z.enum(['PXE', 'DISK']), image: z.string().default('') });
+const config = z.object({ mode: z.enum(['PXE', 'DISK']).default('PXE'), image: z.string().default('') });
 type Config = z.output<typeof config>;
 
 /** The boot device is read back: set is what the machine says, not what was sent. */
 export const setNetboot: StepKind<Config, 'netboot'> = {
   kind: 'netboot',
-  needs: ['netboot'],
+  needs: () => ['netboot'],
   config: config as z.ZodType<Config>,
   title: 'Setting netboot',
   doneTitle: 'Netboot configured',
@@ -28,16 +28,17 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
         return { result: 'started', reason: 'the boot device is being set', lookAgainMs: 0 };
       },
       async undo(context) {
-        const call = { ...callOf(context, machine), key: `${context.jobId}/${context.step}/undo` };
+        const call = undoCallOf(context, machine);
         const boot = await can.netboot.bootDevice(call);
         if (boot.device === 'disk' && !boot.pending)
           return { result: 'done', message: 'next boot from disk' };
-        if (!boot.pending) await context.effect(() => can.netboot.setBootDevice(call, 'disk', ''));
-        return {
-          result: 'started',
-          reason: 'the boot device is being set back',
-          lookAgainMs: Math.max(20, boot.lookAgainMs),
-        };
+        const reason = 'the boot device is being set back';
+        if (boot.pending && context.memo.settingBack === context.attempt)
+          return { result: 'started', reason, lookAgainMs: Math.max(20, boot.lookAgainMs) };
+        // What is still pending is what has to be taken back, and it may never end by itself.
+        await context.save({ settingBack: context.attempt });
+        await context.effect(() => can.netboot.setBootDevice(call, 'disk', ''));
+        return { result: 'started', reason, lookAgainMs: 20 };
       },
     };
   },

@@ -7,7 +7,7 @@ type Config = z.output<typeof config>;
 /** Its whole work is a change of the machine's row, which is written together with the step's completion. */
 export const setPhase: StepKind<Config, never> = {
   kind: 'phase',
-  needs: [],
+  needs: () => [],
   config: config as z.ZodType<Config>,
   title: 'Setting phase',
   doneTitle: 'Phase set',

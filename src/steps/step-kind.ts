@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
-import type { Capabilities, Capability, ProviderCall } from '../providers/provider.ts';
+import type { Capabilities, Capability, Provider, ProviderCall } from '../providers/provider.ts';
 
 /** What a handler works with: the machine as it was when the job was claimed, and the capabilities it asked for. */
 export interface Scene<Needed extends Capability> {
@@ -16,16 +16,23 @@ export interface Scene<Needed extends Capability> {
 
 export interface StepKind<Config, Needed extends Capability> {
   readonly kind: string;
-  readonly needs: readonly Needed[];
+  readonly needs: (config: Config) => readonly Needed[];
   readonly config: z.ZodType<Config>;
   /** "Setting netboot" */
   readonly title: string;
   /** "Netboot configured" */
   readonly doneTitle: string;
+  /** Fills in what a plan left to the machine or its provider; throws a Fault when there is nothing to fill in. */
+  readonly complete?: (config: Config, machine: Machine, provider: Provider) => Config;
   readonly canUndo: boolean;
   /** Touches nothing outside and is over at once: that it began need not be written before it is done. */
   readonly instant?: true;
   readonly handler: (config: Config, scene: Scene<Needed>) => StepHandler<MachineChange>;
+}
+
+/** How an attempt to undo looks to a provider: apart from every attempt to go forward. */
+export function undoCallOf(context: StepContext, machine: Machine): ProviderCall {
+  return { ...callOf(context, machine), key: `${context.jobId}/${context.step}/undo-${context.attempt}` };
 }
 
 /** How a step's context looks to a provider. */
@@ -35,6 +42,7 @@ export function callOf(context: StepContext, machine: Machine): ProviderCall {
     key: `${context.jobId}/${context.step}/${context.attempt}`,
     step: context.step,
     fence: context.fence,
+    checkHeld: context.checkHeld,
     signal: context.signal,
     log: context.log,
   };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { completeCluster } from './cluster-ref.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
-const config = z.object({ cluster_ref: z.string().min(1) });
+const config = z.object({ cluster_ref: z.string().default('') });
 type Config = z.output<typeof config>;
 
 const LOOK_AGAIN_MS = 2_000;
@@ -9,10 +10,11 @@ const LOOK_AGAIN_MS = 2_000;
 /** Only looks; there is nothing to set off. */
 export const verifyInCluster: StepKind<Config, 'cluster'> = {
   kind: 'verify',
-  needs: ['cluster'],
+  needs: () => ['cluster'],
   config: config as z.ZodType<Config>,
   title: 'Verifying node',
   doneTitle: 'Node is ready',
+  complete: completeCluster,
   canUndo: false,
   handler: ({ cluster_ref: clusterRef }, { machine, can }) => ({
     async observe(context) {

@@ -1,4 +1,15 @@
-/** Writing events, alone or as a part of a larger statement. */
+/**
+ * Writing events, alone or as a part of a larger statement.
+ *
+ * Identity values are handed out before the commit, so by themselves they are not the order of commits, and a
+ * reader that follows "id > last" would skip what commits late. Transaction ids are no better: one that waits for
+ * a lock has the older id and the newer story. So writers take turns: a transaction takes a lock right before its
+ * first event_id and keeps it until it has committed. Then event_id is the order of commits, for readers a
+ * position without gaps, and of two events about one row the later one has the greater id.
+ *
+ * The turn must be the last lock that a transaction takes, or two could wait for each other in a circle: every
+ * row that a statement locks is locked before its events are written. Commits that notify take turns anyway.
+ */
 import type { NewEvent } from '../domain/event.ts';
 import type { Session } from './database.ts';
 
@@ -17,9 +28,17 @@ function eventRows(parameter: string): string {
     snapshot jsonb)`;
 }
 
-/** For a statement that writes events among other things; `only` may join and restrict the rows. */
-export function insertEventsFrom(parameter: string, only = ''): string {
-  return `${INSERT} FROM ${eventRows(parameter)} ${only}`;
+const TURN = 'pg_advisory_xact_lock(7146204)';
+
+/** The events in the parameter, all of them, for a statement whose transaction holds every lock that it needs. */
+export function insertEvents(parameter: string): string {
+  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${TURN}) AS turn`;
+}
+
+/** Only the events that belong to the rows of a part of the same statement, once that part is through. */
+export function insertEventsOf(parameter: string, part: string, join: string): string {
+  return `${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join}
+    CROSS JOIN (SELECT ${TURN} FROM (SELECT count(*) FROM ${part}) AS through) AS turn`;
 }
 
 export function eventsAsJson(events: readonly NewEvent[]): string {
@@ -28,7 +47,7 @@ export function eventsAsJson(events: readonly NewEvent[]): string {
   );
 }
 
-const APPEND = `WITH appended AS (${insertEventsFrom('$1')})
+const APPEND = `WITH appended AS (${insertEvents('$1')})
   SELECT pg_notify('ingot', notice) FROM unnest($2::text[]) AS notice`;
 
 /** In the transaction of the change that they tell about; listeners hear of them when it commits. */

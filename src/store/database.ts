@@ -5,11 +5,9 @@
  */
 import pg from 'pg';
 
-/** int8 and xid8 stay far below 2^53 here. */
+/** int8 stays far below 2^53 here. */
 const INT8 = 20;
-const XID8 = 5069;
 pg.types.setTypeParser(INT8, Number);
-pg.types.setTypeParser(XID8 as never, Number);
 
 export interface Session {
   /** The statement is named by its text's own first comment-free name, given by the caller. */
@@ -47,6 +45,9 @@ export class Database {
       options: '-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000',
     });
     this.#pool.on('error', options.onIdleError);
+    // The pool listens only while a connection is idle. One that is cut while somebody has it fails that work's
+    // next statement; the event itself, unheard, would end the process.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
     this.#session = sessionOf(this.#pool);
   }
 
@@ -71,11 +72,6 @@ export class Database {
   async #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
-    // A connection that is cut between two statements says so here; unheard, it would end the process.
-    const onCut = (error: Error) => {
-      broken = error;
-    };
-    client.on('error', onCut);
     try {
       await client.query(begin);
       const result = await work(sessionOf(client));
@@ -87,9 +83,8 @@ export class Database {
       });
       throw error;
     } finally {
-      // A connection that was cut or could not even roll back is thrown away, not given to the next caller.
+      // A connection that could not even roll back is thrown away, not given to the next caller.
       client.release(broken);
-      client.off('error', onCut);
     }
   }
 
@@ -109,10 +104,33 @@ export class Database {
 }
 
 const UNIQUE_VIOLATION = '23505';
+/** Ours took too long; that is not the database being away. */
+const QUERY_CANCELED = '57014';
+const CONNECTION_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+]);
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return (
     error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === constraint
+  );
+}
+
+/** The database can't be reached, is starting or stopping, or is full: the same call may pass later. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return ['08', '53', '57'].includes(error.code?.slice(0, 2) ?? '') && error.code !== QUERY_CANCELED;
+  }
+  if (!(error instanceof Error)) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== undefined && CONNECTION_ERRORS.has(code)) return true;
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+    error.message,
   );
 }
 

@@ -7,22 +7,19 @@
 import { serverStopping } from '../domain/fault.ts';
 import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
-import { type EventBatch, type EventPosition, readEvents, type StoredEvent } from './event-log.ts';
+import { readEvents, type StoredEvent } from './event-log.ts';
 
 const KEEP = 10_000;
 const BATCH = 1_000;
 /** Without a notice there is still a look, in case one was lost. */
 const POLL_MS = 1_000;
-/** A notice can come before the events are settled; then look again soon. */
-const UNSETTLED_MS = [2, 5, 10, 25, 50, 100] as const;
 
 export class EventFeed {
   readonly #database: Database;
   readonly #onError: (error: unknown) => void;
   #kept: StoredEvent[] = [];
   /** What is kept is complete from right after here. */
-  #from: EventPosition | null = null;
-  #settledBelow = 0;
+  #from: number | null = null;
   #watchers = 0;
   readonly #bell = new Bell();
   #tailing: Promise<void> | null = null;
@@ -47,8 +44,8 @@ export class EventFeed {
     this.#bell.ring();
   }
 
-  /** Events after a position, until the signal; each batch also says what is settled. */
-  async *follow(after: EventPosition, signal: AbortSignal): AsyncGenerator<EventBatch> {
+  /** Events after an id, until the signal; an empty batch means that there are no more for now. */
+  async *follow(after: number, signal: AbortSignal): AsyncGenerator<readonly StoredEvent[]> {
     this.#watchers += 1;
     let position = after;
     let caughtUp = false;
@@ -56,8 +53,8 @@ export class EventFeed {
       while (!signal.aborted && !this.#closed) {
         const heard = this.#bell.count;
         const batch = this.#fromMemory(position) ?? (await readEvents(this.#database, position, BATCH));
-        const last = batch.events.at(-1);
-        if (last) position = { xid: last.xid, eventId: last.eventId };
+        const last = batch.at(-1);
+        if (last) position = last.eventId;
         yield batch;
         if (last) continue;
         this.#from ??= position;
@@ -74,10 +71,10 @@ export class EventFeed {
   }
 
   /** Null when it no longer keeps what comes right after that position. */
-  #fromMemory(after: EventPosition): EventBatch | null {
-    if (this.#from === null || isBefore(after, this.#from)) return null;
+  #fromMemory(after: number): readonly StoredEvent[] | null {
+    if (this.#from === null || after < this.#from) return null;
     const start = firstAfter(this.#kept, after);
-    return { events: this.#kept.slice(start, start + BATCH), settledBelow: this.#settledBelow };
+    return this.#kept.slice(start, start + BATCH);
   }
 
   #poll(): void {
@@ -95,17 +92,9 @@ export class EventFeed {
   }
 
   async #readNew(): Promise<void> {
-    const expected = this.#hinted;
     this.#hinted = false;
     try {
-      for (let tries = 0; ; ) {
-        const found = await this.#readOnce();
-        if (found >= BATCH) continue;
-        const pause = UNSETTLED_MS[tries];
-        tries += 1;
-        if (found > 0 || !expected || pause === undefined) return;
-        await new Promise((resolve) => setTimeout(resolve, pause));
-      }
+      while ((await this.#readOnce()) === BATCH);
     } catch (error) {
       this.#onError(error);
     }
@@ -114,19 +103,14 @@ export class EventFeed {
   async #readOnce(): Promise<number> {
     const from = this.#from;
     if (from === null) return 0;
-    const last = this.#kept.at(-1);
-    const batch = await readEvents(this.#database, last ?? from, BATCH);
-    if (this.#from === null) return 0;
-    this.#kept.push(...batch.events);
+    const events = await readEvents(this.#database, this.#kept.at(-1)?.eventId ?? from, BATCH);
+    // Everybody may have left meanwhile.
+    if (this.#from === null || events.length === 0) return 0;
+    this.#kept.push(...events);
     const excess = this.#kept.length - KEEP;
-    if (excess > 0) {
-      const dropped = this.#kept.splice(0, excess).at(-1);
-      if (dropped) this.#from = { xid: dropped.xid, eventId: dropped.eventId };
-    }
-    const settled = batch.settledBelow > this.#settledBelow;
-    this.#settledBelow = Math.max(this.#settledBelow, batch.settledBelow);
-    if (batch.events.length > 0 || settled) this.#bell.ring();
-    return batch.events.length;
+    if (excess > 0) this.#from = this.#kept.splice(0, excess).at(-1)?.eventId ?? this.#from;
+    this.#bell.ring();
+    return events.length;
   }
 
   #forget(): void {
@@ -134,22 +118,16 @@ export class EventFeed {
     this.#timer = undefined;
     this.#kept = [];
     this.#from = null;
-    this.#settledBelow = 0;
   }
 }
 
-function isBefore(left: EventPosition, right: EventPosition): boolean {
-  return left.xid < right.xid || (left.xid === right.xid && left.eventId < right.eventId);
-}
-
-/** The index of the first kept event after a position. */
-function firstAfter(events: readonly StoredEvent[], after: EventPosition): number {
+/** The index of the first kept event after an id. */
+function firstAfter(events: readonly StoredEvent[], after: number): number {
   let low = 0;
   let high = events.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const event = events[middle];
-    if (event && !isBefore(after, event)) low = middle + 1;
+    if ((events[middle]?.eventId ?? 0) <= after) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,22 +1,10 @@
-/**
- * Reading the event log in the order of commits. Identity values and even transaction ids are handed out before
- * the commit, so a reader that follows "id > last" skips what commits late. Here a reader only takes events of
- * transactions older than every one still running: below that line nothing new can appear, so (xid, event_id) is
- * a position without gaps.
- *
- * A watcher starts with a list of what is there, read in one snapshot; events that this snapshot has seen are
- * not told again. That is what `Snapshot` is for.
- */
+/** Reading the event log. Why an event_id is a position without gaps: append-events.ts. */
 import type { EventKind } from '../domain/event.ts';
 import type { OperationProgress } from '../domain/operation.ts';
 import type { Session } from './database.ts';
 
-export interface EventPosition {
-  readonly xid: number;
+export interface StoredEvent {
   readonly eventId: number;
-}
-
-export interface StoredEvent extends EventPosition {
   readonly at: Date;
   readonly kind: EventKind;
   readonly subject: string;
@@ -29,7 +17,6 @@ export interface StoredEvent extends EventPosition {
 }
 
 interface EventRow {
-  xid: number;
   event_id: number;
   at: Date;
   kind: EventKind;
@@ -42,34 +29,14 @@ interface EventRow {
   snapshot: OperationProgress | null;
 }
 
-export interface EventBatch {
-  readonly events: readonly StoredEvent[];
-  /** No event of an older transaction can appear any more. */
-  readonly settledBelow: number;
-}
-
-export async function readEvents(session: Session, after: EventPosition, limit: number): Promise<EventBatch> {
-  const rows = await session.run<
-    (EventRow | { event_id: null }) & { horizon: number } & Record<string, unknown>
-  >(
+export async function readEvents(session: Session, after: number, limit: number): Promise<StoredEvent[]> {
+  const rows = await session.run<EventRow & Record<string, unknown>>(
     'read-events',
-    `SELECT h.horizon, e.* FROM (SELECT pg_snapshot_xmin(pg_current_snapshot()) AS horizon) h
-     LEFT JOIN LATERAL (
-       SELECT xid, event_id, at, kind, subject, from_state, to_state, comment, machine_id, operation_id, snapshot
-       FROM events WHERE (xid, event_id) > ($1::text::xid8, $2) AND xid < h.horizon
-       ORDER BY xid, event_id LIMIT $3) e ON true
-     ORDER BY e.xid, e.event_id`,
-    [String(after.xid), after.eventId, limit],
+    `SELECT event_id, at, kind, subject, from_state, to_state, comment, machine_id, operation_id, snapshot
+     FROM events WHERE event_id > $1 ORDER BY event_id LIMIT $2`,
+    [after, limit],
   );
-  const events = rows.flatMap((row) => (row.event_id === null ? [] : [eventOf(row as EventRow)]));
-  // A full batch has only been read up to its last event.
-  const last = events.length === limit ? events.at(-1) : undefined;
-  return { events, settledBelow: last?.xid ?? rows[0]?.horizon ?? 0 };
-}
-
-function eventOf(row: EventRow): StoredEvent {
-  return {
-    xid: row.xid,
+  return rows.map((row) => ({
     eventId: row.event_id,
     at: row.at,
     kind: row.kind,
@@ -80,35 +47,14 @@ function eventOf(row: EventRow): StoredEvent {
     machineId: row.machine_id,
     operationId: row.operation_id,
     snapshot: row.snapshot,
-  };
+  }));
 }
 
-/** Which transactions a list has seen: all below xmin, and those below xmax that were not running. */
-export interface Snapshot {
-  readonly xmin: number;
-  readonly xmax: number;
-  readonly running: readonly number[];
-}
-
-/** In the transaction that reads the list, which must be repeatable read. */
-export async function currentSnapshot(session: Session): Promise<Snapshot> {
-  const [row] = await session.run<{ snapshot: string }>(
-    'current-snapshot',
-    'SELECT pg_current_snapshot()::text AS snapshot',
+/** The last event that this session's snapshot sees; it sees all before it too. 0: there is none. */
+export async function lastEventId(session: Session): Promise<number> {
+  const [row] = await session.run<{ last: number | null }>(
+    'last-event',
+    'SELECT max(event_id) AS last FROM events',
   );
-  return parseSnapshot(row?.snapshot ?? '');
-}
-
-function parseSnapshot(text: string): Snapshot {
-  const [xmin, xmax, running] = text.split(':');
-  return {
-    xmin: Number(xmin),
-    xmax: Number(xmax),
-    running: (running ?? '').split(',').filter(Boolean).map(Number),
-  };
-}
-
-export function hasSeen(snapshot: Snapshot, xid: number): boolean {
-  if (xid < snapshot.xmin) return true;
-  return xid < snapshot.xmax && !snapshot.running.includes(xid);
+  return row?.last ?? 0;
 }

@@ -7,10 +7,12 @@ import { jobLifecycle, PHASE_OF_JOB } from '../domain/job-status.ts';
 import { statesOf } from '../domain/lifecycle.ts';
 import type { Machine, MachineSpec } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
-import { OPERATION_TYPE_NAMES } from '../domain/operation-type.ts';
+
 import { phaseLifecycle } from '../domain/phase.ts';
 import { presenceLifecycle } from '../domain/presence.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
+import { V1_PHASES, v1EffectiveState, v1Phase } from '../domain/v1-phase.ts';
+import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../domain/work-type.ts';
 
 function specField(name: keyof Omit<MachineSpec, 'mac_addresses'>) {
   return {
@@ -77,7 +79,7 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
   operation_id: { kind: 'string', column: 'operation_id', get: (operation) => operation.operationId },
   machine_id: { kind: 'string', column: 'machine_id', get: (operation) => operation.machineId },
   request_id: { kind: 'string', column: 'request_id', get: (operation) => operation.requestId },
-  type: { kind: 'enum', values: OPERATION_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
+  type: { kind: 'enum', values: WORK_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
   phase: {
     kind: 'enum',
     values: [...new Set(Object.values(PHASE_OF_JOB))],
@@ -107,4 +109,35 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
   created_at: { kind: 'timestamp', column: 'created_at', get: (operation) => operation.createdAt },
   started_at: { kind: 'timestamp', column: 'started_at', get: (operation) => operation.startedAt },
   finished_at: { kind: 'timestamp', column: 'finished_at', get: (operation) => operation.finishedAt },
+};
+
+/** Document 1's machines: the same fields, with its own two views of the state. */
+export const V1_MACHINE_FILTER: FilterSchema<Machine> = {
+  ...MACHINE_FILTER,
+  phase: {
+    kind: 'enum',
+    values: V1_PHASES,
+    column: 'ingot_v1_phase(phase, conditions, active_operation_id)',
+    get: v1Phase,
+  },
+  effective_state: {
+    kind: 'enum',
+    values: V1_PHASES,
+    column: 'ingot_v1_effective_state(phase, conditions, active_operation_id)',
+    get: v1EffectiveState,
+  },
+};
+
+const { operation_id: runId, type: _type, ...runFields } = OPERATION_FILTER;
+
+/** Document 1's runs. */
+export const RUN_FILTER: FilterSchema<Operation> = {
+  ...runFields,
+  ...(runId && { run_id: runId }),
+  type: {
+    kind: 'enum',
+    values: RUN_TYPE_FILTER_NAMES,
+    column: `(CASE type WHEN 'REIMAGE' THEN 'REPAVE' ELSE type END)`,
+    get: (operation) => runTypeName(operation.type),
+  },
 };

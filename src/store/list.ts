@@ -23,6 +23,9 @@ export interface PageRequest<Row> {
   readonly size: number;
 }
 
+/** The size of a statement's page is a part of its text, because the planner must know it. */
+const PREPARED_SIZES: readonly number[] = [100, 1000];
+
 export interface Page<Row> {
   readonly rows: readonly Row[];
   /** Null on the last page. */
@@ -32,7 +35,7 @@ export interface Page<Row> {
 export async function listMachines(session: Session, request: PageRequest<Machine>): Promise<Page<Machine>> {
   const { text, values } = where(request, 'machine_id > $1');
   const rows = await session.run<MachineRow>(
-    statementName('list-machines', text),
+    statementName('list-machines', request),
     `SELECT ${MACHINE_COLUMNS} FROM machines WHERE ${text} ORDER BY machine_id LIMIT ${request.size + 1}`,
     values,
   );
@@ -46,7 +49,7 @@ export async function listOperations(
 ): Promise<Page<Operation>> {
   const { text, values } = where(request, request.after === '' ? '$1 = $1' : 'operation_id < $1');
   const rows = await session.run<OperationRow>(
-    statementName('list-operations', text),
+    statementName('list-operations', request),
     `SELECT ${OPERATION_COLUMNS} FROM operations WHERE ${text} ORDER BY operation_id DESC LIMIT ${request.size + 1}`,
     values,
   );
@@ -59,9 +62,10 @@ function where<Row>(request: PageRequest<Row>, keyCondition: string): { text: st
   return { text: `${keyCondition} AND (${condition.text})`, values: [request.after, ...condition.values] };
 }
 
-/** Filters come in any number; only the plain list is worth a prepared statement. */
-function statementName(name: string, text: string): string {
-  return text.includes(' AND (') ? '' : `${name}:${text.length}`;
+/** Filters come in any number; only the plain list is worth a prepared statement, one for each usual size. */
+function statementName<Row>(name: string, request: PageRequest<Row>): string {
+  if (request.filter !== null || !PREPARED_SIZES.includes(request.size)) return '';
+  return `${name}:${request.after === '' ? 'first' : 'next'}:${request.size}`;
 }
 
 function pageOf<Row>(rows: Row[], size: number, keyOf: (row: Row) => string): Page<Row> {

@@ -1,7 +1,7 @@
 /** Locking, reading and writing whole machine rows, many at a time. */
 import type { NewEvent } from '../domain/event.ts';
 import type { Machine } from '../domain/machine.ts';
-import { eventsAsJson, insertEventsFrom, type Notice } from './append-events.ts';
+import { eventsAsJson, insertEvents, type Notice } from './append-events.ts';
 import type { Session } from './database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
 
@@ -27,7 +27,7 @@ const WRITE = `UPDATE machines m
     updated_at = now()
   FROM ${ROWS} WHERE m.machine_id = i."machineId"`;
 
-const WRITE_AND_TELL = `WITH written AS (${WRITE}), appended AS (${insertEventsFrom('$2')})
+const WRITE_AND_TELL = `WITH written AS (${WRITE}), appended AS (${insertEvents('$2')})
   SELECT pg_notify('ingot', notice) FROM unnest($3::text[]) AS notice`;
 
 /** Machines and the events of what became of them, in one statement. The caller holds the machines' locks. */

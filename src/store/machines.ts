@@ -2,7 +2,7 @@
 import type { NewEvent } from '../domain/event.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
 import { phaseLifecycle } from '../domain/phase.ts';
-import { eventsAsJson, insertEventsFrom } from './append-events.ts';
+import { eventsAsJson, insertEventsOf } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
@@ -22,7 +22,7 @@ const REGISTER = `
     FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, labels jsonb, spec jsonb)
     ON CONFLICT (machine_id) DO NOTHING
     RETURNING ${MACHINE_COLUMNS}),
-  appended AS (${insertEventsFrom('$3', 'JOIN registered ON registered.machine_id = e."machineId"')}),
+  appended AS (${insertEventsOf('$3', 'registered', 'registered.machine_id = e."machineId"')}),
   told AS MATERIALIZED (SELECT pg_notify('ingot', 'events'))
   SELECT registered.* FROM registered LEFT JOIN told ON true`;
 

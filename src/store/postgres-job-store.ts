@@ -15,7 +15,7 @@ import type { Machine } from '../domain/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import type { CancelRequest, Job, JobMove } from '../engine/job.ts';
 import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from '../engine/job-store.ts';
-import { appendEvents, eventsAsJson, insertEventsFrom } from './append-events.ts';
+import { appendEvents, eventsAsJson, insertEventsOf } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines } from './machine-rows.ts';
@@ -31,7 +31,6 @@ interface CancelColumns {
 }
 
 interface JobRow extends OperationRow, CancelColumns {
-  contract: string;
   epoch: number;
   deaths: number;
   log_bytes: number;
@@ -45,7 +44,7 @@ const CLAIM = `
   WHERE operation_id IN (
     SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now()
     ORDER BY due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
-  RETURNING ${OPERATION_COLUMNS}, contract, epoch, deaths, log_bytes, signals, cancel_actor_kind, cancel_actor_id, cancel_reason,
+  RETURNING ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, cancel_actor_kind, cancel_actor_id, cancel_reason,
     clock_timestamp() AS now`;
 
 const NEXT_DUE = `
@@ -102,7 +101,7 @@ const RECORD = `
     JOIN recorded ON recorded.operation_id = i."operationId"
     WHERE m.machine_id = i."machineId"),
   appended AS (
-    ${insertEventsFrom('$4', 'JOIN recorded ON recorded.operation_id = e."operationId"')}),
+    ${insertEventsOf('$4', 'recorded', 'recorded.operation_id = e."operationId"')}),
   told AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $4 <> '[]')
   SELECT recorded.* FROM recorded LEFT JOIN told ON true`;
 
@@ -171,20 +170,34 @@ export class PostgresJobStore implements JobStore<MachineChange> {
     const owner = recordings[0]?.owner ?? '';
     const moves = recordings.map(({ move }) => move);
     const touched = moves.filter(touchesMachine).map((move) => move.job.subject);
-    if (touched.length === 0) return recordMoves(this.#database, owner, moves, new Map());
+    const together = areDistinct(moves.map((move) => move.job.id)) && areDistinct(touched);
+    if (together && touched.length === 0) return recordMoves(this.#database, owner, moves, new Map());
     return this.#database.transaction(async (session) => {
-      if (new Set(touched).size === touched.length) {
-        return recordMoves(session, owner, moves, await lockMachines(session, touched));
-      }
-      // Two operations of one machine, one of which must be stale: what it would do must not rub off.
-      const results: RecordResult[] = [];
-      for (const move of moves) {
-        const machines = await lockMachines(session, [move.job.subject]);
-        results.push(...(await recordMoves(session, owner, [move], machines)));
-      }
-      return results;
+      const machines = await lockMachines(session, touched);
+      return together ? recordMoves(session, owner, moves, machines) : recordEach(session, owner, moves);
     });
   }
+}
+
+/**
+ * Two moves of one operation, claimed again by the replica that had lost it, or two operations of one machine:
+ * one of the two must be stale, and what it would do must not rub off. The machines' locks are held.
+ */
+async function recordEach(
+  session: Session,
+  owner: string,
+  moves: readonly JobMove<MachineChange>[],
+): Promise<RecordResult[]> {
+  const results = new Map<JobMove<MachineChange>, RecordResult>();
+  for (const move of moves.toSorted((left, right) => (left.job.id < right.job.id ? -1 : 1))) {
+    const machines = await lockMachines(session, touchesMachine(move) ? [move.job.subject] : []);
+    for (const result of await recordMoves(session, owner, [move], machines)) results.set(move, result);
+  }
+  return moves.map((move) => results.get(move) ?? resultOf(undefined));
+}
+
+function areDistinct(ids: readonly string[]): boolean {
+  return new Set(ids).size === ids.length;
 }
 
 async function recordMoves(

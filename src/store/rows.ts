@@ -1,14 +1,15 @@
 /** Rows of the two central tables, as the database returns them and as the domain knows them. */
 import type { Conditions } from '../domain/condition.ts';
+import type { ContractName } from '../domain/contract.ts';
 import type { InstallState } from '../domain/install-state.ts';
 import type { JobStatus } from '../domain/job-status.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
 import type { Operation, OperationError } from '../domain/operation.ts';
-import type { OperationType } from '../domain/operation-type.ts';
 import type { Phase } from '../domain/phase.ts';
 import type { Presence } from '../domain/presence.ts';
 import type { ServiceState } from '../domain/service-state.ts';
 import type { Step } from '../domain/step.ts';
+import type { WorkType } from '../domain/work-type.ts';
 
 export interface MachineRow {
   machine_id: string;
@@ -48,9 +49,10 @@ export interface OperationRow {
   machine_id: string;
   request_id: string;
   request_fingerprint: string;
-  type: OperationType;
+  type: WorkType;
   status: JobStatus;
   plan_id: string;
+  contract: string;
   params: Record<string, string>;
   steps: Step[];
   current: number;
@@ -63,7 +65,7 @@ export interface OperationRow {
   finished_at: Date | null;
 }
 
-export const OPERATION_COLUMNS = `operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id,
+export const OPERATION_COLUMNS = `operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract,
   params, steps, current, error, waiting_for, cancel_requested, started_by, created_at, started_at, finished_at`;
 
 export function operationOf(row: OperationRow): Operation {
@@ -74,6 +76,7 @@ export function operationOf(row: OperationRow): Operation {
     type: row.type,
     status: row.status,
     planId: row.plan_id,
+    contract: row.contract as ContractName,
     params: row.params,
     steps: row.steps,
     current: row.current,

@@ -4,12 +4,13 @@
  * unique index on active operations stands behind all of this and can't be talked around.
  */
 import type { Actor } from '../domain/actor.ts';
+import type { ContractName } from '../domain/contract.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
-import type { OperationType } from '../domain/operation-type.ts';
 import { newStep, type StepDefinition } from '../domain/step.ts';
+import type { WorkType } from '../domain/work-type.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
@@ -18,9 +19,9 @@ import { OPERATION_COLUMNS, type OperationRow, operationOf } from './rows.ts';
 
 export interface NewOperation {
   readonly operationId: string;
-  readonly type: OperationType;
+  readonly type: WorkType;
   readonly planId: string;
-  readonly contract: string;
+  readonly contract: ContractName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
 }
@@ -46,7 +47,6 @@ type Outcome = Started | Fault;
 interface Fresh {
   readonly request: StartRequest;
   readonly operation: Operation;
-  readonly contract: string;
 }
 
 const FIND_REPLAYS = `
@@ -91,9 +91,9 @@ export class OperationStarter {
       const fresh: Fresh[] = [];
       const outcomes = requests.map((request) => {
         const outcome = decideOne(request, machines, known);
-        if (outcome instanceof Fault || outcome.replayed) return outcome;
-        fresh.push({ request, operation: outcome.operation, contract: outcome.contract });
-        return { operation: outcome.operation, replayed: false };
+        if (!(outcome instanceof Fault) && !outcome.replayed)
+          fresh.push({ request, operation: outcome.operation });
+        return outcome;
       });
       if (fresh.length === 0) return outcomes;
       const createdAt = await insertAll(session, fresh);
@@ -135,10 +135,7 @@ function decideOne(
   request: StartRequest,
   machines: Map<string, Machine>,
   known: Map<string, Known>,
-):
-  | Fault
-  | { operation: Operation; replayed: true }
-  | { operation: Operation; replayed: false; contract: string } {
+): Outcome {
   const { machineId, requestId, fingerprint } = request;
   const key = keyOf(machineId, requestId);
   const replayed = known.get(key);
@@ -146,12 +143,11 @@ function decideOne(
   if (replayed) return { operation: replayed.operation, replayed: true };
   const machine = machines.get(machineId) ?? null;
   try {
-    const fresh = request.decide(machine);
-    const operation = operationFor(request, fresh);
+    const operation = operationFor(request, request.decide(machine));
     if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);
     if (machine) machines.set(machineId, { ...machine, activeOperationId: operation.operationId });
     known.set(key, { operation, fingerprint });
-    return { operation, replayed: false, contract: fresh.contract };
+    return { operation, replayed: false };
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;
@@ -166,6 +162,7 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
     type: fresh.type,
     status: 'pending',
     planId: fresh.planId,
+    contract: fresh.contract,
     params: fresh.params,
     steps: fresh.steps.map(newStep),
     current: 0,
@@ -180,11 +177,7 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
 }
 
 async function insertAll(session: Session, fresh: readonly Fresh[]): Promise<Map<string, Date>> {
-  const rows = fresh.map(({ request, operation, contract }) => ({
-    ...operation,
-    contract,
-    fingerprint: request.fingerprint,
-  }));
+  const rows = fresh.map(({ request, operation }) => ({ ...operation, fingerprint: request.fingerprint }));
   const inserted = await session.run<{ operation_id: string; created_at: Date }>(
     'insert-operations',
     INSERT,

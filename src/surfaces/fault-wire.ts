@@ -9,6 +9,7 @@ import {
   RequestInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
+import { isDatabaseAway } from '../store/database.ts';
 
 const ERROR_DOMAIN = 'ingot';
 
@@ -30,6 +31,14 @@ export const WIRE = {
 export function faultOf(error: unknown, requestId: string, logUnexpected: (error: unknown) => void): Fault {
   if (error instanceof Fault) return error;
   logUnexpected(error);
+  if (isDatabaseAway(error)) {
+    return new Fault('unavailable', {
+      reason: 'DATABASE_UNAVAILABLE',
+      message: 'the database does not answer; try again',
+      metadata: { request_id: requestId },
+      context: error,
+    });
+  }
   return new Fault('internal', {
     reason: 'INTERNAL',
     message: `internal error (request ${requestId})`,

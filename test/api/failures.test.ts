@@ -119,7 +119,7 @@ test('a step that fails once is tried again by itself', async () => {
 test('a write that fails leaves a machine that is not provisioned', async () => {
   const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
   await run(server, 'REIMAGE', machineId);
-  const labels = { 'fake/step-ms': '1', 'fake/fail-step': 'repave' };
+  const labels = { 'fake/step-ms': '60', 'fake/fail-step': 'repave' };
   await server.machines.updateMachine({ machine: { machineId, labels } });
   const operation = await run(server, 'REIMAGE', machineId);
   expect(operation.error).toMatchObject({ details: { step: 'repave', attempts: '2' } });

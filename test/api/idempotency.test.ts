@@ -198,6 +198,7 @@ describe('the rules in any order', () => {
         readonly type: OperationType;
         readonly request: string;
         readonly image: string;
+        readonly via: string;
       }
     | { readonly do: 'cancel' | 'finish' | 'flag' | 'unflag'; readonly machine: number };
 
@@ -211,6 +212,7 @@ describe('the rules in any order', () => {
         type: fc.constantFrom(...OPERATION_TYPE_NAMES),
         request: fc.constantFrom('r1', 'r2', 'r3', 'r4'),
         image: fc.constantFrom('', 'one', 'two'),
+        via: fc.constantFrom('here', 'there'),
       }),
     },
     {
@@ -262,7 +264,7 @@ describe('the rules in any order', () => {
   async function playStart(model: ModelMachine, step: Extract<Command, { do: 'start' }>): Promise<void> {
     const { type, request: requestId, image: imageRef } = step;
     const wanted = expected(model, step);
-    const from = Math.random() < 0.5 ? server : replica;
+    const from = step.via === 'here' ? server : replica;
     const outcome = await outcomeOf(start(from, type, model.machineId, { requestId, imageRef }));
     if (wanted !== 'a new operation') {
       expect(outcome).toBe(wanted);

@@ -116,6 +116,14 @@ describe('machines', () => {
     expect(third.nextPageToken).toBe('');
   });
 
+  test('pages of any size may be asked for in any order', async () => {
+    for (const pageSize of [2, 5, 100, 3, 1000, 2, 0, 7]) {
+      const asked = Array.from({ length: 24 }, () => server.machines.listMachines({ pageSize }));
+      for (const { machines } of await Promise.all(asked)) expect(machines.length).toBeGreaterThan(1);
+      await Promise.all(Array.from({ length: 24 }, () => server.operations.listOperations({ pageSize })));
+    }
+  });
+
   test('a page that is exactly full and the last has no token', async () => {
     const filter = 'machine_id=delta OR machine_id=echo';
     const { machines, nextPageToken } = await server.machines.listMachines({ filter, pageSize: 2 });

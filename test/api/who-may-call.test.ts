@@ -48,15 +48,10 @@ const NEEDED = {
     watchOperations: 'viewer',
     streamOperationLogs: 'viewer',
   },
-  [AdminService.typeName]: {
-    flagMachine: 'admin',
-    unflagMachine: 'admin',
-    clearNeedsIntervention: 'admin',
-    createToken: 'admin',
-    listTokens: 'admin',
-    revokeToken: 'admin',
-  },
-} as const satisfies Record<string, Record<string, Role>>;
+  [AdminService.typeName]: Object.fromEntries(
+    AdminService.methods.map((method) => [method.localName, 'admin' as const]),
+  ),
+} satisfies Record<string, Record<string, Role>>;
 
 const SERVICES: readonly DescService[] = [MachineService, OperationService, AdminService];
 const METHODS = SERVICES.flatMap((service) =>
@@ -249,16 +244,16 @@ describe('tokens', () => {
   });
 
   test.each([
-    [{ role: 'viewer' }, 'name'],
-    [{ name: 'a b', role: 'viewer' }, 'name'],
-    [{ name: 'a\u0000', role: 'viewer' }, 'name'],
-    [{ name: 'x'.repeat(65), role: 'viewer' }, 'name'],
-    [{ name: 'fine' }, 'role'],
-    [{ name: 'fine', role: 'root' }, 'role'],
-    [{ name: 'fine', role: 'viewer', expiresAt: timestampFromMs(1) }, 'expires_at'],
-    [{ name: 'fine', role: 'viewer', expiresAt: { seconds: 2n ** 62n } }, 'expires_at'],
-    [{ name: 'fine', role: 'viewer', expiresAt: timestampFromMs(8.64e15) }, 'expires_at'],
-  ])('a token asked for with %j is refused because of its %s', async (request, field) => {
+    { what: 'no name', request: { role: 'viewer' }, field: 'name' },
+    { what: 'a space in its name', request: { name: 'a b', role: 'viewer' }, field: 'name' },
+    { what: 'a NUL in its name', request: { name: 'a\u0000', role: 'viewer' }, field: 'name' },
+    { what: 'a long name', request: { name: 'x'.repeat(65), role: 'viewer' }, field: 'name' },
+    { what: 'no role', request: { name: 'fine' }, field: 'role' },
+    { what: 'an unknown role', request: { name: 'fine', role: 'root' }, field: 'role' },
+    { what: 'an end in the past', ...ending(timestampFromMs(1)) },
+    { what: 'an end beyond time', ...ending({ seconds: 2n ** 62n, nanos: 0 }) },
+    { what: 'an end after the year 9999', ...ending(timestampFromMs(Date.UTC(10_000, 0))) },
+  ])('a token asked for with $what is refused because of its $field', async ({ request, field }) => {
     const counts = await rowCounts(server);
     expect(await refusal(server.admin.createToken(request))).toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -266,6 +261,10 @@ describe('tokens', () => {
     });
     expect(await rowCounts(server)).toEqual(counts);
   });
+
+  function ending(expiresAt: { seconds: bigint; nanos: number }) {
+    return { request: { name: 'fine', role: 'viewer', expiresAt }, field: 'expires_at' };
+  }
 
   test('only hashes are stored', async () => {
     const { name, secret } = await newToken('admin');

@@ -12,7 +12,8 @@ export async function readApiFacts(api: Api, starts: readonly StartRecord[]): Pr
     const { operations, nextPageToken } = await api.operations.listOperations(page);
     return { items: operations, nextPageToken };
   }, undefined);
-  for await (const page of operationPages) for (const { operationId, status } of page) statuses.set(operationId, status);
+  for await (const page of operationPages)
+    for (const { operationId, status } of page) statuses.set(operationId, status);
 
   const activeOperations = new Map<string, string>();
   const machinePages = pagesOf(async (page) => {
@@ -20,7 +21,8 @@ export async function readApiFacts(api: Api, starts: readonly StartRecord[]): Pr
     return { items: machines, nextPageToken };
   }, undefined);
   for await (const page of machinePages) {
-    for (const { machineId, status } of page) activeOperations.set(machineId, status?.activeOperationId ?? '');
+    for (const { machineId, status } of page)
+      activeOperations.set(machineId, status?.activeOperationId ?? '');
   }
   return { statuses, activeOperations, replays: await replay(api, starts) };
 }

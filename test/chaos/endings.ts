@@ -44,8 +44,7 @@ export class Endings {
     let lastEnding = performance.now();
     while (!this.#closed) {
       await delay(LOOK_MS);
-      if (this.#waiting.size === 0) continue;
-      const ended = await this.#endedNow();
+      const ended = this.#waiting.size > 0 ? await this.#endedNow() : [];
       for (const { id, status } of ended) {
         this.count += 1;
         this.#waiting.get(id)?.resolve(status);

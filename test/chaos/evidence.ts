@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobStatus } from '../../src/domain/job-status.ts';
-import type { OperationType } from '../../src/domain/operation-type.ts';
 import type { StepState } from '../../src/domain/step-state.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { JournalLine } from './replica-messages.ts';
@@ -14,7 +13,6 @@ export interface OperationFacts {
   readonly operationId: string;
   readonly machineId: string;
   readonly requestId: string;
-  readonly type: OperationType;
   readonly status: JobStatus;
   readonly owner: string | null;
   readonly errorCode: string | null;
@@ -37,6 +35,8 @@ export interface EventFacts {
   readonly actorId: string;
   readonly machineId: string;
   readonly operationId: string;
+  /** Watchers hear of it. */
+  readonly isTold: boolean;
 }
 
 export interface MachineFacts {
@@ -73,17 +73,20 @@ export interface Evidence {
   readonly databaseRestarts: number;
 }
 
-export type StoredEvidence = Pick<Evidence, 'operations' | 'machines' | 'events' | 'writes' | 'hasUniqueIndex'>;
+export type StoredEvidence = Pick<
+  Evidence,
+  'operations' | 'machines' | 'events' | 'writes' | 'hasUniqueIndex'
+>;
 
 export async function readStoredEvidence(database: StormDatabase): Promise<StoredEvidence> {
   const operations = await database.rows<OperationFacts>(`
-    SELECT operation_id AS "operationId", machine_id AS "machineId", request_id AS "requestId", type, status, owner,
+    SELECT operation_id AS "operationId", machine_id AS "machineId", request_id AS "requestId", status, owner,
       error ->> 'code' AS "errorCode", steps
     FROM operations ORDER BY operation_id`);
   const events = await database.rows<EventFacts>(`
     SELECT event_id::float8 AS "eventId", xid::text::float8 AS xid, kind, subject, from_state AS "from",
       to_state AS "to", actor_kind AS "actorKind", actor_id AS "actorId", machine_id AS "machineId",
-      operation_id AS "operationId"
+      operation_id AS "operationId", snapshot IS NOT NULL AS "isTold"
     FROM events WHERE kind IN ('operation', 'step') ORDER BY event_id`);
   const index = await database.rows(`
     SELECT 1 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
@@ -98,7 +101,9 @@ export async function readStoredEvidence(database: StormDatabase): Promise<Store
 }
 
 async function readMachines(database: StormDatabase): Promise<MachineFacts[]> {
-  const rows = await database.rows<Omit<MachineFacts, 'bootCount' | 'staleEffects'> & { fake: FakeState | null }>(`
+  const rows = await database.rows<
+    Omit<MachineFacts, 'bootCount' | 'staleEffects'> & { fake: FakeState | null }
+  >(`
     SELECT machine_id AS "machineId", phase, active_operation_id AS "activeOperationId", state AS fake
     FROM machines LEFT JOIN fake_machines USING (machine_id)`);
   return rows.map(({ fake, ...machine }) => {

@@ -34,7 +34,14 @@ export interface FaultCounts {
 }
 
 const KILL_PLACES = ['anywhere', ...CRASH_POINTS] as const;
-const FREEZE_PLACES = ['before_effect', 'all_at_once', 'before_commit', 'anywhere', 'after_effect', 'after_claim'] as const;
+const FREEZE_PLACES = [
+  'before_effect',
+  'all_at_once',
+  'before_commit',
+  'anywhere',
+  'after_effect',
+  'after_claim',
+] as const;
 
 export function planFaults(counts: FaultCounts, random: Random): PlannedFault[] {
   const spread = (count: number, fault: (index: number) => Fault): PlannedFault[] =>
@@ -110,7 +117,9 @@ export class FaultInjector {
 
   async #kill(place: Place): Promise<void> {
     const victim = await this.#victim();
-    const obeyed = place !== 'anywhere' && (await victim.order({ fault: 'kill', point: place, after: this.#after() }, PATIENCE_MS));
+    const obeyed =
+      place !== 'anywhere' &&
+      (await victim.order({ fault: 'kill', point: place, after: this.#after() }, PATIENCE_MS));
     if (!obeyed) victim.kill();
     await victim.exited;
     count(this.kills, obeyed ? place : 'anywhere');
@@ -118,7 +127,9 @@ export class FaultInjector {
 
   async #freeze(place: Place): Promise<void> {
     const victim = await this.#victim();
-    const obeyed = place !== 'anywhere' && (await victim.order({ fault: 'stop', point: place, after: this.#after() }, PATIENCE_MS));
+    const obeyed =
+      place !== 'anywhere' &&
+      (await victim.order({ fault: 'stop', point: place, after: this.#after() }, PATIENCE_MS));
     if (!obeyed) victim.freeze();
     await this.#until('SELECT 1 FROM operations WHERE owner LIKE $1 LIMIT 1', [victim]);
     await this.#wake([victim]);

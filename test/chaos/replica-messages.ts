@@ -23,7 +23,12 @@ export type Report =
       readonly adminTokenFile: string;
     }
   /** Written right before the signal. */
-  | { readonly report: 'obeying'; readonly order: Order; readonly operationId: string; readonly epoch: number };
+  | {
+      readonly report: 'obeying';
+      readonly order: Order;
+      readonly operationId: string;
+      readonly epoch: number;
+    };
 
 /**
  * One line of a replica's journal: the machine's monotonic clock in milliseconds, the point, the operation and

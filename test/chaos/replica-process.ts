@@ -47,7 +47,7 @@ export class ReplicaProcess {
     this.#child = spawn(process.execPath, [replicaProgram(), options.journalFile], {
       stdio: ['pipe', 'pipe', log],
       env: {
-        PATH: process.env['PATH'],
+        PATH: process.env.PATH,
         DATABASE_URL: options.databaseUrl,
         INGOT_DATA_DIR: options.dataDir,
         INGOT_HTTP_ADDR: '127.0.0.1:0',

@@ -15,7 +15,10 @@ import { startServer } from '../../src/server.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type JournalLine, monotonicMs, type Order, type Report } from './replica-messages.ts';
 
-const SIGNALS = { kill: 'SIGKILL', stop: 'SIGSTOP' } as const satisfies Record<Order['fault'], NodeJS.Signals>;
+const SIGNALS = { kill: 'SIGKILL', stop: 'SIGSTOP' } as const satisfies Record<
+  Order['fault'],
+  NodeJS.Signals
+>;
 
 const journalFile = openSync(process.argv[2] ?? '/dev/null', 'a');
 let standing: { readonly order: Order; left: number } | null = null;

@@ -23,7 +23,9 @@ export function effectsAfterTakeover(journals: readonly (readonly JournalLine[])
       const later = claims.get(operationId)?.find((claim) => claim.epoch > epoch && claim.at < beganAt);
       if (!later) return [];
       const lateMs = Math.round(beganAt - later.at);
-      return [`${operationId}: an effect of epoch ${epoch} began ${lateMs} ms after epoch ${later.epoch} was claimed`];
+      return [
+        `${operationId}: an effect of epoch ${epoch} began ${lateMs} ms after epoch ${later.epoch} was claimed`,
+      ];
     });
   });
 }

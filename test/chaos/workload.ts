@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from '../../src/cli/api.ts';
 import type { OperationType } from '../../src/domain/operation-type.ts';
 import type { Phase } from '../../src/domain/phase.ts';
+import { MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import type { Endings } from './endings.ts';
 import type { PatientClient } from './patient-client.ts';
@@ -16,7 +17,7 @@ import type { Random } from './seeded-random.ts';
 export interface StartRecord {
   readonly machineId: string;
   readonly requestId: string;
-  readonly type: OperationType;
+  readonly type: StormType;
   /** Every answer that named an operation named this one; null when it was refused. */
   readonly operationId: string | null;
   /** Answers to the same request that named another operation. */
@@ -36,7 +37,11 @@ export interface WorkloadSize {
   readonly operations: number;
 }
 
-type Start = (api: Api, target: { machineId: string; requestId: string }, signal: AbortSignal) => Promise<Operation>;
+type Start = (
+  api: Api,
+  target: { machineId: string; requestId: string },
+  signal: AbortSignal,
+) => Promise<Operation>;
 
 export const STARTS = {
   REBOOT: ({ machines }, target, signal) => machines.rebootMachine(target, { signal }),
@@ -44,17 +49,27 @@ export const STARTS = {
     machines.reimageMachine({ ...target, imageRef: 'ubuntu-2204' }, { signal }),
   ENTER_MAINTENANCE: ({ machines }, target, signal) => machines.enterMaintenance(target, { signal }),
   EXIT_MAINTENANCE: ({ machines }, target, signal) => machines.exitMaintenance(target, { signal }),
-} as const satisfies Record<OperationType, Start>;
+} as const satisfies Partial<Record<OperationType, Start>>;
+
+export type StormType = keyof typeof STARTS;
 
 /** Picked with equal chances. */
 const CHOICES = {
   FACTORY_READY: ['ENTER_MAINTENANCE'],
   READY: ['REBOOT', 'REBOOT', 'REBOOT', 'ENTER_MAINTENANCE', 'ENTER_MAINTENANCE'],
   MAINTENANCE: ['REIMAGE', 'REIMAGE', 'REIMAGE', 'REBOOT', 'REBOOT', 'EXIT_MAINTENANCE'],
-} as const satisfies Record<Phase, readonly [OperationType, ...OperationType[]]>;
+} as const satisfies Record<Phase, readonly [StormType, ...StormType[]]>;
 
 /** Each value of the label is good for its failures once a machine; the last two use up every attempt. */
-const FAILURES = ['reboot:1', 'netboot:1', 'repave:1', 'join:1', 'netboot:2', 'reboot:2', 'verify:1'] as const;
+const FAILURES = [
+  'reboot:1',
+  'netboot:1',
+  'repave:1',
+  'join:1',
+  'netboot:2',
+  'reboot:2',
+  'verify:1',
+] as const;
 
 const CANCEL_CHANCE = 0.08;
 const FAIL_CHANCE = 0.08;
@@ -77,7 +92,8 @@ export class Workload {
   /** Returns when every script is through, or when nothing moves any more. */
   async run(): Promise<void> {
     const { machines, operations } = this.#size;
-    const share = (index: number) => Math.floor(operations / machines) + (index < operations % machines ? 1 : 0);
+    const share = (index: number) =>
+      Math.floor(operations / machines) + (index < operations % machines ? 1 : 0);
     const scripts = this.machineIds.map((id, index) =>
       new MachineScript(id, this.#tools, this).run(share(index)),
     );
@@ -117,7 +133,15 @@ class MachineScript {
       const operationIds = started.flatMap((id) => id ?? []);
       await Promise.all(operationIds.map((id) => this.#follow(id, type)));
       done += operationIds.length;
+      if (operationIds.length === 0) this.#phase = await this.#currentPhase();
     }
+  }
+
+  /** A call that nobody answered may have been heard after all, and its operation may have moved the phase. */
+  async #currentPhase(): Promise<Phase> {
+    const request = { machineId: this.#machineId };
+    const machine = await this.#must((api, signal) => api.machines.getMachine(request, { signal }));
+    return MachineStatus_Phase[machine.status?.phase ?? 0] as Phase;
   }
 
   #labels(failStep: string | null): Record<string, string> {
@@ -136,7 +160,7 @@ class MachineScript {
     );
   }
 
-  async #start(type: OperationType): Promise<string | null> {
+  async #start(type: StormType): Promise<string | null> {
     this.#requests += 1;
     const target = { machineId: this.#machineId, requestId: `request-${this.#requests}` };
     const times = this.#random.chance(TWICE_CHANCE) ? 2 : 1;
@@ -157,7 +181,7 @@ class MachineScript {
     return operationId;
   }
 
-  async #follow(operationId: string, type: OperationType): Promise<void> {
+  async #follow(operationId: string, type: StormType): Promise<void> {
     const end = this.#tools.endings.of(operationId);
     if (this.#random.chance(CANCEL_CHANCE)) {
       const pauseMs = this.#random.below(4 * this.#stepMs);

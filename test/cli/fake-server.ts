@@ -20,6 +20,10 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { AdminService, TokenSchema } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { MachineService as V1MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
+import type { Plan } from '../../src/gen/baremetal/v1/plan_pb.ts';
+import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
+import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
 import { type Machine, MachineSchema } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import {
@@ -38,22 +42,30 @@ import {
 } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { BadRequestSchema, ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
+import { v1HandlersOf } from './fake-v1.ts';
 
 export const START = Date.parse('2026-01-30T10:00:00Z');
 export const at = (seconds: number) => timestampFromMs(START + seconds * 1000);
+
+interface FaultInfo {
+  readonly reason: string;
+  readonly metadata?: Record<string, string>;
+  readonly fieldViolations?: readonly { readonly field: string; readonly description: string }[];
+}
 
 /** An error as the server sends it: status, reason and metadata in the trailer. */
 export class WireFault extends Error {
   readonly code: status;
   readonly metadata = new Metadata();
 
-  constructor(code: status, message: string, info?: { reason: string; metadata?: Record<string, string> }) {
+  constructor(code: status, message: string, info?: FaultInfo) {
     super(message);
     this.code = code;
     if (info === undefined) return;
+    const { reason, metadata = {}, fieldViolations = [] } = info;
     const details = [
-      anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { domain: 'ingot', ...info })),
-      anyPack(BadRequestSchema, create(BadRequestSchema, {})),
+      anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { domain: 'ingot', reason, metadata })),
+      anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [...fieldViolations] })),
     ];
     const encoded = toBinary(StatusSchema, create(StatusSchema, { code, message, details }));
     this.metadata.set('grpc-status-details-bin', Buffer.from(encoded));
@@ -70,6 +82,7 @@ interface Recorded {
 export class FakeFleet {
   readonly machines = new Map<string, Machine>();
   readonly operations = new Map<string, Operation>();
+  readonly plans = new Map<string, Plan>();
   readonly events: OperationEvent[] = [];
   readonly logs: LogChunk[] = [];
   readonly calls: Recorded[] = [];
@@ -120,6 +133,13 @@ export class FakeFleet {
     throw new WireFault(status.NOT_FOUND, `operation ${operationId} not found`, {
       reason: 'OPERATION_NOT_FOUND',
     });
+  }
+
+  /** All of them, or those of one machine. */
+  operationsOf(filter: string): Operation[] {
+    const [, machineId] = /^machine_id=(\S+)$/.exec(filter) ?? [];
+    const all = [...this.operations.values()];
+    return machineId === undefined ? all : all.filter((operation) => operation.machineId === machineId);
   }
 
   machine(machineId: string): Machine {
@@ -190,9 +210,13 @@ function isOver({ phase }: Operation): boolean {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: handlers are told apart by name alone
-type Handler = (request: any) => unknown;
+export type Handler = (request: any) => unknown;
 
-function page<T>(fleet: FakeFleet, all: readonly T[], request: { pageSize: number; pageToken: string }) {
+export function page<T>(
+  fleet: FakeFleet,
+  all: readonly T[],
+  request: { pageSize: number; pageToken: string },
+) {
   const from = Number(request.pageToken || 0);
   const to = from + Math.min(fleet.pageSize, request.pageSize);
   return { items: all.slice(from, to), nextPageToken: to < all.length ? String(to) : '' };
@@ -223,7 +247,7 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     },
     getOperation: ({ operationId }) => fleet.operation(operationId),
     listOperations: (request) => {
-      const { items, nextPageToken } = page(fleet, [...fleet.operations.values()], request);
+      const { items, nextPageToken } = page(fleet, fleet.operationsOf(request.filter), request);
       return { operations: items, nextPageToken };
     },
     watchOperations: (request) => fleet.watch(request),
@@ -231,6 +255,10 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     flagMachine: ({ machineId }) => fleet.machine(machineId),
     unflagMachine: ({ machineId }) => fleet.machine(machineId),
     clearNeedsIntervention: ({ machineId }) => fleet.machine(machineId),
+    createPlan: ({ plan }) => {
+      fleet.plans.set(plan.planId, plan);
+      return plan;
+    },
     createToken: ({ name, role, expiresAt }) => ({
       token: { name, role, expiresAt },
       secret: 'ingot_secret',
@@ -251,6 +279,8 @@ export async function startFakeServer(fleet: FakeFleet, port = 0): Promise<FakeS
   const handlers = handlersOf(fleet);
   for (const service of [MachineService, OperationService, AdminService])
     addService(server, service, handlers, fleet);
+  for (const service of [V1MachineService, PlanService, RunService])
+    addService(server, service, v1HandlersOf(fleet), fleet);
   const bound = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, taken) =>
       error === null ? resolve(taken) : reject(error),
@@ -266,12 +296,14 @@ function addService(
   fleet: FakeFleet,
 ): void {
   for (const method of service.methods) {
+    // Two services have methods of the same name.
+    const name = service.typeName.startsWith('baremetal.v1.') ? `v1.${method.localName}` : method.localName;
     const isStream = method.methodKind === 'server_streaming';
     const encode = (message: Message) => Buffer.from(toBinary(method.output, message));
     const answer = (request: unknown, metadata: Metadata): unknown => {
       const authorization = metadata.get('authorization')[0]?.toString();
-      fleet.calls.push({ method: method.localName, request, authorization });
-      fleet.onCall(method.localName, request);
+      fleet.calls.push({ method: name, request, authorization });
+      fleet.onCall(name, request);
       return handlers[method.localName]?.(request);
     };
     const decode = (bytes: Buffer) => fromBinary(method.input, bytes);

@@ -31,7 +31,10 @@ export interface Surrounding {
   readonly program?: string;
   readonly env?: Record<string, string>;
   readonly isTerminal?: boolean;
+  /** What is typed; the input stays open. */
   readonly answer?: string;
+  /** What is piped in, to its end. */
+  readonly input?: string;
   readonly now?: () => number;
   readonly cwd?: string;
   readonly extraCommands?: ClientInvocation['extraCommands'];
@@ -44,7 +47,7 @@ export function launch(address: string, line: string, around: Surrounding = {}) 
   const stderr = new Captured(isTerminal);
   const stdin = Object.assign(new PassThrough(), { isTTY: isTerminal });
   if (around.answer !== undefined) stdin.write(around.answer);
-  else stdin.end();
+  else stdin.end(around.input);
   const signals = new EventEmitter();
   const argv = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
   const code = runClient({

@@ -30,6 +30,7 @@ import {
 } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
 import { startServer } from '../../src/server.ts';
+import { readSettings } from '../../src/settings.ts';
 import { cloneDatabase, type TestDatabase } from './postgres.ts';
 
 export interface TestServerOptions {
@@ -70,16 +71,17 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
   });
   const server = await startServer({
-    settings: {
-      httpAddress: { host: '127.0.0.1', port: 0 },
-      grpcAddress: { host: '127.0.0.1', port: 0 },
+    settings: readSettings(
+      {},
+      {
+        httpAddress: '127.0.0.1:0',
+        grpcAddress: '127.0.0.1:0',
+        dataDir,
+        databaseUrl: database.url,
+        leaseMs: String(options.leaseMs ?? 10_000),
+      },
       dataDir,
-      databaseUrl: database.url,
-      configFile: null,
-      logLevel: 'trace',
-      leaseMs: options.leaseMs ?? 10_000,
-      maxInHand: 256,
-    },
+    ),
     configuration: readConfiguration(null),
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {

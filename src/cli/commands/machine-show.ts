@@ -1,21 +1,53 @@
 import { Command } from 'commander';
 import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
+import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
+import { equals } from '../filter.ts';
 import { machineRendering, writeMachineDetail } from '../machine-rendering.ts';
 import { addOutput } from '../options.ts';
-import { type OutputFormat, writeOne } from '../output/format.ts';
+import { isForPeople, type OutputFormat, writeOne } from '../output/format.ts';
+import { plainText } from '../output/plain-text.ts';
+import { OPERATIONS } from '../work/operations.ts';
+import { RUNS } from '../work/runs.ts';
+import { writeHistory } from '../work-rendering.ts';
+
+const LAST_OPERATIONS = 5;
 
 export function showMachine(context: CommandContext): Command {
-  const command = new Command('show').alias('get').description('Show one machine').argument('<machine-id>');
+  const command = new Command('show')
+    .alias('get')
+    .description('Show one machine: its state in both APIs, its conditions, its last operations')
+    .argument('<machine-id>')
+    .addHelpText('after', '\nAs data (-o json, yaml, …) it is the machine of baremetal.v2 and nothing else.');
   return addOutput(command).action(
-    context.action<{ output: OutputFormat }>(async ({ args: [machineId], options, api }) => {
-      const machine = await api.machines.getMachine({ machineId: machineId ?? '' });
-      writeMachine(context, options.output, machine);
+    context.action<{ output: OutputFormat }>(async ({ args: [machineId = ''], options, api }) => {
+      if (isForPeople(options.output)) await writeWhole(context, api, machineId);
+      else writeMachine(context, options.output, await api.machines.getMachine({ machineId }));
       return 'ok';
     }),
   );
 }
 
+async function writeWhole(context: CommandContext, api: Api, machineId: string): Promise<void> {
+  const [machine, v1, { items, nextPageToken }] = await Promise.all([
+    api.machines.getMachine({ machineId }),
+    RUNS.machine(api, machineId),
+    OPERATIONS.list(api, {
+      filter: equals('machine_id', machineId),
+      pageSize: LAST_OPERATIONS,
+      pageToken: '',
+    }),
+  ]);
+  const now = context.now();
+  writeMachineDetail(context.out, machine, now, v1);
+  if (items.length === 0) return;
+  const all = `all: ${context.program} ${OPERATIONS.commands.list} -m ${plainText(machineId)}`;
+  context.out.line('');
+  context.out.line(`Last operations${nextPageToken === '' ? '' : ` (${all})`}:`);
+  writeHistory(context.out, items, now);
+}
+
+/** What an answer that holds a machine tells of it. */
 export function writeMachine(context: CommandContext, output: OutputFormat, machine: Machine): void {
   const now = context.now();
   writeOne(context.out, output, machineRendering(now), machine, () =>

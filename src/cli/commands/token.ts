@@ -1,13 +1,24 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Command, Option } from 'commander';
 import { ROLES } from '../../domain/actor.ts';
-import { CreateTokenResponseSchema, TokenSchema } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import {
+  CreateTokenResponseSchema,
+  type Token,
+  TokenSchema,
+} from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, duration } from '../options.ts';
-import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../output/format.ts';
+import {
+  isForPeople,
+  jsonOf,
+  type OutputFormat,
+  type Rendering,
+  writeList,
+  writeOne,
+} from '../output/format.ts';
 import { instantText } from '../output/time-text.ts';
 
-const COLUMNS: Rendering<typeof TokenSchema>['columns'] = [
+const COLUMNS: Rendering<Token>['columns'] = [
   { header: 'NAME', cell: ({ name }) => name },
   { header: 'ROLE', cell: ({ role }) => role },
   { header: 'CREATED', cell: ({ createdAt }) => instantText(createdAt) },
@@ -16,8 +27,8 @@ const COLUMNS: Rendering<typeof TokenSchema>['columns'] = [
   { header: 'REVOKED', cell: ({ revokedAt }) => instantText(revokedAt) },
 ];
 
-const TOKENS: Rendering<typeof TokenSchema> = {
-  schema: TokenSchema,
+const TOKENS: Rendering<Token> = {
+  json: (token) => jsonOf(TokenSchema, token),
   name: ({ name }) => name,
   columns: COLUMNS,
   wideColumns: COLUMNS,
@@ -45,7 +56,7 @@ function createToken(context: CommandContext): Command {
         const request = { name, role: options.role, ...(expiresAt === undefined ? {} : { expiresAt }) };
         const created = await api.admin.createToken(request);
         const rendering = {
-          schema: CreateTokenResponseSchema,
+          json: () => jsonOf(CreateTokenResponseSchema, created),
           name: () => created.token?.name ?? name,
           columns: [],
           wideColumns: [],

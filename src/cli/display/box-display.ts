@@ -2,28 +2,14 @@
  * The long form: a header box, each step with its log lines, a box with the outcome and one with what became
  * of the machine. On a terminal a live line runs below; elsewhere every change is a line of its own.
  */
-import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
-import {
-  type Operation,
-  Operation_Phase,
-  type StepStatus,
-  StepStatus_State,
-} from '../../gen/baremetal/v2/operation_pb.ts';
-import type { OperationDisplay } from '../follow/follow-operation.ts';
+import type { WorkDisplay } from '../follow/follow-work.ts';
 import type { StoryEntry } from '../follow/story.ts';
-import { effectiveStateOf, phaseOf as machinePhaseOf, trueConditions } from '../machine-rendering.ts';
-import {
-  elapsedMs,
-  errorText,
-  phaseColour,
-  phaseOf,
-  tagOf,
-  titleOf,
-  typeOf,
-} from '../operation-rendering.ts';
+import { type MachineView, trueConditions } from '../machine-view.ts';
 import { plainLogLine, plainText } from '../output/plain-text.ts';
 import type { TextSink } from '../output/text-sink.ts';
 import { durationText } from '../output/time-text.ts';
+import { WORK_PHASES, type Work, type WorkApi, type WorkStep } from '../work/work.ts';
+import { elapsedMs, errorText, phaseColour, tagOf } from '../work-rendering.ts';
 import { LiveLine } from './live-line.ts';
 import { progressText } from './progress-text.ts';
 
@@ -31,49 +17,42 @@ const RULE = '─'.repeat(61);
 /** Only a wait that lasts is worth a line of its own. */
 const WAIT_WORTH_TELLING_MS = 10_000;
 
-const OUTCOME_MARKS = {
-  [Operation_Phase.PHASE_UNSPECIFIED]: '?',
-  [Operation_Phase.PENDING]: '…',
-  [Operation_Phase.RUNNING]: '…',
-  [Operation_Phase.SUCCEEDED]: '✓',
-  [Operation_Phase.FAILED]: '✗',
-  [Operation_Phase.CANCELED]: '⊘',
-} as const satisfies Record<Operation_Phase, string>;
-
-export class BoxDisplay implements OperationDisplay {
+export class BoxDisplay implements WorkDisplay {
   readonly #sink: TextSink;
+  readonly #source: WorkApi;
   readonly #now: () => number;
   readonly #live: LiveLine;
   readonly #started = new Set<string>();
   readonly #ended = new Set<string>();
   /** The last percentage that was told of a step, by a log line or by a line of ours. */
   readonly #told = new Map<string, number>();
-  #operation: Operation;
+  #work: Work;
   #wait = { reason: '', since: 0, isTold: true };
   #isCancelTold = false;
 
-  constructor(sink: TextSink, operation: Operation, now: () => number) {
+  constructor(sink: TextSink, source: WorkApi, work: Work, now: () => number) {
+    this.#source = source;
     this.#sink = sink;
     this.#now = now;
     this.#live = new LiveLine(sink);
-    this.#operation = operation;
+    this.#work = work;
   }
 
-  begin(machine: Machine): void {
-    const operation = this.#operation;
+  begin(machine: MachineView): void {
+    const work = this.#work;
     this.#box([
-      `Operation: ${plainText(operation.operationId)}`,
-      `Machine: ${plainText(operation.machineId)}`,
-      `Type: ${typeOf(operation)}`,
-      `Phase: ${machinePhaseOf(machine)} → EffectiveState: ${effectiveStateOf(machine)}`,
+      `${this.#source.title}: ${plainText(work.id)}`,
+      `Machine: ${plainText(work.machineId)}`,
+      `Type: ${plainText(work.type)}`,
+      `Phase: ${machine.phase} → EffectiveState: ${machine.effectiveState}`,
     ]);
   }
 
-  update(operation: Operation): void {
-    this.#operation = operation;
-    const reason = operation.waitingFor;
+  update(work: Work): void {
+    this.#work = work;
+    const reason = work.more?.waitingFor ?? '';
     if (reason !== this.#wait.reason) this.#wait = { reason, since: this.#now(), isTold: reason === '' };
-    if (operation.cancelRequested && !this.#isCancelTold) {
+    if (work.cancelRequested && !this.#isCancelTold) {
       this.#isCancelTold = true;
       this.#line('⊘ Cancel requested; stopping...');
     }
@@ -100,11 +79,11 @@ export class BoxDisplay implements OperationDisplay {
   }
 
   tick(): void {
-    this.#live.show(progressText(this.#operation, this.#now()));
+    this.#live.show(progressText(this.#work, this.#now()));
     const { reason, since, isTold } = this.#wait;
     if (this.#sink.isTerminal || isTold || this.#now() - since < WAIT_WORTH_TELLING_MS) return;
     this.#wait = { ...this.#wait, isTold: true };
-    this.#line(`│ ${this.#tag(this.#operation.currentStep)}waiting for ${plainText(reason)}`);
+    this.#line(`│ ${this.#tag(this.#work.currentStep)}waiting for ${plainText(reason)}`);
   }
 
   /** Leaves the last line free. */
@@ -112,54 +91,54 @@ export class BoxDisplay implements OperationDisplay {
     this.#live.hide();
   }
 
-  finish(operation: Operation): void {
-    const elapsed = elapsedMs(operation, this.#now());
-    const outcome = `${OUTCOME_MARKS[operation.phase]} ${phaseOf(operation)}`;
+  finish(work: Work): void {
+    const elapsed = elapsedMs(work, this.#now());
+    const outcome = `${WORK_PHASES[work.phase].mark} ${work.phase}`;
     this.#line('');
     this.#box([
-      this.#sink.colour(outcome, phaseColour(operation)),
+      this.#sink.colour(outcome, phaseColour(work)),
       `Duration: ${durationText(elapsed ?? 0)}`,
-      ...(operation.error === undefined ? [] : [`Error: ${plainText(errorText(operation))}`]),
+      ...(work.error === undefined ? [] : [`Error: ${plainText(errorText(work))}`]),
     ]);
   }
 
-  machineState(states: { before: Machine; during: Machine; after: Machine }): void {
+  machineState(states: { before: MachineView; during: MachineView; after: MachineView }): void {
     const { before, during, after } = states;
     this.#line('');
-    this.#line('Machine state after operation:');
+    this.#line(`Machine state after ${this.#source.noun}:`);
     this.#box([
-      `Phase: ${machinePhaseOf(after)} ${since(machinePhaseOf(before), machinePhaseOf(after))}`,
-      `EffectiveState: ${effectiveStateOf(after)} ${since(effectiveStateOf(during), effectiveStateOf(after))}`,
+      `Phase: ${after.phase} ${since(before.phase, after.phase)}`,
+      `EffectiveState: ${after.effectiveState} ${since(during.effectiveState, after.effectiveState)}`,
       `Conditions: ${conditionsText(before, after)}`,
-      `ActiveOperationId: ${plainText(after.status?.activeOperationId || '(cleared)')}`,
+      ...(after.banners.length === 0 ? [] : [`Banners: ${plainText(after.banners.join(', '))}`]),
+      `${this.#source.activeTitle}: ${plainText(after.activeId || '(cleared)')}`,
     ]);
   }
 
-  #start(step: StepStatus): void {
+  #start(step: WorkStep): void {
     if (this.#started.has(step.name)) return;
     this.#started.add(step.name);
     this.#ended.delete(step.name);
     this.#line('');
-    this.#line(`→ ${plainText(titleOf(step))}...`);
+    this.#line(`→ ${plainText(step.title)}...`);
   }
 
-  #retry(step: StepStatus): void {
-    const count = `retry ${step.retryCount} of ${step.maxRetries}`;
-    this.#line(`↻ ${plainText(titleOf(step))}: ${count}${because(step)}`);
+  #retry(step: WorkStep): void {
+    const limit = step.maxRetries === undefined ? '' : ` of ${step.maxRetries}`;
+    this.#line(`↻ ${plainText(step.title)}: retry ${step.retryCount}${limit}${because(step)}`);
   }
 
-  #end(step: StepStatus): void {
+  #end(step: WorkStep): void {
     this.#start(step);
     this.#started.delete(step.name);
     this.#ended.add(step.name);
-    if (step.state === StepStatus_State.SUCCEEDED)
-      this.#line(`✓ ${plainText(step.doneTitle || titleOf(step))}`);
-    else if (step.state === StepStatus_State.UNDONE) this.#line(`↶ ${plainText(titleOf(step))}: undone`);
-    else this.#line(`✗ ${plainText(titleOf(step))}: failed${because(step)}`);
+    if (step.state === 'SUCCEEDED') this.#line(`✓ ${plainText(step.doneTitle)}`);
+    else if (step.state === 'UNDONE') this.#line(`↶ ${plainText(step.title)}: undone`);
+    else this.#line(`✗ ${plainText(step.title)}: failed${because(step)}`);
   }
 
   #log(stepName: string, text: string): void {
-    const step = this.#operation.steps.find(({ name }) => name === stepName);
+    const step = this.#work.steps.find(({ name }) => name === stepName);
     // Its line can be here before the news that the step has begun.
     if (step !== undefined && !this.#ended.has(stepName)) this.#start(step);
     const percent = /(\d{1,3})%/.exec(text)?.[1];
@@ -168,7 +147,7 @@ export class BoxDisplay implements OperationDisplay {
     this.#line(`│ ${this.#tag(stepName)}${plainLogLine(text)}`);
   }
 
-  #progress(step: StepStatus): void {
+  #progress(step: WorkStep): void {
     if (this.#sink.isTerminal || this.#isTold(step.name, step.progressPercent)) return;
     this.#line(`│ ${this.#tag(step.name)}Progress: ${step.progressPercent}%`);
   }
@@ -180,7 +159,7 @@ export class BoxDisplay implements OperationDisplay {
   }
 
   #tag(stepName: string): string {
-    return stepName === '' ? '' : `[${plainText(tagOf(this.#operation, stepName))}] `;
+    return stepName === '' ? '' : `[${plainText(tagOf(this.#work, stepName))}] `;
   }
 
   #box(lines: readonly string[]): void {
@@ -195,7 +174,7 @@ export class BoxDisplay implements OperationDisplay {
   }
 }
 
-function because(step: StepStatus): string {
+function because(step: WorkStep): string {
   return step.message === '' ? '' : `: ${plainText(step.message)}`;
 }
 
@@ -203,7 +182,7 @@ function since(before: string, after: string): string {
   return before === after ? '(unchanged)' : `(was ${before})`;
 }
 
-function conditionsText(before: Machine, after: Machine): string {
+function conditionsText(before: MachineView, after: MachineView): string {
   const wereTrue = trueConditions(before);
   const areTrue = trueConditions(after);
   const shown = [

@@ -1,39 +1,41 @@
 /** The short form: nothing but a live line on a terminal, then one line that tells how it ended. */
-import { type Operation, Operation_Phase } from '../../gen/baremetal/v2/operation_pb.ts';
-import type { OperationDisplay } from '../follow/follow-operation.ts';
-import { phaseColour, phaseOf } from '../operation-rendering.ts';
+import type { WorkDisplay } from '../follow/follow-work.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { TextSink } from '../output/text-sink.ts';
+import type { Work, WorkApi, WorkPhase } from '../work/work.ts';
+import { phaseColour } from '../work-rendering.ts';
 import { LiveLine } from './live-line.ts';
 import { progressText } from './progress-text.ts';
 
-export class BriefDisplay implements OperationDisplay {
+export class BriefDisplay implements WorkDisplay {
   readonly #sink: TextSink;
   readonly #now: () => number;
   readonly #live: LiveLine;
-  readonly #phases: string[] = [];
-  #operation: Operation;
+  readonly #title: string;
+  readonly #phases: WorkPhase[] = [];
+  #work: Work;
 
-  constructor(sink: TextSink, operation: Operation, now: () => number) {
+  constructor(sink: TextSink, { title }: WorkApi, work: Work, now: () => number) {
+    this.#title = title;
     this.#sink = sink;
     this.#now = now;
     this.#live = new LiveLine(sink);
-    this.#operation = operation;
-    this.#pass(phaseOf(operation));
+    this.#work = work;
+    this.#pass(work.phase);
   }
 
-  update(operation: Operation): void {
-    this.#operation = operation;
+  update(work: Work): void {
+    this.#work = work;
     // A stream that came late may have missed it, but what has ended and was started has been running.
-    const isPastRunning = operation.phase !== Operation_Phase.PENDING && operation.startedAt !== undefined;
+    const isPastRunning = work.phase !== 'PENDING' && work.startedAt !== undefined;
     if (isPastRunning && this.#phases.at(-1) === 'PENDING') this.#pass('RUNNING');
-    this.#pass(phaseOf(operation));
+    this.#pass(work.phase);
   }
 
   tell(): void {}
 
   tick(): void {
-    this.#live.show(progressText(this.#operation, this.#now()));
+    this.#live.show(progressText(this.#work, this.#now()));
   }
 
   hide(): void {
@@ -41,25 +43,25 @@ export class BriefDisplay implements OperationDisplay {
   }
 
   /** Operation: op-111 SUCCEEDED */
-  finish(operation: Operation): void {
+  finish(work: Work): void {
     this.#live.hide();
-    const phase = this.#sink.colour(phaseOf(operation), phaseColour(operation));
-    this.#sink.line(`Operation: ${plainText(operation.operationId)} ${phase}`);
-    this.#error(operation);
+    const phase = this.#sink.colour(work.phase, phaseColour(work));
+    this.#sink.line(`${this.#title}: ${plainText(work.id)} ${phase}`);
+    this.#error(work);
   }
 
   /** Operation: op-abc123 (PENDING → RUNNING → SUCCEEDED) */
-  finishWithTrail(operation: Operation): void {
+  finishWithTrail(work: Work): void {
     this.#live.hide();
-    this.#sink.line(`Operation: ${plainText(operation.operationId)} (${this.#phases.join(' → ')})`);
-    this.#error(operation);
+    this.#sink.line(`${this.#title}: ${plainText(work.id)} (${this.#phases.join(' → ')})`);
+    this.#error(work);
   }
 
-  #pass(phase: string): void {
+  #pass(phase: WorkPhase): void {
     if (this.#phases.at(-1) !== phase) this.#phases.push(phase);
   }
 
-  #error({ error }: Operation): void {
+  #error({ error }: Work): void {
     if (error !== undefined) this.#sink.line(`Error: ${plainText(error.message)}`);
   }
 }

@@ -1,18 +1,18 @@
-import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
-import { elapsedMs, phaseOf, titleOf, typeOf } from '../operation-rendering.ts';
 import { durationText } from '../output/time-text.ts';
+import type { Work } from '../work/work.ts';
+import { elapsedMs } from '../work-rendering.ts';
 
-/** The live line of one operation: step, percentage, elapsed time, and what it waits for. */
-export function progressText(operation: Operation, now: number): string {
-  const index = operation.steps.findIndex(({ name }) => name === operation.currentStep);
-  const step = operation.steps[index];
-  const parts = [step === undefined ? `${typeOf(operation)} ${phaseOf(operation)}` : titleOf(step)];
-  if (step !== undefined && operation.steps.length > 1)
-    parts.push(`step ${index + 1}/${operation.steps.length}`);
+/** The live line of one operation or run: step, percentage, elapsed time, and what it waits for. */
+export function progressText(work: Work, now: number): string {
+  const index = work.steps.findIndex(({ name }) => name === work.currentStep);
+  const step = work.steps[index];
+  const parts = [step === undefined ? `${work.type} ${work.phase}` : step.title];
+  if (step !== undefined && work.steps.length > 1) parts.push(`step ${index + 1}/${work.steps.length}`);
   if (step !== undefined && step.progressPercent > 0) parts.push(`${step.progressPercent}%`);
-  const elapsed = elapsedMs(operation, now);
+  const elapsed = elapsedMs(work, now);
   if (elapsed !== undefined) parts.push(durationText(elapsed));
-  if (operation.cancelRequested) parts.push('canceling');
-  else if (operation.waitingFor !== '') parts.push(`waiting for ${operation.waitingFor}`);
+  const waitingFor = work.more?.waitingFor ?? '';
+  if (work.cancelRequested) parts.push('canceling');
+  else if (waitingFor !== '') parts.push(`waiting for ${waitingFor}`);
   return parts.join('  ');
 }

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { OperationSchema, StepStatus_State as State } from '../../gen/baremetal/v2/operation_pb.ts';
+import { workOfOperation } from '../work/operations.ts';
 import { StepChanges, Story, type StoryEntry } from './story.ts';
 
 const ms = (at: number) => timestampFromMs(at);
@@ -9,7 +10,9 @@ const ms = (at: number) => timestampFromMs(at);
 function operation(state: State, more: { progressPercent?: number; retryCount?: number } = {}) {
   const ended = state > State.RUNNING ? { finishedAt: ms(200) } : {};
   const started = state > State.WAITING ? { startedAt: ms(100) } : {};
-  return create(OperationSchema, { steps: [{ name: 'repave', state, ...started, ...ended, ...more }] });
+  return workOfOperation(
+    create(OperationSchema, { steps: [{ name: 'repave', state, ...started, ...ended, ...more }] }),
+  );
 }
 
 const kinds = (entries: readonly StoryEntry[]) => entries.map(({ kind, at }) => `${kind}@${at}`);
@@ -62,10 +65,12 @@ describe('a story', () => {
   });
 
   it('ends one step before the next begins, though both happen in the same instant', () => {
-    const next = { name: 'verify', state: State.RUNNING, startedAt: ms(200) };
-    const { steps } = operation(State.SUCCEEDED);
+    const steps = [
+      { name: 'repave', state: State.SUCCEEDED, startedAt: ms(100), finishedAt: ms(200) },
+      { name: 'verify', state: State.RUNNING, startedAt: ms(200) },
+    ];
     const story = new Story();
-    story.add(new StepChanges().since(create(OperationSchema, { steps: [...steps, next] }), 300), 0);
+    story.add(new StepChanges().since(workOfOperation(create(OperationSchema, { steps })), 300), 0);
     expect(story.rest().map((entry) => ('step' in entry ? `${entry.kind} ${entry.step.name}` : ''))).toEqual([
       'step-started repave',
       'step-ended repave',

@@ -1,25 +1,25 @@
 /**
- * What happens in an operation arrives on two streams, each in its own order. The story puts both into the
+ * What happens in an operation or a run arrives on two streams, each in its own order. The story puts both into the
  * order in which things happened: it holds every entry for a moment, so that what belongs before it can still
  * arrive, and then tells by the server's timestamps.
  */
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { type Operation, type StepStatus, StepStatus_State } from '../../gen/baremetal/v2/operation_pb.ts';
+import { STEP_STATES, type Work, type WorkStep } from '../work/work.ts';
 
 interface Moment {
   /** By the server's clock, in milliseconds. */
   readonly at: number;
-  /** The step's place in the operation. */
+  /** The step's place among the others. */
   readonly index: number;
 }
 
 export type StoryEntry = Moment &
   (
-    | { readonly kind: 'step-started'; readonly step: StepStatus }
+    | { readonly kind: 'step-started'; readonly step: WorkStep }
     | { readonly kind: 'log'; readonly stepName: string; readonly text: string }
-    | { readonly kind: 'step-progressed'; readonly step: StepStatus }
-    | { readonly kind: 'step-retried'; readonly step: StepStatus }
-    | { readonly kind: 'step-ended'; readonly step: StepStatus }
+    | { readonly kind: 'step-progressed'; readonly step: WorkStep }
+    | { readonly kind: 'step-retried'; readonly step: WorkStep }
+    | { readonly kind: 'step-ended'; readonly step: WorkStep }
   );
 
 /** Told in this order when they happened to one step at the same time. */
@@ -31,34 +31,29 @@ const RANK = {
   'step-ended': 4,
 } as const satisfies Record<StoryEntry['kind'], number>;
 
-const HAS_STARTED = {
-  [StepStatus_State.STATE_UNSPECIFIED]: false,
-  [StepStatus_State.WAITING]: false,
-  [StepStatus_State.RUNNING]: true,
-  [StepStatus_State.SUCCEEDED]: true,
-  [StepStatus_State.FAILED]: true,
-  [StepStatus_State.UNDONE]: true,
-} as const satisfies Record<StepStatus_State, boolean>;
+function hasStarted({ state }: WorkStep): boolean {
+  return STEP_STATES[state].hasStarted;
+}
 
-function hasEnded({ state }: StepStatus): boolean {
-  return HAS_STARTED[state] && state !== StepStatus_State.RUNNING;
+function hasEnded(step: WorkStep): boolean {
+  return hasStarted(step) && step.state !== 'RUNNING';
 }
 
 export function momentOf(at: Timestamp | undefined, otherwise: number): number {
   return at === undefined ? otherwise : timestampMs(at) + (at.nanos % 1_000_000) / 1_000_000;
 }
 
-/** What the steps of an operation did since the last time that it was seen. */
+/** What the steps did since the last time that they were seen. */
 export class StepChanges {
-  readonly #seen = new Map<string, StepStatus>();
+  readonly #seen = new Map<string, WorkStep>();
 
-  since(operation: Operation, at: number): StoryEntry[] {
+  since({ steps }: Pick<Work, 'steps'>, at: number): StoryEntry[] {
     const changes: StoryEntry[] = [];
-    for (const [index, step] of operation.steps.entries()) {
+    for (const [index, step] of steps.entries()) {
       const before = this.#seen.get(step.name);
       this.#seen.set(step.name, step);
       const isAgain = before !== undefined && hasEnded(before) && !hasEnded(step);
-      if (HAS_STARTED[step.state] && (before === undefined || isAgain || !HAS_STARTED[before.state])) {
+      if (hasStarted(step) && (before === undefined || isAgain || !hasStarted(before))) {
         changes.push({ kind: 'step-started', step, index, at: momentOf(step.startedAt, at) });
       }
       if (step.retryCount > (before?.retryCount ?? 0))
@@ -76,6 +71,29 @@ export class StepChanges {
 }
 
 const HOLD_MS = 100;
+const LONGEST_CATCH_UP_MS = 1_000;
+
+/**
+ * Work that is joined part way has a past: how far it is arrives at once, and the log of how it came there
+ * after that. The telling begins when the log falls quiet, or does not come.
+ */
+export class CatchingUp {
+  readonly #joined: number;
+  #heard: number | undefined;
+
+  constructor(now: number) {
+    this.#joined = now;
+  }
+
+  hear(now: number): void {
+    this.#heard = now;
+  }
+
+  isOver(now: number): boolean {
+    const isQuiet = this.#heard !== undefined && now - this.#heard >= HOLD_MS;
+    return isQuiet || now - this.#joined >= LONGEST_CATCH_UP_MS;
+  }
+}
 
 export class Story {
   #held: { readonly entry: StoryEntry; readonly arrived: number }[] = [];

@@ -12,11 +12,11 @@ export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'jsonl', 'yaml', 'name']
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** How one kind of thing looks in each form. */
-export interface Rendering<D extends DescMessage> {
-  readonly schema: D;
-  readonly name: (item: MessageShape<D>) => string;
-  readonly columns: readonly Column<MessageShape<D>>[];
-  readonly wideColumns: readonly Column<MessageShape<D>>[];
+export interface Rendering<T> {
+  readonly json: (item: T) => JsonValue;
+  readonly name: (item: T) => string;
+  readonly columns: readonly Column<T>[];
+  readonly wideColumns: readonly Column<T>[];
 }
 
 export function isForPeople(format: OutputFormat): format is 'table' | 'wide' {
@@ -40,20 +40,20 @@ export function yamlText(value: unknown): string {
   const document = new Document(value);
   visit(document, {
     Scalar(_key, node) {
-      // Only a double-quoted YAML string can spell a control character out.
+      // Only a double-quoted YAML string can spell a control character out; several lines need no quotes.
       const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
-      if (plainText(text) !== text) node.type = Scalar.QUOTE_DOUBLE;
+      if (text.split('\n').some((line) => plainText(line) !== line)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return plainJson(document.toString({ lineWidth: 0 }));
 }
 
 /** Writes the pages of a list and tells how many items there were. JSON and YAML come whole or not at all. */
-export async function writeList<D extends DescMessage>(
+export async function writeList<T>(
   sink: TextSink,
   format: OutputFormat,
-  rendering: Rendering<D>,
-  pages: AsyncIterable<readonly MessageShape<D>[]> | Iterable<readonly MessageShape<D>[]>,
+  rendering: Rendering<T>,
+  pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
 ): Promise<number> {
   const columns = format === 'wide' ? rendering.wideColumns : rendering.columns;
   const table = new Table(sink, columns);
@@ -67,14 +67,14 @@ export async function writeList<D extends DescMessage>(
         if (items.length > 0) table.write(items);
         break;
       case 'jsonl':
-        for (const item of items) sink.line(jsonLine(jsonOf(rendering.schema, item)));
+        for (const item of items) sink.line(jsonLine(rendering.json(item)));
         break;
       case 'name':
         for (const item of items) sink.line(plainText(rendering.name(item)));
         break;
       case 'json':
       case 'yaml':
-        for (const item of items) whole.push(jsonOf(rendering.schema, item));
+        for (const item of items) whole.push(rendering.json(item));
         break;
     }
     await sink.drained();
@@ -85,11 +85,11 @@ export async function writeList<D extends DescMessage>(
 }
 
 /** Writes one thing; for people, as `detail` tells it. */
-export function writeOne<D extends DescMessage>(
+export function writeOne<T>(
   sink: TextSink,
   format: OutputFormat,
-  rendering: Rendering<D>,
-  item: MessageShape<D>,
+  rendering: Rendering<T>,
+  item: T,
   detail: () => void,
 ): void {
   switch (format) {
@@ -98,13 +98,13 @@ export function writeOne<D extends DescMessage>(
       detail();
       break;
     case 'json':
-      sink.line(jsonText(jsonOf(rendering.schema, item)));
+      sink.line(jsonText(rendering.json(item)));
       break;
     case 'jsonl':
-      sink.line(jsonLine(jsonOf(rendering.schema, item)));
+      sink.line(jsonLine(rendering.json(item)));
       break;
     case 'yaml':
-      sink.write(yamlText(jsonOf(rendering.schema, item)));
+      sink.write(yamlText(rendering.json(item)));
       break;
     case 'name':
       sink.line(plainText(rendering.name(item)));
@@ -113,11 +113,11 @@ export function writeOne<D extends DescMessage>(
 }
 
 /** Writes one element of a stream that has no end: JSON a line, YAML documents. */
-export function writeStreamed<D extends DescMessage>(
+export function writeStreamed<T>(
   sink: TextSink,
   format: OutputFormat,
-  rendering: Pick<Rendering<D>, 'schema' | 'name'>,
-  item: MessageShape<D>,
+  rendering: Pick<Rendering<T>, 'json' | 'name'>,
+  item: T,
   line: () => string,
 ): void {
   switch (format) {
@@ -127,10 +127,10 @@ export function writeStreamed<D extends DescMessage>(
       break;
     case 'json':
     case 'jsonl':
-      sink.line(jsonLine(jsonOf(rendering.schema, item)));
+      sink.line(jsonLine(rendering.json(item)));
       break;
     case 'yaml':
-      sink.write(`---\n${yamlText(jsonOf(rendering.schema, item))}`);
+      sink.write(`---\n${yamlText(rendering.json(item))}`);
       break;
     case 'name':
       sink.line(plainText(rendering.name(item)));

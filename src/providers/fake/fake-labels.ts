@@ -9,10 +9,14 @@ export const FAKE_LABELS = {
 } as const;
 
 /** Short enough to watch, long enough to see. */
-const PLAUSIBLE_MS = { netboot: 800, reboot: 3_000, repave: 6_000, join: 2_000 } as const satisfies Record<
-  FakeTaskKind,
-  number
->;
+const PLAUSIBLE_MS = {
+  netboot: 800,
+  reboot: 3_000,
+  repave: 6_000,
+  join: 2_000,
+  shutdown: 2_000,
+  exec: 300,
+} as const satisfies Record<FakeTaskKind, number>;
 
 const MAX_STEP_MS = 24 * 60 * 60 * 1000;
 

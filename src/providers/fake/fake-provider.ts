@@ -2,6 +2,7 @@
  * A provider whose machines exist only in the database. It behaves like a real one: work takes time, a task
  * goes on while nobody looks, and what happened is found by looking.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Labels } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BootState, ImagingState, Provider, ProviderCall } from '../provider.ts';
@@ -12,6 +13,10 @@ import { type FakeState, type FakeStepKind, type FakeTaskKind, progressOf, settl
 export interface FakeWorld {
   read(machineId: string): Promise<FakeState>;
   update(machineId: string, change: (state: FakeState) => FakeState): Promise<FakeState>;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(ms, undefined, { signal });
 }
 
 export interface FakeProviderOptions {
@@ -25,6 +30,8 @@ const FAILURE_WORDS = {
   reboot: 'the BMC did not answer the reset command',
   repave: 'the image could not be written: I/O error on /dev/sda',
   join: 'SSH connection refused',
+  shutdown: 'the operating system did not go down',
+  exec: 'SSH connection refused',
   verify: 'the node is NotReady',
 } as const satisfies Record<FakeStepKind, string>;
 
@@ -39,7 +46,17 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
     const state = await world.update(call.machine.machineId, (before) =>
       begin(fenced(settle(before, now()), call), call, kind, target, now()),
     );
-    throwIfFailed(settle(state, now()), call, kind);
+    throwIfFailed(settle(state, now()), call);
+  };
+
+  /** Waits here, as a command on a host would: the caller is on the line until it is over. */
+  const settled = async (call: ProviderCall): Promise<void> => {
+    for (;;) {
+      const state = await look(call);
+      throwIfFailed(state, call);
+      if (state.task?.key !== call.key) return;
+      await pause(msLeft(state, now()), call.signal);
+    }
   };
 
   return {
@@ -50,7 +67,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
       power: {
         async bootState(call): Promise<BootState> {
           const state = await look(call);
-          throwIfFailed(state, call, 'reboot');
+          throwIfFailed(state, call);
           const rebooting = state.task?.kind === 'reboot';
           return {
             power: state.power,
@@ -64,11 +81,44 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           await setOff(call, 'reboot', '');
           call.log('Waiting for machine to come back');
         },
+        async shutDown(call) {
+          call.log('Shutting down');
+          await setOff(call, 'shutdown', '');
+        },
+      },
+      remoteExec: {
+        async run(call, { command, quiet }) {
+          if (!quiet) call.log(`$ ${command}`);
+          await setOff(call, 'exec', command);
+          await settled(call);
+          return { exitCode: 0, stdout: '' };
+        },
+      },
+      inspect: {
+        async host(machine) {
+          const state = settle(await world.read(machine.machineId), now());
+          const up = state.power === 'on' && state.task?.kind !== 'reboot';
+          return up
+            ? { ok: true, reason: 'PingOK', message: 'the simulated machine is up' }
+            : { ok: false, reason: 'NoAnswer', message: 'the simulated machine is down or rebooting' };
+        },
+        async bmc(machine) {
+          if (machine.spec.bmc_endpoint === '') return null;
+          return { ok: true, reason: 'BmcOK', message: 'the simulated BMC answers' };
+        },
+        async cluster(machine) {
+          const wanted = machine.spec.target_cluster_ref;
+          if (wanted === '') return null;
+          const state = settle(await world.read(machine.machineId), now());
+          return state.clusterRef === wanted
+            ? { ok: true, reason: 'NodeReady', message: `Ready in ${wanted}` }
+            : { ok: false, reason: 'NotJoined', message: `not in ${wanted}` };
+        },
       },
       netboot: {
         async bootDevice(call) {
           const state = await look(call);
-          throwIfFailed(state, call, 'netboot');
+          throwIfFailed(state, call);
           return {
             device: state.bootDevice,
             pending: state.task?.kind === 'netboot',
@@ -112,7 +162,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
       cluster: {
         async membership(call, clusterRef) {
           const state = await look(call);
-          throwIfFailed(state, call, 'join');
+          throwIfFailed(state, call);
           const joined = state.clusterRef === clusterRef;
           return { joined, pending: state.task?.kind === 'join', lookAgainMs: msLeft(state, now()) };
         },
@@ -142,8 +192,13 @@ function operationOf(call: ProviderCall): string {
   return call.key.split('/')[0] ?? '';
 }
 
+function isUndo(call: ProviderCall): boolean {
+  return /\/undo-\d+$/.test(call.key);
+}
+
 /** Remembers the holder, and counts those that act after a later one. */
 function fenced(state: FakeState, call: ProviderCall): FakeState {
+  call.checkHeld();
   const operation = operationOf(call);
   const highest = state.fence.operation === operation ? state.fence.highest : 0;
   const stale = call.fence < highest ? 1 : 0;
@@ -162,7 +217,8 @@ function begin(
   now: number,
 ): FakeState {
   if (state.task?.key === call.key || state.ended?.key === call.key) return state;
-  const { labels } = call.machine;
+  // Taking something back is not steered: a canceled operation comes to its end.
+  const labels = isUndo(call) ? {} : call.machine.labels;
   const fails = countFailures(state, labels) < failuresWanted(labels, call.step, kind);
   const outcome = fails ? 'fail' : hangs(labels, call.step, kind) ? 'hang' : 'ok';
   const task = {
@@ -170,7 +226,7 @@ function begin(
     kind,
     target,
     startedAt: now,
-    durationMs: stepDurationMs(labels, kind),
+    durationMs: stepDurationMs(call.machine.labels, kind),
     outcome,
   } as const;
   return { ...(fails ? countFailure(state, labels) : state), task };
@@ -193,9 +249,9 @@ function stop(state: FakeState, call: ProviderCall): FakeState {
   return { ...state, task: null, image: '', ended: { key: task.key, kind: 'repave', ok: false } };
 }
 
-function throwIfFailed(state: FakeState, call: ProviderCall, kind: FakeTaskKind): void {
+function throwIfFailed(state: FakeState, call: ProviderCall): void {
   if (state.ended?.key !== call.key || state.ended.ok) return;
-  throw new StepFailure({ class: 'retryable', code: 'EXECUTION_FAILED', message: FAILURE_WORDS[kind] });
+  throw new StepFailure({ class: 'retryable', code: 'EXECUTION_FAILED', message: FAILURE_WORDS[state.ended.kind] });
 }
 
 /** In a few looks, so that progress can be seen, but never busily. */

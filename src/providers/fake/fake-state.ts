@@ -3,7 +3,7 @@
  * is over, its effect is in the state. Nothing runs in the background, so a simulated machine survives every
  * crash of the programs that look at it.
  */
-export type FakeTaskKind = 'netboot' | 'reboot' | 'repave' | 'join';
+export type FakeTaskKind = 'netboot' | 'reboot' | 'repave' | 'join' | 'shutdown' | 'exec';
 
 /** What the steering labels may name: a task, or the look that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
@@ -67,6 +67,10 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
       return { image: task.target, bootDevice: 'disk', clusterRef: '' };
     case 'join':
       return { clusterRef: task.target };
+    case 'shutdown':
+      return { power: 'off' };
+    case 'exec':
+      return {};
   }
 }
 

@@ -92,10 +92,11 @@ CREATE INDEX operations_due ON operations (due_at) WHERE status IN ('pending', '
 CREATE INDEX operations_by_machine ON operations (machine_id, operation_id DESC);
 CREATE INDEX operations_by_phase ON operations (ingot_operation_phase(status), operation_id DESC);
 
--- One log for every transition of every layer. `xid` is the transaction that wrote the row: readers follow
--- (xid, event_id) below the oldest running transaction, because identity values are not commit order.
+-- One log for every transition of every layer. Whoever writes events holds a lock from before the first event_id
+-- until the commit (see src/store/append-events.ts), so event_id is the order of commits. `xid` tells which rows
+-- were written by one transaction.
 CREATE TABLE events (
-  event_id bigint GENERATED ALWAYS AS IDENTITY,
+  event_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
   kind text NOT NULL CHECK (kind IN ('machine', 'phase', 'service', 'install', 'presence', 'observed', 'condition',
@@ -109,8 +110,7 @@ CREATE TABLE events (
   metadata jsonb NOT NULL,
   machine_id text COLLATE "C",
   operation_id text COLLATE "C",
-  snapshot jsonb,
-  PRIMARY KEY (xid, event_id)
+  snapshot jsonb
 );
 CREATE INDEX events_by_machine ON events (machine_id, event_id DESC) WHERE machine_id IS NOT NULL;
 CREATE INDEX events_by_operation ON events (operation_id, event_id) WHERE operation_id IS NOT NULL;

@@ -1,12 +1,11 @@
 /**
- * Server reflection, for whoever has a token, from the descriptors that the code itself was generated with. They
- * are handed over as a descriptor set: the reflection package mangles map fields when it reads .proto files on
- * its own.
+ * Server reflection, for whoever has a token, from the very descriptors that the code was generated with. The
+ * package brings the protocol; its own answers merge the files of a package and forget what they import, so
+ * that no strict client can link them.
  */
-import { create, type DescFile, toBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { type DescEnum, type DescFile, type DescMessage, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
-import { loadFileDescriptorSetFromBuffer } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
 import { Fault } from '../../domain/fault.ts';
 import type { Authenticator } from '../authenticate.ts';
@@ -18,35 +17,33 @@ export interface ReflectionOptions {
   readonly authenticator: Authenticator;
 }
 
-export function addReflection(server: grpc.Server, { services, authenticator }: ReflectionOptions): void {
-  const files = new Map<string, DescFile>();
-  for (const { desc } of services) collect(desc.file, files);
-  const set = create(FileDescriptorSetSchema, { file: [...files.values()].map((file) => file.proto) });
-  const loaded = loadFileDescriptorSetFromBuffer(Buffer.from(toBinary(FileDescriptorSetSchema, set)));
-  new ReflectionService(loaded, { services: services.map(({ desc }) => desc.typeName) }).addToServer({
-    addService: (definition, implementation) =>
-      server.addService(definition, guarded(implementation, authenticator)),
-  });
+/** The oneof of the protocol: what is asked is the one field that is set. */
+interface Question {
+  readonly fileByFilename?: string;
+  readonly fileContainingSymbol?: string;
+  readonly fileContainingExtension?: { readonly containingType: string };
+  readonly allExtensionNumbersOfType?: string;
+  readonly listServices?: string;
 }
 
-type Handler = grpc.handleBidiStreamingCall<unknown, unknown>;
+type Answer = Readonly<Record<string, unknown>>;
+type Handler = grpc.handleBidiStreamingCall<Question, Answer>;
 
-function guarded(
-  implementation: grpc.UntypedServiceImplementation,
-  authenticator: Authenticator,
-): grpc.UntypedServiceImplementation {
-  const guard =
-    (handle: Handler): Handler =>
-    (call) => {
-      const [authorization] = call.metadata.get('authorization');
-      authenticator.caller(authorization?.toString()).then(
-        () => handle(call),
-        (error: unknown) => call.emit('error', refusalOf(error)),
-      );
-    };
-  return Object.fromEntries(
-    Object.entries(implementation).map(([name, handle]) => [name, guard(handle as Handler)]),
-  );
+export function addReflection(server: grpc.Server, { services, authenticator }: ReflectionOptions): void {
+  const schema = new Schema(services);
+  const handle: Handler = (call) => {
+    const [authorization] = call.metadata.get('authorization');
+    authenticator.caller(authorization?.toString()).then(
+      () => {
+        call.on('data', (question: Question) => call.write(schema.answer(question)));
+        call.on('end', () => call.end());
+      },
+      (error: unknown) => call.emit('error', refusalOf(error)),
+    );
+  };
+  new ReflectionService({}).addToServer({
+    addService: (definition) => server.addService(definition, { ServerReflectionInfo: handle }),
+  });
 }
 
 function refusalOf(error: unknown): Partial<grpc.StatusObject> {
@@ -54,8 +51,82 @@ function refusalOf(error: unknown): Partial<grpc.StatusObject> {
   return { code: grpc.status.INTERNAL, details: 'internal error' };
 }
 
-/** Dependencies first. */
-function collect(file: DescFile, files: Map<string, DescFile>): void {
-  for (const dependency of file.dependencies) collect(dependency, files);
-  files.set(file.name, file);
+/** Every file that the services need, by its name and by the symbols that it declares. */
+class Schema {
+  readonly #services: readonly string[];
+  readonly #files = new Map<string, DescFile>();
+  readonly #symbols = new Map<string, DescFile>();
+
+  constructor(services: readonly Service[]) {
+    this.#services = services.map(({ desc }) => desc.typeName);
+    for (const { desc } of services) for (const file of withImports(desc.file)) this.#add(file);
+  }
+
+  answer(question: Question): Answer {
+    return { validHost: '', originalRequest: question, ...this.#response(question) };
+  }
+
+  #response(question: Question): Answer {
+    if (question.listServices !== undefined)
+      return { listServicesResponse: { service: this.#services.map((name) => ({ name })) } };
+    if (question.fileContainingSymbol !== undefined)
+      return filesResponse(question.fileContainingSymbol, this.#symbols);
+    if (question.fileByFilename !== undefined) return filesResponse(question.fileByFilename, this.#files);
+    if (question.allExtensionNumbersOfType !== undefined) {
+      const baseTypeName = question.allExtensionNumbersOfType;
+      if (!this.#symbols.has(baseTypeName)) return notFound(baseTypeName);
+      return { allExtensionNumbersResponse: { baseTypeName, extensionNumber: [] } };
+    }
+    return notFound(question.fileContainingExtension?.containingType ?? 'what was asked for');
+  }
+
+  #add(file: DescFile): void {
+    this.#files.set(file.proto.name, file);
+    for (const name of symbolsOf(file)) this.#symbols.set(name, file);
+  }
+}
+
+function filesResponse(name: string, known: ReadonlyMap<string, DescFile>): Answer {
+  const file = known.get(name);
+  if (!file) return notFound(name);
+  const fileDescriptorProto = withImports(file).map(({ proto }) =>
+    Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
+  );
+  return { fileDescriptorResponse: { fileDescriptorProto } };
+}
+
+function notFound(name: string): Answer {
+  return { errorResponse: { errorCode: grpc.status.NOT_FOUND, errorMessage: `${name} is not known here` } };
+}
+
+/** The file itself first, then what it imports, each once. */
+function withImports(file: DescFile, seen = new Set<DescFile>()): DescFile[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  return [file, ...file.dependencies.flatMap((imported) => withImports(imported, seen))];
+}
+
+function symbolsOf(file: DescFile): string[] {
+  return [
+    ...file.messages.flatMap(messageSymbols),
+    ...file.enums.flatMap(enumSymbols),
+    ...file.services.flatMap((service) => [
+      service.typeName,
+      ...service.methods.map((method) => `${service.typeName}.${method.name}`),
+    ]),
+  ];
+}
+
+function messageSymbols(message: DescMessage): string[] {
+  return [
+    message.typeName,
+    ...message.fields.map((field) => `${message.typeName}.${field.name}`),
+    ...message.nestedMessages.flatMap(messageSymbols),
+    ...message.nestedEnums.flatMap(enumSymbols),
+  ];
+}
+
+function enumSymbols(desc: DescEnum): string[] {
+  const scope = desc.typeName.slice(0, desc.typeName.lastIndexOf('.'));
+  return [desc.typeName, ...desc.values.map((value) => `${scope}.${value.name}`)];
 }

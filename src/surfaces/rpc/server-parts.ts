@@ -1,11 +1,11 @@
-import type { StartTools } from '../../operations/start-operation.ts';
+import type { StartRunTools } from '../../operations/start-run.ts';
 import type { Database } from '../../store/database.ts';
 import type { EventFeed } from '../../store/event-feed.ts';
 import type { LogFollower } from '../../store/log-follower.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines.ts';
 
 /** What the services are made of. */
-export interface ServerParts extends StartTools {
+export interface ServerParts extends StartRunTools {
   readonly database: Database;
   readonly machines: MachineReader;
   readonly registrar: MachineRegistrar;

@@ -1,7 +1,7 @@
-/** baremetal.admin.v1.AdminService: flags and tokens. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
+/** baremetal.admin.v1.AdminService: flags, plans and tokens. */
+import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { ROLES, type Role } from '../../../domain/actor.ts';
+import { actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
 import { checkMachineId, checkText } from '../../../domain/machine-input.ts';
 import {
@@ -9,11 +9,18 @@ import {
   MachineFlag_Value,
   type TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
+import { checkPlan } from '../../../operations/plan-input.ts';
+import { createPlan } from '../../../operations/plans.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
+import { planMessage } from '../v1/to-proto.ts';
 import { machineMessage } from '../v2/to-proto.ts';
+
+/** No later time has a place in a Timestamp, and none can be written as JSON. */
+const YEAR_10000 = Date.UTC(10_000, 0);
 
 const TOKEN_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._@-]{0,62}[A-Za-z0-9])?$/;
 
@@ -37,12 +44,19 @@ export function adminService(parts: ServerParts): Service {
       unflagMachine: (request, context) => flag(request, flagOf(request.flag), false, context),
       clearNeedsIntervention: (request, context) => flag(request, 'NeedsIntervention', false, context),
 
+      async createPlan({ plan }, { caller }) {
+        if (!plan) throw missingField('plan');
+        const checked = checkPlan(toJson(PlanSchema, plan, { useProtoFieldName: true }));
+        const created = await createPlan(parts.database, checked, actorLabel(caller.actor));
+        return planMessage(created, parts.stepDefaults);
+      },
+
       async createToken(request, { caller }) {
         const name = checkTokenName(request.name);
         const role = checkRole(request.role);
         const expiresAt = request.expiresAt ? timestampDate(request.expiresAt) : null;
-        if (expiresAt !== null && !(expiresAt > parts.now()))
-          throw invalidField('expires_at', 'must be in the future');
+        if (expiresAt !== null && !(expiresAt > parts.now() && expiresAt.getTime() < YEAR_10000))
+          throw invalidField('expires_at', 'must be in the future, and before the year 10000');
         const secret = newSecret();
         const token = await createToken(parts.database, {
           name,
@@ -68,6 +82,7 @@ export function adminService(parts: ServerParts): Service {
       flagMachine: 'admin',
       unflagMachine: 'admin',
       clearNeedsIntervention: 'admin',
+      createPlan: 'admin',
       createToken: 'admin',
       listTokens: 'admin',
       revokeToken: 'admin',

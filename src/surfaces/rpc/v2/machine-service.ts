@@ -1,8 +1,6 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
 
 import { missingField } from '../../../domain/fault.ts';
-import { checkFilter } from '../../../domain/filter/check.ts';
-import { parseFilter } from '../../../domain/filter/parse.ts';
 import {
   checkImageRef,
   checkMachineId,
@@ -18,6 +16,7 @@ import { machineNotFound, startOperation } from '../../../operations/start-opera
 import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
 import { listMachines } from '../../../store/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
+import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
@@ -62,8 +61,7 @@ export function machineService(parts: ServerParts): Service {
       },
 
       async listMachines(request) {
-        const filter =
-          request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), MACHINE_FILTER);
+        const filter = readFilter(request.filter, MACHINE_FILTER);
         const after = readPageToken('machines', request.filter, request.pageToken);
         const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
         return {

@@ -1,16 +1,15 @@
 /** baremetal.v2.OperationService: looking at operations. */
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { checkFilter } from '../../../domain/filter/check.ts';
-import { parseFilter } from '../../../domain/filter/parse.ts';
 import { checkOperationId } from '../../../domain/machine-input.ts';
 import { OperationService } from '../../../gen/baremetal/v2/operation_service_pb.ts';
 import { operationNotFound } from '../../../store/cancel-operation.ts';
 import { OPERATION_FILTER } from '../../../store/filter-schemas.ts';
 import { listOperations } from '../../../store/list.ts';
 import { findOperation } from '../../../store/operations.ts';
-import { cursorOf, pageSize, pageToken, readCursor, readPageToken } from '../page-token.ts';
+import { pageSize, pageToken, readPageToken } from '../page-token.ts';
+import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { defineService, type Service } from '../service.ts';
+import { streamLog } from '../stream-log.ts';
 import { operationMessage } from './to-proto.ts';
 import { watchOperations } from './watch-operations.ts';
 
@@ -30,8 +29,7 @@ export function operationService(parts: ServerParts): Service {
       },
 
       async listOperations(request) {
-        const filter =
-          request.filter.trim() === '' ? null : checkFilter(parseFilter(request.filter), OPERATION_FILTER);
+        const filter = readFilter(request.filter, OPERATION_FILTER);
         const after = readPageToken('operations', request.filter, request.pageToken);
         const page = await listOperations(parts.database, {
           filter,
@@ -48,18 +46,8 @@ export function operationService(parts: ServerParts): Service {
 
       async *streamOperationLogs(request, { signal }) {
         const { operationId } = await find(request.operationId);
-        const [epoch, line] = readCursor('log', request.cursor) ?? [-1, -1];
-        for await (const lines of parts.logs.follow(operationId, { epoch, line }, signal)) {
-          for (const stored of lines) {
-            yield {
-              ts: timestampFromDate(stored.at),
-              operationId,
-              stream: stored.stream,
-              data: Buffer.from(`${stored.text}\n`),
-              cursor: cursorOf('log', [stored.epoch, stored.line]),
-              step: stored.step,
-            };
-          }
+        for await (const chunk of streamLog(parts, operationId, request.cursor, signal)) {
+          yield { ...chunk, operationId };
         }
       },
     },

@@ -4,6 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Plan, PlanSchema } from "../../v1/plan_pb.ts";
+import { file_baremetal_v1_plan } from "../../v1/plan_pb.ts";
 import type { MachineSchema } from "../../v2/machine_pb.ts";
 import { file_baremetal_v2_machine } from "../../v2/machine_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/admin/v1/admin_service.proto.
  */
 export const file_baremetal_admin_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkixwEKBVRva2VuEgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJImAKEkNyZWF0ZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoTQ3JlYXRlVG9rZW5SZXNwb25zZRIoCgV0b2tlbhgBIAEoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiEwoRTGlzdFRva2Vuc1JlcXVlc3QiPwoSTGlzdFRva2Vuc1Jlc3BvbnNlEikKBnRva2VucxgBIAMoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbiIiChJSZXZva2VUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCTKhBAoMQWRtaW5TZXJ2aWNlEkwKC0ZsYWdNYWNoaW5lEiYuYmFyZW1ldGFsLmFkbWluLnYxLkZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lElAKDVVuZmxhZ01hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuVW5mbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJiChZDbGVhck5lZWRzSW50ZXJ2ZW50aW9uEjEuYmFyZW1ldGFsLmFkbWluLnYxLkNsZWFyTmVlZHNJbnRlcnZlbnRpb25SZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSXgoLQ3JlYXRlVG9rZW4SJi5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlVG9rZW5SZXF1ZXN0GicuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USWwoKTGlzdFRva2VucxIlLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0VG9rZW5zUmVxdWVzdBomLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0VG9rZW5zUmVzcG9uc2USUAoLUmV2b2tlVG9rZW4SJi5iYXJlbWV0YWwuYWRtaW4udjEuUmV2b2tlVG9rZW5SZXF1ZXN0GhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuYgZwcm90bzM", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiNQoRQ3JlYXRlUGxhblJlcXVlc3QSIAoEcGxhbhgBIAEoCzISLmJhcmVtZXRhbC52MS5QbGFuIscBCgVUb2tlbhIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCSJgChJDcmVhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk8KE0NyZWF0ZVRva2VuUmVzcG9uc2USKAoFdG9rZW4YASABKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4SDgoGc2VjcmV0GAIgASgJIhMKEUxpc3RUb2tlbnNSZXF1ZXN0Ij8KEkxpc3RUb2tlbnNSZXNwb25zZRIpCgZ0b2tlbnMYASADKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4iIgoSUmV2b2tlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAky6gQKDEFkbWluU2VydmljZRJMCgtGbGFnTWFjaGluZRImLmJhcmVtZXRhbC5hZG1pbi52MS5GbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJQCg1VbmZsYWdNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLlVuZmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSYgoWQ2xlYXJOZWVkc0ludGVydmVudGlvbhIxLmJhcmVtZXRhbC5hZG1pbi52MS5DbGVhck5lZWRzSW50ZXJ2ZW50aW9uUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEkcKCkNyZWF0ZVBsYW4SJS5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlUGxhblJlcXVlc3QaEi5iYXJlbWV0YWwudjEuUGxhbhJeCgtDcmVhdGVUb2tlbhImLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlcXVlc3QaJy5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJbCgpMaXN0VG9rZW5zEiUuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiYuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJQCgtSZXZva2VUb2tlbhImLmJhcmVtZXRhbC5hZG1pbi52MS5SZXZva2VUb2tlblJlcXVlc3QaGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW5iBnByb3RvMw", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.admin.v1.MachineFlag
@@ -138,6 +140,23 @@ export const ClearNeedsInterventionRequestSchema: GenMessage<ClearNeedsIntervent
   messageDesc(file_baremetal_admin_v1_admin_service, 3);
 
 /**
+ * @generated from message baremetal.admin.v1.CreatePlanRequest
+ */
+export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> & {
+  /**
+   * @generated from field: baremetal.v1.Plan plan = 1;
+   */
+  plan?: Plan | undefined;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.CreatePlanRequest.
+ * Use `create(CreatePlanRequestSchema)` to create a new message.
+ */
+export const CreatePlanRequestSchema: GenMessage<CreatePlanRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 4);
+
+/**
  * @generated from message baremetal.admin.v1.Token
  */
 export type Token = Message<"baremetal.admin.v1.Token"> & {
@@ -181,7 +200,7 @@ export type Token = Message<"baremetal.admin.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 4);
+  messageDesc(file_baremetal_admin_v1_admin_service, 5);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenRequest
@@ -214,7 +233,7 @@ export type CreateTokenRequest = Message<"baremetal.admin.v1.CreateTokenRequest"
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 5);
+  messageDesc(file_baremetal_admin_v1_admin_service, 6);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenResponse
@@ -238,7 +257,7 @@ export type CreateTokenResponse = Message<"baremetal.admin.v1.CreateTokenRespons
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 6);
+  messageDesc(file_baremetal_admin_v1_admin_service, 7);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensRequest
@@ -251,7 +270,7 @@ export type ListTokensRequest = Message<"baremetal.admin.v1.ListTokensRequest"> 
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 7);
+  messageDesc(file_baremetal_admin_v1_admin_service, 8);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensResponse
@@ -268,7 +287,7 @@ export type ListTokensResponse = Message<"baremetal.admin.v1.ListTokensResponse"
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 8);
+  messageDesc(file_baremetal_admin_v1_admin_service, 9);
 
 /**
  * @generated from message baremetal.admin.v1.RevokeTokenRequest
@@ -285,7 +304,7 @@ export type RevokeTokenRequest = Message<"baremetal.admin.v1.RevokeTokenRequest"
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 9);
+  messageDesc(file_baremetal_admin_v1_admin_service, 10);
 
 /**
  * What privileged systems and people do, and customers don't. Every call needs the admin role.
@@ -320,6 +339,16 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ClearNeedsInterventionRequestSchema;
     output: typeof MachineSchema;
+  },
+  /**
+   * Stores a plan. One that exists can be replaced until a run has referenced it.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.CreatePlan
+   */
+  createPlan: {
+    methodKind: "unary";
+    input: typeof CreatePlanRequestSchema;
+    output: typeof PlanSchema;
   },
   /**
    * The only answer that ever holds the token itself.

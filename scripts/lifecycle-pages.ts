@@ -1,0 +1,210 @@
+/**
+ * Writes docs/lifecycles from the tables in src/domain, so that the pages can't say anything else than the code
+ * does. With --check nothing is written, and a page that differs is an error.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { packageRoot } from '../src/cli/package-root.ts';
+import { CONDITION_TYPES, CONDITIONS, type ConditionType } from '../src/domain/condition.ts';
+import {
+  EFFECTIVE_STATES,
+  type EffectiveState,
+  type EffectiveStateInput,
+  effectiveState,
+} from '../src/domain/effective-state.ts';
+import { type Lifecycle, statesOf } from '../src/domain/lifecycle.ts';
+import { LIFECYCLES } from '../src/domain/lifecycles.ts';
+import { OPERATION_TYPES } from '../src/domain/operation-type.ts';
+import { phaseLifecycle } from '../src/domain/phase.ts';
+
+type AnyLifecycle = Lifecycle<string, string>;
+
+const FOLDER = 'docs/lifecycles';
+const NOTE = `<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain. Change those, not this page. -->`;
+
+/** The text of every page, by file name. */
+export function lifecyclePages(): Map<string, string> {
+  const pages = LIFECYCLES.map((lifecycle) => [`${lifecycle.name}.md`, lifecyclePage(lifecycle)] as const);
+  return new Map([['README.md', indexPage()], ...pages]);
+}
+
+/** What is not as it should be in the folder: missing, different, or nobody's. */
+export function stalePages(root: string): string[] {
+  const pages = lifecyclePages();
+  const found = markdownIn(root);
+  const differing = [...pages].filter(([name, text]) => !found.includes(name) || read(root, name) !== text);
+  return [...differing.map(([name]) => name), ...found.filter((name) => !pages.has(name))];
+}
+
+function lifecyclePage(lifecycle: AnyLifecycle): string {
+  return page([
+    `# ${titleOf(lifecycle)}`,
+    NOTE,
+    lifecycle.question,
+    '## States',
+    table(
+      ['state', 'meaning'],
+      statesOf(lifecycle).map((state) => [code(state), meaningOf(lifecycle, state)]),
+    ),
+    diagram(lifecycle),
+    '## Transitions',
+    'Nothing else is possible; who is not named can’t make it.',
+    table(
+      ['from', 'to', 'made by', 'when'],
+      lifecycle.transitions.map(({ from, to, owners, when }) => [
+        code(from),
+        code(to),
+        owners.join(', '),
+        when,
+      ]),
+    ),
+  ]);
+}
+
+function indexPage(): string {
+  return page([
+    '# Lifecycles',
+    NOTE,
+    'Each layer of a machine’s state, and each operation and its steps, is a lifecycle of its own: a table of states and of the transitions between them, with who may make each. The effective state is computed from them on read and is stored nowhere.',
+    table(
+      ['lifecycle', 'question', 'begins as', 'states'],
+      LIFECYCLES.map((lifecycle) => [
+        `[${lifecycle.name}](${lifecycle.name}.md)`,
+        lifecycle.question,
+        code(lifecycle.initial),
+        statesOf(lifecycle).map(code).join(', '),
+      ]),
+    ),
+    '## Effective state',
+    'The first row that applies, from the top:',
+    table(
+      ['when', 'effective state', 'meaning', 'colour', 'what to do'],
+      precedence().map(({ cause, state }) => {
+        const { meaning, colour, userAction } = EFFECTIVE_STATES[state];
+        return [cause, code(state), meaning, colour, userAction];
+      }),
+    ),
+    '## Conditions',
+    'Signals beside the lifecycles, each with a reason and the time at which it last changed. One that is absent is not known yet.',
+    table(
+      ['condition', 'what it says when it is true'],
+      CONDITION_TYPES.map((type) => [code(type), CONDITIONS[type]]),
+    ),
+    '## What may be done in which phase',
+    table(
+      ['operation', 'what it does', 'destroys data', ...statesOf(phaseLifecycle).map(code)],
+      Object.entries(OPERATION_TYPES).map(([type, { description, destructive, phases }]) => [
+        code(type),
+        description,
+        destructive ? 'yes' : 'no',
+        ...statesOf(phaseLifecycle).map((phase) =>
+          (phases as readonly string[]).includes(phase) ? 'yes' : '–',
+        ),
+      ]),
+    ),
+  ]);
+}
+
+function titleOf({ name }: AnyLifecycle): string {
+  return `Lifecycle: ${name}`;
+}
+
+function meaningOf(lifecycle: AnyLifecycle, state: string): string {
+  const { meaning, final } = lifecycle.states[state] ?? { meaning: '' };
+  const notes = [state === lifecycle.initial ? 'first' : '', final ? 'final' : ''].filter(
+    (note) => note !== '',
+  );
+  return notes.length === 0 ? meaning : `${meaning} (${notes.join(', ')})`;
+}
+
+/** Labels are owners only: what is written under "when" has characters that a diagram's label can't have. */
+function diagram(lifecycle: AnyLifecycle): string {
+  const finals = statesOf(lifecycle).filter((state) => lifecycle.states[state]?.final);
+  return [
+    '```mermaid',
+    'stateDiagram-v2',
+    `  [*] --> ${lifecycle.initial}`,
+    ...lifecycle.transitions.map(({ from, to, owners }) => `  ${from} --> ${to}: ${owners.join(' or ')}`),
+    ...finals.map((state) => `  ${state} --> [*]`),
+    '```',
+  ].join('\n');
+}
+
+interface Cause {
+  readonly cause: string;
+  readonly input: Partial<EffectiveStateInput>;
+}
+
+/** What decides the effective state, strongest first; found by asking the function, one cause against another. */
+function precedence(): { readonly cause: string; readonly state: EffectiveState }[] {
+  const raised = (type: ConditionType) => ({
+    [type]: { status: true, reason: '', message: '', lastTransition: '' },
+  });
+  const conditions: Cause[] = CONDITION_TYPES.map((type) => ({
+    cause: `condition ${code(type)} is true`,
+    input: { conditions: raised(type) },
+  }));
+  const busy: Cause = { cause: 'an operation is active', input: { activeOperationId: 'op' } };
+  const phases: Cause[] = statesOf(phaseLifecycle).map((phase) => ({
+    cause: `phase ${code(phase)}`,
+    input: { phase },
+  }));
+  const signals = [...conditions, busy].filter(({ input }) => stateOf(input) !== stateOf({}));
+  const weaker = (one: Cause) =>
+    signals.filter((other) => stateOf(one.input, other.input) === stateOf(one.input));
+  const ordered = signals.toSorted((one, other) => weaker(other).length - weaker(one).length);
+  return [...ordered, ...phases].map(({ cause, input }) => ({ cause, state: stateOf(input) }));
+}
+
+function stateOf(...inputs: Partial<EffectiveStateInput>[]): EffectiveState {
+  const conditions = Object.assign({}, ...inputs.map((input) => input.conditions));
+  return effectiveState(
+    Object.assign({ phase: 'READY', activeOperationId: null }, ...inputs, { conditions }),
+  );
+}
+
+function page(parts: readonly string[]): string {
+  return `${parts.join('\n\n')}\n`;
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function markdownIn(root: string): string[] {
+  const folder = join(root, FOLDER);
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.md')) : [];
+}
+
+function read(root: string, name: string): string {
+  return readFileSync(join(root, FOLDER, name), 'utf8');
+}
+
+function run(args: readonly string[]): number {
+  const root = packageRoot();
+  const stale = stalePages(root);
+  if (args.includes('--check')) {
+    for (const name of stale) console.error(`${FOLDER}/${name} is not what the tables in src/domain give`);
+    if (stale.length > 0) console.error('Write them anew: node dist/scripts/lifecycle-pages.js');
+    return stale.length === 0 ? 0 : 1;
+  }
+  const pages = lifecyclePages();
+  mkdirSync(join(root, FOLDER), { recursive: true });
+  for (const name of stale) {
+    const text = pages.get(name);
+    if (text === undefined) rmSync(join(root, FOLDER, name));
+    else writeFileSync(join(root, FOLDER, name), text);
+    console.log(`${FOLDER}/${name}`);
+  }
+  return 0;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  process.exitCode = run(process.argv.slice(2));

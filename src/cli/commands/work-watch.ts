@@ -1,0 +1,101 @@
+import { Command } from 'commander';
+import { WORK_TYPE_NAMES } from '../../domain/work-type.ts';
+import type { CommandContext } from '../context.ts';
+import { allOf, equals } from '../filter.ts';
+import { Reconnect } from '../follow/reconnect.ts';
+import { resume } from '../follow/resumable-stream.ts';
+import { addOutput } from '../options.ts';
+import { isForPeople, type OutputFormat, writeStreamed } from '../output/format.ts';
+import { displayWidth, padEnd, plainText } from '../output/plain-text.ts';
+import { clockText } from '../output/time-text.ts';
+import { isFinished, probeList, type Work, type WorkApi, type WorkEvent } from '../work/work.ts';
+import { phaseColour } from '../work-rendering.ts';
+
+interface WatchOptions {
+  readonly output: OutputFormat;
+  readonly filter?: string;
+}
+
+const TYPE_WIDTH = Math.max(...WORK_TYPE_NAMES.map(displayWidth));
+
+export function watchFleet(context: CommandContext, source: WorkApi): Command {
+  const command = new Command('watch')
+    .description(`Stream ${source.noun} events, of one machine or of all, until Ctrl-C`)
+    .argument('[machine-id]')
+    .option('--filter <filter>', `for example: type=${source.exampleType}`);
+  return addOutput(command).action(
+    context.action<WatchOptions>(async ({ args: [machineId], options, api }) => {
+      // Without this, a mistyped id would be watched for ever in silence.
+      if (machineId !== undefined) await source.machine(api, machineId);
+      const filter = allOf([options.filter, machineId && equals('machine_id', machineId)]);
+      const reconnect = new Reconnect({
+        probe: probeList(source, api),
+        say: (message) => context.err.line(message),
+        address: api.address,
+      });
+      const lines = new EventLines(context, options);
+      await context.interruptible(async (signal) => {
+        const open = (cursor: string) => source.watch(api, { filter, cursor }, { signal });
+        for await (const event of resume({ open, reconnect, signal, isEndless: true })) {
+          lines.write(event);
+          await context.out.drained();
+        }
+      });
+      return 'ok';
+    }),
+  );
+}
+
+/** A line for each change of a phase; `wide` tells of steps as well, and data holds every event. */
+class EventLines {
+  readonly #context: CommandContext;
+  readonly #output: OutputFormat;
+  /** Whoever asks by a filter gets all that it matches; otherwise a watch begins with what is under way. */
+  readonly #tellsHistory: boolean;
+  /** What was last told of each that goes on. */
+  readonly #told = new Map<string, string>();
+  readonly #widths = { machine: 0, id: 0 };
+
+  constructor(context: CommandContext, { output, filter }: WatchOptions) {
+    this.#context = context;
+    this.#output = output;
+    this.#tellsHistory = filter !== undefined;
+  }
+
+  write(event: WorkEvent): void {
+    const { work } = event;
+    if (work === undefined) return;
+    const isHistory = event.kind === 'snapshot' && isFinished(work);
+    if (isHistory && !this.#tellsHistory) return;
+    if (this.#output === 'table' && !this.#isNews(work)) return;
+    const rendering = { json: () => event.json(), name: () => work.id };
+    writeStreamed(this.#context.out, this.#output, rendering, event, () => this.#line(event, work));
+  }
+
+  #isNews(work: Work): boolean {
+    const state = stateOf(work);
+    const isNews = this.#told.get(work.id) !== state;
+    if (isFinished(work)) this.#told.delete(work.id);
+    else this.#told.set(work.id, state);
+    return isNews;
+  }
+
+  #line(event: WorkEvent, work: Work): string {
+    if (!isForPeople(this.#output)) return '';
+    const [machine, id] = [plainText(work.machineId), plainText(work.id)];
+    this.#widths.machine = Math.max(this.#widths.machine, displayWidth(machine));
+    this.#widths.id = Math.max(this.#widths.id, displayWidth(id));
+    const parts = [
+      `[${clockText(event.ts)}] ${padEnd(machine, this.#widths.machine)}`,
+      padEnd(id, this.#widths.id),
+      padEnd(plainText(work.type), TYPE_WIDTH),
+      this.#context.out.colour(stateOf(work), phaseColour(work)),
+    ];
+    if (this.#output === 'wide') parts.push(plainText(event.step), plainText(event.message));
+    return parts.join('  ').trimEnd();
+  }
+}
+
+function stateOf(work: Work): string {
+  return work.cancelRequested && !isFinished(work) ? `${work.phase} (canceling)` : work.phase;
+}

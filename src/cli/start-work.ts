@@ -1,0 +1,105 @@
+/**
+ * Starts an operation or a run on one machine, or on each of many, under one request id. One machine is waited
+ * for with the full display; for many, each gets a line.
+ */
+import type { Command } from 'commander';
+import type { Api } from './api.ts';
+import { agree, runBulk } from './bulk.ts';
+import { isConnectionLost } from './call-error.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_OF_PHASE, type Exit } from './exit-code.ts';
+import { type OutputFormat, writeOne } from './output/format.ts';
+import { plainText } from './output/plain-text.ts';
+import type { Selection } from './selection.ts';
+import { UsageError } from './usage-error.ts';
+import { waitForWork } from './wait-for-work.ts';
+import { isFinished, type Work, type WorkApi } from './work/work.ts';
+import { workRendering } from './work-rendering.ts';
+
+export interface StartOptions {
+  readonly output: OutputFormat;
+  readonly requestId?: string;
+  readonly wait: boolean;
+  readonly timeout: number;
+  readonly quiet?: boolean;
+  readonly yes?: boolean;
+}
+
+export interface StartRequest {
+  readonly machineId: string;
+  readonly requestId: string;
+}
+
+export interface Start {
+  readonly context: CommandContext;
+  readonly api: Api;
+  readonly source: WorkApi;
+  readonly selection: Selection;
+  /** What is done, in the words of a question: "reimage 2 machines?" */
+  readonly verb: string;
+  readonly isDestructive: boolean;
+  readonly start: (request: StartRequest) => Promise<Work>;
+  /** The command line that asks for the same on one machine, without its request id. */
+  readonly sameAgain: (machineId: string) => string;
+  readonly options: StartOptions;
+}
+
+export function addStarting(command: Command, noun: WorkApi['noun']): Command {
+  return command
+    .option('-y, --yes', 'do not ask before working on many machines')
+    .option(
+      '--request-id <id>',
+      `idempotency key: the same id never starts a second ${noun} (default: made up)`,
+    );
+}
+
+export function checkRequestId({ requestId }: StartOptions): void {
+  if (requestId === '') throw new UsageError('--request-id is empty');
+}
+
+export async function startWork(start: Start): Promise<Exit> {
+  const { context, selection, options, verb, isDestructive } = start;
+  const [only] = selection.machineIds;
+  if (only === undefined) {
+    context.err.line(`no machine matches ${selection.criterion}; nothing was done`);
+    return 'ok';
+  }
+  const isBulk = selection.machineIds.length > 1 || selection.criterion !== undefined;
+  if (isBulk) await agree(context, selection, { verb, isDestructive, yes: options.yes === true });
+  const requestId = options.requestId ?? context.newRequestId();
+  if (options.requestId === undefined) context.err.line(`request-id: ${requestId}`);
+  return isBulk ? startMany(start, requestId) : startOne(start, { machineId: only, requestId });
+}
+
+function startMany({ context, api, source, selection, start, options }: Start, requestId: string) {
+  return runBulk({
+    context,
+    api,
+    source,
+    machineIds: selection.machineIds,
+    start: (machineId) => start({ machineId, requestId }),
+    options,
+  });
+}
+
+async function startOne(start: Start, request: StartRequest): Promise<Exit> {
+  const { context, api, source, options } = start;
+  const { machineId, requestId } = request;
+  const before = options.wait ? await source.machine(api, machineId) : undefined;
+  const work = await start.start(request).catch((error: unknown) => {
+    // Nobody knows whether it was accepted. The same request id makes asking again safe.
+    const again = plainText(`${start.sameAgain(machineId)} --request-id=${requestId}`);
+    if (isConnectionLost(error)) context.err.line(`  retry safely: ${again}`);
+    throw error;
+  });
+  const isReplay = options.requestId !== undefined && isFinished(work);
+  if (options.wait && !isReplay) return waitForWork({ context, api, source, work, before, options });
+  writeOne(context.out, options.output, workRendering(source, context.now()), work, () => {
+    const phase = isReplay ? `(${work.phase})` : work.phase;
+    context.out.line(`${source.title}: ${plainText(work.id)} ${phase}`);
+    if (work.error !== undefined) context.out.line(`Error: ${plainText(work.error.message)}`);
+  });
+  if (isFinished(work)) return EXIT_OF_PHASE[work.phase];
+  context.err.line(`  attach: ${context.program} ${source.commands.attach} ${plainText(work.id)}`);
+  return 'ok';
+}

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readConfiguration } from './configuration.ts';
+import { SettingError } from './settings.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ingot-configuration-test-'));
+  file = join(folder, 'ingot.yaml');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const read = (text: string) => {
+  writeFileSync(file, text);
+  return readConfiguration(file);
+};
+
+function problem(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingError);
+    return (error as Error).message;
+  }
+  throw new Error('was not refused');
+}
+
+describe('the configuration', () => {
+  it('is the fake provider alone without a file, and with an empty one', () => {
+    expect(readConfiguration(null)).toMatchObject({ default_provider: 'fake', providers: {} });
+    expect(read('')).toEqual(readConfiguration(null));
+    expect(read('# nothing yet\n')).toEqual(readConfiguration(null));
+  });
+
+  it('names providers, and which of them a machine has that names none', () => {
+    const configuration = read(
+      'default_provider: dc-1\nproviders:\n  dc-1: { kind: fake }\n  dc-2: { kind: fake }\n',
+    );
+    expect(configuration.default_provider).toBe('dc-1');
+    expect(Object.keys(configuration.providers)).toEqual(['dc-1', 'dc-2']);
+  });
+});
+
+describe('a wrong configuration is one line that names the setting, the file and', () => {
+  const wrong: readonly (readonly [string, string, RegExp])[] = [
+    ['the line of a syntax error', 'providers:\n  dc-1: { kind: fake\n', /line \d+: /],
+    ['the line of a key that is there twice', 'default_provider: fake\ndefault_provider: fake\n', /line 2: /],
+    ['the line of a tab', 'providers:\n\tdc-1: {}\n', /line 2: /],
+    ['a key that there is not', 'colour: red\n', /colour/],
+    ['a value of the wrong type', 'providers: 7\n', /: providers: /],
+    ['a provider without a kind', 'providers: { dc-1: {} }\n', /: providers\.dc-1\.kind: /],
+    ['a provider of an unknown kind', 'providers: { dc-1: { kind: cloud } }\n', /: providers\.dc-1\.kind: /],
+    ['a provider’s name that is no name', 'providers: { "Dc 1": { kind: fake } }\n', /: providers\.Dc 1: /],
+    [
+      'a default that is not there',
+      'default_provider: dc-9\n',
+      /: default_provider: dc-9 is not among fake$/,
+    ],
+    ['a file that is no mapping', 'just words\n', /: the file: /],
+    ['a file of several documents', '---\n---\n', /line \d+: /],
+  ];
+
+  it.each(wrong)('%s', (_what, text, expected) => {
+    const message = problem(() => read(text));
+    expect(message.startsWith(`INGOT_CONFIG: ${file}: `)).toBe(true);
+    expect(message).toMatch(expected);
+    expect(message).not.toContain('\n');
+  });
+
+  it('why it can’t be read', () => {
+    expect(problem(() => readConfiguration(file))).toBe(`INGOT_CONFIG: ${file}: can't be read (ENOENT)`);
+    expect(problem(() => readConfiguration(folder))).toBe(`INGOT_CONFIG: ${folder}: can't be read (EISDIR)`);
+  });
+});

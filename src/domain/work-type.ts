@@ -1,0 +1,33 @@
+/**
+ * Every type of work on a machine, whichever API started it. Document 2's operations have a gate by phase
+ * (operation-type.ts); document 1's run types have a default plan instead, and one of them is known to both
+ * under two names.
+ */
+import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
+
+export type RunType = 'REPAVE' | 'RMA' | 'REBOOT' | 'UPGRADE' | 'NET_RECONFIG' | 'JOIN';
+
+export type WorkType = OperationType | Exclude<RunType, 'REPAVE'>;
+
+/** What is stored for a run of each type. */
+export const RUN_TYPES = {
+  REPAVE: { workType: 'REIMAGE', description: 'Write an OS image, then join the cluster' },
+  RMA: { workType: 'RMA', description: 'Take the machine out for return or replacement' },
+  REBOOT: { workType: 'REBOOT', description: 'Reboot the machine' },
+  UPGRADE: { workType: 'UPGRADE', description: 'Upgrade the kubelet with the node drained' },
+  NET_RECONFIG: { workType: 'NET_RECONFIG', description: 'Apply network changes' },
+  JOIN: { workType: 'JOIN', description: 'Join the cluster' },
+} as const satisfies Record<RunType, { workType: WorkType; description: string }>;
+
+export const RUN_TYPE_NAMES = Object.keys(RUN_TYPES) as RunType[];
+
+export const WORK_TYPE_NAMES: readonly WorkType[] = [
+  ...new Set<WorkType>([...OPERATION_TYPE_NAMES, ...RUN_TYPE_NAMES.map((type) => RUN_TYPES[type].workType)]),
+];
+
+/** The name that document 1's API shows. */
+export function runTypeName(type: WorkType): string {
+  return type === 'REIMAGE' ? 'REPAVE' : type;
+}
+
+export const RUN_TYPE_FILTER_NAMES: readonly string[] = WORK_TYPE_NAMES.map(runTypeName);

@@ -1,0 +1,380 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Device, forever, untilStopped } from './device.fixture.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { CANCEL, START, sampleJob } from './job.fixture.ts';
+import { LEASE_MS, MAX_DEATHS, toolsFor } from './job-holder.fixture.ts';
+import { MemoryJobStore, type StoreCall } from './memory-job-store.fixture.ts';
+import type { StepHandler } from './step-handler.ts';
+
+const POLL_MS = 1_000;
+const GRACE_MS = 8_000;
+
+let store: MemoryJobStore<string>;
+let device: Device;
+let replicas: Replica[];
+
+class Replica {
+  readonly errors: string[] = [];
+  readonly lost: string[] = [];
+  readonly dispatcher: Dispatcher<string>;
+
+  constructor(owner: string, handler: StepHandler<string> = device.handler, maxInHand = 4) {
+    const onUnexpected = (error: unknown) => this.errors.push(String(error));
+    this.dispatcher = new Dispatcher({
+      ...toolsFor(store, handler, { owner, canUndo: () => true, onUnexpected }),
+      leaseMs: LEASE_MS,
+      maxInHand,
+      pollMs: POLL_MS,
+      maxLogBytes: 1_000,
+      monotonicNow: () => performance.now(),
+      onError: (error, during) => this.errors.push(`${during}: ${(error as Error).message}`),
+      onLeaseLost: (jobId) => this.lost.push(jobId),
+    });
+    this.dispatcher.start();
+    replicas.push(this);
+  }
+
+  /** From the call until everything that it waits for is over. */
+  async stop(): Promise<void> {
+    const stopped = this.dispatcher.stop(GRACE_MS);
+    await advance(GRACE_MS);
+    await stopped;
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  store = new MemoryJobStore(Date.now);
+  device = new Device();
+  replicas = [];
+});
+afterEach(async () => {
+  store.before = () => {};
+  for (const replica of replicas) await replica.stop();
+  expect(vi.getTimerCount(), 'timers left behind').toBe(0);
+  vi.useRealTimers();
+});
+
+const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const add = (...ids: string[]) => {
+  for (const id of ids) store.add(sampleJob({ id }));
+};
+const statuses = (...ids: string[]) => ids.map((id) => store.job(id).status);
+const failing = (...calls: StoreCall[]) => {
+  store.before = (call) => {
+    if (calls.includes(call)) throw new Error('the database is away');
+  };
+};
+
+/** Under way until a time, looked at every second. */
+const busyUntil = (ms: number): StepHandler<string> => ({
+  ...device.handler,
+  observe: async (context) => {
+    device.trace.push('observe');
+    if (context.now().getTime() >= START.getTime() + ms) return { seen: 'done', message: '' };
+    return { seen: 'under_way', reason: 'it boots', lookAgainMs: 3_000 };
+  },
+});
+
+describe('the claim loop', () => {
+  it('works on what is due, and sleeps when there is nothing', async () => {
+    add('job-1', 'job-2', 'job-3');
+    const { dispatcher } = new Replica('a');
+    await advance(10);
+    expect(statuses('job-1', 'job-2', 'job-3')).toEqual(['completed', 'completed', 'completed']);
+    expect(dispatcher.jobsInHand).toBe(0);
+  });
+
+  it('keeps a waiting job as a row and comes back when it is due', async () => {
+    add('job-1');
+    const { dispatcher } = new Replica('a', busyUntil(6_000));
+    await advance(10);
+    expect([dispatcher.jobsInHand, store.ownerOf()]).toEqual([0, null]);
+    await advance(5_980);
+    expect(device.trace).toEqual(['observe', 'observe']);
+    await advance(20);
+    expect([store.job().status, device.trace.length]).toEqual(['completed', 3]);
+  });
+
+  it('finds new work at the next poll, or at once when it is poked', async () => {
+    const { dispatcher } = new Replica('a');
+    await advance(10);
+    add('job-1');
+    await advance(POLL_MS - 20);
+    expect(store.job().status).toBe('pending');
+    dispatcher.poke();
+    await advance(0);
+    expect(store.job().status).toBe('completed');
+    add('job-2');
+    await advance(POLL_MS);
+    expect(store.job('job-2').status).toBe('completed');
+  });
+
+  it('has no more in hand than it may, and takes the next as soon as there is room', async () => {
+    add('job-1', 'job-2', 'job-3');
+    let wake: (() => void)[] = [];
+    device.whileLooking = () => new Promise<void>((resolve) => wake.push(resolve));
+    const { dispatcher } = new Replica('a', device.handler, 2);
+    await advance(1);
+    expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 2]);
+    device.effects = 1;
+    const [first] = wake;
+    wake = [];
+    first?.();
+    await advance(1);
+    expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 1]);
+    device.whileLooking = () => {};
+    await replicas[0]?.stop();
+  });
+
+  it('shares the work with other replicas, each job in one hand', async () => {
+    add('job-1', 'job-2', 'job-3', 'job-4');
+    const owners = new Set<string | null>();
+    device.whileLooking = ({ jobId }) => void owners.add(`${store.ownerOf(jobId)} ${jobId}`);
+    device.effects = 1;
+    new Replica('a', device.handler, 2);
+    new Replica('b', device.handler, 2);
+    await advance(10);
+    expect([...owners].toSorted()).toEqual(['a job-1', 'a job-2', 'b job-3', 'b job-4']);
+  });
+
+  it('goes on after the database was away', async () => {
+    add('job-1');
+    failing('claim');
+    const { errors } = new Replica('a');
+    await advance(10);
+    expect(errors).toEqual(['claiming work: the database is away']);
+    store.before = () => {};
+    await advance(POLL_MS);
+    expect(store.job().status).toBe('completed');
+  });
+});
+
+describe('the heartbeat', () => {
+  it('keeps the lease of a job for as long as it is worked on', async () => {
+    add('job-1');
+    device.whileActing = untilStopped;
+    new Replica('a');
+    await advance(3 * LEASE_MS);
+    new Replica('b');
+    await advance(POLL_MS);
+    expect([store.ownerOf(), store.job().epoch]).toEqual(['a', 1]);
+  });
+
+  it('stops a job whose lease is gone, and says no more about it', async () => {
+    add('job-1');
+    device.whileActing = untilStopped;
+    const { lost, errors, dispatcher } = new Replica('a');
+    await advance(1);
+    const writes = store.writes.length;
+    store.add(store.job());
+    await store.claim('b', 1, LEASE_MS);
+    await advance(LEASE_MS / 4);
+    expect([lost, errors, store.writes.length]).toEqual([['job-1'], [], writes]);
+    expect([store.ownerOf(), store.job().epoch, dispatcher.jobsInHand]).toEqual(['b', 2, 0]);
+  });
+
+  it('stops the old run of a job whose lease was lost and claimed again here', async () => {
+    add('job-1');
+    device.whileActing = untilStopped;
+    const { lost, errors, dispatcher } = new Replica('a');
+    await advance(1);
+    store.add(store.job());
+    device.whileActing = () => {};
+    await advance(POLL_MS);
+    expect([lost, errors, dispatcher.jobsInHand]).toEqual([['job-1'], [], 0]);
+    expect([store.job().status, store.job().epoch, device.effects]).toEqual(['completed', 2, 1]);
+  });
+
+  it('lets nothing outside be touched when no renewal is answered', async () => {
+    add('job-1');
+    let wake = () => {};
+    let answer = () => {};
+    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    store.before = (call) =>
+      call === 'renew' ? new Promise<void>((resolve) => (answer = resolve)) : undefined;
+    const { lost } = new Replica('a');
+    await advance(LEASE_MS * 0.8);
+    wake();
+    await advance(1);
+    expect([device.trace, device.effects, lost]).toEqual([['observe', 'act'], 0, ['job-1']]);
+    answer();
+  });
+
+  it('lets nothing outside be touched when every renewal fails', async () => {
+    add('job-1');
+    let wake = () => {};
+    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    failing('renew', 'release');
+    const { lost, errors } = new Replica('a');
+    await advance(LEASE_MS * 0.8);
+    wake();
+    await advance(1);
+    expect([device.effects, lost]).toEqual([0, ['job-1']]);
+    expect(errors[0]).toBe('renewing leases: the database is away');
+  });
+});
+
+describe('a cancel', () => {
+  it('reaches the step that is being worked on', async () => {
+    add('job-1');
+    device.whileActing = untilStopped;
+    const { dispatcher } = new Replica('a');
+    await advance(1);
+    store.cancel('job-1', CANCEL);
+    dispatcher.cancelRequested('job-1');
+    await advance(1);
+    expect([store.job().status, device.trace]).toEqual(['cancelled', ['observe', 'act', 'undo']]);
+  });
+
+  it('reaches a job that waits as a row', async () => {
+    add('job-1');
+    const { dispatcher } = new Replica('a', busyUntil(60_000));
+    await advance(10);
+    store.cancel('job-1', CANCEL);
+    dispatcher.cancelRequested('job-1');
+    await advance(1);
+    expect([store.job().status, device.undos]).toEqual(['cancelled', 1]);
+  });
+});
+
+describe('stopping', () => {
+  it('hands what is in hand back at once: the next replica need not wait for a lease to end', async () => {
+    add('job-1');
+    device.whileActing = untilStopped;
+    const leaving = new Replica('a');
+    await advance(1);
+    await leaving.dispatcher.stop(GRACE_MS);
+    expect([store.ownerOf(), store.dueInMs(), store.job().status]).toEqual([null, 0, 'running']);
+    device.whileActing = () => {};
+    new Replica('b');
+    await advance(1);
+    expect(store.job()).toMatchObject({ status: 'completed', deaths: 0 });
+    expect([store.job().steps[0]?.attempts, device.effects]).toEqual([1, 1]);
+  });
+
+  it('hands a job back that was on its way here', async () => {
+    add('job-1');
+    let answer = () => {};
+    store.after = (call) =>
+      call === 'claim' ? new Promise<void>((resolve) => (answer = resolve)) : undefined;
+    const leaving = new Replica('a');
+    const stopped = leaving.dispatcher.stop(GRACE_MS);
+    await advance(1);
+    expect(store.ownerOf()).toBe('a');
+    answer();
+    await stopped;
+    expect([store.ownerOf(), device.effects]).toEqual([null, 0]);
+  });
+
+  it('hands a job back that is being undone', async () => {
+    add('job-1');
+    store.add({
+      ...store.job(),
+      status: 'running',
+      cancel: CANCEL,
+      steps: [{ ...store.job().steps[0], state: 'running', attempts: 1 }],
+    } as never);
+    const leaving = new Replica('a', { ...device.handler, undo: untilStopped });
+    await advance(1);
+    expect(store.job().status).toBe('compensating');
+    await leaving.dispatcher.stop(GRACE_MS);
+    expect([store.ownerOf(), store.job().status]).toEqual([null, 'compensating']);
+  });
+
+  it('takes nothing new', async () => {
+    const leaving = new Replica('a');
+    await advance(1);
+    await leaving.dispatcher.stop(GRACE_MS);
+    add('job-1');
+    leaving.dispatcher.poke();
+    await advance(10 * POLL_MS);
+    expect(store.job().status).toBe('pending');
+  });
+
+  it('keeps the lease while a step does not let go, so that nobody else works beside it', async () => {
+    add('job-1');
+    device.whileActing = forever;
+    const leaving = new Replica('a');
+    await advance(1);
+    const stopped = leaving.dispatcher.stop(2_000);
+    await advance(1_999);
+    expect(store.ownerOf()).toBe('a');
+    await advance(1);
+    await stopped;
+    expect([store.ownerOf(), store.job().status]).toEqual(['a', 'running']);
+  });
+
+  it('leaves a step that does not let go to the next replica, which looks: it is no failure', async () => {
+    add('job-1');
+    device.whileActing = forever;
+    const leaving = new Replica('a');
+    await advance(1);
+    await leaving.stop();
+    expect(store.job()).toMatchObject({ status: 'running', error: null });
+    device.whileActing = () => {};
+    new Replica('b');
+    await advance(LEASE_MS + POLL_MS);
+    expect(store.job()).toMatchObject({ status: 'completed', epoch: 2 });
+  });
+
+  it('leaves no timer behind that would keep the process alive', async () => {
+    add('job-1');
+    const leaving = new Replica('a');
+    await advance(1);
+    await leaving.dispatcher.stop(GRACE_MS);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('when a move can’t be written', () => {
+  it('the job is let go of, handed back later, and goes on where its device is', async () => {
+    add('job-1');
+    device.whileActing = () => failing('record', 'release');
+    const { errors, dispatcher } = new Replica('a');
+    await advance(1);
+    expect([device.effects, dispatcher.jobsInHand, store.ownerOf()]).toEqual([1, 0, 'a']);
+    expect(errors).toEqual(['working on job-1: the database is away']);
+    await advance(LEASE_MS / 4);
+    expect(errors.at(-1)).toBe('handing work back: the database is away');
+    store.before = () => {};
+    await advance(LEASE_MS / 4);
+    await advance(POLL_MS);
+    expect(store.job()).toMatchObject({ status: 'completed', epoch: 2, deaths: 0 });
+    expect(device.effects).toBe(1);
+  });
+
+  it('its other jobs go on', async () => {
+    add('job-1', 'job-2');
+    store.before = (call) => {
+      if (call === 'record' && store.ownerOf('job-1') === 'a' && failures++ === 0)
+        throw new Error('one is refused');
+    };
+    let failures = 0;
+    const { errors } = new Replica('a');
+    await advance(1);
+    expect(errors).toEqual(['working on job-1: one is refused']);
+    expect(store.job('job-2').status).toBe('completed');
+  });
+});
+
+describe('a job whose holders die', () => {
+  it('is taken over when the lease is over, and parked when it happens too often', async () => {
+    add('job-1');
+    device.whileActing = forever;
+    for (let death = 0; death < MAX_DEATHS; death += 1) {
+      new Replica(`dying-${death}`);
+      await advance(POLL_MS);
+      expect(store.ownerOf()).toBe(`dying-${death}`);
+      store.kill(`dying-${death}`);
+      await advance(LEASE_MS);
+    }
+    const { dispatcher } = new Replica('b');
+    await advance(POLL_MS);
+    expect(store.job()).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'HOLDER_DIED_REPEATEDLY' },
+    });
+    expect([device.trace.length, dispatcher.jobsInHand]).toEqual([2 * MAX_DEATHS, 0]);
+  });
+});

@@ -1,0 +1,109 @@
+/**
+ * A plan as somebody wrote it, checked. One schema for plan files and for the API: the API's message is looked at
+ * in its JSON form, which is what document 1 prints and what a plan file holds.
+ */
+import { z } from 'zod';
+import { invalidField } from '../domain/fault.ts';
+import type { Plan, PlanStep } from '../domain/plan.ts';
+import { STEP_KINDS } from '../steps/registry.ts';
+
+/** The names under which a step may carry its kind; steps that only the server makes are not among them. */
+export const PLAN_STEP_KINDS = [
+  'ssh',
+  'reboot',
+  'netboot',
+  'repave',
+  'join',
+  'verify',
+  'net',
+  'rma',
+] as const;
+
+const MAX_STEPS = 100;
+const WEEK_SECONDS = 7 * 24 * 60 * 60;
+
+const stepSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62})$/, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
+    timeout_seconds: z
+      .int()
+      .min(0, 'must be at least 1, or 0 for the default')
+      .max(WEEK_SECONDS, 'must be at most a week')
+      .optional(),
+    max_retries: z.int().min(0, 'must not be negative').max(100, 'must be at most 100').optional(),
+    ...Object.fromEntries(PLAN_STEP_KINDS.map((kind) => [kind, z.unknown().optional()])),
+  })
+  .transform((written, context): PlanStep => {
+    const kinds = PLAN_STEP_KINDS.filter((kind) => (written as Record<string, unknown>)[kind] !== undefined);
+    const [kind] = kinds;
+    if (kind === undefined || kinds.length > 1) {
+      const found = kinds.length > 1 ? `, not ${kinds.join(' and ')}` : '';
+      context.addIssue({
+        code: 'custom',
+        message: `needs exactly one of ${PLAN_STEP_KINDS.join(', ')}${found}`,
+      });
+      return z.NEVER;
+    }
+    const config = STEP_KINDS.get(kind)?.config.safeParse((written as Record<string, unknown>)[kind] ?? {});
+    if (!config?.success) {
+      for (const issue of config?.error.issues ?? []) {
+        context.addIssue({ code: 'custom', message: issue.message, path: [kind, ...issue.path] });
+      }
+      return z.NEVER;
+    }
+    return {
+      name: written.name,
+      kind,
+      config: config.data as Record<string, unknown>,
+      timeoutSeconds: written.timeout_seconds || null,
+      maxRetries: written.max_retries ?? null,
+    };
+  });
+
+export const planSchema = z
+  .strictObject({
+    plan_id: z
+      .string()
+      .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126})$/, 'must be 1 to 127 letters, digits, ".", "_" or "-"'),
+    display_name: z.string().max(200).default(''),
+    default_for: z.literal('', 'is set by the server').optional(),
+    steps: z.array(stepSchema).min(1, 'must not be empty').max(MAX_STEPS, `must be at most ${MAX_STEPS}`),
+  })
+  .transform((written, context): Plan => {
+    written.steps.forEach((step, index) => {
+      const first = written.steps.findIndex((other) => other.name === step.name);
+      if (first !== index) {
+        context.addIssue({
+          code: 'custom',
+          message: `${step.name} is the name of steps[${first}] too`,
+          path: ['steps', index, 'name'],
+        });
+      }
+    });
+    return {
+      planId: written.plan_id,
+      displayName: written.display_name || written.plan_id,
+      steps: written.steps,
+    };
+  });
+
+/** steps[1].netboot.mode */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return text === '' ? String(part) : `${text}.${String(part)}`;
+  }, '');
+}
+
+/** Throws a Fault that names the field. */
+export function checkPlan(written: unknown): Plan {
+  const parsed = planSchema.safeParse(written);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalidField(
+    `plan${issue && issue.path.length > 0 ? `.${fieldPath(issue.path)}` : ''}`,
+    issue?.message ?? 'is not valid',
+  );
+}

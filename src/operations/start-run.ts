@@ -1,0 +1,98 @@
+/**
+ * Starts a run of document 1: a plan applied to a machine, as an operation like any other. The order of the
+ * checks is part of the API: replay, machine, plan, flags, capabilities, active operation. There is no gate by
+ * phase here.
+ */
+import { type Actor, actorLabel } from '../domain/actor.ts';
+import { isTrue } from '../domain/condition.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { Operation } from '../domain/operation.ts';
+import { DEFAULT_PLANS, type Plan, type StepDefaults } from '../domain/plan.ts';
+import type { StepDefinition } from '../domain/step.ts';
+import { RUN_TYPES, type RunType } from '../domain/work-type.ts';
+import type { Provider } from '../providers/provider.ts';
+import { checkCapabilities, completeStep, defineStep } from '../steps/registry.ts';
+import type { Database } from '../store/database.ts';
+import { findPlan, planNotFound } from './plans.ts';
+import { machineNotFound, providerOf, type StartTools } from './start-operation.ts';
+
+export interface StartRunTools extends StartTools {
+  readonly database: Database;
+  readonly stepDefaults: StepDefaults;
+}
+
+export interface StartRunCall {
+  readonly type: RunType;
+  readonly machineId: string;
+  readonly requestId: string;
+  /** Empty: the default plan of the type. */
+  readonly planId: string;
+  readonly actor: Actor;
+}
+
+export async function startRun(tools: StartRunTools, call: StartRunCall): Promise<Operation> {
+  const planId = call.planId === '' ? DEFAULT_PLANS[call.type].planId : call.planId;
+  const plan = await findPlan(tools.database, planId);
+  const started = await tools.starter.start({
+    machineId: call.machineId,
+    requestId: call.requestId,
+    fingerprint: JSON.stringify(['run', call.type, call.planId]),
+    actor: call.actor,
+    startedBy: actorLabel(call.actor),
+    decide: (machine) => {
+      if (!machine) throw machineNotFound(call.machineId);
+      if (!plan) throw planNotFound(planId);
+      checkFlags(machine, call.type);
+      const steps = stepsOf(plan, machine, providerOf(machine, tools.providers), tools.stepDefaults);
+      return {
+        operationId: tools.newOperationId(),
+        type: RUN_TYPES[call.type].workType,
+        planId,
+        contract: 'run',
+        params: paramsOf(steps),
+        steps,
+      };
+    },
+  });
+  if (!started.replayed) tools.poke();
+  return started.operation;
+}
+
+function stepsOf(plan: Plan, machine: Machine, provider: Provider, defaults: StepDefaults): StepDefinition[] {
+  const defined = plan.steps.map((step) =>
+    defineStep({
+      ...step,
+      timeoutSeconds: step.timeoutSeconds ?? defaults.timeoutSeconds,
+      maxRetries: step.maxRetries ?? defaults.maxRetries,
+    }),
+  );
+  checkCapabilities(defined, provider);
+  return defined.map((step) => completeStep(step, machine, provider));
+}
+
+/** What document 2's view keeps for auditing. */
+function paramsOf(steps: readonly StepDefinition[]): Record<string, string> {
+  const image = steps.find((step) => step.kind === 'repave')?.config.image;
+  const cluster = steps.find((step) => step.kind === 'join')?.config.cluster_ref;
+  return {
+    ...(typeof image === 'string' && { image_ref: image }),
+    ...(typeof cluster === 'string' && { cluster_ref: cluster }),
+  };
+}
+
+/** Nothing runs on a retired machine, and only RMA runs on one in RMA. */
+function checkFlags(machine: Machine, type: RunType): void {
+  const flag = isTrue(machine.conditions, 'Retired')
+    ? 'Retired'
+    : isTrue(machine.conditions, 'RMA')
+      ? 'RMA'
+      : null;
+  if (flag === null || (flag === 'RMA' && type === 'RMA')) return;
+  throw new Fault('failed_precondition', {
+    reason: 'MACHINE_BLOCKED',
+    message: `${machine.machineId} is flagged ${flag} and takes no ${type} runs`,
+    metadata: { machine_id: machine.machineId, flag },
+    violations: [{ subject: `machines/${machine.machineId}`, description: `is flagged ${flag}` }],
+  });
+}

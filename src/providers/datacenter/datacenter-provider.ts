@@ -1,0 +1,43 @@
+/** A provider for machines of our own: reached over SSH, and joined to clusters with kubeadm. */
+import { randomInt } from 'node:crypto';
+import { createClusterJoin, lookInCluster } from '../kubernetes/cluster-join.ts';
+import type { Clusters } from '../kubernetes/clusters.ts';
+import type { HostFiles } from '../kubernetes/joining-host.ts';
+import { checkNodeNameLabel } from '../kubernetes/node-name.ts';
+import type { Provider } from '../provider.ts';
+import type { DatacenterConfiguration } from './datacenter-configuration.ts';
+import { SshHosts } from './ssh-hosts.ts';
+
+export interface DatacenterProviderOptions {
+  readonly name: string;
+  readonly configuration: DatacenterConfiguration;
+  readonly clusters: Clusters;
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
+  /** For tests, whose hosts share a file system. */
+  readonly hostFiles?: HostFiles;
+}
+
+export function createDatacenterProvider(options: DatacenterProviderOptions): Provider {
+  const { name, configuration, clusters, now, monotonicNow, hostFiles } = options;
+  const hosts = new SshHosts(configuration.ssh, monotonicNow);
+  return {
+    name,
+    defaultImage: '',
+    checkLabels: checkNodeNameLabel,
+    capabilities: {
+      remoteExec: hosts,
+      cluster: createClusterJoin({
+        clusters,
+        remoteExec: hosts,
+        mint: { randomInt, now: () => new Date(now()) },
+        ...(hostFiles ? { hostFiles } : {}),
+      }),
+      inspect: {
+        host: (machine, signal) => hosts.look(machine, signal),
+        bmc: async () => null,
+        cluster: (machine, signal) => lookInCluster(clusters, machine, signal),
+      },
+    },
+  };
+}

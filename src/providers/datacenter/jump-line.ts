@@ -1,0 +1,116 @@
+/**
+ * The connection to a jump host, shared by all who go through it at the same time: one login, however many hosts
+ * are behind it. It is opened when the first needs it, and closed a moment after the last is done.
+ */
+import type { Duplex } from 'node:stream';
+import { unlessAborted } from '../kubernetes/unless-aborted.ts';
+import { type Endpoint, endpointText } from './endpoint.ts';
+import { failure, type Host, openSession, type SshDoor, type SshSession } from './ssh-session.ts';
+import { openTcp, tcpProblem } from './tcp.ts';
+
+const IDLE_MS = 5_000;
+
+/** The jump host is there, and could not or would not connect us. */
+export class ForwardRefused extends Error {
+  constructor(problem: string) {
+    super(problem);
+    this.name = 'ForwardRefused';
+  }
+}
+
+export class JumpLine {
+  readonly #door: SshDoor;
+  readonly #host: Host;
+  #session: Promise<SshSession> | null = null;
+  #users = 0;
+  #idle: NodeJS.Timeout | null = null;
+
+  constructor(door: SshDoor, host: Host) {
+    this.#door = door;
+    this.#host = host;
+  }
+
+  async use<T>(signal: AbortSignal, work: (session: SshSession) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    if (this.#idle) clearTimeout(this.#idle);
+    this.#users++;
+    try {
+      return await work(await unlessAborted(this.#open(), signal));
+    } finally {
+      this.#users--;
+      if (this.#users === 0) this.#closeSoon();
+    }
+  }
+
+  #open(): Promise<SshSession> {
+    if (this.#session) return this.#session;
+    const opening = connect(this.#door, this.#host);
+    this.#session = opening;
+    const forget = () => {
+      if (this.#session === opening) this.#session = null;
+    };
+    opening.then((session) => session.closed.then(forget), forget);
+    return opening;
+  }
+
+  #closeSoon(): void {
+    this.#idle = setTimeout(() => {
+      const session = this.#session;
+      this.#session = null;
+      session?.then(({ close }) => close()).catch(() => {});
+    }, IDLE_MS);
+  }
+}
+
+/** Stopped by no single user; the connect time-out ends it. */
+async function connect(door: SshDoor, host: Host): Promise<SshSession> {
+  const { signal } = new AbortController();
+  let socket: Duplex;
+  try {
+    socket = await openTcp(host.endpoint, { timeoutMs: door.connectTimeoutMs, signal });
+  } catch (error) {
+    const message = `can't connect to the jump host ${endpointText(host.endpoint)}: ${tcpProblem(error)}`;
+    throw failure('retryable', 'UNREACHABLE', message);
+  }
+  return openSession(door, host, socket, signal);
+}
+
+/** A stream to the endpoint, through the session. */
+export function forward(
+  { client, closed }: SshSession,
+  endpoint: Endpoint,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    let over = false;
+    const settle = (finish: () => void) => {
+      if (over) return;
+      over = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      finish();
+    };
+    const stop = () => settle(() => reject(signal.reason));
+    const refuse = (problem: string) => settle(() => reject(new ForwardRefused(problem)));
+    const timer = setTimeout(() => refuse(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    closed.then(() => refuse('the jump host hung up'));
+    try {
+      client.forwardOut('127.0.0.1', 0, endpoint.host, endpoint.port, (error, channel) => {
+        if (error) return refuse(forwardProblem(error));
+        // Too late: nobody waits for it any more.
+        if (over) return channel.destroy();
+        channel.on('error', () => {});
+        settle(() => resolve(channel));
+      });
+    } catch {
+      refuse('the jump host hung up');
+    }
+  });
+}
+
+function forwardProblem(error: Error): string {
+  if (/prohibited/i.test(error.message)) return 'the jump host does not allow it';
+  return error.message.replace(/^\(SSH\) Channel open failure: /, '').toLowerCase();
+}

@@ -1,0 +1,218 @@
+/**
+ * One authenticated connection to one host. The host's key is always checked before we show ours; every way in which
+ * a connection can fail to come about has its failure class here.
+ */
+import type { Duplex } from 'node:stream';
+import ssh2, { type Client, type ServerHostKeyAlgorithm } from 'ssh2';
+import type { FailureClass } from '../../domain/failure.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { CredentialProblem } from '../kubernetes/credential-reference.ts';
+import { type Identity, type IdentityConfiguration, readIdentity } from './datacenter-configuration.ts';
+import { type Endpoint, endpointText } from './endpoint.ts';
+import { type KnownHosts, keyFingerprint } from './known-hosts.ts';
+import type { LoginBreaker } from './login-breaker.ts';
+import { tcpProblem } from './tcp.ts';
+
+export interface SshSession {
+  readonly client: Client;
+  /** Resolves when the connection is gone, whoever closed it. */
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+export interface Host {
+  readonly endpoint: Endpoint;
+  readonly identity: IdentityConfiguration;
+}
+
+export interface SshDoor {
+  /** Null: any key is taken for the host's. */
+  readonly knownHosts: (() => KnownHosts) | null;
+  readonly breaker: LoginBreaker;
+  readonly connectTimeoutMs: number;
+  readonly keepaliveMs: number;
+}
+
+const KEEPALIVE_MISSES = 3;
+const CLOSE_GRACE_MS = 500;
+
+/** Key types as known_hosts has them, and what can be agreed on for each. */
+const HOST_KEY_ALGORITHMS: ReadonlyArray<{
+  readonly type: string;
+  readonly algorithms: readonly ServerHostKeyAlgorithm[];
+}> = [
+  { type: 'ssh-ed25519', algorithms: ['ssh-ed25519'] },
+  { type: 'ecdsa-sha2-nistp256', algorithms: ['ecdsa-sha2-nistp256'] },
+  { type: 'ecdsa-sha2-nistp384', algorithms: ['ecdsa-sha2-nistp384'] },
+  { type: 'ecdsa-sha2-nistp521', algorithms: ['ecdsa-sha2-nistp521'] },
+  { type: 'ssh-rsa', algorithms: ['rsa-sha2-512', 'rsa-sha2-256'] },
+];
+
+/** Logs in over a stream that is connected to the host; the stream ends with the session, or with this call's failure. */
+export async function openSession(
+  door: SshDoor,
+  { endpoint, identity: given }: Host,
+  stream: Duplex,
+  signal: AbortSignal,
+): Promise<SshSession> {
+  const where = endpointText(endpoint);
+  try {
+    const identity = read(given);
+    const known = knownHostsOf(door);
+    door.breaker.check(`${identity.user}@${where}`, identity.fingerprint);
+    return await logIn(door, { endpoint, identity, known, where }, stream, signal);
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+}
+
+interface Login {
+  readonly endpoint: Endpoint;
+  readonly identity: Identity;
+  readonly known: KnownHosts | null;
+  readonly where: string;
+}
+
+function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal): Promise<SshSession> {
+  const { endpoint, identity, known, where } = login;
+  const account = `${identity.user}@${where}`;
+  const client = new ssh2.Client();
+  let refusal: StepFailure | null = null;
+  let greeted = false;
+  return new Promise((resolve, reject) => {
+    const closed = new Promise<void>((gone) => client.once('close', gone));
+    const session = sessionOf(client, stream, closed);
+    const settle = (finish: () => void) => {
+      signal.removeEventListener('abort', stop);
+      finish();
+    };
+    const fail = (reason: unknown) =>
+      settle(() => {
+        session.close();
+        reject(reason);
+      });
+    const stop = () => fail(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    client.once('handshake', () => {
+      greeted = true;
+    });
+    client.once('ready', () => {
+      door.breaker.accepted(account);
+      settle(() => resolve(session));
+    });
+    // Stays for the session's life: an error event without a listener would end the process.
+    client.on('error', (error: Error & { level?: string; code?: unknown }) => {
+      const refused = greeted && isRefusal(error);
+      if (refused) door.breaker.refused(account, identity.fingerprint);
+      fail(refusal ?? (refused ? authenticationFailed(account) : unreachable(where, error)));
+    });
+    closed.then(() => fail(refusal ?? unreachable(where, new Error('closed'))));
+    try {
+      client.connect({
+        sock: stream,
+        username: identity.user,
+        privateKey: identity.privateKey,
+        ...(identity.passphrase === undefined ? {} : { passphrase: identity.passphrase }),
+        authHandler: ['publickey'],
+        hostVerifier: (key: Buffer) => {
+          refusal = checkHostKey(known, endpoint, key);
+          return refusal === null;
+        },
+        algorithms: { serverHostKey: hostKeyOrder(known, endpoint) },
+        readyTimeout: door.connectTimeoutMs,
+        keepaliveInterval: door.keepaliveMs,
+        keepaliveCountMax: KEEPALIVE_MISSES,
+      });
+    } catch {
+      fail(failure('needs_human', 'CREDENTIAL_UNREADABLE', 'the SSH key can’t be used'));
+    }
+  });
+}
+
+function sessionOf(client: Client, stream: Duplex, closed: Promise<void>): SshSession {
+  return {
+    client,
+    closed,
+    close() {
+      client.end();
+      const timer = setTimeout(() => stream.destroy(), CLOSE_GRACE_MS);
+      closed.then(() => {
+        clearTimeout(timer);
+        stream.destroy();
+      });
+    },
+  };
+}
+
+function read(given: IdentityConfiguration): Identity {
+  try {
+    return readIdentity(given);
+  } catch (error) {
+    if (!(error instanceof CredentialProblem)) throw error;
+    throw failure('needs_human', 'CREDENTIAL_UNREADABLE', error.message);
+  }
+}
+
+function knownHostsOf(door: SshDoor): KnownHosts | null {
+  try {
+    return door.knownHosts?.() ?? null;
+  } catch (error) {
+    if (!(error instanceof CredentialProblem)) throw error;
+    throw failure('needs_human', 'KNOWN_HOSTS_UNREADABLE', error.message);
+  }
+}
+
+const HOST_KEY_WORDS = {
+  unknown: 'is not among the known hosts',
+  changed: 'is not the one that is known of this host',
+  revoked: 'is revoked',
+} as const;
+
+function checkHostKey(known: KnownHosts | null, endpoint: Endpoint, key: Buffer): StepFailure | null {
+  const verdict = known?.verdict(endpoint, key) ?? { ok: true };
+  if (verdict.ok) return null;
+  const message = `the key of ${endpointText(endpoint)}, ${keyFingerprint(key)}, ${HOST_KEY_WORDS[verdict.problem]}`;
+  return failure('needs_human', 'HOST_KEY_MISMATCH', message);
+}
+
+/** Those that we know of this host first, or it would show a key that we have no way to check. */
+function hostKeyOrder(known: KnownHosts | null, endpoint: Endpoint): ServerHostKeyAlgorithm[] {
+  const types = new Set(known?.keysOf(endpoint).map(({ type }) => type));
+  const first = HOST_KEY_ALGORITHMS.filter(({ type }) => types.has(type));
+  const rest = HOST_KEY_ALGORITHMS.filter(({ type }) => !types.has(type));
+  return [...first, ...rest].flatMap(({ algorithms }) => algorithms);
+}
+
+/** The host said no, or hung up on us because it had said no too often. */
+function isRefusal(error: Error & { level?: string; code?: unknown }): boolean {
+  if (error.level === 'client-authentication') return true;
+  return typeof error.code === 'number' && /authenticat/i.test(error.message);
+}
+
+function authenticationFailed(account: string): StepFailure {
+  return failure('needs_human', 'AUTHENTICATION_FAILED', `${account} does not accept our key`);
+}
+
+function unreachable(where: string, error: Error & { level?: string }): StepFailure {
+  if (/no matching/i.test(error.message)) {
+    const message = `${where} and we have no way of encryption in common`;
+    return failure('permanent', 'SSH_HANDSHAKE_FAILED', message);
+  }
+  const words =
+    error.level === 'client-socket'
+      ? tcpProblem(error)
+      : (SSH_WORDS[error.message] ?? 'the SSH handshake failed');
+  return failure('retryable', 'UNREACHABLE', `can't connect to ${where}: ${words}`);
+}
+
+const SSH_WORDS: Readonly<Record<string, string>> = {
+  'Timed out while waiting for handshake': 'it did not greet in time',
+  'Connection lost before handshake': 'it hung up before it greeted',
+  closed: 'it hung up',
+};
+
+export function failure(failureClass: FailureClass, code: string, message: string): StepFailure {
+  return new StepFailure({ class: failureClass, code, message });
+}

@@ -1,0 +1,82 @@
+/**
+ * What a refused or lost request to an API server means to a step. Nothing of a request or of an answer's headers
+ * gets into the message: both may hold a credential.
+ */
+import type { FailureClass } from '../../domain/failure.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+
+export class ClusterFailure extends StepFailure {
+  /** Null: there was no answer. */
+  readonly status: number | null;
+
+  constructor(failure: { class: FailureClass; code: string; message: string }, status: number | null) {
+    super(failure);
+    this.name = 'ClusterFailure';
+    this.status = status;
+  }
+}
+
+const MAX_TEXT = 300;
+
+/** What TLS says when the server is not who we expect, as opposed to not there. */
+const CERTIFICATE_CODE = /CERT|ALTNAME|UNABLE_TO_(?:VERIFY|GET)|SELF_SIGNED/;
+
+export function clusterFailure(error: unknown, cluster: string, doing: string): ClusterFailure {
+  if (error instanceof ClusterFailure) return error;
+  const { code, body } = error as { code?: unknown; body?: unknown };
+  if (typeof code === 'number') return refused(code, body, cluster, doing);
+  return unanswered(error, cluster, doing);
+}
+
+function refused(status: number, body: unknown, cluster: string, doing: string): ClusterFailure {
+  const said = readStatus(body);
+  const told = (text: string) => `${cluster} ${text} (${doing})`;
+  if (status === 401) {
+    const message = told('does not accept our credentials');
+    return new ClusterFailure({ class: 'needs_human', code: 'CLUSTER_UNAUTHORIZED', message }, status);
+  }
+  if (status === 403) {
+    const message = told(`does not allow it: ${said.message || 'forbidden'}`);
+    return new ClusterFailure({ class: 'needs_human', code: 'CLUSTER_FORBIDDEN', message }, status);
+  }
+  const message = told(`answered ${status}${said.reason === '' ? '' : ` ${said.reason}`}`);
+  if (status === 429 || status >= 500) {
+    return new ClusterFailure({ class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message }, status);
+  }
+  return new ClusterFailure({ class: 'permanent', code: 'CLUSTER_REFUSED', message }, status);
+}
+
+function unanswered(error: unknown, cluster: string, doing: string): ClusterFailure {
+  const { code, name, type } = error as { code?: unknown; name?: unknown; type?: unknown };
+  if (typeof code === 'string' && CERTIFICATE_CODE.test(code)) {
+    const message = `${cluster} has a certificate that its ca_file does not vouch for: ${code} (${doing})`;
+    return new ClusterFailure({ class: 'needs_human', code: 'CLUSTER_CERTIFICATE_INVALID', message }, null);
+  }
+  const late = name === 'AbortError' || name === 'TimeoutError' || type === 'aborted';
+  const how = late ? 'did not answer in time' : `can't be reached: ${wordFor(code, error)}`;
+  const message = `${cluster} ${how} (${doing})`;
+  return new ClusterFailure({ class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message }, null);
+}
+
+function wordFor(code: unknown, error: unknown): string {
+  if (typeof code === 'string') return code;
+  return error instanceof SyntaxError ? 'it does not speak JSON' : 'the connection broke';
+}
+
+/** The Status object of the API, as far as an answer has one. */
+function readStatus(body: unknown): { reason: string; message: string } {
+  let status: unknown = body;
+  if (typeof body === 'string') {
+    try {
+      status = JSON.parse(body);
+    } catch {
+      status = null;
+    }
+  }
+  const { reason, message } = (status ?? {}) as { reason?: unknown; message?: unknown };
+  return { reason: brief(reason), message: brief(message) };
+}
+
+function brief(text: unknown): string {
+  return typeof text === 'string' ? text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, MAX_TEXT) : '';
+}

@@ -1,0 +1,141 @@
+/** Joining clusters with kubeadm, for any provider whose hosts can be given a command. */
+import type { Machine } from '../../domain/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { ClusterJoin, ProviderCall, RemoteExec, Sighting } from '../provider.ts';
+import {
+  type BootstrapToken,
+  removeLeftTokens,
+  type TokenMint,
+  withBootstrapToken,
+} from './bootstrap-token.ts';
+import { type Clusters, clusterNamed } from './clusters.ts';
+import { joinConfiguration } from './join-configuration.ts';
+import {
+  HOST_FILES,
+  type HostFiles,
+  type HostView,
+  joinHost,
+  lookAtHost,
+  resetHost,
+} from './joining-host.ts';
+import { checkedNodeName, isNodeName, nodeNameOf } from './node-name.ts';
+
+export interface ClusterJoinOptions {
+  readonly clusters: Clusters;
+  readonly remoteExec: RemoteExec;
+  readonly mint: TokenMint;
+  /** For tests, whose hosts share a file system. */
+  readonly hostFiles?: HostFiles;
+}
+
+const LOOK_AGAIN_MS = 2_000;
+
+export function createClusterJoin(options: ClusterJoinOptions): ClusterJoin {
+  const { clusters, remoteExec, mint, hostFiles = HOST_FILES } = options;
+  return {
+    async membership(call, clusterRef) {
+      const { api } = clusterNamed(clusters, clusterRef);
+      const registered = (await api.node(checkedNodeName(call.machine), call.signal)) !== null;
+      const { state } = await lookAtHost(remoteExec, call, hostFiles);
+      const joined = registered && state === 'joined';
+      // An attempt that died after kubeadm was done had no time to remove its token.
+      if (joined) await removeLeftTokens(api, call);
+      return { joined, pending: !joined && state === 'joining', lookAgainMs: LOOK_AGAIN_MS };
+    },
+
+    async ready(call, clusterRef) {
+      const { api } = clusterNamed(clusters, clusterRef);
+      return (await api.node(checkedNodeName(call.machine), call.signal))?.ready ?? false;
+    },
+
+    async join(call, clusterRef) {
+      const cluster = clusterNamed(clusters, clusterRef);
+      const { api } = cluster;
+      const node = checkedNodeName(call.machine);
+      await removeLeftTokens(api, call);
+      const host = await lookAtHost(remoteExec, call, hostFiles);
+      if (host.state === 'joining') return;
+      const registered = await api.node(node, call.signal);
+      if (host.state === 'joined' && registered) return;
+      checkFree(host, { node, clusterRef, taken: registered?.ready ?? false });
+      if (host.state === 'remains') await resetHost(remoteExec, call, host);
+      call.log(`Joining ${clusterRef} at ${cluster.joinEndpoint} as ${node}`);
+      await withBootstrapToken(api, call, { node, mint }, (token) =>
+        joinHost(remoteExec, withoutSecret(call, token), {
+          root: host.root,
+          lock: hostFiles.lock,
+          document: joinConfiguration({
+            endpoint: cluster.joinEndpoint,
+            caCertHashes: cluster.caCertHashes,
+            node,
+            token,
+            kubeadmVersion: host.kubeadmVersion,
+          }),
+        }),
+      );
+    },
+  };
+}
+
+/** What kubeadm would refuse, or do harm with, said before anything is changed. */
+function checkFree(
+  host: HostView,
+  {
+    node,
+    clusterRef,
+    taken,
+  }: { readonly node: string; readonly clusterRef: string; readonly taken: boolean },
+): void {
+  if (host.kubeadmVersion === '') {
+    throw new StepFailure({
+      class: 'permanent',
+      code: 'KUBEADM_MISSING',
+      message: 'there is no kubeadm on the host, or sudo does not let us run it',
+    });
+  }
+  if (host.state === 'joined') {
+    throw new StepFailure({
+      class: 'needs_human',
+      code: 'HOST_IN_ANOTHER_CLUSTER',
+      message: `the host has a kubelet's credentials, and ${clusterRef} has no node ${node}; reset the host if it is not in use`,
+    });
+  }
+  if (taken) {
+    throw new StepFailure({
+      class: 'retryable',
+      code: 'NODE_NAME_TAKEN',
+      message: `${clusterRef} has a Ready node ${node}, and this host is not it`,
+    });
+  }
+}
+
+/** A program on the host may print what it was given. */
+function withoutSecret(call: ProviderCall, { secret }: BootstrapToken): ProviderCall {
+  return { ...call, log: (text, stream) => call.log(text.replaceAll(secret, '[removed]'), stream) };
+}
+
+/**
+ * Whether a machine is where it is meant to be, out of the list that all looks share. Throws when the cluster can't
+ * be asked: nothing is known then, neither that it is in nor that it is out.
+ */
+export async function lookInCluster(
+  clusters: Clusters,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<Sighting | null> {
+  const wanted = machine.spec.target_cluster_ref;
+  if (wanted === '') return null;
+  const cluster = clusters.get(wanted);
+  if (!cluster) return not('UnknownCluster', `the cluster ${wanted} is not in the configuration`);
+  const name = nodeNameOf(machine);
+  if (!isNodeName(name)) return not('NodeNameInvalid', `"${name}" can't be the name of a node`);
+  const node = await cluster.nodes.find(name, signal);
+  if (!node) return not('NotJoined', `${wanted} has no node ${name}`);
+  if (node.ready) return { ok: true, reason: 'NodeReady', message: `Ready in ${wanted}` };
+  const why = node.message === '' ? node.reason : node.message;
+  return not('NodeNotReady', `NotReady in ${wanted}${why === '' ? '' : `: ${why.slice(0, 300)}`}`);
+}
+
+function not(reason: string, message: string): Sighting {
+  return { ok: false, reason, message };
+}

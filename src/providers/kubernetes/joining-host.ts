@@ -1,0 +1,120 @@
+/**
+ * A host on its way into a cluster, seen and changed through its shell.
+ *
+ * Whether the host is a member can't be told by the Node object alone: the one of an earlier installation stays in
+ * the cluster when a disk is written anew. The kubelet's credentials are on that disk, so they tell. kubeadm runs
+ * under a lock on the host, so that one that was left running when its connection broke is seen, and never joined
+ * by a second one.
+ */
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { ProviderCall, RemoteExec } from '../provider.ts';
+
+export interface HostFiles {
+  /** Where kubeadm and the kubelet keep their files. */
+  readonly kubernetes: string;
+  readonly lock: string;
+}
+
+export const HOST_FILES: HostFiles = {
+  kubernetes: '/etc/kubernetes',
+  lock: '/run/ingot-kubeadm-join.lock',
+};
+
+/** Remains: of a join that broke off before the host was a member. */
+export type HostState = 'clean' | 'remains' | 'joining' | 'joined';
+
+export interface HostView {
+  readonly state: HostState;
+  /** Empty where there is no kubeadm. */
+  readonly kubeadmVersion: string;
+  readonly root: boolean;
+}
+
+/** The exit code by which flock tells that somebody else has the lock; kubeadm knows 1, 2 and 3. */
+const LOCKED = 75;
+
+const STATES: readonly HostState[] = ['clean', 'remains', 'joining', 'joined'];
+
+export async function lookAtHost(exec: RemoteExec, call: ProviderCall, files: HostFiles): Promise<HostView> {
+  const { exitCode, stdout } = await exec.run(
+    { ...call, key: `${call.key}/look` },
+    { command: lookCommand(files), quiet: true },
+  );
+  const [state = '', uid = '', version = ''] = stdout.trim().split(/\s*\n/).slice(-3);
+  const known = STATES.find((one) => one === state);
+  if (exitCode !== 0 || known === undefined) {
+    throw new StepFailure({
+      class: 'retryable',
+      code: 'COMMAND_FAILED',
+      message: `the host could not say whether it is in a cluster (exit code ${exitCode})`,
+    });
+  }
+  return { state: known, root: uid === '0', kubeadmVersion: version === '-' ? '' : version };
+}
+
+/** Three lines: the state, the user's id, kubeadm's version or "-". */
+function lookCommand({ kubernetes, lock }: HostFiles): string {
+  const { conf, bootstrap, ca } = {
+    conf: `${kubernetes}/kubelet.conf`,
+    bootstrap: `${kubernetes}/bootstrap-kubelet.conf`,
+    ca: `${kubernetes}/pki/ca.crt`,
+  };
+  return [
+    'as() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }',
+    `locked() { as test -e ${lock} || return 1; as flock -n -E ${LOCKED} ${lock} true; [ $? = ${LOCKED} ]; }`,
+    'if locked; then echo joining',
+    `elif as test -e ${conf}; then echo joined`,
+    `elif as test -e ${bootstrap} || as test -e ${ca}; then echo remains`,
+    'else echo clean; fi',
+    'id -u',
+    'as kubeadm version -o short 2>/dev/null || echo -',
+  ].join('\n');
+}
+
+/** What is left of a broken join keeps the next one from beginning. */
+export async function resetHost(exec: RemoteExec, call: ProviderCall, { root }: HostView): Promise<void> {
+  const command = `${root ? '' : 'sudo -n '}kubeadm reset --force`;
+  const { exitCode } = await exec.run({ ...call, key: `${call.key}/reset` }, { command });
+  if (exitCode === 0) return;
+  throw new StepFailure({
+    class: 'retryable',
+    code: 'COMMAND_FAILED',
+    message: `kubeadm reset exited with ${exitCode}`,
+  });
+}
+
+/**
+ * Runs kubeadm join to its end. One that is under way already is left alone. A connection that broke is no riddle
+ * here: the next look at the host tells what became of the join.
+ */
+export async function joinHost(
+  exec: RemoteExec,
+  call: ProviderCall,
+  { root, lock, document }: { readonly root: boolean; readonly lock: string; readonly document: string },
+): Promise<void> {
+  const kubeadm = 'kubeadm join --config /dev/stdin';
+  // cat: where sshd hands over a socket instead of a pipe, /dev/stdin can't be opened.
+  const command = `cat | ${root ? '' : 'sudo -n '}flock -n -E ${LOCKED} ${lock} ${kubeadm}`;
+  let lastError = '';
+  const log: ProviderCall['log'] = (text, stream) => {
+    if (/error/i.test(text)) lastError = text.trim().slice(0, 300);
+    call.log(text, stream);
+  };
+  let exitCode: number;
+  try {
+    ({ exitCode } = await exec.run({ ...call, log }, { command, stdin: document }));
+  } catch (error) {
+    if (!(error instanceof StepFailure) || error.failure.class !== 'effect_unknown') throw error;
+    throw new StepFailure({
+      class: 'retryable',
+      code: 'CONNECTION_LOST',
+      message: 'the connection broke while kubeadm ran; the host will be looked at again',
+    });
+  }
+  if (exitCode === 0 || exitCode === LOCKED) return;
+  throw new StepFailure({
+    class: 'retryable',
+    code: 'JOIN_FAILED',
+    message: `kubeadm join exited with ${exitCode}${lastError === '' ? '' : `: ${lastError}`}`,
+  });
+}

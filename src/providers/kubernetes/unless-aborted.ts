@@ -1,0 +1,10 @@
+/** Waits for shared work that nobody who waits may stop: whoever is aborted leaves, and the work goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    const leave = () => signal.removeEventListener('abort', stop);
+    work.then(resolve, reject).then(leave);
+  });
+}

@@ -1,0 +1,254 @@
+/**
+ * Looks at every machine once an interval, and keeps its conditions true. One loop claims looks that are due, as
+ * many as there is room for, and sleeps until the next is due or room has become; each look then goes its own way:
+ * probes, rules, and a record if they found anything new. Records meet in batches. When looks are due and who has
+ * one is the business of store/machine-looks.ts, what a look means that of derive-conditions.ts.
+ *
+ * Nothing that a look told has to be kept: the next look tells it again. So a record that fails, that comes late or
+ * that finds its machine changed or locked by an operation is dropped, and an operation never waits for a look.
+ */
+import { setMaxListeners } from 'node:events';
+import type { Actor } from '../domain/actor.ts';
+import { applyChange } from '../domain/machine-change.ts';
+import type { Provider } from '../providers/provider.ts';
+import { Bell } from '../store/bell.ts';
+import { Coalescer } from '../store/coalescer.ts';
+import { type Database, isStatementError } from '../store/database.ts';
+import {
+  claimLooks,
+  insertMissingLooks,
+  type Look,
+  type LookRecord,
+  nextLookInMs,
+  recordLooks,
+  returnLooks,
+  spreadLooks,
+} from '../store/machine-looks.ts';
+import { deriveConditions, type Sightings } from './derive-conditions.ts';
+import { lookAtMachine, NOTHING_SEEN } from './look-at-machine.ts';
+import { LookSlots } from './look-slots.ts';
+
+export interface LookSettings {
+  /** Every machine is looked at once in this time. */
+  readonly intervalMs: number;
+  /** Looks under way at the same moment. */
+  readonly concurrency: number;
+  readonly probeTimeoutMs: number;
+  /** So many looks in a row must find nobody there before a machine counts as unreachable. */
+  readonly patience: number;
+}
+
+export interface ConditionReconcilerOptions {
+  /** Best a small pool of its own, so that looks never stand in line before operations. */
+  readonly database: Database;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly settings: LookSettings;
+  readonly now: () => Date;
+  readonly monotonicNow: () => number;
+  readonly onError: (error: unknown, during: string) => void;
+  /** So many looks could not be made in time, and were put off. Told once an interval at most. */
+  readonly onBehind: (looks: number) => void;
+}
+
+const ACTOR: Actor = { kind: 'system', id: 'reconciler' };
+
+/** The shortest and the longest sleep of the loop. */
+const TICK_MS = 100;
+const POLL_MS = 1_000;
+/** New and late looks are given their times this often, a few of them a time within this. */
+const SPREAD_MS = 1_000;
+const SPREAD_AT_ONCE = 5_000;
+/** Searching for new machines reads an index of the whole fleet; it may take one part in so many of the time. */
+const SEARCH_SHARE = 50;
+
+export class ConditionReconciler {
+  readonly #options: ConditionReconcilerOptions;
+  readonly #slots: LookSlots;
+  readonly #records: Coalescer<LookRecord, boolean>;
+  readonly #inHand = new Set<Promise<void>>();
+  readonly #bell = new Bell();
+  readonly #stopping = new AbortController();
+  readonly #lateMs: number;
+  /** Providers with more to do than there was room for. */
+  readonly #crowded = new Set<string>();
+  readonly #complaints = new Map<string, number>();
+  #unmade: Look[] = [];
+  #loop: Promise<void> = Promise.resolve();
+  #searchAt = Number.NEGATIVE_INFINITY;
+  #spreadAt = Number.NEGATIVE_INFINITY;
+  #behind = { looks: 0, since: 0 };
+
+  constructor(options: ConditionReconcilerOptions) {
+    const { database, providers, settings, monotonicNow } = options;
+    this.#options = options;
+    this.#slots = new LookSlots(settings.concurrency, providers.keys());
+    this.#lateMs = Math.max(1_000, settings.intervalMs / 50);
+    this.#behind = { looks: 0, since: monotonicNow() };
+    this.#records = new Coalescer({
+      maxBatch: 500,
+      maxUnderWay: 1,
+      flush: async (records) => {
+        const written = await recordLooks(database, records);
+        return records.map(({ look }) => written.has(look.machine.machineId));
+      },
+      isPoisoned: isStatementError,
+    });
+    setMaxListeners(0, this.#stopping.signal);
+  }
+
+  start(): void {
+    this.#loop = this.#sweepUntilStopped();
+  }
+
+  /** There may be machines that are new, or looks that are due. */
+  poke(): void {
+    this.#searchAt = Number.NEGATIVE_INFINITY;
+    this.#spreadAt = Number.NEGATIVE_INFINITY;
+    this.#bell.ring();
+  }
+
+  get looksInHand(): number {
+    return this.#inHand.size;
+  }
+
+  /** Begins nothing new, ends the probes under way, and hands back what was not looked at. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    const finished = this.#loop.then(() => Promise.allSettled(this.#inHand));
+    let timer: NodeJS.Timeout | undefined;
+    const grace = new Promise((resolve) => {
+      timer = setTimeout(resolve, graceMs);
+    });
+    await Promise.race([finished, grace]);
+    clearTimeout(timer);
+    const unmade = this.#unmade;
+    this.#unmade = [];
+    if (unmade.length === 0) return;
+    await returnLooks(this.#options.database, unmade).catch((error: unknown) =>
+      this.#options.onError(error, 'handing looks back'),
+    );
+  }
+
+  async #sweepUntilStopped(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const heard = this.#bell.count;
+      const sleepMs = await this.#sweepOnce().catch((error: unknown) => {
+        this.#options.onError(error, 'claiming looks');
+        return POLL_MS;
+      });
+      await this.#bell.wait(heard, signal, sleepMs);
+    }
+  }
+
+  /** Claims what there is room for; returns how long to sleep. */
+  async #sweepOnce(): Promise<number> {
+    await this.#giveTimes();
+    this.#crowded.clear();
+    for (const [name, provider] of this.#options.providers) {
+      const room = this.#slots.room(name);
+      const claimed = room > 0 ? await this.#claim(name, provider, room) : 0;
+      if (claimed === room) this.#crowded.add(name);
+    }
+    if (this.#crowded.size > 0) return TICK_MS;
+    const next = await nextLookInMs(this.#options.database, this.#lateMs);
+    return Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS));
+  }
+
+  async #giveTimes(): Promise<void> {
+    const { database, settings, monotonicNow } = this.#options;
+    const startedAt = monotonicNow();
+    if (startedAt >= this.#searchAt) {
+      while ((await insertMissingLooks(database, SPREAD_AT_ONCE)) === SPREAD_AT_ONCE);
+      const tookMs = monotonicNow() - startedAt;
+      this.#searchAt = startedAt + Math.max(SPREAD_MS, tookMs * SEARCH_SHARE);
+    }
+    if (startedAt < this.#spreadAt) return;
+    this.#spreadAt = startedAt + SPREAD_MS;
+    const { intervalMs, concurrency } = settings;
+    const soonMs = Math.min(SPREAD_MS, intervalMs);
+    const options = { lateMs: this.#lateMs, few: concurrency, soonMs, intervalMs, limit: SPREAD_AT_ONCE };
+    for (let given = SPREAD_AT_ONCE; given === SPREAD_AT_ONCE && !this.#stopping.signal.aborted; ) {
+      const { fresh, late } = await spreadLooks(database, options);
+      this.#behind.looks += late;
+      given = fresh + late;
+    }
+    this.#tellIfBehind();
+  }
+
+  #tellIfBehind(): void {
+    const { settings, monotonicNow, onBehind } = this.#options;
+    if (this.#behind.looks === 0 || monotonicNow() - this.#behind.since < settings.intervalMs) return;
+    onBehind(this.#behind.looks);
+    this.#behind = { looks: 0, since: monotonicNow() };
+  }
+
+  async #claim(name: string, provider: Provider, limit: number): Promise<number> {
+    const { database, settings, monotonicNow } = this.#options;
+    const { intervalMs } = settings;
+    const askedAt = monotonicNow();
+    const looks = await claimLooks(database, { provider: name, limit, intervalMs, lateMs: this.#lateMs });
+    // Whoever slept on a claim may find the machine in other hands by now, and must not begin.
+    if (monotonicNow() - askedAt > intervalMs / 4) return 0;
+    for (const look of looks) this.#take(look, provider);
+    return looks.length;
+  }
+
+  #take(look: Look, provider: Provider): void {
+    this.#slots.take(provider.name);
+    const work = this.#make(look, provider)
+      .catch((error: unknown) => this.#complain(error, 'recording looks'))
+      .finally(() => {
+        this.#inHand.delete(work);
+        this.#slots.free(provider.name);
+        this.#wakeWhenRoomy(provider.name);
+      });
+    this.#inHand.add(work);
+  }
+
+  /** Not for every single one: a claim costs the same for one look as for many. */
+  #wakeWhenRoomy(provider: string): void {
+    if (!this.#crowded.has(provider)) return;
+    if (this.#slots.room(provider) >= this.#slots.used(provider)) this.#bell.ring();
+  }
+
+  async #make(look: Look, provider: Provider): Promise<void> {
+    const { settings, now } = this.#options;
+    const { machine } = look;
+    const seen = await this.#see(look, provider);
+    if (seen === null) {
+      this.#unmade.push(look);
+      return;
+    }
+    const { changes, misses } = deriveConditions(machine, seen, look.misses, settings.patience);
+    const counted = misses.host !== look.misses.host || misses.bmc !== look.misses.bmc;
+    if (changes.length === 0 && !counted) return;
+    const cause = { at: now(), actor: ACTOR, operationId: null };
+    const changed = applyChange(machine, { conditions: changes }, cause);
+    const conditions = changes.length === 0 ? null : changed.machine.conditions;
+    await this.#records.submit({ look, misses, conditions, events: changed.events });
+  }
+
+  /** A machine that an operation is working on, and one that is gone for good, are left in peace. */
+  async #see({ machine }: Look, provider: Provider): Promise<Sightings | null> {
+    const { settings } = this.#options;
+    const { inspect } = provider.capabilities;
+    const inPeace = machine.activeOperationId !== null || machine.conditions.Retired?.status === true;
+    if (inPeace || !inspect) return NOTHING_SEEN;
+    return lookAtMachine(machine, inspect, {
+      // Over well before the machine's next look, whoever makes that.
+      limitMs: Math.min(settings.probeTimeoutMs, settings.intervalMs / 2),
+      stop: this.#stopping.signal,
+      onProbeError: (error, probe) => this.#complain(error, `asking ${provider.name} about a ${probe}`),
+    });
+  }
+
+  /** Once an interval: what fails for one machine mostly fails for all of them. */
+  #complain(error: unknown, during: string): void {
+    const { settings, monotonicNow, onError } = this.#options;
+    const at = monotonicNow();
+    if (at < (this.#complaints.get(during) ?? Number.NEGATIVE_INFINITY)) return;
+    this.#complaints.set(during, at + settings.intervalMs);
+    onError(error, during);
+  }
+}

@@ -1,0 +1,154 @@
+/**
+ * What a look says about a machine: the rules, as one table, read from top to bottom. Each rule sees the conditions
+ * as the rules above it left them, and answers with a verdict, or with null where it can't know. docs/conditions.md
+ * says the same in words.
+ *
+ * Provisioned, NeedsIntervention, OperationCanceled, RMA and Retired have no rule: they tell what somebody did, and
+ * whoever did it has set them. A probe can't know better.
+ *
+ * While an operation is active nothing is derived: the operation owns its machine's story, and a machine that is
+ * being rebooted is not unreachable.
+ */
+import { applyCondition, type ConditionChange, type ConditionType, isTrue } from '../domain/condition.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { Inspect, Sighting } from '../providers/provider.ts';
+import type { Misses } from '../store/machine-looks.ts';
+
+/** Null: nothing was learned. */
+export type Sightings = Readonly<Record<keyof Inspect, Sighting | null>>;
+
+export interface Findings {
+  readonly changes: readonly ConditionChange[];
+  readonly misses: Misses;
+}
+
+interface Facts {
+  /** With the conditions that the rules above have found. */
+  readonly machine: Machine;
+  readonly seen: Sightings;
+  /** This look included. */
+  readonly misses: Misses;
+  /** So many misses in a row mean that nobody is there. */
+  readonly patience: number;
+}
+
+type Verdict = Pick<ConditionChange, 'status' | 'reason' | 'message'>;
+
+interface Rule {
+  readonly type: ConditionType;
+  /** A reason tells why the status last changed; that of a summary tells what is wrong now. */
+  readonly summary?: true;
+  readonly verdict: (facts: Facts) => Verdict | null;
+}
+
+const RULES = [
+  { type: 'Reachable', verdict: ({ seen, misses, patience }) => patient(seen.host, misses.host, patience) },
+  { type: 'BMCReachable', verdict: ({ seen, misses, patience }) => patient(seen.bmc, misses.bmc, patience) },
+  { type: 'InCustomerCluster', verdict: ({ seen }) => told(seen.cluster) },
+  { type: 'Drained', verdict: ({ machine }) => drained(machine) },
+  { type: 'Degraded', summary: true, verdict: ({ machine }) => degraded(machine) },
+] as const satisfies readonly Rule[];
+
+export function deriveConditions(
+  machine: Machine,
+  seen: Sightings,
+  missesBefore: Misses,
+  patience: number,
+): Findings {
+  if (machine.activeOperationId !== null) return { changes: [], misses: { host: 0, bmc: 0 } };
+  const misses = {
+    host: countMisses(missesBefore.host, seen.host, patience),
+    bmc: countMisses(missesBefore.bmc, seen.bmc, patience),
+  };
+  const changes: ConditionChange[] = [];
+  let { conditions } = machine;
+  for (const rule of RULES as readonly Rule[]) {
+    const verdict = rule.verdict({ machine: { ...machine, conditions }, seen, misses, patience });
+    const before = conditions[rule.type];
+    if (verdict === null) continue;
+    if (before?.status === verdict.status && (!rule.summary || before.reason === verdict.reason)) continue;
+    const change = { type: rule.type, ...verdict };
+    changes.push(change);
+    conditions = applyCondition(conditions, change, '');
+  }
+  return { changes, misses };
+}
+
+/** Counts no further than it matters, so that a machine that stays away costs no write. */
+function countMisses(before: number, sighting: Sighting | null, patience: number): number {
+  if (sighting === null) return before;
+  return sighting.ok ? 0 : Math.min(before + 1, patience);
+}
+
+function told(sighting: Sighting | null): Verdict | null {
+  return sighting && { status: sighting.ok, reason: sighting.reason, message: sighting.message };
+}
+
+/** Good news at once, bad news when it has been confirmed. */
+function patient(sighting: Sighting | null, misses: number, patience: number): Verdict | null {
+  return sighting?.ok === false && misses < patience ? null : told(sighting);
+}
+
+/**
+ * Whether anything runs on a machine is known in two cases: out of service by intent and in no cluster, nothing
+ * does; in a cluster and in service, something may. A node in maintenance that is still in its cluster may have
+ * been drained by its owner or not, which can't be seen from here.
+ */
+function drained({ phase, conditions }: Machine): Verdict | null {
+  const inCluster = conditions.InCustomerCluster?.status;
+  if (phase === 'MAINTENANCE') {
+    if (inCluster !== false) return null;
+    return { status: true, reason: 'OutOfCluster', message: 'in maintenance, and not in its cluster' };
+  }
+  if (inCluster)
+    return { status: false, reason: 'InCluster', message: 'in its cluster, and not in maintenance' };
+  if (!isTrue(conditions, 'Drained')) return null;
+  return { status: false, reason: 'LeftMaintenance', message: 'out of maintenance: it may be in use again' };
+}
+
+interface Fault {
+  readonly reason: string;
+  readonly message: string;
+  readonly holds: (machine: Machine) => boolean;
+}
+
+/** The first that holds is the reason. */
+const FAULTS = [
+  {
+    reason: 'HostAndBMCUnreachable',
+    message: 'it should be in service, and neither its host nor its BMC answers',
+    holds: (machine) => hostIsMissing(machine) && bmcIsMissing(machine),
+  },
+  {
+    reason: 'HostUnreachable',
+    message: 'it should be in service, and its host does not answer',
+    holds: hostIsMissing,
+  },
+  { reason: 'BMCUnreachable', message: 'its BMC does not answer', holds: bmcIsMissing },
+] as const satisfies readonly Fault[];
+
+const FAULT_REASONS: readonly string[] = FAULTS.map(({ reason }) => reason);
+
+/** Degraded for a reason that is not in the table was said by somebody else, and is theirs to take back. */
+function degraded(machine: Machine): Verdict | null {
+  const before = machine.conditions.Degraded;
+  if (before?.status && !FAULT_REASONS.includes(before.reason)) return null;
+  const fault = isGone(machine) ? undefined : FAULTS.find(({ holds }) => holds(machine));
+  if (fault) return { status: true, reason: fault.reason, message: fault.message };
+  if (!before?.status) return null;
+  return { status: false, reason: 'Recovered', message: 'what was wrong is over' };
+}
+
+/** Nothing is expected of it any more. */
+function isGone({ conditions }: Machine): boolean {
+  return isTrue(conditions, 'RMA') || isTrue(conditions, 'Retired');
+}
+
+function hostIsMissing({ phase, conditions }: Machine): boolean {
+  const inService = phase === 'READY' && isTrue(conditions, 'Provisioned');
+  return inService && conditions.Reachable?.status === false;
+}
+
+function bmcIsMissing({ conditions }: Machine): boolean {
+  return conditions.BMCReachable?.status === false;
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Failure } from '../domain/failure.ts';
+import { callOf, type StepKind } from './step-kind.ts';
+
+const config = z.object({
+  command: z.string().min(1).max(16_384),
+  check: z.string().max(16_384).default(''),
+  repeatable: z.boolean().default(false),
+});
+type Config = z.output<typeof config>;
+
+const INTERRUPTED: Failure = {
+  class: 'effect_unknown',
+  code: 'EFFECT_UNKNOWN',
+  message: 'the command was begun and nobody saw its end; look at the host, then retry or skip the step',
+};
+
+/**
+ * A command on the host. Whether it was done already is asked of its check; without one, a command that somebody
+ * began and nobody saw the end of is run again only if the plan says that this does no harm.
+ */
+export const sshCommand: StepKind<Config, 'remoteExec'> = {
+  kind: 'ssh',
+  needs: () => ['remoteExec'],
+  config: config as z.ZodType<Config>,
+  title: 'Running command',
+  doneTitle: 'Command done',
+  canUndo: false,
+  handler: ({ command, check, repeatable }, { machine, can }) => ({
+    async observe(context) {
+      if (check !== '') {
+        const call = callOf(context, machine);
+        const checked = await can.remoteExec.run(
+          { ...call, key: `${call.key}/check` },
+          { command: check, quiet: true },
+        );
+        if (checked.exitCode === 0) return { seen: 'done', message: 'the check passes' };
+        return { seen: 'absent' };
+      }
+      // Also by an attempt that ran out of time: a failure that was seen would have cleared the memo.
+      const begun = context.memo.begun !== undefined;
+      return begun && !repeatable ? { seen: 'failed', failure: INTERRUPTED } : { seen: 'absent' };
+    },
+    async act(context) {
+      if (check === '' && !repeatable) await context.save({ begun: context.attempt });
+      const { exitCode } = await context.effect(() =>
+        can.remoteExec.run(callOf(context, machine), { command }),
+      );
+      if (exitCode === 0) return { result: 'done', message: 'the command exited with 0' };
+      const message = `the command exited with ${exitCode}`;
+      return { result: 'failed', failure: { class: 'retryable', code: 'COMMAND_FAILED', message } };
+    },
+  }),
+};

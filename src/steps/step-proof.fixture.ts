@@ -1,0 +1,203 @@
+/**
+ * One step of one kind, run by the engine on a fake machine with a held clock, so that a process can die or a
+ * cancel can strike at any point: right before and right after every call to the provider and every write.
+ */
+
+import { isActive } from '../domain/job-status.ts';
+import { sampleMachine } from '../domain/machine.fixture.ts';
+import type { Machine } from '../domain/machine.ts';
+import { applyChange, type MachineChange, mergeChanges } from '../domain/machine-change.ts';
+import type { StepDefinition } from '../domain/step.ts';
+import { newStep } from '../domain/step.ts';
+import { CANCEL, sampleJob } from '../engine/job.fixture.ts';
+import type { Job } from '../engine/job.ts';
+import { JobLog, LogWriter } from '../engine/job-log.ts';
+import { Lease } from '../engine/lease.ts';
+import { MemoryJobStore, ProcessDeath } from '../engine/memory-job-store.fixture.ts';
+import { runJob } from '../engine/run-job.ts';
+import { Interrupted } from '../engine/run-step.ts';
+import { createFakeProvider } from '../providers/fake/fake-provider.ts';
+import { type FakeState, settle } from '../providers/fake/fake-state.ts';
+import { MemoryFakeWorld } from '../providers/fake/memory-fake-world.fixture.ts';
+import type { Capabilities, Provider } from '../providers/provider.ts';
+import { canUndo, defineStep, handlerFor, isInstant } from './registry.ts';
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+
+export interface Scenario {
+  readonly kind: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** The machine's row and its simulated body, as the step finds them. */
+  readonly machine?: Partial<Machine>;
+  readonly world?: Partial<FakeState>;
+  /** How long each task takes. */
+  readonly stepMs: number;
+}
+
+/** At which points, counted from 0, something strikes. */
+export interface Disturbance {
+  readonly cancelAt?: number;
+  readonly dieAt?: number;
+  /** A process that died is silent for this long before another takes over. */
+  readonly leaseMs?: number;
+}
+
+/** What is left of a run when it is over: everything but the identity of who did it. */
+export interface End {
+  readonly status: Job['status'];
+  readonly step: Job['steps'][number]['state'] | undefined;
+  readonly error: string | undefined;
+  readonly attempts: number | undefined;
+  readonly machine: Pick<Machine, 'phase'> & { readonly conditions: Record<string, unknown> };
+  readonly body: Omit<FakeState, 'ended' | 'fence' | 'failures'>;
+  /** The tasks that were begun, by kind and target. */
+  readonly tasks: readonly string[];
+}
+
+export class StepRun {
+  readonly world = new MemoryFakeWorld();
+  readonly clock = { ms: START };
+  readonly machine: Machine;
+  readonly step: StepDefinition;
+  readonly provider: Provider;
+  /** Points passed so far. */
+  points = 0;
+  readonly #store = new MemoryJobStore<MachineChange>(() => this.clock.ms);
+  readonly #disturbance: Disturbance;
+  #owner = '';
+  #holders = 0;
+  #cancel = new AbortController();
+
+  constructor(scenario: Scenario, disturbance: Disturbance = {}) {
+    const labels = { 'fake/step-ms': String(scenario.stepMs) };
+    this.machine = sampleMachine({ phase: 'MAINTENANCE', labels, ...scenario.machine });
+    this.world.put(this.machine.machineId, scenario.world ?? {});
+    this.step = defineStep({
+      name: scenario.kind,
+      kind: scenario.kind,
+      config: scenario.config,
+      timeoutSeconds: 600,
+      maxRetries: 1,
+    });
+    this.#disturbance = disturbance;
+    this.provider = this.#disturbed(
+      createFakeProvider({ name: 'fake', world: this.world, now: () => this.clock.ms }),
+    );
+    for (const moment of ['before', 'after'] as const) {
+      this.#store[moment] = (call) => {
+        if (call === 'record') this.#pass();
+      };
+    }
+    this.#store.add(sampleJob({ id: 'op-1', steps: [newStep(this.step)] }));
+  }
+
+  /** Works on the job until it is over, with a new holder after each death. */
+  async toTheEnd(): Promise<End> {
+    for (let pass = 0; pass < 200 && this.#isActive(); pass += 1) {
+      this.clock.ms += Math.max(0, this.#store.dueInMs('op-1'));
+      await this.#hold();
+    }
+    if (this.#isActive()) throw new Error(`not over: ${JSON.stringify(this.#store.job('op-1'))}`);
+    return this.#end();
+  }
+
+  /** One holder only: until it lets go of the job, or dies. */
+  async untilDeath(): Promise<void> {
+    await this.#hold();
+  }
+
+  #isActive(): boolean {
+    return isActive(this.#store.job('op-1').status);
+  }
+
+  async #hold(): Promise<void> {
+    const { leaseMs = 10_000 } = this.#disturbance;
+    this.#owner = `holder-${this.#holders++}`;
+    const { jobs } = await this.#store.claim(this.#owner, 1, leaseMs);
+    const [job] = jobs;
+    if (!job) throw new Error('the job is not due');
+    this.#cancel = new AbortController();
+    const now = () => new Date(this.clock.ms);
+    const writer = new LogWriter({ appendLog: async () => {} }, () => {});
+    const control = {
+      lease: new Lease(job.id, job.epoch, this.clock.ms, leaseMs, () => this.clock.ms),
+      log: new JobLog(writer, job, { maxBytes: 10_000, now }),
+      stop: this.#cancel.signal,
+      uncancelable: () => new AbortController().signal,
+    };
+    await runJob(job, control, {
+      owner: this.#owner,
+      store: this.#store,
+      rules: {
+        backoff: { firstMs: 1_000, maxMs: 60_000 },
+        maxUndoRetries: 3,
+        maxDeaths: 10,
+        canUndo,
+        onEnd: () => null,
+        merge: mergeChanges,
+      },
+      handlerFor: async (_job, step) => handlerFor(step, this.machine, this.provider),
+      isInstant,
+      now,
+      random: () => 0.5,
+      onUnexpected: (error) => {
+        if (!(error instanceof ProcessDeath)) throw error;
+      },
+      reach: () => {},
+    }).catch((error: unknown) => {
+      if (!(error instanceof ProcessDeath)) throw error;
+    });
+  }
+
+  /** The provider, with a point before and after each of its calls. */
+  #disturbed(provider: Provider): Provider {
+    const around = <Call extends (...args: never[]) => Promise<unknown>>(call: Call) =>
+      (async (...args: Parameters<Call>) => {
+        this.#pass();
+        const result = await call(...args);
+        this.#pass();
+        return result;
+      }) as unknown as Call;
+    const capabilities = Object.fromEntries(
+      Object.entries(provider.capabilities).map(([name, methods]) => [
+        name,
+        Object.fromEntries(Object.entries(methods).map(([method, call]) => [method, around(call)])),
+      ]),
+    );
+    return { ...provider, capabilities: capabilities as unknown as Partial<Capabilities> };
+  }
+
+  #pass(): void {
+    const { cancelAt, dieAt } = this.#disturbance;
+    const point = this.points++;
+    if (point === cancelAt) {
+      this.#store.cancel('op-1', CANCEL);
+      this.#cancel.abort(new Interrupted('cancel'));
+    }
+    if (point !== dieAt) return;
+    this.#store.kill(this.#owner);
+    throw new ProcessDeath(`at point ${point}`);
+  }
+
+  async #end(): Promise<End> {
+    const job = this.#store.job('op-1');
+    const [step] = job.steps;
+    const cause = { at: new Date(START), actor: CANCEL.actor, operationId: 'op-1' };
+    const { phase, conditions } = this.#store.changes.reduce(
+      (machine, change) => applyChange(machine, change, cause).machine,
+      this.machine,
+    );
+    // What was set off and never seen to end would show a day later.
+    const later = settle(await this.world.read(this.machine.machineId), this.clock.ms + 24 * 60 * 60 * 1000);
+    const { ended: _ended, fence: _fence, failures: _failures, ...body } = later;
+    return {
+      status: job.status,
+      step: step?.state,
+      error: job.error?.code,
+      attempts: step?.attempts,
+      machine: { phase, conditions },
+      body,
+      tasks: this.world.tasks.map(({ kind, target }) => `${kind} ${target}`.trim()),
+    };
+  }
+}

@@ -1,0 +1,352 @@
+/**
+ * The proofs that every step kind owes: its action may run twice, and it may be broken off at any point. The
+ * kinds come from the registry: one without a scenario here fails.
+ */
+import { describe, expect, it } from 'vitest';
+import type { MachineChange } from '../domain/machine-change.ts';
+import type { Memo } from '../domain/step.ts';
+import type { StepContext, StepHandler } from '../engine/step-handler.ts';
+import { type FakeState, settle } from '../providers/fake/fake-state.ts';
+import { handlerFor, STEP_KINDS } from './registry.ts';
+import { type End, type Scenario, StepRun } from './step-proof.fixture.ts';
+
+interface Proof extends Omit<Scenario, 'kind' | 'stepMs'> {
+  /** What the step is for: how the undisturbed run leaves the machine. */
+  readonly leaves: { readonly body?: Partial<End['body']>; readonly tasks: readonly string[] };
+  /** Its work ends while the call to the provider lasts, and not later while nobody looks. */
+  readonly onTheLine?: true;
+  /** Doing it again does no harm, and its traces are all there is to see: it may be done again after a crash. */
+  readonly harmless?: true;
+  /** It can't be looked at, so whoever comes after a crash may not guess: a person looks. */
+  readonly parksWhenUnknown?: true;
+  /** How it may be left after a cancel. */
+  readonly undone?: (body: End['body']) => boolean;
+}
+
+const COMMAND = 'apt-get -y upgrade';
+
+const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
+  netboot: {
+    'to PXE': {
+      config: { mode: 'PXE', image: 'debian-12' },
+      leaves: { body: { bootDevice: 'pxe' }, tasks: ['netboot pxe'] },
+      undone: ({ bootDevice, task }) => bootDevice === 'disk' && task === null,
+    },
+    'to disk': {
+      config: { mode: 'DISK' },
+      world: { bootDevice: 'pxe' },
+      leaves: { body: { bootDevice: 'disk' }, tasks: ['netboot disk'] },
+      undone: ({ bootDevice, task }) => bootDevice === 'disk' && task === null,
+    },
+  },
+  reboot: {
+    'over the BMC': { config: {}, leaves: { body: { bootCount: 2, power: 'on' }, tasks: ['reboot'] } },
+    'over SSH': { config: { mode: 'ssh' }, leaves: { body: { bootCount: 2 }, tasks: ['reboot'] } },
+  },
+  repave: {
+    'of a machine in a cluster': {
+      config: { image: 'debian-12' },
+      world: { image: 'old', bootDevice: 'pxe', clusterRef: 'prod' },
+      leaves: {
+        body: { image: 'debian-12', bootDevice: 'disk', clusterRef: '' },
+        tasks: ['repave debian-12'],
+      },
+      // Not begun, stopped half-way, or complete; a write never goes on behind the operator's back.
+      undone: ({ image, task }) => ['old', '', 'debian-12'].includes(image) && task === null,
+    },
+  },
+  join: {
+    'a cluster': {
+      config: { cluster_ref: 'prod' },
+      leaves: { body: { clusterRef: 'prod' }, tasks: ['join prod'] },
+    },
+  },
+  verify: {
+    'a node that is ready': {
+      config: { cluster_ref: 'prod' },
+      world: { clusterRef: 'prod' },
+      leaves: { tasks: [] },
+    },
+  },
+  phase: {
+    'to READY': { config: { phase: 'READY' }, leaves: { tasks: [] } },
+    'to where it is': { config: { phase: 'MAINTENANCE' }, leaves: { tasks: [] } },
+  },
+  ssh: {
+    'that may be repeated': {
+      config: { command: COMMAND, repeatable: true },
+      onTheLine: true,
+      harmless: true,
+      leaves: { tasks: [`exec ${COMMAND}`] },
+    },
+    'that may run only once': {
+      config: { command: COMMAND },
+      onTheLine: true,
+      parksWhenUnknown: true,
+      leaves: { tasks: [`exec ${COMMAND}`] },
+    },
+    'whose check passes': {
+      config: { command: COMMAND, check: 'true' },
+      onTheLine: true,
+      harmless: true,
+      leaves: { tasks: ['exec true'] },
+    },
+  },
+  net: {
+    'with a file': {
+      config: { action: 'apply', netplan: 'network: {}' },
+      onTheLine: true,
+      harmless: true,
+      leaves: {
+        tasks: [
+          'exec umask 077 && cat > /etc/netplan/90-ingot.yaml.new && mv /etc/netplan/90-ingot.yaml.new /etc/netplan/90-ingot.yaml',
+          'exec netplan apply',
+        ],
+      },
+    },
+    verified: {
+      config: { action: 'verify' },
+      onTheLine: true,
+      harmless: true,
+      leaves: { tasks: ['exec true'] },
+    },
+  },
+  rma: {
+    'drain-check': { config: { action: 'drain-check' }, leaves: { tasks: [] } },
+    'graceful-shutdown': {
+      config: { action: 'graceful-shutdown' },
+      leaves: { body: { power: 'off' }, tasks: ['shutdown'] },
+    },
+    'mark-rma': { config: { action: 'mark-rma' }, leaves: { tasks: [] } },
+  },
+};
+
+it('every step kind has its proofs, and every proof its kind', () => {
+  expect(Object.keys(PROOFS).toSorted()).toEqual([...STEP_KINDS.keys()].toSorted());
+});
+
+const cases = [...STEP_KINDS.keys()].flatMap((kind) =>
+  Object.entries(PROOFS[kind] ?? {}).map(([name, proof]) => {
+    const scenario: Scenario = { ...proof, kind, stepMs: proof.onTheLine ? 0 : 1_000 };
+    return [`${kind} ${name}`, scenario, proof] as const;
+  }),
+);
+
+/** Drives a handler by hand, with a memo that outlives it as the operation's row does. */
+class ByHand {
+  readonly run: StepRun;
+  memo: Memo = {};
+  #fence = 0;
+
+  constructor(scenario: Scenario) {
+    this.run = new StepRun(scenario);
+  }
+
+  handler(): StepHandler<MachineChange> {
+    this.#fence += 1;
+    return handlerFor(this.run.step, this.run.machine, this.run.provider);
+  }
+
+  context(): StepContext {
+    const hand = this;
+    const { signal } = new AbortController();
+    return {
+      jobId: 'op-1',
+      step: this.run.step.name,
+      attempt: 1,
+      fence: this.#fence,
+      checkHeld: () => {},
+      get memo() {
+        return hand.memo;
+      },
+      signal,
+      now: () => new Date(this.run.clock.ms),
+      log: () => {},
+      save: async (memo) => {
+        this.memo = memo;
+      },
+      effect: (work) => work(signal),
+    };
+  }
+
+  /** Looks, acts when there is nothing to see, and waits, until it is done; says what it does to the machine. */
+  async toDone(handler = this.handler()): Promise<MachineChange | undefined> {
+    for (let pass = 0; pass < 100; pass += 1) {
+      const seen = await handler.observe(this.context());
+      if (seen.seen === 'done') return seen.change;
+      if (seen.seen === 'failed') throw new Error(seen.failure.message);
+      if (seen.seen === 'under_way') this.run.clock.ms += Math.max(1, seen.lookAgainMs);
+      if (seen.seen !== 'absent') continue;
+      const acted = await handler.act(this.context());
+      if (acted.result === 'done') return acted.change;
+      if (acted.result === 'failed') throw new Error(acted.failure.message);
+      this.run.clock.ms += acted.lookAgainMs;
+    }
+    throw new Error('never done');
+  }
+
+  async undo(handler = this.handler()): Promise<string> {
+    for (let pass = 0; pass < 100; pass += 1) {
+      const result = await handler.undo?.(this.context());
+      if (result?.result === 'done') return result.message;
+      if (result?.result !== 'started') throw new Error('can’t be undone');
+      this.run.clock.ms += Math.max(1, result.lookAgainMs);
+    }
+    throw new Error('never undone');
+  }
+
+  async left(): Promise<{ state: Omit<FakeState, 'fence' | 'ended'>; tasks: string[] }> {
+    const {
+      fence: _fence,
+      ended: _ended,
+      ...state
+    } = settle(await this.run.world.read('m-1'), Number.MAX_SAFE_INTEGER);
+    return { state, tasks: this.run.world.tasks.map(({ key }) => key) };
+  }
+}
+
+describe.each(cases)('%s', (_title, scenario, proof) => {
+  const undisturbed = () => new StepRun(scenario).toTheEnd();
+  const counted = <T>(tasks: readonly T[]) => (proof.harmless ? [...new Set(tasks)] : tasks);
+  const comparable = <Left extends { readonly tasks: readonly string[] }>(left: Left) => ({
+    ...left,
+    tasks: counted(left.tasks),
+  });
+
+  it('does what it is for', async () => {
+    const end = await undisturbed();
+    expect(end).toMatchObject({ status: 'completed', step: 'succeeded', attempts: 1 });
+    expect(end.body).toMatchObject({ ...proof.leaves.body, task: null, staleEffects: 0 });
+    expect(end.tasks).toEqual(proof.leaves.tasks);
+  });
+
+  it('runs twice with the same end', async () => {
+    const hand = new ByHand(scenario);
+    const change = await hand.toDone();
+    const left = comparable(await hand.left());
+    hand.run.clock.ms += 60_000;
+    if (proof.parksWhenUnknown) await expect(hand.toDone()).rejects.toThrow(/nobody saw its end/);
+    else expect(await hand.toDone()).toEqual(change);
+    expect(comparable(await hand.left())).toEqual(left);
+  });
+
+  it('may be set off twice before anybody looks', async () => {
+    const once = new ByHand(scenario);
+    await once.toDone();
+    const twice = new ByHand(scenario);
+    const first = twice.handler();
+    if ((await first.observe(twice.context())).seen === 'absent') {
+      await first.act(twice.context());
+      if (proof.parksWhenUnknown) return;
+      await twice.handler().act(twice.context());
+      if (!proof.onTheLine) await twice.toDone();
+    }
+    expect(comparable(await twice.left())).toEqual(comparable(await once.left()));
+  });
+
+  it('goes on where another holder left it', async () => {
+    const hand = new ByHand(scenario);
+    const first = hand.handler();
+    if ((await first.observe(hand.context())).seen === 'absent') await first.act(hand.context());
+    hand.run.clock.ms += scenario.stepMs / 2;
+    if (proof.parksWhenUnknown) return;
+    await hand.toDone();
+    const begun = hand.run.world.tasks.map(({ kind, target }) => `${kind} ${target}`.trim());
+    expect(counted(begun)).toEqual(proof.leaves.tasks);
+  });
+
+  // A lease that ends while the work is under way, and one that ends long after it.
+  it.each([100, 10_000])('may die at any point (taken over after %i ms)', async (leaseMs) => {
+    const expected = await undisturbed();
+    const { points } = await measured(scenario);
+    expect(points).toBeGreaterThan(1);
+    const parked: number[] = [];
+    for (let at = 0; at < points; at += 1) {
+      const end = await new StepRun(scenario, { dieAt: at, leaseMs }).toTheEnd();
+      if (proof.parksWhenUnknown && end.error === 'EFFECT_UNKNOWN') {
+        parked.push(at);
+        expect(end.tasks.length).toBeLessThanOrEqual(1);
+        expect(end.status).toBe('failed_manual_intervention');
+      } else expect(comparable(end), `death at point ${at}`).toEqual(expected);
+    }
+    expect(parked.length > 0).toBe(proof.parksWhenUnknown === true);
+    expect(parked.length).toBeLessThan(points);
+  });
+
+  it('may be canceled at any point', async () => {
+    const { points, end: expected } = await measured(scenario);
+    for (let at = 0; at < points; at += 1) {
+      const end = await new StepRun(scenario, { cancelAt: at }).toTheEnd();
+      if (end.status === 'completed') expect(end).toEqual(expected);
+      else {
+        expect(end.status, `cancel at point ${at}`).toBe('cancelled');
+        if (proof.undone) expect(proof.undone(end.body), JSON.stringify(end)).toBe(true);
+      }
+    }
+  });
+});
+
+const undoable = cases.filter(([, { kind }]) => STEP_KINDS.get(kind)?.canUndo);
+
+it('a kind can be undone exactly when its handler knows how', () => {
+  for (const [, scenario, proof] of cases) {
+    const { handler } = { handler: new ByHand(scenario).handler() };
+    expect(handler.undo !== undefined, scenario.kind).toBe(STEP_KINDS.get(scenario.kind)?.canUndo);
+    expect(proof.undone !== undefined, scenario.kind).toBe(handler.undo !== undefined);
+  }
+});
+
+describe.each(undoable)('undoing %s', (_title, scenario, proof) => {
+  it.each([
+    ['before it was set off', 0],
+    ['half-way', 0.5],
+    ['when it was done', 2],
+  ])('%s may be done twice', async (when, part) => {
+    const hand = new ByHand(scenario);
+    if (when !== 'before it was set off') await hand.handler().act(hand.context());
+    hand.run.clock.ms += scenario.stepMs * part;
+    await hand.undo();
+    const left = await hand.left();
+    hand.run.clock.ms += 60_000;
+    await hand.undo();
+    expect(await hand.left()).toEqual(left);
+    expect(proof.undone?.(left.state)).toBe(true);
+  });
+
+  it.each([100, 10_000])('may die at any point (taken over after %i ms)', async (leaseMs) => {
+    // Canceled in the first call that changes something, so that there is something to undo.
+    const cancelAt = await firstPointWithTask(scenario);
+    const undisturbed = new StepRun(scenario, { cancelAt, leaseMs });
+    expect(await undisturbed.toTheEnd()).toMatchObject({ status: 'cancelled', step: 'undone' });
+    expect(undisturbed.points).toBeGreaterThan(cancelAt + 2);
+    for (let dieAt = cancelAt + 1; dieAt < undisturbed.points; dieAt += 1) {
+      const end = await new StepRun(scenario, { cancelAt, dieAt, leaseMs }).toTheEnd();
+      const { status, step, error, attempts, body } = end;
+      // Work that was complete when the next holder came has other things to take back than work half done.
+      expect({ status, step, error, attempts }, `death at point ${dieAt}`).toEqual({
+        status: 'cancelled',
+        step: 'undone',
+        error: undefined,
+        attempts: 1,
+      });
+      expect(proof.undone?.(body), `death at point ${dieAt}: ${JSON.stringify(body)}`).toBe(true);
+      expect(body.staleEffects).toBe(0);
+    }
+  });
+});
+
+async function measured(scenario: Scenario): Promise<{ points: number; end: End }> {
+  const run = new StepRun(scenario);
+  const end = await run.toTheEnd();
+  return { points: run.points, end };
+}
+
+/** The first point at which a task is under way: right after the call that set it off. */
+async function firstPointWithTask(scenario: Scenario): Promise<number> {
+  for (let dieAt = 0; dieAt < 100; dieAt += 1) {
+    const run = new StepRun(scenario, { dieAt });
+    await run.untilDeath();
+    if (run.world.tasks.length > 0) return dieAt;
+  }
+  throw new Error('it never begins a task');
+}

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { Coalescer } from './coalescer.ts';
+
+const REFUSED = new Error('the database refuses this');
+
+/** A database that answers when it is told to. */
+class HeldFlush {
+  readonly batches: number[][] = [];
+  underWay = 0;
+  mostUnderWay = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(readonly poisoned: ReadonlySet<number> = new Set()) {}
+
+  readonly flush = async (items: readonly number[]): Promise<string[]> => {
+    this.batches.push([...items]);
+    this.underWay += 1;
+    this.mostUnderWay = Math.max(this.mostUnderWay, this.underWay);
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.underWay -= 1;
+    if (items.some((item) => this.poisoned.has(item))) throw REFUSED;
+    return items.map((item) => `answer ${item}`);
+  };
+
+  /** Answers what is under way. */
+  async answer(): Promise<void> {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+    await turns();
+  }
+}
+
+/** Lets everything happen that can happen by itself. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function coalescer(held: HeldFlush, fields: { maxBatch?: number; maxUnderWay?: number } = {}) {
+  const isPoisoned = (error: unknown) => error === REFUSED;
+  return new Coalescer<number, string>({
+    maxBatch: 100,
+    maxUnderWay: 2,
+    isPoisoned,
+    ...fields,
+    flush: held.flush,
+  });
+}
+
+describe('a coalescer', () => {
+  it('sends a lone request at once', async () => {
+    const held = new HeldFlush();
+    const answer = coalescer(held).submit(1);
+    await turns();
+    await held.answer();
+    expect(await answer).toBe('answer 1');
+    expect(held.batches).toEqual([[1]]);
+  });
+
+  it('sends the requests of one turn together, and gives each its own answer', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held);
+    const answers = [1, 2, 3].map((item) => it.submit(item));
+    await turns();
+    await held.answer();
+    expect(held.batches).toEqual([[1, 2, 3]]);
+    expect(await Promise.all(answers)).toEqual(['answer 1', 'answer 2', 'answer 3']);
+  });
+
+  it('forms the next batch while as many as it may are under way, in the order of the requests', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held);
+    const answers: Promise<string>[] = [];
+    for (let item = 1; item <= 6; item += 1) {
+      answers.push(it.submit(item));
+      await turns();
+    }
+    expect(held.batches).toEqual([[1], [2]]);
+    await held.answer();
+    expect(held.batches).toEqual([[1], [2], [3, 4, 5, 6]]);
+    await held.answer();
+    expect(await Promise.all(answers)).toEqual([1, 2, 3, 4, 5, 6].map((item) => `answer ${item}`));
+    expect(held.mostUnderWay).toBe(2);
+  });
+
+  it('fills no batch beyond its limit', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held, { maxBatch: 3, maxUnderWay: 1 });
+    const answers = Array.from({ length: 8 }, (_, item) => it.submit(item));
+    for (let round = 0; round < 3; round += 1) {
+      await turns();
+      await held.answer();
+    }
+    expect(held.batches).toEqual([
+      [0, 1, 2],
+      [3, 4, 5],
+      [6, 7],
+    ]);
+    expect(held.mostUnderWay).toBe(1);
+    expect(await Promise.all(answers)).toHaveLength(8);
+  });
+
+  it('lets a poisoned request fail alone', async () => {
+    const held = new HeldFlush(new Set([2]));
+    const it = coalescer(held);
+    const answers = Promise.allSettled([1, 2, 3].map((item) => it.submit(item)));
+    for (let round = 0; round < 5; round += 1) {
+      await turns();
+      await held.answer();
+    }
+    expect(held.batches).toEqual([[1, 2, 3], [1], [2], [3]]);
+    expect(await answers).toEqual([
+      { status: 'fulfilled', value: 'answer 1' },
+      { status: 'rejected', reason: REFUSED },
+      { status: 'fulfilled', value: 'answer 3' },
+    ]);
+  });
+
+  it('runs nothing again when the database is away: whether it happened is not known', async () => {
+    const away = new Error('connection lost');
+    let flushes = 0;
+    const it = new Coalescer<number, string>({
+      maxBatch: 10,
+      maxUnderWay: 1,
+      isPoisoned: (error) => error === REFUSED,
+      flush: async () => {
+        flushes += 1;
+        throw away;
+      },
+    });
+    const answers = await Promise.allSettled([it.submit(1), it.submit(2)]);
+    expect(answers).toEqual([
+      { status: 'rejected', reason: away },
+      { status: 'rejected', reason: away },
+    ]);
+    expect(flushes).toBe(1);
+  });
+
+  it('goes on after a failure', async () => {
+    const held = new HeldFlush(new Set([1]));
+    const it = coalescer(held, { maxUnderWay: 1 });
+    const first = it.submit(1);
+    first.catch(() => {});
+    await turns();
+    const second = it.submit(2);
+    await held.answer();
+    await held.answer();
+    await expect(first).rejects.toBe(REFUSED);
+    expect(await second).toBe('answer 2');
+  });
+
+  it('answers everybody under a crowd, each once', async () => {
+    let most = 0;
+    let underWay = 0;
+    const it = new Coalescer<number, number>({
+      maxBatch: 16,
+      maxUnderWay: 3,
+      isPoisoned: () => false,
+      flush: async (items) => {
+        most = Math.max(most, ++underWay);
+        expect(items.length).toBeLessThanOrEqual(16);
+        await turns();
+        underWay -= 1;
+        return items.map((item) => item * 2);
+      },
+    });
+    const asked = Array.from({ length: 500 }, async (_, item) => {
+      for (let turn = 0; turn < item % 7; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      return it.submit(item);
+    });
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 500 }, (_, item) => item * 2));
+    expect(most).toBe(3);
+  });
+});

@@ -1,0 +1,78 @@
+/** Plans that somebody made; the default plans are in the code and not in here. */
+import { isDeepStrictEqual } from 'node:util';
+import { Fault } from '../domain/fault.ts';
+import type { Plan, PlanStep } from '../domain/plan.ts';
+import type { Database, Session } from './database.ts';
+import type { Page } from './list.ts';
+
+interface PlanRow {
+  plan_id: string;
+  display_name: string;
+  steps: PlanStep[];
+}
+
+function planOf(row: PlanRow): Plan {
+  return { planId: row.plan_id, displayName: row.display_name, steps: row.steps };
+}
+
+export async function findPlan(session: Session, planId: string): Promise<Plan | null> {
+  const [row] = await session.run<PlanRow & Record<string, unknown>>(
+    'find-plan',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1',
+    [planId],
+  );
+  return row ? planOf(row) : null;
+}
+
+export async function listPlans(session: Session, after: string, size: number): Promise<Page<Plan>> {
+  const rows = await session.run<PlanRow & Record<string, unknown>>(
+    'list-plans',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id > $1 ORDER BY plan_id LIMIT $2',
+    [after, size + 1],
+  );
+  const page = rows.slice(0, size).map(planOf);
+  return { rows: page, next: rows.length > size ? (page.at(-1)?.planId ?? null) : null };
+}
+
+/**
+ * Stores a plan, or replaces one that no operation has referenced yet. The same plan again is fine at any time.
+ * The row is locked while its references are looked for, and a start that references it reads it before: an
+ * operation keeps the steps that it was started with, whatever becomes of the plan.
+ */
+export async function savePlan(database: Database, plan: Plan, createdBy: string): Promise<Plan> {
+  return database.transaction(async (session) => {
+    await session.run(
+      'insert-plan',
+      `INSERT INTO plans (plan_id, display_name, steps, created_by) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (plan_id) DO NOTHING`,
+      [plan.planId, plan.displayName, JSON.stringify(plan.steps), createdBy],
+    );
+    const [row] = await session.run<PlanRow & Record<string, unknown>>(
+      'lock-plan',
+      'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1 FOR UPDATE',
+      [plan.planId],
+    );
+    if (row && isDeepStrictEqual(JSON.parse(JSON.stringify(plan)), planOf(row))) return plan;
+    const [reference] = await session.run<{ operation_id: string }>(
+      'plan-reference',
+      'SELECT operation_id FROM operations WHERE plan_id = $1 ORDER BY operation_id DESC LIMIT 1',
+      [plan.planId],
+    );
+    if (reference) throw planReferenced(plan.planId, reference.operation_id);
+    await session.run('replace-plan', 'UPDATE plans SET display_name = $2, steps = $3 WHERE plan_id = $1', [
+      plan.planId,
+      plan.displayName,
+      JSON.stringify(plan.steps),
+    ]);
+    return plan;
+  });
+}
+
+function planReferenced(planId: string, operationId: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'PLAN_REFERENCED',
+    message: `plan ${planId} was referenced by ${operationId} and can't change any more; use a new plan_id`,
+    metadata: { plan_id: planId, operation_id: operationId },
+    violations: [{ subject: `plans/${planId}`, description: `is referenced by ${operationId}` }],
+  });
+}

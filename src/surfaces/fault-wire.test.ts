@@ -1,0 +1,111 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import { anyUnpack } from '@bufbuild/protobuf/wkt';
+import { status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { FAULT_KINDS, Fault } from '../domain/fault.ts';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  PreconditionFailureSchema,
+  RequestInfoSchema,
+} from '../gen/google/rpc/error_details_pb.ts';
+import type { Status } from '../gen/google/rpc/status_pb.ts';
+import { faultOf, statusOf, WIRE } from './fault-wire.ts';
+
+const VIOLATIONS = [{ subject: 'spec.provider', description: 'is odd' }];
+const faultWith = (kind: Fault['kind']) =>
+  new Fault(kind, {
+    reason: 'SOME_REASON',
+    message: 'what people read',
+    metadata: { field: 'spec.provider' },
+    violations: VIOLATIONS,
+    context: 'for the log only',
+  });
+
+function detail<Schema extends DescMessage>(wire: Status, schema: Schema): MessageShape<Schema> | undefined {
+  return wire.details.map((any) => anyUnpack(any, schema)).find((message) => message !== undefined);
+}
+
+describe('the table from faults to the wire', () => {
+  it.each(FAULT_KINDS)('has gRPC’s own number for %s', (kind) => {
+    expect(WIRE[kind].grpc).toBe(status[kind.toUpperCase() as keyof typeof status]);
+  });
+
+  // The HTTP statuses are those that Connect gives the same codes.
+  it.each([
+    ['invalid_argument', 400],
+    ['unauthenticated', 401],
+    ['permission_denied', 403],
+    ['not_found', 404],
+    ['already_exists', 409],
+    ['failed_precondition', 400],
+    ['aborted', 409],
+    ['resource_exhausted', 429],
+    ['unavailable', 503],
+    ['internal', 500],
+  ] as const)('answers %s with HTTP %i', (kind, http) => expect(WIRE[kind].http).toBe(http));
+
+  it('has every kind and no other', () => {
+    expect(Object.keys(WIRE).toSorted()).toEqual([...FAULT_KINDS].toSorted());
+  });
+});
+
+describe('a fault on the wire', () => {
+  it.each(FAULT_KINDS)('%s says its reason and the request, and nothing of its context', (kind) => {
+    const wire = statusOf(faultWith(kind), 'req-7');
+    expect(wire).toMatchObject({ code: WIRE[kind].grpc, message: 'what people read' });
+    expect(detail(wire, ErrorInfoSchema)).toMatchObject({
+      reason: 'SOME_REASON',
+      domain: 'ingot',
+      metadata: { field: 'spec.provider' },
+    });
+    expect(detail(wire, RequestInfoSchema)).toMatchObject({ requestId: 'req-7' });
+    const bytes = Buffer.concat(wire.details.map(({ value }) => value)).toString();
+    expect(bytes).not.toContain('for the log only');
+  });
+
+  it.each(FAULT_KINDS)('%s tells its violations in the form that its kind has', (kind) => {
+    const wire = statusOf(faultWith(kind), 'req-7');
+    const fields = detail(wire, BadRequestSchema)?.fieldViolations;
+    const preconditions = detail(wire, PreconditionFailureSchema)?.violations;
+    if (kind === 'invalid_argument')
+      expect(fields).toMatchObject([{ field: 'spec.provider', description: 'is odd' }]);
+    else expect(fields).toBeUndefined();
+    if (kind === 'failed_precondition') {
+      expect(preconditions).toMatchObject([
+        { type: 'SOME_REASON', subject: 'spec.provider', description: 'is odd' },
+      ]);
+    } else expect(preconditions).toBeUndefined();
+  });
+
+  it('has no list of violations when there are none', () => {
+    const wire = statusOf(new Fault('invalid_argument', { reason: 'R', message: 'm' }), 'req-7');
+    expect(wire.details).toHaveLength(2);
+  });
+});
+
+describe('whatever was thrown', () => {
+  it('is itself when it is a fault', () => {
+    const logged: unknown[] = [];
+    const fault = faultWith('aborted');
+    expect(faultOf(fault, 'req-7', (error) => logged.push(error))).toBe(fault);
+    expect(logged).toEqual([]);
+  });
+
+  it.each([new Error('password=hunter2'), new TypeError('x is not a function'), 'a string', undefined, null])(
+    'is an internal error with the request’s id otherwise (%s)',
+    (thrown) => {
+      const logged: unknown[] = [];
+      const fault = faultOf(thrown, 'req-7', (error) => logged.push(error));
+      expect(fault).toMatchObject({
+        kind: 'internal',
+        reason: 'INTERNAL',
+        message: 'internal error (request req-7)',
+        metadata: { request_id: 'req-7' },
+        violations: [],
+      });
+      expect(logged).toEqual([thrown]);
+      expect(JSON.stringify(statusOf(fault, 'req-7').details)).not.toContain('hunter2');
+    },
+  );
+});

@@ -1,0 +1,32 @@
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { cursorOf, readCursor } from './page-token.ts';
+import type { ServerParts } from './server-parts.ts';
+
+export interface LogChunkFields {
+  readonly ts: Timestamp;
+  readonly stream: string;
+  readonly data: Uint8Array;
+  readonly cursor: string;
+  readonly step: string;
+}
+
+/** One chunk a line, from the cursor on, until the operation has ended. */
+export async function* streamLog(
+  parts: ServerParts,
+  operationId: string,
+  cursor: string,
+  signal: AbortSignal,
+): AsyncGenerator<LogChunkFields> {
+  const [epoch, line] = readCursor('log', cursor) ?? [-1, -1];
+  for await (const lines of parts.logs.follow(operationId, { epoch, line }, signal)) {
+    for (const stored of lines) {
+      yield {
+        ts: timestampFromDate(stored.at),
+        stream: stored.stream,
+        data: Buffer.from(`${stored.text}\n`),
+        cursor: cursorOf('log', [stored.epoch, stored.line]),
+        step: stored.step,
+      };
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** baremetal.v1.MachineService: the same machines, in document 1's words. */
+import { missingField } from '../../../domain/fault.ts';
+import { checkMachineId } from '../../../domain/machine-input.ts';
+import { MachineService } from '../../../gen/baremetal/v1/machine_service_pb.ts';
+import { registerMachine, updateMachine } from '../../../operations/inventory.ts';
+import { machineNotFound } from '../../../operations/start-operation.ts';
+import { V1_MACHINE_FILTER } from '../../../store/filter-schemas.ts';
+import { listMachines } from '../../../store/list.ts';
+import { pageSize, pageToken, readPageToken } from '../page-token.ts';
+import { readFilter } from '../read-filter.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { defineService, type Service } from '../service.ts';
+import { machineMessage } from './to-proto.ts';
+
+export function machineServiceV1(parts: ServerParts): Service {
+  return defineService(
+    MachineService,
+    {
+      async registerMachine({ machine }, { caller }) {
+        if (!machine) throw missingField('machine');
+        return machineMessage(await registerMachine(parts, machine, caller.actor));
+      },
+
+      async getMachine(request) {
+        const machineId = checkMachineId(request.machineId);
+        const machine = await parts.machines.find(machineId);
+        if (!machine) throw machineNotFound(machineId);
+        return machineMessage(machine);
+      },
+
+      async listMachines(request) {
+        const filter = readFilter(request.filter, V1_MACHINE_FILTER);
+        const after = readPageToken('v1.machines', request.filter, request.pageToken);
+        const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
+        return {
+          machines: page.rows.map(machineMessage),
+          nextPageToken: pageToken('v1.machines', request.filter, page.next),
+        };
+      },
+
+      async updateMachine({ machine, updateMask }, { caller }) {
+        if (!machine) throw missingField('machine');
+        return machineMessage(await updateMachine(parts, machine, updateMask?.paths ?? null, caller.actor));
+      },
+    },
+    { registerMachine: 'operator', getMachine: 'viewer', listMachines: 'viewer', updateMachine: 'operator' },
+  );
+}

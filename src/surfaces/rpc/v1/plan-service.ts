@@ -1,0 +1,34 @@
+/** baremetal.v1.PlanService. */
+import { missingField } from '../../../domain/fault.ts';
+import { PlanService } from '../../../gen/baremetal/v1/plan_service_pb.ts';
+import { findPlan, listPlans, planNotFound } from '../../../operations/plans.ts';
+import { pageSize, pageToken, readPageToken } from '../page-token.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { defineService, type Service } from '../service.ts';
+import { checkPlanId } from './run-input.ts';
+import { planMessage } from './to-proto.ts';
+
+export function planService(parts: ServerParts): Service {
+  return defineService(
+    PlanService,
+    {
+      async getPlan(request) {
+        if (request.planId === '') throw missingField('plan_id');
+        const planId = checkPlanId(request.planId);
+        const plan = await findPlan(parts.database, planId);
+        if (!plan) throw planNotFound(planId);
+        return planMessage(plan, parts.stepDefaults);
+      },
+
+      async listPlans(request) {
+        const after = readPageToken('v1.plans', '', request.pageToken);
+        const page = await listPlans(parts.database, after, pageSize(request.pageSize));
+        return {
+          plans: page.rows.map((plan) => planMessage(plan, parts.stepDefaults)),
+          nextPageToken: pageToken('v1.plans', '', page.next),
+        };
+      },
+    },
+    { getPlan: 'viewer', listPlans: 'viewer' },
+  );
+}

@@ -1,0 +1,104 @@
+/** baremetal.v1.RunService: runs are operations, seen through document 1. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  checkMachineId,
+  checkOperationId,
+  checkRequestId,
+  checkText,
+} from '../../../domain/machine-input.ts';
+import { RunEvent_Kind } from '../../../gen/baremetal/v1/run_pb.ts';
+import { RunService } from '../../../gen/baremetal/v1/run_service_pb.ts';
+import { cancelOperation } from '../../../operations/cancel-operation.ts';
+import { startRun } from '../../../operations/start-run.ts';
+import { operationNotFound } from '../../../store/cancel-operation.ts';
+import { RUN_FILTER } from '../../../store/filter-schemas.ts';
+import { listOperations } from '../../../store/list.ts';
+import { findOperation } from '../../../store/operations.ts';
+import { pageSize, pageToken, readPageToken } from '../page-token.ts';
+import { readFilter } from '../read-filter.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { defineService, type Service } from '../service.ts';
+import { streamLog } from '../stream-log.ts';
+import { type ChangeKind, watchChanges } from '../watch-changes.ts';
+import { checkPlanId, checkRunType } from './run-input.ts';
+import { runMessage } from './to-proto.ts';
+
+const KINDS = {
+  snapshot: RunEvent_Kind.SNAPSHOT,
+  synced: RunEvent_Kind.SYNCED,
+  operation: RunEvent_Kind.RUN,
+  step: RunEvent_Kind.STEP,
+  progress: RunEvent_Kind.PROGRESS,
+} as const satisfies Record<ChangeKind, RunEvent_Kind>;
+
+export function runService(parts: ServerParts): Service {
+  const find = async (id: string) => {
+    const runId = checkOperationId(id, 'run_id');
+    const operation = await findOperation(parts.database, runId);
+    if (!operation) throw operationNotFound(runId);
+    return operation;
+  };
+
+  return defineService(
+    RunService,
+    {
+      async startRun(request, { caller }) {
+        const requestId = checkRequestId(request.requestId);
+        const machineId = checkMachineId(request.machineId);
+        const type = checkRunType(request.type);
+        const planId = request.planId === '' ? '' : checkPlanId(request.planId);
+        return runMessage(await startRun(parts, { type, machineId, requestId, planId, actor: caller.actor }));
+      },
+
+      async getRun({ runId }) {
+        return runMessage(await find(runId));
+      },
+
+      async listRuns(request) {
+        const filter = readFilter(request.filter, RUN_FILTER);
+        const after = readPageToken('v1.runs', request.filter, request.pageToken);
+        const page = await listOperations(parts.database, {
+          filter,
+          after,
+          size: pageSize(request.pageSize),
+        });
+        return {
+          runs: page.rows.map(runMessage),
+          nextPageToken: pageToken('v1.runs', request.filter, page.next),
+        };
+      },
+
+      async cancelRun(request, { caller }) {
+        const operationId = checkOperationId(request.runId, 'run_id');
+        const reason = checkText(request.reason, 'reason', 1000);
+        return runMessage(await cancelOperation(parts, { operationId, reason, actor: caller.actor }));
+      },
+
+      async *watchRuns({ filter, cursor }, { signal }) {
+        for await (const change of watchChanges(parts, { filter, cursor, schema: RUN_FILTER }, signal)) {
+          yield {
+            ts: timestampFromDate(change.at),
+            ...(change.operation && { snapshot: runMessage(change.operation) }),
+            message: change.message,
+            cursor: change.cursor,
+            kind: KINDS[change.kind],
+            step: change.step,
+          };
+        }
+      },
+
+      async *streamRunLogs(request, { signal }) {
+        const { operationId: runId } = await find(request.runId);
+        for await (const chunk of streamLog(parts, runId, request.cursor, signal)) yield { ...chunk, runId };
+      },
+    },
+    {
+      startRun: 'operator',
+      getRun: 'viewer',
+      listRuns: 'viewer',
+      cancelRun: 'operator',
+      watchRuns: 'viewer',
+      streamRunLogs: 'viewer',
+    },
+  );
+}

@@ -1,0 +1,112 @@
+/** How the domain looks in baremetal.v1. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { isTrue } from '../../../domain/condition.ts';
+import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
+import type { Machine } from '../../../domain/machine.ts';
+import type { Operation } from '../../../domain/operation.ts';
+import type { Plan, PlanStep, StepDefaults } from '../../../domain/plan.ts';
+import { retryCount, type Step } from '../../../domain/step.ts';
+import type { StepState } from '../../../domain/step-state.ts';
+import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../../domain/v1-phase.ts';
+import { runTypeName } from '../../../domain/work-type.ts';
+import { type MachineSchema, MachineStatus_Phase } from '../../../gen/baremetal/v1/machine_pb.ts';
+import type { PlanSchema, StepSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
+import {
+  Run_Phase,
+  type RunSchema,
+  StepStatus_State,
+  type StepStatusSchema,
+} from '../../../gen/baremetal/v1/run_pb.ts';
+import { defaultFor } from '../../../operations/plans.ts';
+import { operationMessage, machineMessage as v2Machine } from '../v2/to-proto.ts';
+
+/** Identity, labels, spec and conditions have the same shape in both APIs; the status is its own. */
+export function machineMessage(machine: Machine): MessageInitShape<typeof MachineSchema> {
+  const { machineId, labels, spec, status, createdAt, updatedAt } = v2Machine(machine) as MessageInitShape<
+    typeof MachineSchema
+  >;
+  return {
+    machineId: machineId ?? '',
+    labels: labels ?? {},
+    ...(spec && { spec }),
+    ...(createdAt && { createdAt }),
+    ...(updatedAt && { updatedAt }),
+    status: {
+      phase: MachineStatus_Phase[v1Phase(machine)],
+      conditions: status?.conditions ?? [],
+      activeRunId: machine.activeOperationId ?? '',
+      effectiveState: MachineStatus_Phase[v1EffectiveState(machine)],
+      banners: V1_BANNERS.filter((type) => isTrue(machine.conditions, type)),
+    },
+  };
+}
+
+/** Document 1 has no word for undone: such a step did not come to its end. */
+const STEP_STATES = {
+  waiting: StepStatus_State.WAITING,
+  running: StepStatus_State.RUNNING,
+  succeeded: StepStatus_State.SUCCEEDED,
+  failed: StepStatus_State.FAILED,
+  undone: StepStatus_State.FAILED,
+} as const satisfies Record<StepState, StepStatus_State>;
+
+export function runMessage(operation: Operation): MessageInitShape<typeof RunSchema> {
+  const { error, currentStep, progressPercent } = operationMessage(operation);
+  return {
+    runId: operation.operationId,
+    machineId: operation.machineId,
+    requestId: operation.requestId,
+    type: runTypeName(operation.type),
+    planId: operation.planId,
+    phase: Run_Phase[PHASE_OF_JOB[operation.status]],
+    steps: operation.steps.map(stepMessage),
+    currentStep: currentStep ?? '',
+    createdAt: timestampFromDate(operation.createdAt),
+    ...(operation.startedAt && { startedAt: timestampFromDate(operation.startedAt) }),
+    ...(operation.finishedAt && { finishedAt: timestampFromDate(operation.finishedAt) }),
+    ...(error && { error: { ...error, $typeName: 'baremetal.v1.RunError' } }),
+    cancelRequested: operation.cancelRequested,
+    startedBy: operation.startedBy,
+    progressPercent: progressPercent ?? 0,
+  } as MessageInitShape<typeof RunSchema>;
+}
+
+function stepMessage(step: Step): MessageInitShape<typeof StepStatusSchema> {
+  return {
+    name: step.name,
+    state: STEP_STATES[step.state],
+    retryCount: retryCount(step),
+    ...(step.startedAt && { startedAt: timestampFromMs(Date.parse(step.startedAt)) }),
+    ...(step.finishedAt && { finishedAt: timestampFromMs(Date.parse(step.finishedAt)) }),
+    message: step.message,
+    kind: step.kind,
+    progressPercent: step.progress,
+  };
+}
+
+/** With the defaults that the plan inherits filled in, so that what is shown is what would happen. */
+export function planMessage(plan: Plan, defaults: StepDefaults): MessageInitShape<typeof PlanSchema> {
+  return {
+    planId: plan.planId,
+    displayName: plan.displayName,
+    steps: plan.steps.map((step) => planStepMessage(step, defaults)),
+    defaultFor: defaultFor(plan.planId),
+  };
+}
+
+function planStepMessage(step: PlanStep, defaults: StepDefaults): MessageInitShape<typeof StepSchema> {
+  return {
+    name: step.name,
+    timeoutSeconds: step.timeoutSeconds ?? defaults.timeoutSeconds,
+    maxRetries: step.maxRetries ?? defaults.maxRetries,
+    kind: kindMessage(step),
+  };
+}
+
+/** A stored configuration has the field names of the API's JSON, which differ from the message's in one place. */
+function kindMessage({ kind, config }: PlanStep): NonNullable<MessageInitShape<typeof StepSchema>['kind']> {
+  const { cluster_ref: clusterRef, ...others } = config;
+  const value = clusterRef === undefined ? others : { ...others, clusterRef };
+  return { case: kind, value } as NonNullable<MessageInitShape<typeof StepSchema>['kind']>;
+}

@@ -1,0 +1,199 @@
+/**
+ * A watch: first the operations that match as they are now, then every change.
+ *
+ * The first batch is read page by page, each page in a snapshot of its own, and no transaction stays open while
+ * the client reads. A snapshot has seen the events up to one id, so an event that a page has already seen is not
+ * told again. What happened while the pages were read is told next; then SYNCED gives the first cursor. From
+ * there on an event's id is all there is to remember, and a client that comes back with it misses nothing and
+ * hears nothing twice.
+ */
+import type { EventKind } from '../../domain/event.ts';
+import { checkFilter } from '../../domain/filter/check.ts';
+import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
+import type { FilterSchema } from '../../domain/filter/fields.ts';
+import { parseFilter } from '../../domain/filter/parse.ts';
+import { filterPredicate, type Predicate } from '../../domain/filter/predicate.ts';
+import { type JobStatus, jobLifecycle } from '../../domain/job-status.ts';
+import type { Operation } from '../../domain/operation.ts';
+import { lastEventId, readEvents, type StoredEvent } from '../../store/event-log.ts';
+import { listOperations, type Page } from '../../store/list.ts';
+import { operationAt } from '../../store/operation-progress.ts';
+import { findOperations } from '../../store/operations.ts';
+import { cursorOf, MAX_PAGE, readCursor } from './page-token.ts';
+import { readFilter } from './read-filter.ts';
+import type { ServerParts } from './server-parts.ts';
+
+export type ChangeKind = 'snapshot' | 'synced' | 'operation' | 'step' | 'progress';
+
+/** One message of a watch, before an API gives it its own shape. */
+export interface Change {
+  readonly at: Date;
+  readonly kind: ChangeKind;
+  /** Null for synced. */
+  readonly operation: Operation | null;
+  readonly message: string;
+  /** Empty until synced: before that there is nothing to resume from. */
+  readonly cursor: string;
+  /** The step that changed. */
+  readonly step: string;
+}
+
+export interface WatchCall {
+  readonly filter: string;
+  readonly cursor: string;
+  readonly schema: FilterSchema<Operation>;
+}
+
+/** Operations that one watch remembers; beyond that it reads them again. */
+const MAX_BASES = 10_000;
+
+/** Without a filter the first batch is what is under way; history is for lists. */
+const UNDER_WAY = 'phase=PENDING OR phase=RUNNING';
+
+const TOLD = {
+  operation: 'operation',
+  step: 'step',
+  progress: 'progress',
+} as const satisfies Partial<Record<EventKind, ChangeKind>>;
+
+function toldAs(kind: EventKind): ChangeKind | null {
+  return kind in TOLD ? TOLD[kind as keyof typeof TOLD] : null;
+}
+
+export async function* watchChanges(
+  parts: ServerParts,
+  { filter: text, cursor: cursorText, schema }: WatchCall,
+  signal: AbortSignal,
+): AsyncGenerator<Change> {
+  const filter = readFilter(text, schema);
+  const matches = filter === null ? () => true : filterPredicate(filter);
+  const cursor = readCursor('events', cursorText);
+  if (cursor !== null) {
+    yield* changes(parts, cursor[0], matches, signal);
+    return;
+  }
+  const first = new FirstBatch();
+  yield* first.list(parts, filter ?? checkFilter(parseFilter(UNDER_WAY), schema));
+  yield* first.settle(parts, matches, signal);
+  if (!signal.aborted) yield* changes(parts, first.end, matches, signal);
+}
+
+class FirstBatch {
+  /** The operations of each page, and the last event that the page has seen. */
+  readonly #pages: Array<{ readonly seen: number; readonly ids: ReadonlySet<string> }> = [];
+
+  async *list(parts: ServerParts, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
+    let after = '';
+    for (;;) {
+      const { page, seen } = await readPage(parts, filter, after);
+      this.#pages.push({ seen, ids: new Set(page.rows.map((operation) => operation.operationId)) });
+      for (const operation of page.rows) {
+        yield { at: parts.now(), kind: 'snapshot', operation, message: '', cursor: '', step: '' };
+      }
+      if (page.next === null) return;
+      after = page.next;
+    }
+  }
+
+  /** What happened while the pages were read, and then SYNCED. */
+  async *settle(
+    parts: ServerParts,
+    matches: Predicate<Operation>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Change> {
+    const bases = new OperationBases(parts);
+    let position = this.#pages[0]?.seen ?? 0;
+    while (position < this.end && !signal.aborted) {
+      const events = (await readEvents(parts.database, position, MAX_PAGE)).filter(
+        ({ eventId }) => eventId <= this.end,
+      );
+      const fresh = events.filter((event) => !this.#hasSeen(event));
+      yield* messages(bases, fresh, matches, () => '');
+      position = events.at(-1)?.eventId ?? this.end;
+    }
+    const cursor = cursorOf('events', [this.end, 0]);
+    yield { at: parts.now(), kind: 'synced', operation: null, message: '', cursor, step: '' };
+  }
+
+  /** Everything up to this event is in the pages or was told by settle. */
+  get end(): number {
+    return this.#pages.at(-1)?.seen ?? 0;
+  }
+
+  /** By the page that has the operation; an operation on no page is news to all that came after the first. */
+  #hasSeen(event: StoredEvent): boolean {
+    const page = this.#pages.find(({ ids }) => ids.has(event.operationId ?? '')) ?? this.#pages[0];
+    return page !== undefined && event.eventId <= page.seen;
+  }
+}
+
+function readPage(
+  parts: ServerParts,
+  filter: CheckedFilter<Operation>,
+  after: string,
+): Promise<{ page: Page<Operation>; seen: number }> {
+  return parts.database.snapshot(async (session) => ({
+    seen: await lastEventId(session),
+    page: await listOperations(session, { filter, after, size: MAX_PAGE }),
+  }));
+}
+
+async function* changes(
+  parts: ServerParts,
+  after: number,
+  matches: Predicate<Operation>,
+  signal: AbortSignal,
+): AsyncGenerator<Change> {
+  const base = new OperationBases(parts);
+  for await (const events of parts.feed.follow(after, signal)) {
+    yield* messages(base, events, matches, (event) => cursorOf('events', [event.eventId, 0]));
+  }
+}
+
+async function* messages(
+  bases: OperationBases,
+  events: readonly StoredEvent[],
+  matches: Predicate<Operation>,
+  cursor: (event: StoredEvent) => string,
+): AsyncGenerator<Change> {
+  const told = events.filter((event) => toldAs(event.kind) !== null && event.snapshot !== null);
+  await bases.load(told.map((event) => event.operationId ?? ''));
+  for (const event of told) {
+    const base = bases.get(event.operationId ?? '');
+    const kind = toldAs(event.kind);
+    if (!base || event.snapshot === null || kind === null) continue;
+    const operation = operationAt(base, event.snapshot);
+    if (!matches(operation) && !matches(before(operation, event))) continue;
+    const step = kind === 'operation' ? '' : event.subject;
+    yield { at: event.at, kind, operation, message: event.comment, cursor: cursor(event), step };
+  }
+}
+
+/** The change by which an operation leaves a filter on its phase is told too. */
+function before(operation: Operation, event: StoredEvent): Operation {
+  const known = event.kind === 'operation' && event.from in jobLifecycle.states;
+  return known ? { ...operation, status: event.from as JobStatus } : operation;
+}
+
+/** The part of operations that never changes, for as long as this watch needs it. */
+class OperationBases {
+  readonly #parts: ServerParts;
+  readonly #known = new Map<string, Operation>();
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+  }
+
+  async load(ids: readonly string[]): Promise<void> {
+    // Before asking what is missing: what this batch needs must be there when it is told.
+    if (this.#known.size > MAX_BASES) this.#known.clear();
+    const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
+    if (missing.length === 0) return;
+    for (const [id, operation] of await findOperations(this.#parts.database, missing))
+      this.#known.set(id, operation);
+  }
+
+  get(id: string): Operation | undefined {
+    return this.#known.get(id);
+  }
+}

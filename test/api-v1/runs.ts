@@ -1,0 +1,97 @@
+/** Document 1's services, and what happens to machines, plans and runs in its words. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { RunType } from '../../src/domain/work-type.ts';
+import { type Machine, MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
+import { MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
+import type { Plan, PlanSchema } from '../../src/gen/baremetal/v1/plan_pb.ts';
+import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
+import { type Run, Run_Phase, StepStatus_State } from '../../src/gen/baremetal/v1/run_pb.ts';
+import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
+import { fresh, until } from '../api/fleet.ts';
+import type { Client, TestServer } from '../parts/server.ts';
+
+export interface V1 {
+  readonly machines: Client<typeof MachineService>;
+  readonly plans: Client<typeof PlanService>;
+  readonly runs: Client<typeof RunService>;
+}
+
+/** As the admin, unless another token is given. */
+export function v1Of(server: TestServer, token: string = server.adminToken): V1 {
+  return {
+    machines: server.client(MachineService, token),
+    plans: server.client(PlanService, token),
+    runs: server.client(RunService, token),
+  };
+}
+
+export const CLUSTER = { targetClusterRef: 'cluster-a' };
+
+/** Named in a type, so that a test can also ask for what is none. */
+type AnyType = RunType | (string & {});
+
+export interface RunWish {
+  readonly requestId?: string;
+  readonly planId?: string;
+}
+
+export function startRun(
+  { runs }: Pick<V1, 'runs'>,
+  type: AnyType,
+  machineId: string,
+  wish: RunWish = {},
+): Promise<Run> {
+  const { requestId = fresh('run-request'), planId = '' } = wish;
+  return runs.startRun({ type, machineId, requestId, planId });
+}
+
+export async function run(v1: V1, type: AnyType, machineId: string, wish: RunWish = {}): Promise<Run> {
+  return runEnded(v1, await startRun(v1, type, machineId, wish));
+}
+
+export function runEnded({ runs }: Pick<V1, 'runs'>, { runId }: { runId: string }): Promise<Run> {
+  return until(
+    () => runs.getRun({ runId }),
+    (seen) => seen.finishedAt !== undefined,
+  );
+}
+
+/** A run that works on this step. */
+export function runAt({ runs }: Pick<V1, 'runs'>, { runId }: { runId: string }, step: string): Promise<Run> {
+  return until(
+    () => runs.getRun({ runId }),
+    (seen) => seen.currentStep === step,
+  );
+}
+
+type PlanWish = Omit<MessageInitShape<typeof PlanSchema>, 'planId'>;
+
+/** A plan of a new id. */
+export async function newPlan(server: TestServer, steps: PlanWish['steps'], name = ''): Promise<Plan> {
+  return server.admin.createPlan({
+    plan: { planId: fresh('plan'), displayName: name, ...(steps && { steps }) },
+  });
+}
+
+export function runPhase({ phase }: Run): string {
+  return Run_Phase[phase];
+}
+
+export function stepStates({ steps }: Run): string[] {
+  return steps.map(({ state }) => StepStatus_State[state]);
+}
+
+/** What document 1 says of a machine's state. */
+export function viewOf({ status }: Machine) {
+  return {
+    phase: MachineStatus_Phase[status?.phase ?? 0],
+    effectiveState: MachineStatus_Phase[status?.effectiveState ?? 0],
+    activeRunId: status?.activeRunId,
+    banners: status?.banners,
+    conditions: Object.fromEntries((status?.conditions ?? []).map(({ type, status }) => [type, status])),
+  };
+}
+
+export async function view({ machines }: V1, machineId: string) {
+  return viewOf(await machines.getMachine({ machineId }));
+}

@@ -1,0 +1,147 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ACTOR_KINDS, ROLES } from '../src/domain/actor.ts';
+import { CONDITION_TYPES, type Conditions } from '../src/domain/condition.ts';
+import { effectiveState } from '../src/domain/effective-state.ts';
+import { EVENT_KINDS } from '../src/domain/event.ts';
+import { installLifecycle } from '../src/domain/install-state.ts';
+import { ACTIVE_JOB_STATUSES, type JobStatus, jobLifecycle, PHASE_OF_JOB } from '../src/domain/job-status.ts';
+import { statesOf } from '../src/domain/lifecycle.ts';
+import { type Phase, phaseLifecycle } from '../src/domain/phase.ts';
+import { presenceLifecycle } from '../src/domain/presence.ts';
+import { serviceLifecycle } from '../src/domain/service-state.ts';
+import { cloneDatabase, type TestDatabase } from './parts/postgres.ts';
+
+let database: TestDatabase;
+let client: Client;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(
+    `INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m', '{}', '{}', 'READY')`,
+  );
+});
+afterAll(async () => {
+  await client?.end();
+  await database?.drop();
+});
+
+const EVENT = `INSERT INTO events (kind, subject, from_state, to_state, actor_kind, actor_id, comment, metadata)`;
+const CHECK_VIOLATION = '23514';
+
+/** Each closed set of the domain, and a statement that stores one value of it. */
+const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
+  ['machines.phase', statesOf(phaseLifecycle), `UPDATE machines SET phase = $1`],
+  ['machines.service', statesOf(serviceLifecycle), `UPDATE machines SET service = $1`],
+  ['machines.install', statesOf(installLifecycle), `UPDATE machines SET install = $1`],
+  ['machines.presence', statesOf(presenceLifecycle), `UPDATE machines SET presence = $1`],
+  [
+    'operations.status',
+    statesOf(jobLifecycle),
+    `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params,
+       steps, started_by) VALUES ('op', 'm', 'r', '', 'REBOOT', $1, 'operation', '{}', '[]', '')`,
+  ],
+  ['events.kind', EVENT_KINDS, `${EVENT} VALUES ($1, '', '', '', 'system', '', '', '{}')`],
+  ['events.actor_kind', ACTOR_KINDS, `${EVENT} VALUES ('token', '', '', '', $1, '', '', '{}')`],
+  ['tokens.role', ROLES, `INSERT INTO tokens (token_hash, name, role, created_by) VALUES ('', 't', $1, '')`],
+];
+
+/** Whether the database takes a value; nothing of it stays. */
+async function takes(statement: string, value: string): Promise<boolean> {
+  await client.query('BEGIN');
+  try {
+    await client.query(statement, [value]);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === CHECK_VIOLATION) return false;
+    throw error;
+  } finally {
+    await client.query('ROLLBACK');
+  }
+}
+
+/** Every value of every set, and some that are in none. */
+const CANDIDATES = [
+  ...new Set([...STORED.flatMap(([, values]) => values), '', 'unknown', 'READY ', 'ready2', 'Pending']),
+];
+
+test.each(STORED)('%s takes the values of the domain and no others', async (_column, values, statement) => {
+  const taken: string[] = [];
+  for (const candidate of CANDIDATES) if (await takes(statement, candidate)) taken.push(candidate);
+  expect(taken.sort()).toEqual([...values].sort());
+});
+
+test('a column with a closed set of values is one of those', async () => {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT c.conrelid::regclass || '.' || a.attname AS name FROM pg_constraint c
+     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+     WHERE c.contype = 'c' AND c.connamespace = 'public'::regnamespace ORDER BY 1`,
+  );
+  // operation_logs.stream is stdout or stderr, and no lifecycle.
+  const names = rows.map(({ name }) => name).filter((name) => name !== 'operation_logs.stream');
+  expect(names).toEqual(STORED.map(([name]) => name).sort());
+});
+
+test('the effective state is the same in SQL and in the domain, for every combination', async () => {
+  const flags = ['Retired', 'RMA', 'NeedsIntervention'] as const;
+  const cases: Array<{ phase: Phase; conditions: Conditions; active: string | null }> = [];
+  for (const phase of statesOf(phaseLifecycle)) {
+    for (const active of [null, 'op-1']) {
+      for (let bits = 0; bits < 3 ** flags.length; bits += 1) {
+        const conditions: Conditions = {};
+        flags.forEach((flag, index) => {
+          const choice = Math.floor(bits / 3 ** index) % 3;
+          // Absent, false, true.
+          if (choice > 0)
+            conditions[flag] = { status: choice === 2, reason: '', message: '', lastTransition: '' };
+        });
+        cases.push({ phase, conditions, active });
+      }
+      const others = CONDITION_TYPES.filter((type) => !flags.some((flag) => flag === type));
+      const all = others.map((type) => [type, { status: true, reason: '', message: '', lastTransition: '' }]);
+      cases.push({ phase, conditions: Object.fromEntries(all), active });
+    }
+  }
+  const { rows } = await client.query<{ state: string }>(
+    `SELECT ingot_effective_state(phase, conditions, active) AS state
+     FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (phase text, conditions jsonb, active text)) WITH ORDINALITY
+       AS c(phase, conditions, active, n) ORDER BY n`,
+    [JSON.stringify(cases)],
+  );
+  expect(cases).toHaveLength(3 * 2 * 28);
+  expect(rows.map(({ state }) => state)).toEqual(
+    cases.map(({ phase, conditions, active }) =>
+      effectiveState({ phase, conditions, activeOperationId: active }),
+    ),
+  );
+});
+
+test('the phase of an operation is the same in SQL and in the domain', async () => {
+  const { rows } = await client.query<{ status: JobStatus; phase: string }>(
+    'SELECT status, ingot_operation_phase(status) AS phase FROM unnest($1::text[]) AS status',
+    [statesOf(jobLifecycle)],
+  );
+  expect(Object.fromEntries(rows.map(({ status, phase }) => [status, phase]))).toEqual(PHASE_OF_JOB);
+});
+
+test('a machine has at most one operation in the statuses that the domain calls active', async () => {
+  const insert = (id: string, status: string) =>
+    client.query(
+      `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params,
+         steps, started_by) VALUES ($1, 'm', $1, '', 'REBOOT', $2, 'operation', '{}', '[]', '')`,
+      [id, status],
+    );
+  const exclusive: string[] = [];
+  for (const status of statesOf(jobLifecycle)) {
+    await client.query('BEGIN');
+    await insert('first', 'pending');
+    await insert('second', status).catch((error: { constraint?: string }) => {
+      expect(error.constraint).toBe('one_active_operation_per_machine');
+      exclusive.push(status);
+    });
+    await client.query('ROLLBACK');
+  }
+  expect(exclusive).toEqual([...ACTIVE_JOB_STATUSES]);
+});

@@ -1,0 +1,132 @@
+/**
+ * How looks are spread over time. The interval is so long that the clock stands still for the test; time passes
+ * when all due times are moved towards the past together.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimLooks, insertMissingLooks, spreadLooks } from '../../src/store/machine-looks.ts';
+import { until } from '../api/fleet.ts';
+import { type Lookout, openLookout, WatchedInspect } from './lookout.ts';
+
+const FLEET = 5_000;
+const INTERVAL = 24 * 60 * 60 * 1000;
+const WINDOW = INTERVAL / 20;
+const STEP = INTERVAL / 100;
+const AVERAGE = FLEET / 20;
+
+let lookout: Lookout;
+
+beforeEach(async () => {
+  lookout = await openLookout();
+});
+afterEach(() => lookout.close());
+
+const spread = () =>
+  spreadLooks(lookout.database, {
+    lateMs: STEP,
+    few: 64,
+    soonMs: 1_000,
+    intervalMs: INTERVAL,
+    limit: 100_000,
+  });
+
+async function importFleet(): Promise<void> {
+  await lookout.addMachines(FLEET);
+  expect(await insertMissingLooks(lookout.database, 100_000)).toBe(FLEET);
+  expect(await spread()).toEqual({ fresh: FLEET, late: 0 });
+}
+
+/** The most of these times that are in any one window. */
+function mostInAWindow(times: readonly number[], windowMs: number): number {
+  const sorted = [...times].sort((left, right) => left - right);
+  let from = 0;
+  return sorted.reduce((most, time, index) => {
+    while ((sorted[from] ?? time) <= time - windowMs) from += 1;
+    return Math.max(most, index - from + 1);
+  }, 0);
+}
+
+async function dueInMs(): Promise<number[]> {
+  const rows = await lookout.sql<{ ms: number }>(
+    'SELECT (extract(epoch FROM due_at - now()) * 1000)::float8 AS ms FROM machine_looks',
+  );
+  return rows.map(({ ms }) => ms);
+}
+
+/** Looks at everything that becomes due in so many intervals, and returns when that was. */
+async function sweep(intervals: number): Promise<number[]> {
+  const made: number[] = [];
+  for (let time = STEP; time <= intervals * INTERVAL; time += STEP) {
+    await lookout.letTimePass(STEP);
+    const options = { provider: 'watched', limit: FLEET, intervalMs: INTERVAL, lateMs: 2 * STEP };
+    const looks = await claimLooks(lookout.database, options);
+    for (const _look of looks) made.push(time);
+  }
+  return made;
+}
+
+describe('5,000 machines imported at once', () => {
+  it('are due all over the interval', async () => {
+    await importFleet();
+    const due = await dueInMs();
+    expect(Math.max(...due)).toBeLessThanOrEqual(INTERVAL);
+    expect(mostInAWindow(due, WINDOW)).toBeLessThan(1.5 * AVERAGE);
+  });
+
+  it('stay spread, look after look, each at least once an interval', async () => {
+    await importFleet();
+    const made = await sweep(3);
+    expect(made.length).toBeGreaterThanOrEqual(3 * FLEET * 0.98);
+    expect(made.length).toBeLessThan((3 * FLEET) / 0.9);
+    expect(mostInAWindow(made, WINDOW)).toBeLessThan(1.6 * AVERAGE);
+    expect(Math.max(...(await dueInMs()))).toBeLessThanOrEqual(INTERVAL);
+  });
+});
+
+describe('after a downtime', () => {
+  it('of days, looks are made up for at the usual pace', async () => {
+    await importFleet();
+    await lookout.letTimePass(10 * INTERVAL);
+    expect(await claimLooks(lookout.database, claimAll)).toEqual([]);
+    expect(await spread()).toEqual({ fresh: 0, late: FLEET });
+    expect(mostInAWindow(await dueInMs(), WINDOW)).toBeLessThan(1.5 * AVERAGE);
+  });
+
+  it('of half an interval, at no more than twice the usual pace', async () => {
+    await importFleet();
+    await lookout.letTimePass(INTERVAL / 2);
+    const { late } = await spread();
+    expect(late).toBeGreaterThan(FLEET * 0.4);
+    expect(mostInAWindow(await sweep(2), WINDOW)).toBeLessThan(2 * AVERAGE);
+  });
+});
+
+const claimAll = { provider: 'watched', limit: FLEET, intervalMs: INTERVAL, lateMs: STEP };
+
+it('a few late or new machines are due within a second', async () => {
+  await lookout.addMachines(64);
+  await insertMissingLooks(lookout.database, 1_000);
+  await spread();
+  expect(Math.max(...(await dueInMs()))).toBeLessThanOrEqual(1_000);
+});
+
+it('machines that have a look are not given another', async () => {
+  await importFleet();
+  await lookout.addMachines(3);
+  expect(await insertMissingLooks(lookout.database, 2)).toBe(2);
+  expect(await insertMissingLooks(lookout.database, 2)).toBe(1);
+  expect(await insertMissingLooks(lookout.database, 2)).toBe(0);
+});
+
+it('a reconciler that starts after a downtime keeps to the pace in real time', async () => {
+  const watched = new WatchedInspect();
+  const intervalMs = 5_000;
+  await lookout.addMachines(1_000);
+  await lookout.sql(`INSERT INTO machine_looks SELECT machine_id, now() - interval '1 day' FROM machines`);
+  lookout.reconciler({ watched }, { intervalMs });
+  await until(
+    async () => new Set(watched.begun.map((look) => look.machineId)).size,
+    (seen) => seen === 1_000,
+  );
+  const times = watched.begun.map((look) => look.at);
+  expect(mostInAWindow(times, intervalMs / 5)).toBeLessThan(2.5 * 200);
+});

@@ -1,0 +1,156 @@
+/** A database of machines, a provider whose every probe is watched, and reconcilers that look through it. */
+import type pg from 'pg';
+import type { Conditions } from '../../src/domain/condition.ts';
+import type { Machine } from '../../src/domain/machine.ts';
+import type { Inspect, Provider, Sighting } from '../../src/providers/provider.ts';
+import { ConditionReconciler, type LookSettings } from '../../src/reconcilers/condition-reconciler.ts';
+import { Database } from '../../src/store/database.ts';
+import { cloneDatabase } from '../parts/postgres.ts';
+
+export const UP: Sighting = { ok: true, reason: 'PingOK', message: 'it answers' };
+export const DOWN: Sighting = { ok: false, reason: 'NoAnswer', message: 'it does not answer' };
+
+/** The probes of all machines of one provider, and what was seen of the looking itself. */
+export class WatchedInspect implements Inspect {
+  answers: (machine: Machine) => Sighting = () => UP;
+  bmcAnswers: (machine: Machine) => Sighting | null = () => null;
+  clusterAnswers: (machine: Machine) => Sighting | null = () => null;
+  /** How long a look takes; it heeds its signal. */
+  takesMs: () => number = () => 0;
+  readonly begun: Array<{ readonly machineId: string; readonly at: number }> = [];
+  overlaps = 0;
+  mostAtOnce = 0;
+  readonly #underWay = new Map<string, number>();
+
+  /** Looks at one machine, or at all. */
+  looks(machineId?: string): number {
+    return this.begun.filter((look) => machineId === undefined || look.machineId === machineId).length;
+  }
+
+  async host(machine: Machine, signal: AbortSignal): Promise<Sighting> {
+    const { machineId } = machine;
+    this.begun.push({ machineId, at: performance.now() });
+    const others = this.#underWay.get(machineId) ?? 0;
+    if (others > 0) this.overlaps += 1;
+    this.#underWay.set(machineId, others + 1);
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#underWay.size);
+    try {
+      await pause(this.takesMs(), signal);
+      return this.answers(machine);
+    } finally {
+      if (others === 0) this.#underWay.delete(machineId);
+      else this.#underWay.set(machineId, others);
+    }
+  }
+
+  async bmc(machine: Machine): Promise<Sighting | null> {
+    return this.bmcAnswers(machine);
+  }
+
+  async cluster(machine: Machine): Promise<Sighting | null> {
+    return this.clusterAnswers(machine);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(new Error('stopped'));
+    });
+  });
+}
+
+export interface Lookout {
+  readonly url: string;
+  readonly database: Database;
+  readonly errors: string[];
+  sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** `m-00001` and so on, all at once. */
+  addMachines(count: number, provider?: string): Promise<void>;
+  /** Started, and stopped with the lookout at the latest. */
+  reconciler(inspects: Record<string, Inspect>, settings?: Partial<LookSettings>): ConditionReconciler;
+  conditions(machineId: string): Promise<Conditions>;
+  events(machineId: string): Promise<EventRow[]>;
+  /** What would happen if everybody slept for so long. */
+  letTimePass(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface EventRow extends pg.QueryResultRow {
+  kind: string;
+  subject: string;
+  from_state: string;
+  to_state: string;
+  actor: string;
+  comment: string;
+  metadata: Record<string, string>;
+}
+
+const QUICK: LookSettings = { intervalMs: 200, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 };
+
+export async function openLookout(): Promise<Lookout> {
+  const clone = await cloneDatabase();
+  const database = new Database({ url: clone.url, maxConnections: 8, onIdleError: () => {} });
+  const errors: string[] = [];
+  const reconcilers: ConditionReconciler[] = [];
+  const sql: Lookout['sql'] = (text, values = []) => database.run('', text, values);
+  let added = 0;
+  return {
+    url: clone.url,
+    database,
+    errors,
+    sql,
+    async addMachines(count, provider = 'watched') {
+      await sql(
+        `INSERT INTO machines (machine_id, labels, spec, phase)
+         SELECT 'm-' || lpad(i::text, 5, '0'), '{}', jsonb_build_object('provider', $3::text, 'bmc_endpoint', '',
+           'ssh_endpoint', '', 'target_cluster_ref', '', 'mac_addresses', '[]'::jsonb), 'READY'
+         FROM generate_series($1::int, $2::int) i`,
+        [added + 1, added + count, provider],
+      );
+      added += count;
+    },
+    reconciler(inspects, settings = {}) {
+      const providers = Object.entries(inspects).map(([name, inspect]): [string, Provider] => [
+        name,
+        { name, defaultImage: '', capabilities: { inspect } },
+      ]);
+      const reconciler = new ConditionReconciler({
+        database,
+        providers: new Map(providers),
+        settings: { ...QUICK, ...settings },
+        now: () => new Date(),
+        monotonicNow: () => performance.now(),
+        onError: (error, during) => errors.push(`${during}: ${(error as Error).message}`),
+        onBehind: (looks) => errors.push(`${looks} looks behind`),
+      });
+      reconcilers.push(reconciler);
+      reconciler.start();
+      return reconciler;
+    },
+    async conditions(machineId) {
+      const [row] = await sql<{ conditions: Conditions }>(
+        'SELECT conditions FROM machines WHERE machine_id = $1',
+        [machineId],
+      );
+      return row?.conditions ?? {};
+    },
+    events: (machineId) =>
+      sql<EventRow>(
+        `SELECT kind, subject, from_state, to_state, actor_kind || ':' || actor_id AS actor, comment, metadata
+         FROM events WHERE machine_id = $1 ORDER BY event_id`,
+        [machineId],
+      ),
+    async letTimePass(ms) {
+      await sql(`UPDATE machine_looks SET due_at = due_at - $1 * interval '1 ms'`, [ms]);
+    },
+    async close() {
+      for (const reconciler of reconcilers) await reconciler.stop(5_000);
+      await database.close();
+      await clone.drop();
+    },
+  };
+}
