@@ -1,4 +1,5 @@
 /** The command line's entry: `serve` is the server, everything else is a client of it. */
+import { checkAddress } from './check-address.ts';
 import { runClient } from './cli/command-line.ts';
 import type { Server, ServerOptions } from './server.ts';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
@@ -53,6 +54,8 @@ async function serve(program: string, flags: FlagValues): Promise<number> {
     const settings = readSettings(process.env, flags, process.cwd());
     const { readConfiguration } = await import('./configuration.ts');
     const configuration = readConfiguration(settings.configFile);
+    await checkAddress(settings.httpAddress, SETTINGS.httpAddress.variable);
+    await checkAddress(settings.grpcAddress, SETTINGS.grpcAddress.variable);
     const { readPlanFiles } = await import('./plan-files.ts');
     const planFiles = readPlanFiles(settings.plansDir);
     return await untilStopped(program, { settings, configuration, planFiles });

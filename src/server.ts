@@ -19,7 +19,7 @@ import { StepFailure } from './engine/step-handler.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import type { Settings } from './settings.ts';
+import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Notice } from './store/append-events.ts';
 import { Database } from './store/database.ts';
@@ -78,7 +78,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const postgres = settings.databaseUrl === null ? await embedded(options) : null;
     if (postgres) cleanups.push(() => postgres.stop());
     const url = settings.databaseUrl ?? postgres?.url ?? '';
-    await migrate(url);
+    await migrate(url).catch((error: unknown) => {
+      if (settings.databaseUrl === null) throw error;
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new SettingError(
+        SETTINGS.databaseUrl.variable,
+        `${message || 'no connection'} (${code ?? 'no code'})`,
+      );
+    });
     const database = new Database({
       url,
       maxConnections: 16,

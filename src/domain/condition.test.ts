@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { applyCondition, CONDITION_TYPES, type Conditions, isTrue } from './condition.ts';
+import { applyCondition, CONDITION_TYPES, CONDITIONS, type Conditions, isTrue } from './condition.ts';
 
 const change = fc.record({
   type: fc.constantFrom(...CONDITION_TYPES),
@@ -49,4 +49,8 @@ describe('isTrue', () => {
   it('takes what is not known for not true', () => {
     expect(isTrue({}, 'RMA')).toBe(false);
   });
+});
+
+describe('each condition', () => {
+  it.each(CONDITION_TYPES)('%s says what it means', (type) => expect(CONDITIONS[type]).not.toBe(''));
 });

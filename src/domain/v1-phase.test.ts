@@ -11,7 +11,13 @@ const FLAGS = ['Retired', 'RMA', 'InCustomerCluster'] as const;
  * something is under way. Written out, not computed: this is the documents' precedence.
  */
 const SHOWN: ReadonlyArray<
-  readonly [flags: string, activity: 'idle' | 'busy', FACTORY_READY: string, READY: string, MAINTENANCE: string]
+  readonly [
+    flags: string,
+    activity: 'idle' | 'busy',
+    FACTORY_READY: string,
+    READY: string,
+    MAINTENANCE: string,
+  ]
 > = [
   ['', 'idle', 'FACTORY_READY FACTORY_READY', 'READY READY', 'MAINTENANCE MAINTENANCE'],
   [

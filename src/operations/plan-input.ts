@@ -22,6 +22,41 @@ export const PLAN_STEP_KINDS = [
 const MAX_STEPS = 100;
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
+/** Control characters, line separators, lone surrogates: nothing for a title. */
+const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
+/** What no store keeps; a command or a file may have every other character. */
+const UNSTORABLE = /[\0\p{Cs}]/u;
+
+/** What the rest of the API holds to a rule is held to it in a plan too. */
+const NAME_FIELDS: Readonly<Record<string, { readonly rule: RegExp; readonly problem: string }>> = {
+  image: {
+    rule: /^(?:[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254})?$/,
+    problem: 'must be at most 255 letters, digits, ".", "_", ":", "/", "@" or "-"',
+  },
+  cluster_ref: { rule: /^(?:[A-Za-z0-9][A-Za-z0-9._/-]{0,252})?$/, problem: 'must be a cluster’s name' },
+};
+
+interface ConfigProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Of a configuration that its kind accepts: what the kind does not know, and texts that can't be what they should. */
+function problemsOf(written: unknown, config: Readonly<Record<string, unknown>>): ConfigProblem[] {
+  // A kind's configuration has every field that the kind knows, with a default where nothing was written.
+  const unknown = Object.keys(written as object).filter((field) => !Object.hasOwn(config, field));
+  const known = Object.keys(config).join(', ');
+  return [
+    ...unknown.map((field) => ({ field, message: `is not known; there are ${known}` })),
+    ...Object.entries(config).flatMap(([field, value]) => {
+      if (typeof value !== 'string') return [];
+      if (UNSTORABLE.test(value)) return [{ field, message: 'must not contain NUL' }];
+      const { rule, problem } = NAME_FIELDS[field] ?? {};
+      return rule && problem && !rule.test(value) ? [{ field, message: problem }] : [];
+    }),
+  ];
+}
+
 const stepSchema = z
   .strictObject({
     name: z
@@ -46,17 +81,22 @@ const stepSchema = z
       });
       return z.NEVER;
     }
-    const config = STEP_KINDS.get(kind)?.config.safeParse((written as Record<string, unknown>)[kind] ?? {});
+    const writtenConfig = (written as Record<string, unknown>)[kind] ?? {};
+    const config = STEP_KINDS.get(kind)?.config.safeParse(writtenConfig);
     if (!config?.success) {
       for (const issue of config?.error.issues ?? []) {
         context.addIssue({ code: 'custom', message: issue.message, path: [kind, ...issue.path] });
       }
       return z.NEVER;
     }
+    const checked = config.data as Record<string, unknown>;
+    for (const { field, message } of problemsOf(writtenConfig, checked)) {
+      context.addIssue({ code: 'custom', message, path: [kind, field] });
+    }
     return {
       name: written.name,
       kind,
-      config: config.data as Record<string, unknown>,
+      config: checked,
       timeoutSeconds: written.timeout_seconds || null,
       maxRetries: written.max_retries ?? null,
     };
@@ -67,7 +107,11 @@ export const planSchema = z
     plan_id: z
       .string()
       .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126})$/, 'must be 1 to 127 letters, digits, ".", "_" or "-"'),
-    display_name: z.string().max(200).default(''),
+    display_name: z
+      .string()
+      .max(200, 'must be at most 200 characters')
+      .refine((text) => !CONTROL.test(text), 'must not contain control characters')
+      .default(''),
     default_for: z.literal('', 'is set by the server').optional(),
     steps: z.array(stepSchema).min(1, 'must not be empty').max(MAX_STEPS, `must be at most ${MAX_STEPS}`),
   })

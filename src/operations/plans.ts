@@ -4,7 +4,7 @@ import { DEFAULT_PLANS, type Plan } from '../domain/plan.ts';
 import { RUN_TYPE_NAMES, type RunType } from '../domain/work-type.ts';
 import type { Database } from '../store/database.ts';
 import type { Page } from '../store/list.ts';
-import { findPlan as findStoredPlan, listPlans as listStoredPlans, savePlan } from '../store/plans.ts';
+import { findPlan as findStoredPlan, listPlans as listStoredPlans, savePlans } from '../store/plans.ts';
 
 const BUILT_IN = new Map<string, Plan>(
   RUN_TYPE_NAMES.map((type) => [DEFAULT_PLANS[type].planId, DEFAULT_PLANS[type]]),
@@ -30,16 +30,29 @@ export async function listPlans(database: Database, after: string, size: number)
   return { rows: [...first, ...rest.rows], next: rest.next };
 }
 
+/** All of them or none. */
+export async function createPlans(
+  database: Database,
+  plans: readonly Plan[],
+  createdBy: string,
+): Promise<void> {
+  const builtIn = plans.find(({ planId }) => BUILT_IN.has(planId));
+  if (builtIn) throw planBuiltIn(builtIn.planId);
+  await savePlans(database, plans, createdBy);
+}
+
 export async function createPlan(database: Database, plan: Plan, createdBy: string): Promise<Plan> {
-  if (BUILT_IN.has(plan.planId)) {
-    throw new Fault('failed_precondition', {
-      reason: 'PLAN_BUILT_IN',
-      message: `${plan.planId} is a default plan of the server; use another plan_id`,
-      metadata: { plan_id: plan.planId },
-      violations: [{ subject: `plans/${plan.planId}`, description: 'is a default plan' }],
-    });
-  }
-  return savePlan(database, plan, createdBy);
+  await createPlans(database, [plan], createdBy);
+  return plan;
+}
+
+function planBuiltIn(planId: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'PLAN_BUILT_IN',
+    message: `${planId} is a default plan of the server; use another plan_id`,
+    metadata: { plan_id: planId },
+    violations: [{ subject: `plans/${planId}`, description: 'is a default plan' }],
+  });
 }
 
 export function planNotFound(planId: string): Fault {

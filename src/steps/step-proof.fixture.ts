@@ -50,6 +50,8 @@ export interface End {
   readonly attempts: number | undefined;
   readonly machine: Pick<Machine, 'phase'> & { readonly conditions: Record<string, unknown> };
   readonly body: Omit<FakeState, 'ended' | 'fence' | 'failures'>;
+  /** Something goes on although the run is over. */
+  readonly underWay: boolean;
   /** The tasks that were begun, by kind and target. */
   readonly tasks: readonly string[];
 }
@@ -187,8 +189,9 @@ export class StepRun {
       (machine, change) => applyChange(machine, change, cause).machine,
       this.machine,
     );
+    const state = await this.world.read(this.machine.machineId);
     // What was set off and never seen to end would show a day later.
-    const later = settle(await this.world.read(this.machine.machineId), this.clock.ms + 24 * 60 * 60 * 1000);
+    const later = settle(state, this.clock.ms + 24 * 60 * 60 * 1000);
     const { ended: _ended, fence: _fence, failures: _failures, ...body } = later;
     return {
       status: job.status,
@@ -197,6 +200,7 @@ export class StepRun {
       attempts: step?.attempts,
       machine: { phase, conditions },
       body,
+      underWay: settle(state, this.clock.ms).task !== null,
       tasks: this.world.tasks.map(({ kind, target }) => `${kind} ${target}`.trim()),
     };
   }

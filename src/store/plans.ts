@@ -35,37 +35,46 @@ export async function listPlans(session: Session, after: string, size: number): 
 }
 
 /**
- * Stores a plan, or replaces one that no operation has referenced yet. The same plan again is fine at any time.
- * The row is locked while its references are looked for, and a start that references it reads it before: an
- * operation keeps the steps that it was started with, whatever becomes of the plan.
+ * Stores plans, or replaces those that no operation has referenced yet: all of them or none. The same plan again is
+ * fine at any time. A row is locked while its references are looked for, and a start that references it reads it
+ * before: an operation keeps the steps that it was started with, whatever becomes of the plan.
  */
-export async function savePlan(database: Database, plan: Plan, createdBy: string): Promise<Plan> {
-  return database.transaction(async (session) => {
-    await session.run(
-      'insert-plan',
-      `INSERT INTO plans (plan_id, display_name, steps, created_by) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (plan_id) DO NOTHING`,
-      [plan.planId, plan.displayName, JSON.stringify(plan.steps), createdBy],
-    );
-    const [row] = await session.run<PlanRow & Record<string, unknown>>(
-      'lock-plan',
-      'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1 FOR UPDATE',
-      [plan.planId],
-    );
-    if (row && isDeepStrictEqual(JSON.parse(JSON.stringify(plan)), planOf(row))) return plan;
-    const [reference] = await session.run<{ operation_id: string }>(
-      'plan-reference',
-      'SELECT operation_id FROM operations WHERE plan_id = $1 ORDER BY operation_id DESC LIMIT 1',
-      [plan.planId],
-    );
-    if (reference) throw planReferenced(plan.planId, reference.operation_id);
-    await session.run('replace-plan', 'UPDATE plans SET display_name = $2, steps = $3 WHERE plan_id = $1', [
-      plan.planId,
-      plan.displayName,
-      JSON.stringify(plan.steps),
-    ]);
-    return plan;
+export async function savePlans(
+  database: Database,
+  plans: readonly Plan[],
+  createdBy: string,
+): Promise<void> {
+  // Always in the same order, so that two who store the same plans wait for each other and not both forever.
+  const inOrder = plans.toSorted((one, other) => (one.planId < other.planId ? -1 : 1));
+  await database.transaction(async (session) => {
+    for (const plan of inOrder) await savePlan(session, plan, createdBy);
   });
+}
+
+async function savePlan(session: Session, plan: Plan, createdBy: string): Promise<void> {
+  await session.run(
+    'insert-plan',
+    `INSERT INTO plans (plan_id, display_name, steps, created_by) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (plan_id) DO NOTHING`,
+    [plan.planId, plan.displayName, JSON.stringify(plan.steps), createdBy],
+  );
+  const [row] = await session.run<PlanRow & Record<string, unknown>>(
+    'lock-plan',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1 FOR UPDATE',
+    [plan.planId],
+  );
+  if (row && isDeepStrictEqual(JSON.parse(JSON.stringify(plan)), planOf(row))) return;
+  const [reference] = await session.run<{ operation_id: string }>(
+    'plan-reference',
+    'SELECT operation_id FROM operations WHERE plan_id = $1 ORDER BY operation_id DESC LIMIT 1',
+    [plan.planId],
+  );
+  if (reference) throw planReferenced(plan.planId, reference.operation_id);
+  await session.run('replace-plan', 'UPDATE plans SET display_name = $2, steps = $3 WHERE plan_id = $1', [
+    plan.planId,
+    plan.displayName,
+    JSON.stringify(plan.steps),
+  ]);
 }
 
 function planReferenced(planId: string, operationId: string): Fault {

@@ -43,7 +43,7 @@ test.each(['netboot', 'reboot', 'repave', 'join', 'verify'])(
     expect(phaseOf(operation)).toBe('CANCELED');
     expect(operation).toMatchObject({ status: 'cancelled', cancelRequested: true });
     expect(operation.error).toBeUndefined();
-    expect(tookMs).toBeLessThan(5_000);
+    expect(tookMs).toBeLessThan(10_000);
     expect((await fakeStateOf(server, machineId)).bootDevice).toBe('disk');
     const machine = await get(server, machineId);
     expect(statusOf(machine)).toMatchObject({
@@ -74,7 +74,7 @@ test('an operation that waits for a slow machine is canceled promptly', async ()
   await waitingAt(server, { operationId }, 'reboot');
   const { operation, tookMs } = await cancel(operationId);
   expect(phaseOf(operation)).toBe('CANCELED');
-  expect(tookMs).toBeLessThan(5_000);
+  expect(tookMs).toBeLessThan(10_000);
 });
 
 test('an operation that pauses between two attempts is canceled without another attempt', async () => {

@@ -26,9 +26,7 @@ export function staleWrites(writes: readonly Write[], events: readonly EventFact
   });
 }
 
-/** Claims of an operation whose last holder had not let go of it. */
-export function takeovers(writes: readonly Write[]): number {
-  return writes.filter(
-    ({ epochBefore, epochAfter, ownerBefore }) => epochAfter > epochBefore && ownerBefore !== null,
-  ).length;
+/** A claim of an operation whose last holder had not let go of it. */
+export function isTakeover({ epochBefore, epochAfter, ownerBefore }: Write): boolean {
+  return epochAfter > epochBefore && ownerBefore !== null;
 }

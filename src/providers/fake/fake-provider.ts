@@ -251,7 +251,11 @@ function stop(state: FakeState, call: ProviderCall): FakeState {
 
 function throwIfFailed(state: FakeState, call: ProviderCall): void {
   if (state.ended?.key !== call.key || state.ended.ok) return;
-  throw new StepFailure({ class: 'retryable', code: 'EXECUTION_FAILED', message: FAILURE_WORDS[state.ended.kind] });
+  throw new StepFailure({
+    class: 'retryable',
+    code: 'EXECUTION_FAILED',
+    message: FAILURE_WORDS[state.ended.kind],
+  });
 }
 
 /** In a few looks, so that progress can be seen, but never busily. */

@@ -1,0 +1,281 @@
+/**
+ * What the condition reconciler's sweep costs: `node dist/bench/sweep.js`, on Linux. The probes are those of the
+ * fake provider in memory, so that what is measured is the sweep and not what it looks at. A process of its own
+ * sweeps, beside a server that carries out operations on the same machines; processor time is read from /proc.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { MachineService } from '../src/gen/baremetal/v2/machine_service_pb.ts';
+import { createFakeProvider } from '../src/providers/fake/fake-provider.ts';
+import { MemoryFakeWorld } from '../src/providers/fake/memory-fake-world.fixture.ts';
+import type { Inspect, Provider } from '../src/providers/provider.ts';
+import { ConditionReconciler } from '../src/reconcilers/condition-reconciler.ts';
+import { Database } from '../src/store/database.ts';
+import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
+import { insertMissingLooks } from '../src/store/machine-looks.ts';
+import { LoadClient } from './client.ts';
+import { perSecond } from './measure.ts';
+
+const fleet = Number(process.env.BENCH_FLEET ?? 100_000);
+const intervalMs = Number(process.env.BENCH_INTERVAL_MS ?? 60_000);
+const operations = Number(process.env.BENCH_OPERATIONS ?? 2_000);
+const ROUNDS = 3;
+
+/** What the sweeping process tells of the time since it was last asked. */
+interface Told {
+  readonly looks: number;
+  readonly seconds: number;
+  readonly worstSecond: number;
+  readonly behind: number;
+}
+
+type Request = 'start' | 'stop' | 'tell';
+
+/** The sweeping process: does what it is told, and counts the looks in every second. */
+async function sweep(): Promise<void> {
+  const database = new Database({
+    url: process.env.DATABASE_URL ?? '',
+    maxConnections: 3,
+    onIdleError: () => {},
+  });
+  let times: number[] = [];
+  let behind = 0;
+  let since = performance.now();
+  const provider = counted(
+    createFakeProvider({ name: 'fake', world: new MemoryFakeWorld(), now: Date.now }),
+    () => times.push(performance.now()),
+  );
+  const create = () =>
+    new ConditionReconciler({
+      database,
+      providers: new Map([['fake', provider]]),
+      settings: { intervalMs, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 },
+      now: () => new Date(),
+      monotonicNow: () => performance.now(),
+      onError: (error) => console.error(error),
+      onBehind: (looks) => {
+        behind += looks;
+      },
+    });
+  let reconciler: ConditionReconciler | null = null;
+  const requests = {
+    start: async () => {
+      reconciler = create();
+      reconciler.start();
+    },
+    stop: async () => {
+      await reconciler?.stop(5_000);
+      reconciler = null;
+    },
+    tell: async () => {
+      const told = { looks: times.length, seconds: (performance.now() - since) / 1000, behind };
+      const worstSecond = mostInASecond(times);
+      times = [];
+      behind = 0;
+      since = performance.now();
+      return { ...told, worstSecond };
+    },
+  } as const satisfies Record<Request, () => Promise<unknown>>;
+  process.on('message', async (request: Request) => process.send?.((await requests[request]()) ?? null));
+  process.once('disconnect', () => process.exit(0));
+}
+
+function counted(provider: Provider, count: () => void): Provider {
+  const inspect = provider.capabilities.inspect as Inspect;
+  const host: Inspect['host'] = (machine, signal) => {
+    count();
+    return inspect.host(machine, signal);
+  };
+  return { ...provider, capabilities: { inspect: { ...inspect, host } } };
+}
+
+function mostInASecond(times: readonly number[]): number {
+  let from = 0;
+  return times.reduce((most, time, index) => {
+    while ((times[from] ?? time) <= time - 1_000) from += 1;
+    return Math.max(most, index - from + 1);
+  }, 0);
+}
+
+function ask(child: ChildProcess, request: Request): Promise<Told> {
+  return new Promise((resolve) => {
+    child.once('message', (answer) => resolve(answer as Told));
+    child.send(request);
+  });
+}
+
+/** Processor seconds of a process; with those of its children, and of the ones that are over. */
+function cpuSeconds(pid: number, family: 'alone' | 'with children'): number {
+  const own = ticksOf(pid);
+  if (own === null) return 0;
+  if (family === 'alone') return own.ticks / 100;
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => ticksOf(Number(name)))
+    .filter((child) => child?.parent === pid);
+  const living = children.reduce((sum, child) => sum + (child?.ticks ?? 0), 0);
+  return (own.ticks + own.waitedFor + living) / 100;
+}
+
+function ticksOf(pid: number): { parent: number; ticks: number; waitedFor: number } | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const [parent = 0, user = 0, system = 0, childUser = 0, childSystem = 0] = [1, 11, 12, 13, 14].map(
+      (index) => fields[index] ?? 0,
+    );
+    return { parent, ticks: user + system, waitedFor: childUser + childSystem };
+  } catch {
+    return null;
+  }
+}
+
+async function fill(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(
+    `INSERT INTO machines (machine_id, labels, spec, phase)
+     SELECT 'fleet-' || lpad(i::text, 7, '0'), '{"fake/step-ms": "0", "env": "prod"}',
+       '{"ssh_endpoint": "10.0.0.1:22", "bmc_endpoint": "10.1.0.1", "target_cluster_ref": "cluster-a",
+         "mac_addresses": [], "provider": "fake"}', 'READY'
+     FROM generate_series(0, $1::int - 1) i`,
+    [fleet],
+  );
+  await client.query('VACUUM ANALYZE machines');
+  await client.end();
+}
+
+function show(what: string, value: string): void {
+  console.log(`${what.padEnd(62)} ${value}`);
+}
+
+const rounded = (value: number): string => Math.round(value).toLocaleString('en');
+
+interface Bench {
+  readonly database: Database;
+  readonly postgresPid: number;
+  readonly sweeper: ChildProcess;
+  readonly client: LoadClient;
+}
+
+/** One interval of sweeping, and what it cost. */
+async function sweepOnce(bench: Bench, what: string, idleDatabase: number): Promise<void> {
+  const { sweeper, postgresPid } = bench;
+  await ask(sweeper, 'tell');
+  const before = {
+    sweeper: cpuSeconds(sweeper.pid ?? 0, 'alone'),
+    database: cpuSeconds(postgresPid, 'with children'),
+  };
+  await sleep(intervalMs);
+  const { looks, seconds, worstSecond, behind } = await ask(sweeper, 'tell');
+  const sweeperCpu = cpuSeconds(sweeper.pid ?? 0, 'alone') - before.sweeper;
+  const databaseCpu = cpuSeconds(postgresPid, 'with children') - before.database - idleDatabase * seconds;
+  const perThousand = (cpu: number) => `${((cpu / looks) * 1e6).toFixed(0)} ms`;
+  show(
+    what,
+    `${rounded(looks)} in ${seconds.toFixed(0)} s, ${rounded(looks / seconds)}/s; ${behind} put off`,
+  );
+  show('  database CPU for 1,000 looks', perThousand(databaseCpu));
+  show('  reconciler CPU for 1,000 looks', perThousand(sweeperCpu));
+  show('  worst second against the average', (worstSecond / (looks / seconds)).toFixed(2));
+}
+
+/** One-step operations on machines that no round has used before: started to finished, how many a second. */
+async function operate(bench: Bench, round: number): Promise<number> {
+  const { client, database } = bench;
+  const startedAt = performance.now();
+  await perSecond(operations, 256, (index) =>
+    client.unary(MachineService.method.enterMaintenance, {
+      machineId: `fleet-${String(round * operations + index).padStart(7, '0')}`,
+      requestId: 'sweep',
+    }),
+  );
+  for (let active = 1; active > 0; ) {
+    const text = `SELECT count(*) FROM operations WHERE status IN ('pending', 'running', 'compensating')`;
+    const [row] = await database.run<{ count: number }>('active', text);
+    active = row?.count ?? 0;
+    await sleep(10);
+  }
+  return operations / ((performance.now() - startedAt) / 1000);
+}
+
+async function measure(bench: Bench): Promise<void> {
+  const { database, sweeper, postgresPid } = bench;
+  const idleBefore = cpuSeconds(postgresPid, 'with children');
+  await sleep(5_000);
+  const idleDatabase = (cpuSeconds(postgresPid, 'with children') - idleBefore) / 5;
+
+  await ask(sweeper, 'start');
+  await sweepOnce(bench, 'first looks, each of which changes its machine', idleDatabase);
+  await sleep(intervalMs / 5);
+  await sweepOnce(bench, 'looks that change nothing', idleDatabase);
+
+  const searchedAt = performance.now();
+  await insertMissingLooks(database, 1_000);
+  show('searching for new machines when there are none', `${rounded(performance.now() - searchedAt)} ms`);
+
+  await operate(bench, 0);
+  const rates = { without: 0, with: 0 };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    rates.with += (await operate(bench, 1 + 2 * round)) / ROUNDS;
+    await ask(sweeper, 'stop');
+    rates.without += (await operate(bench, 2 + 2 * round)) / ROUNDS;
+    await ask(sweeper, 'start');
+    await sleep(intervalMs / 10);
+  }
+  show('one-step operations, started to finished, without the sweep', `${rounded(rates.without)}/s`);
+  show('the same with it', `${rounded(rates.with)}/s   ${(rates.with / rates.without).toFixed(2)} of that`);
+}
+
+async function startServer(
+  env: NodeJS.ProcessEnv,
+): Promise<{ child: ChildProcess; port: number; token: string }> {
+  const script = fileURLToPath(new URL('serve.js', import.meta.url));
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const line = await new Promise<Buffer>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`serve.js exited with ${code}`)));
+    child.stdout.once('data', resolve);
+  });
+  child.removeAllListeners('exit');
+  const { grpcPort, tokenFile } = JSON.parse(line.toString()) as { grpcPort: number; tokenFile: string };
+  return { child, port: grpcPort, token: readFileSync(tokenFile, 'utf8').trim() };
+}
+
+async function main(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'ingot-sweep-'));
+  const postgres = await startEmbeddedPostgres({ dataDir });
+  const children: ChildProcess[] = [];
+  try {
+    // The server's own reconciler stays off: what sweeps here is the process that is measured.
+    const own = { DATABASE_URL: postgres.url, INGOT_DATA_DIR: dataDir, INGOT_LOOK_INTERVAL_MS: '0' };
+    const env = { ...process.env, ...own };
+    const { child, port, token } = await startServer(env);
+    const sweeper = fork(fileURLToPath(import.meta.url), ['sweep'], { env });
+    children.push(child, sweeper);
+    await fill(postgres.url);
+    const database = new Database({ url: postgres.url, maxConnections: 2, onIdleError: () => {} });
+    const client = new LoadClient(`127.0.0.1:${port}`, token);
+    await measure({ database, postgresPid: postgres.pid, sweeper, client });
+    client.close();
+    await database.close();
+  } finally {
+    for (const child of children) {
+      child.kill('SIGTERM');
+      if (child.exitCode === null && child.signalCode === null) {
+        await new Promise((resolve) => child.once('exit', resolve));
+      }
+    }
+    await postgres.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+await (process.argv[2] === 'sweep' ? sweep() : main());

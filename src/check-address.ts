@@ -1,0 +1,24 @@
+/** Whether an address can be served on, found out before anything is started. */
+import { createServer } from 'node:net';
+import { type Address, SettingError } from './settings.ts';
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use by another program',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  EACCES: 'may not be used by this user',
+  ENOTFOUND: 'is not a known host',
+};
+
+export async function checkAddress({ host, port }: Address, setting: string): Promise<void> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject);
+      probe.listen({ host, port }, resolve);
+    });
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new SettingError(setting, `${host}:${port} ${PROBLEMS[code] ?? `can't be served on (${code})`}`);
+  }
+  await new Promise((resolve) => probe.close(resolve));
+}

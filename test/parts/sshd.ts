@@ -1,0 +1,189 @@
+/** A real sshd on a loopback port, with keys of its own, for the user that runs the tests. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const SSHD = '/usr/sbin/sshd';
+const POLICY = '/usr/sbin/policy-rc.d';
+
+/** Installs what is missing where that is possible. Returns why there can be no sshd, or null. */
+export function ensureSshd(): string | null {
+  if (!existsSync(SSHD) && process.getuid?.() === 0) install();
+  if (existsSync(SSHD) && spawnSync('ssh-keygen', ['-?']).error === undefined) return null;
+  return `skipped: there is no ${SSHD}, and it could not be installed (Debian: apt-get install openssh-server)`;
+}
+
+function install(): void {
+  const ours = !existsSync(POLICY);
+  // Without it the package would start a daemon.
+  if (ours) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  const apt = (...args: string[]) =>
+    spawnSync('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=120', ...args], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: 'ignore',
+      timeout: 180_000,
+    });
+  apt('update');
+  apt('install', '-y', '--no-install-recommends', 'openssh-server');
+  if (ours) rmSync(POLICY, { force: true });
+}
+
+export interface SshdOptions {
+  /** What commands find in their environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly hostKeyType?: 'ed25519' | 'rsa' | 'ecdsa';
+  readonly config?: readonly string[];
+}
+
+export interface Sshd {
+  readonly port: number;
+  readonly endpoint: string;
+  readonly user: string;
+  /** A private key that is let in. */
+  readonly keyFile: string;
+  /** The public half of the host's key, as "type base64". */
+  readonly hostKey: string;
+  /** The line of a known_hosts file. */
+  readonly knownHostsLine: string;
+  /** What sshd logged so far. */
+  log(): string;
+  /** Ends connections and commands, as a host would that loses power; sshd goes on listening. */
+  losePower(): void;
+  /** Ends connections, and leaves their commands running. */
+  cutConnections(): void;
+  /** Sessions that are open at this moment. */
+  connections(): number;
+  stop(): Promise<void>;
+}
+
+export function createKey(file: string, type: string, passphrase = ''): void {
+  const made = spawnSync('ssh-keygen', ['-q', '-t', type, '-N', passphrase, '-f', file]);
+  if (made.status !== 0) throw new Error(`ssh-keygen: ${made.stderr}`);
+}
+
+export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
+  const dir = mkdtempSync(join(tmpdir(), 'ingot-sshd-'));
+  const file = (name: string) => join(dir, name);
+  createKey(file('host-key'), options.hostKeyType ?? 'ed25519');
+  createKey(file('user-key'), 'ed25519');
+  copyFileSync(file('user-key.pub'), file('authorized_keys'));
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  const port = await freePort();
+  const env = Object.entries(options.env ?? {}).map(([key, value]) => `"${key}=${value}"`);
+  const lines = [
+    ...(options.config ?? []),
+    `Port ${port}`,
+    'ListenAddress 127.0.0.1',
+    `HostKey ${file('host-key')}`,
+    `PidFile ${file('pid')}`,
+    `AuthorizedKeysFile ${file('authorized_keys')}`,
+    'PasswordAuthentication no',
+    'KbdInteractiveAuthentication no',
+    'UsePAM no',
+    'StrictModes no',
+    'PrintMotd no',
+    'MaxStartups 100',
+    'LogLevel VERBOSE',
+    ...(env.length > 0 ? [`SetEnv ${env.join(' ')}`] : []),
+  ];
+  writeFileSync(file('config'), `${lines.join('\n')}\n`);
+  const daemon = spawn(SSHD, ['-D', '-e', '-f', file('config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  daemon.stderr.on('data', (text) => {
+    log += text;
+  });
+  await untilListening(port, daemon, () => log);
+  const [type, blob] = readFileSync(file('host-key.pub'), 'utf8').split(' ');
+  return {
+    port,
+    endpoint: `127.0.0.1:${port}`,
+    user: userInfo().username,
+    keyFile: file('user-key'),
+    hostKey: `${type} ${blob}`,
+    knownHostsLine: `[127.0.0.1]:${port} ${type} ${blob}`,
+    log: () => log,
+    losePower: () => {
+      for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, () => true);
+    },
+    cutConnections: () => {
+      for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, isSshd);
+    },
+    connections: () => childrenOf(daemon.pid ?? -1).length,
+    stop: async () => {
+      for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, () => true);
+      const exited = new Promise((resolve) => daemon.once('exit', resolve));
+      daemon.kill('SIGTERM');
+      if (daemon.exitCode === null && daemon.signalCode === null) await exited;
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function untilListening(port: number, daemon: ChildProcess, log: () => string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    if (daemon.exitCode !== null) throw new Error(`sshd did not start: ${log()}`);
+    const up = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true));
+      socket.once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+    if (up) return;
+    await delay(50);
+  }
+  throw new Error(`sshd does not listen: ${log()}`);
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => parentOf(candidate) === pid);
+}
+
+function parentOf(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state === 'Z' ? null : Number(parent);
+  } catch {
+    return null;
+  }
+}
+
+function isSshd(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('sshd');
+  } catch {
+    return false;
+  }
+}
+
+/** Children first, so that none is handed to init before it is found. */
+function killTree(pid: number, which: (pid: number) => boolean): void {
+  for (const child of childrenOf(pid)) killTree(child, which);
+  try {
+    if (which(pid)) process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
+  }
+}
