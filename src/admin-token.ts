@@ -24,8 +24,11 @@ export async function ensureAdminToken(
 ): Promise<{ file: string; fresh: boolean }> {
   const file = adminTokenFile(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o755 });
-  if (existsSync(file) && (await findToken(database, readFileSync(file, 'utf8').trim())))
+  if (existsSync(file) && (await findToken(database, readFileSync(file, 'utf8').trim()))) {
+    // Whoever copied it about may have let others read it.
+    chmodSync(file, 0o600);
     return { file, fresh: false };
+  }
   const secret = newSecret();
   try {
     await store(database, NAME, secret);

@@ -1,6 +1,6 @@
 /** The configuration file: what is too big for a setting. Read and checked whole before anything is started. */
 import { readFileSync } from 'node:fs';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { SETTINGS, SettingError } from './settings.ts';
 
@@ -23,6 +23,15 @@ const schema = z.strictObject({
 
 export type Configuration = z.output<typeof schema>;
 
+/** An alias without an anchor is found only now. */
+function plainValue(document: Document, fail: (problem: string) => SettingError): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw fail((error as Error).message.split('\n')[0] ?? 'is not valid YAML');
+  }
+}
+
 export function readConfiguration(file: string | null): Configuration {
   if (file === null) return schema.parse({});
   const { variable } = SETTINGS.configFile;
@@ -37,10 +46,11 @@ export function readConfiguration(file: string | null): Configuration {
   const document = parseDocument(text, { lineCounter: lines });
   const [syntax] = document.errors;
   if (syntax) throw fail(`line ${lines.linePos(syntax.pos[0]).line}: ${syntax.message.split('\n')[0]}`);
-  const parsed = schema.safeParse(document.toJS() ?? {});
+  const parsed = schema.safeParse(plainValue(document, fail) ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw fail(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'is not valid'}`);
+    const path = issue?.path.join('.').replace(/\s+/g, ' ') || 'the file';
+    throw fail(`${path}: ${issue?.message ?? 'is not valid'}`);
   }
   const names = new Set(['fake', ...Object.keys(parsed.data.providers)]);
   if (!names.has(parsed.data.default_provider)) {

@@ -9,7 +9,7 @@
  */
 import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
-import type { LeaseRef } from './job-store.ts';
+import type { HandBack } from './job-store.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import { type JobTools, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
@@ -37,7 +37,7 @@ export class Dispatcher<Change> {
   readonly #inHand = new Map<string, InHand>();
   readonly #finished = new Set<Promise<void>>();
   readonly #logs: LogWriter;
-  #abandoned: LeaseRef[] = [];
+  #abandoned: HandBack[] = [];
   #stopping = false;
   #claimLoop: Promise<void> = Promise.resolve();
   #heartbeat: Promise<void> = Promise.resolve();
@@ -141,7 +141,7 @@ export class Dispatcher<Change> {
     const work = runJob(job, control, { ...this.#options, now: this.#now })
       .then(
         (dueInMs) => {
-          this.#letGo(job, held, held.stop.signal.aborted);
+          this.#letGo(job, held, held.stop.signal.aborted ? 'stopped' : null);
           if (dueInMs !== null) this.#dueIn(dueInMs);
         },
         (error: unknown) => this.#failed(job, held, error),
@@ -150,8 +150,10 @@ export class Dispatcher<Change> {
     this.#finished.add(work);
   }
 
-  #letGo(job: Job, held: InHand, handBack: boolean): void {
-    if (handBack) this.#abandoned.push({ id: job.id, epoch: job.epoch });
+  #letGo(job: Job, held: InHand, handBack: 'stopped' | 'broken' | null): void {
+    if (handBack !== null) {
+      this.#abandoned.push({ id: job.id, epoch: job.epoch, broken: handBack === 'broken' });
+    }
     const wasFull = this.#inHand.size >= this.#options.maxInHand;
     if (this.#inHand.get(job.id) === held) this.#inHand.delete(job.id);
     if (wasFull) this.poke();
@@ -161,7 +163,8 @@ export class Dispatcher<Change> {
     halt(held, 'lease_lost');
     if (error instanceof LeaseLost) this.#options.onLeaseLost(job.id);
     else this.#options.onError(error, `working on ${job.id}`);
-    this.#letGo(job, held, true);
+    // What breaks its holder again and again must be parked in the end, as if it had killed it.
+    this.#letGo(job, held, error instanceof LeaseLost ? 'stopped' : 'broken');
   }
 
   async #beatUntilStopped(): Promise<void> {

@@ -13,6 +13,10 @@ export interface LeaseRef {
   readonly epoch: number;
 }
 
+export interface HandBack extends LeaseRef {
+  readonly broken: boolean;
+}
+
 export interface LogLine {
   readonly id: string;
   readonly epoch: number;
@@ -37,6 +41,6 @@ export interface JobStore<Change> {
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;
   appendLog(lines: readonly LogLine[]): Promise<void>;
-  /** Makes them due at once, for any replica. */
-  release(owner: string, leases: readonly LeaseRef[]): Promise<void>;
+  /** Makes them due at once, for any replica; one whose work broke counts as a death. */
+  release(owner: string, leases: readonly HandBack[]): Promise<void>;
 }

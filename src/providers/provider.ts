@@ -77,8 +77,17 @@ export interface Inspect {
   cluster(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
 }
 
+export interface BootDevice {
+  readonly device: string;
+  /** What the network would serve; empty when the machine does not boot from it, or nobody knows. */
+  readonly image: string;
+  /** It is being set right now. */
+  readonly pending: boolean;
+  readonly lookAgainMs: number;
+}
+
 export interface Netboot {
-  bootDevice(call: ProviderCall): Promise<{ device: string; lookAgainMs: number; pending: boolean }>;
+  bootDevice(call: ProviderCall): Promise<BootDevice>;
   setBootDevice(call: ProviderCall, device: string, image: string): Promise<void>;
 }
 

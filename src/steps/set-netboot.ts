@@ -20,7 +20,10 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
         if (boot.pending) {
           return { seen: 'under_way', reason: 'the boot device is being set', lookAgainMs: boot.lookAgainMs };
         }
-        if (boot.device === wanted) return { seen: 'done', message: `next boot from ${wanted}` };
+        // A boot from the network that would serve another image is not what was asked for.
+        const servesOurs = mode === 'DISK' || image === '' || boot.image === image;
+        if (boot.device === wanted && servesOurs)
+          return { seen: 'done', message: `next boot from ${wanted}` };
         return { seen: 'absent' };
       },
       async act(context) {

@@ -12,6 +12,7 @@
  */
 import type { NewEvent } from '../domain/event.ts';
 import type { Session } from './database.ts';
+import { toStoredJson } from './stored-json.ts';
 
 /** What a listening replica is told; see notifications.ts. */
 export type Notice = 'events' | 'due' | 'logs' | 'tokens' | `cancel:${string}`;
@@ -42,7 +43,7 @@ export function insertEventsOf(parameter: string, part: string, join: string): s
 }
 
 export function eventsAsJson(events: readonly NewEvent[]): string {
-  return JSON.stringify(
+  return toStoredJson(
     events.map(({ actor, ...event }) => ({ ...event, actorKind: actor.kind, actorId: actor.id })),
   );
 }

@@ -4,6 +4,7 @@ import type { Machine } from '../domain/machine.ts';
 import { eventsAsJson, insertEvents, type Notice } from './append-events.ts';
 import type { Session } from './database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
+import { toStoredJson } from './stored-json.ts';
 
 /**
  * In the order of their ids, and before any operation is locked: everybody who needs both takes them in this
@@ -38,5 +39,5 @@ export async function writeMachines(
   notices: readonly Notice[] = [],
 ): Promise<void> {
   const all = [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
-  await session.run('write-machines', WRITE_AND_TELL, [JSON.stringify(machines), eventsAsJson(events), all]);
+  await session.run('write-machines', WRITE_AND_TELL, [toStoredJson(machines), eventsAsJson(events), all]);
 }

@@ -14,13 +14,21 @@ import { isActive } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import type { CancelRequest, Job, JobMove } from '../engine/job.ts';
-import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from '../engine/job-store.ts';
+import type {
+  ClaimResult,
+  HandBack,
+  JobStore,
+  LeaseRef,
+  LogLine,
+  RecordResult,
+} from '../engine/job-store.ts';
 import { appendEvents, eventsAsJson, insertEventsOf } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines } from './machine-rows.ts';
 import { progressOf } from './operation-progress.ts';
 import { OPERATION_COLUMNS, type OperationRow } from './rows.ts';
+import { toStoredJson } from './stored-json.ts';
 
 interface CancelColumns {
   cancel_requested: boolean;
@@ -62,11 +70,11 @@ const RENEW = `
 
 const RELEASE = `
   WITH held AS MATERIALIZED (
-    SELECT o.operation_id FROM operations o
-    JOIN unnest($2::text[], $3::bigint[]) AS i(operation_id, epoch) USING (operation_id)
+    SELECT o.operation_id, i.broken FROM operations o
+    JOIN unnest($2::text[], $3::bigint[], $4::boolean[]) AS i(operation_id, epoch, broken) USING (operation_id)
     WHERE o.epoch = i.epoch AND o.owner = $1 AND ${ACTIVE}
     ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
-  UPDATE operations o SET due_at = now(), owner = NULL FROM held WHERE o.operation_id = held.operation_id`;
+  UPDATE operations o SET due_at = now(), owner = NULL, deaths = o.deaths + held.broken::integer FROM held WHERE o.operation_id = held.operation_id`;
 
 /**
  * Everything that a batch of moves does, in one statement: the operations whose epoch still holds, and only
@@ -147,8 +155,13 @@ export class PostgresJobStore implements JobStore<MachineChange> {
     return new Set(rows.map((row) => row.operation_id));
   }
 
-  async release(owner: string, leases: readonly LeaseRef[]): Promise<void> {
-    const values = [owner, leases.map(({ id }) => id), leases.map(({ epoch }) => epoch)];
+  async release(owner: string, leases: readonly HandBack[]): Promise<void> {
+    const values = [
+      owner,
+      leases.map(({ id }) => id),
+      leases.map(({ epoch }) => epoch),
+      leases.map(({ broken }) => broken),
+    ];
     await this.#database.transaction(async (session) => {
       await session.run('release', RELEASE, values);
       await appendEvents(session, [], ['due']);
@@ -221,8 +234,8 @@ async function recordMoves(
   }
   const rows = await session.run<CancelColumns & { operation_id: string }>('record', RECORD, [
     owner,
-    JSON.stringify(moves.map(inputOf)),
-    JSON.stringify(changed.map(machineInputOf)),
+    toStoredJson(moves.map(inputOf)),
+    toStoredJson(changed.map(machineInputOf)),
     eventsAsJson(events),
   ]);
   const recorded = new Map(rows.map((row) => [row.operation_id, row]));

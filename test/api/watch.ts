@@ -24,7 +24,7 @@ export async function watch(
   return seen;
 }
 
-export function isEnd({ kind, snapshot }: OperationEvent): boolean {
+function isEnd({ kind, snapshot }: OperationEvent): boolean {
   return kind === OperationEvent_Kind.OPERATION && snapshot?.finishedAt !== undefined;
 }
 

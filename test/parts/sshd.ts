@@ -81,7 +81,8 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
   copyFileSync(file('user-key.pub'), file('authorized_keys'));
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const port = await freePort();
-  const env = Object.entries(options.env ?? {}).map(([key, value]) => `"${key}=${value}"`);
+  // SHLVL keeps bash from reading the user's own .bashrc.
+  const env = Object.entries({ SHLVL: '2', ...options.env }).map(([key, value]) => `"${key}=${value}"`);
   const lines = [
     ...(options.config ?? []),
     `Port ${port}`,
@@ -96,7 +97,7 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
     'PrintMotd no',
     'MaxStartups 100',
     'LogLevel VERBOSE',
-    ...(env.length > 0 ? [`SetEnv ${env.join(' ')}`] : []),
+    `SetEnv ${env.join(' ')}`,
   ];
   writeFileSync(file('config'), `${lines.join('\n')}\n`);
   const daemon = spawn(SSHD, ['-D', '-e', '-f', file('config')], { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -69,9 +69,19 @@ describe('fake/step-ms', () => {
     const slow = call({ 'fake/step-ms': '1000' });
     await can.netboot.setBootDevice(slow, 'pxe', 'debian-12');
     clock.ms += 999;
-    expect(await can.netboot.bootDevice(slow)).toEqual({ device: 'disk', pending: true, lookAgainMs: 1 });
+    expect(await can.netboot.bootDevice(slow)).toEqual({
+      device: 'disk',
+      image: '',
+      pending: true,
+      lookAgainMs: 1,
+    });
     clock.ms += 1;
-    expect(await can.netboot.bootDevice(slow)).toEqual({ device: 'pxe', pending: false, lookAgainMs: 0 });
+    expect(await can.netboot.bootDevice(slow)).toEqual({
+      device: 'pxe',
+      image: 'debian-12',
+      pending: false,
+      lookAgainMs: 0,
+    });
   });
 
   it('of 0 has the effect at once', async () => {

@@ -7,13 +7,15 @@ import type { Labels } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BootState, ImagingState, Provider, ProviderCall } from '../provider.ts';
 import { checkFakeLabels, FAKE_LABELS, failuresWanted, hangs, stepDurationMs } from './fake-labels.ts';
-import { type FakeState, type FakeStepKind, type FakeTaskKind, progressOf, settle } from './fake-state.ts';
+import { type FakeState, type FakeStepKind, type FakeTask, progressOf, settle } from './fake-state.ts';
 
 /** Where simulated machines are kept. `update` runs `change` on the state that nobody else is changing. */
 export interface FakeWorld {
   read(machineId: string): Promise<FakeState>;
   update(machineId: string, change: (state: FakeState) => FakeState): Promise<FakeState>;
 }
+
+type FakeWork = Pick<FakeTask, 'kind' | 'target' | 'netbootImage'>;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return delay(ms, undefined, { signal });
@@ -42,9 +44,9 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
     settle(await world.read(call.machine.machineId), now());
 
   /** Sets a task off unless this very one is under way or over. Throws what the last one failed with. */
-  const setOff = async (call: ProviderCall, kind: FakeTaskKind, target: string): Promise<void> => {
+  const setOff = async (call: ProviderCall, work: FakeWork): Promise<void> => {
     const state = await world.update(call.machine.machineId, (before) =>
-      begin(fenced(settle(before, now()), call), call, kind, target, now()),
+      begin(fenced(settle(before, now()), call), call, work, now()),
     );
     throwIfFailed(settle(state, now()), call);
   };
@@ -78,18 +80,18 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
         },
         async reboot(call, mode) {
           call.log(mode === 'ssh' ? 'Rebooting over SSH' : 'Sending IPMI reset command');
-          await setOff(call, 'reboot', '');
+          await setOff(call, { kind: 'reboot', target: '' });
           call.log('Waiting for machine to come back');
         },
         async shutDown(call) {
           call.log('Shutting down');
-          await setOff(call, 'shutdown', '');
+          await setOff(call, { kind: 'shutdown', target: '' });
         },
       },
       remoteExec: {
         async run(call, { command, quiet }) {
           if (!quiet) call.log(`$ ${command}`);
-          await setOff(call, 'exec', command);
+          await setOff(call, { kind: 'exec', target: command });
           await settled(call);
           return { exitCode: 0, stdout: '' };
         },
@@ -121,6 +123,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           throwIfFailed(state, call);
           return {
             device: state.bootDevice,
+            image: state.netbootImage,
             pending: state.task?.kind === 'netboot',
             lookAgainMs: msLeft(state, now()),
           };
@@ -129,7 +132,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           call.log(
             device === 'pxe' ? `Configuring PXE for ${image}` : `Setting the boot device to ${device}`,
           );
-          await setOff(call, 'netboot', device);
+          await setOff(call, { kind: 'netboot', target: device, netbootImage: image });
           if (device === 'pxe') call.log('DHCP updated');
         },
       },
@@ -151,7 +154,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
         },
         async startImaging(call, image) {
           call.log(`Writing image ${image}`);
-          await setOff(call, 'repave', image);
+          await setOff(call, { kind: 'repave', target: image });
         },
         async stopImaging(call) {
           await world.update(call.machine.machineId, (before) =>
@@ -181,7 +184,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
         },
         async join(call, clusterRef) {
           call.log(`Joining ${clusterRef}`);
-          await setOff(call, 'join', clusterRef);
+          await setOff(call, { kind: 'join', target: clusterRef });
         },
       },
     },
@@ -209,24 +212,17 @@ function fenced(state: FakeState, call: ProviderCall): FakeState {
   };
 }
 
-function begin(
-  state: FakeState,
-  call: ProviderCall,
-  kind: FakeTaskKind,
-  target: string,
-  now: number,
-): FakeState {
+function begin(state: FakeState, call: ProviderCall, work: FakeWork, now: number): FakeState {
   if (state.task?.key === call.key || state.ended?.key === call.key) return state;
   // Taking something back is not steered: a canceled operation comes to its end.
   const labels = isUndo(call) ? {} : call.machine.labels;
-  const fails = countFailures(state, labels) < failuresWanted(labels, call.step, kind);
-  const outcome = fails ? 'fail' : hangs(labels, call.step, kind) ? 'hang' : 'ok';
+  const fails = countFailures(state, labels) < failuresWanted(labels, call.step, work.kind);
+  const outcome = fails ? 'fail' : hangs(labels, call.step, work.kind) ? 'hang' : 'ok';
   const task = {
     key: call.key,
-    kind,
-    target,
+    ...work,
     startedAt: now,
-    durationMs: stepDurationMs(call.machine.labels, kind),
+    durationMs: stepDurationMs(call.machine.labels, work.kind),
     outcome,
   } as const;
   return { ...(fails ? countFailure(state, labels) : state), task };

@@ -16,12 +16,15 @@ export interface FakeTask {
   readonly outcome: 'ok' | 'fail' | 'hang';
   /** The boot device, the image, the cluster. */
   readonly target: string;
+  /** What the network serves to a machine that boots from it. */
+  readonly netbootImage?: string;
 }
 
 export interface FakeState {
   readonly power: 'on' | 'off';
   readonly bootCount: number;
   readonly bootDevice: string;
+  readonly netbootImage: string;
   readonly image: string;
   readonly clusterRef: string;
   readonly task: FakeTask | null;
@@ -38,6 +41,7 @@ export const NEW_FAKE_STATE: FakeState = {
   power: 'on',
   bootCount: 1,
   bootDevice: 'disk',
+  netbootImage: '',
   image: '',
   clusterRef: '',
   task: null,
@@ -59,12 +63,12 @@ export function settle(state: FakeState, now: number): FakeState {
 function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
   switch (task.kind) {
     case 'netboot':
-      return { bootDevice: task.target };
+      return { bootDevice: task.target, netbootImage: task.netbootImage ?? '' };
     case 'reboot':
       return { power: 'on', bootCount: state.bootCount + 1 };
     case 'repave':
       // A machine that was imaged from the network boots from its disk afterwards, and is in no cluster.
-      return { image: task.target, bootDevice: 'disk', clusterRef: '' };
+      return { image: task.target, bootDevice: 'disk', netbootImage: '', clusterRef: '' };
     case 'join':
       return { clusterRef: task.target };
     case 'shutdown':
