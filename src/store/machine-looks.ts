@@ -56,13 +56,19 @@ export async function insertMissingLooks(session: Session, limit: number): Promi
   return row?.count ?? 0;
 }
 
-/** A few are due soon: they can be no burst. */
+/** From one look to the next, in intervals: by chance, so that what came together does not stay together. */
+const PERIOD = '(0.9 + 0.1 * random())';
+
+/**
+ * Any moment of a period is as likely as another, so the looks after these are as even as these. A few are due
+ * soon: they can be no burst.
+ */
 const SPREAD = `
   WITH late AS MATERIALIZED (
     SELECT machine_id, due_at FROM machine_looks WHERE due_at <= now() - $1 * interval '1 ms'
     ORDER BY due_at LIMIT $5 FOR NO KEY UPDATE SKIP LOCKED),
   given AS (
-    UPDATE machine_looks l SET due_at = now() + random() * interval '1 ms' *
+    UPDATE machine_looks l SET due_at = now() + random() * ${PERIOD} * interval '1 ms' *
       CASE WHEN (SELECT count(*) FROM late) <= $2 THEN $3::float8 ELSE $4::float8 END
     FROM late WHERE l.machine_id = late.machine_id)
   SELECT count(*) FILTER (WHERE due_at = '-infinity') AS fresh, count(*) FILTER (WHERE due_at > '-infinity') AS late
@@ -89,19 +95,26 @@ export async function spreadLooks(
   return row ?? { fresh: 0, late: 0 };
 }
 
+/**
+ * A time that is lost in a crash of the database is a look that is made again: no reason to wait for the disk. It
+ * holds for the statement's own transaction, whose commit comes after it.
+ */
+const NO_NEED_TO_LAST = `(SELECT set_config('synchronous_commit', 'off', true)) AS need`;
+
 /** The time is cut to what a Date can hold, so that it comes back the same. */
 const CLAIM = `
   WITH due AS MATERIALIZED (
-    SELECT l.machine_id FROM machine_looks l JOIN machines m ON m.machine_id = l.machine_id
+    SELECT ${MACHINE_COLUMNS}, m.updated_at::text AS version
+    FROM machine_looks l JOIN machines m USING (machine_id)
     WHERE l.due_at <= now() AND l.due_at > now() - $4 * interval '1 ms' AND m.spec ->> 'provider' = $1
     ORDER BY l.due_at LIMIT $2 FOR NO KEY UPDATE OF l SKIP LOCKED),
   claimed AS (
     UPDATE machine_looks l
-    SET due_at = date_trunc('milliseconds', now() + $3 * (0.9 + 0.1 * random()) * interval '1 ms')
+    SET due_at = date_trunc('milliseconds', now() + $3 * ${PERIOD} * interval '1 ms')
     FROM due WHERE l.machine_id = due.machine_id
     RETURNING l.machine_id, l.due_at, l.host_misses, l.bmc_misses)
-  SELECT ${MACHINE_COLUMNS}, due_at, host_misses, bmc_misses, m.updated_at::text AS version
-  FROM claimed JOIN machines m USING (machine_id)`;
+  SELECT due.*, due_at, host_misses, bmc_misses
+  FROM claimed JOIN due USING (machine_id) CROSS JOIN ${NO_NEED_TO_LAST}`;
 
 export interface ClaimOptions {
   readonly provider: string;

@@ -179,12 +179,17 @@ function isSshd(pid: number): boolean {
   }
 }
 
-/** Children first, so that none is handed to init before it is found. */
+function treeOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(treeOf)];
+}
+
+/** The connection before its command, or there would be time to tell how the command ended. */
 function killTree(pid: number, which: (pid: number) => boolean): void {
-  for (const child of childrenOf(pid)) killTree(child, which);
-  try {
-    if (which(pid)) process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has just ended by itself.
+  for (const member of treeOf(pid)) {
+    try {
+      if (which(member)) process.kill(member, 'SIGKILL');
+    } catch {
+      // It has just ended by itself.
+    }
   }
 }

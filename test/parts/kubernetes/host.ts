@@ -27,7 +27,11 @@ export function createHost(): StandInHost {
   mkdirSync(bin);
   mkdirSync(join(dir, 'control'));
   const program = fileURLToPath(new URL('kubeadm.mjs', import.meta.url));
-  const script = `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`;
+  const script = [
+    '#!/bin/sh',
+    'if [ "$1" = version ]; then cat "$STAND_IN_HOST/control/version" 2>/dev/null || echo v1.31.2; exit; fi',
+    `exec "${process.execPath}" "${program}" "$@"\n`,
+  ].join('\n');
   writeFileSync(join(bin, 'kubeadm'), script);
   chmodSync(join(bin, 'kubeadm'), 0o755);
   const count = (name: string) => {

@@ -102,8 +102,7 @@ async function join_() {
   console.log('This node has joined the cluster');
 }
 
-if (verb === 'version') console.log(control('version') ?? 'v1.31.2');
-else if (verb === 'reset') {
+if (verb === 'reset') {
   appendFileSync(join(host, 'control', 'resets'), 'reset\n');
   rmSync(join(host, 'kubernetes'), { recursive: true, force: true });
 } else if (verb === 'join') await join_();
