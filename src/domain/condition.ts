@@ -43,6 +43,8 @@ export interface ConditionChange {
   readonly message: string;
   /** Only if the condition has one of these reasons now. */
   readonly ifReason?: readonly string[];
+  /** Not if the condition is true for one of these reasons now: they weigh more. */
+  readonly unlessReason?: readonly string[];
 }
 
 export function isTrue(conditions: Conditions, type: ConditionType): boolean {

@@ -67,6 +67,8 @@ function attention(ending: Ending): ConditionChange {
     status: true,
     reason: failureReason(ending.type),
     message: `${ending.type} ${ending.operationId} failed at ${ending.failedStep}: ${ending.failure}`,
+    // A disk that may be half written stays the reason until an image has been written.
+    ...(ending.type === 'REIMAGE' ? {} : { unlessReason: [failureReason('REIMAGE')] }),
   };
 }
 

@@ -61,6 +61,7 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     // A signal that was never raised need not be lowered.
     if (before === undefined && !condition.status && isSignal(condition.type)) continue;
     if (condition.ifReason && !condition.ifReason.includes(before?.reason ?? '')) continue;
+    if (before?.status && condition.unlessReason?.includes(before.reason)) continue;
     next = { ...next, conditions: applyCondition(next.conditions, condition, cause.at.toISOString()) };
     if (before?.status === condition.status) continue;
     events.push({

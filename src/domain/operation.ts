@@ -1,6 +1,6 @@
 import type { ContractName } from './contract.ts';
 import type { FailureClass } from './failure.ts';
-import type { JobStatus } from './job-status.ts';
+import { isActive, type JobStatus } from './job-status.ts';
 import type { Step } from './step.ts';
 import type { WorkType } from './work-type.ts';
 
@@ -47,3 +47,9 @@ export type OperationProgress = Pick<
     'state' | 'attempts' | 'startedAt' | 'finishedAt' | 'message' | 'progress'
   >[];
 };
+
+/** The step that is being worked on; none before the first begins and after the operation has ended. */
+export function currentStep(operation: Pick<Operation, 'status' | 'steps' | 'current'>): Step | undefined {
+  const step = isActive(operation.status) ? operation.steps[operation.current] : undefined;
+  return step?.state === 'waiting' ? undefined : step;
+}

@@ -211,7 +211,12 @@ export function succeed<Change>(
 export function wait<Change>(
   job: Job,
   moment: Moment,
-  waiting: { reason: string; lookAgainMs: number; progress?: number | undefined },
+  waiting: {
+    reason: string;
+    lookAgainMs: number;
+    progress?: number | undefined;
+    change?: Change | undefined;
+  },
 ): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
   const step = currentStep(job);
@@ -220,7 +225,7 @@ export function wait<Change>(
   if (waiting.reason !== job.waitingFor || progress !== step.progress) {
     draft.progress(job.current, { progress, message: waiting.reason }, waiting.reason);
   }
-  return draft.move(waiting.lookAgainMs);
+  return draft.move(waiting.lookAgainMs, waiting.change ?? null);
 }
 
 /** What the current step must remember before it acts. */

@@ -151,7 +151,7 @@ class JobRunner<Change> {
     if (this.#job.status === 'compensating') this.#stop = this.#control.uncancelable();
     const outcome = await this.#pass(step);
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
-    const atOnce = outcome.outcome === 'wait' && outcome.lookAgainMs <= 0;
+    const atOnce = outcome.outcome === 'wait' && outcome.lookAgainMs <= 0 && outcome.change === undefined;
     if (atOnce && !this.#lookedAtOnce) {
       this.#lookedAtOnce = true;
       return true;

@@ -15,6 +15,7 @@ export type PassOutcome<Change> =
       readonly reason: string;
       readonly lookAgainMs: number;
       readonly progress?: number | undefined;
+      readonly change?: Change | undefined;
     }
   | { readonly outcome: 'failed'; readonly failure: Failure; readonly change?: Change | undefined }
   | { readonly outcome: 'interrupted' };
@@ -95,7 +96,12 @@ function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>
     case 'done':
       return { outcome: 'done', message: acted.message, change: acted.change };
     case 'started':
-      return { outcome: 'wait', reason: acted.reason, lookAgainMs: acted.lookAgainMs };
+      return {
+        outcome: 'wait',
+        reason: acted.reason,
+        lookAgainMs: acted.lookAgainMs,
+        change: acted.change,
+      };
     case 'failed':
       return { outcome: 'failed', failure: acted.failure, change: acted.change };
   }

@@ -21,7 +21,13 @@ export type Observation<Change> =
 export type ActResult<Change> =
   | { readonly result: 'done'; readonly message: string; readonly change?: Change }
   /** Set off; observe after this time. */
-  | { readonly result: 'started'; readonly reason: string; readonly lookAgainMs: number }
+  | {
+      readonly result: 'started';
+      readonly reason: string;
+      readonly lookAgainMs: number;
+      /** What is true of the subject from now on, whatever comes of the effect. */
+      readonly change?: Change;
+    }
   | { readonly result: 'failed'; readonly failure: Failure; readonly change?: Change };
 
 export interface StepContext {

@@ -61,7 +61,9 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
     },
     async act(context) {
       await context.effect(() => can.imaging.startImaging(callOf(context, machine), image));
-      return { result: 'started', reason: `writing ${image}`, lookAgainMs: 0 };
+      const reason = `writing ${image}`;
+      // Written down with the first wait: whatever comes of it, what was on the disk is gone.
+      return { result: 'started', reason, lookAgainMs: 1, change: wiped('Imaging', `${reason} began`) };
     },
     async undo(context) {
       const call = undoCallOf(context, machine);

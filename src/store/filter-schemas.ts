@@ -6,7 +6,7 @@ import { installLifecycle } from '../domain/install-state.ts';
 import { jobLifecycle, PHASE_OF_JOB } from '../domain/job-status.ts';
 import { statesOf } from '../domain/lifecycle.ts';
 import type { Machine, MachineSpec } from '../domain/machine.ts';
-import type { Operation } from '../domain/operation.ts';
+import { currentStep, type Operation } from '../domain/operation.ts';
 
 import { phaseLifecycle } from '../domain/phase.ts';
 import { presenceLifecycle } from '../domain/presence.ts';
@@ -95,8 +95,9 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
   plan_id: { kind: 'string', column: 'plan_id', get: (operation) => operation.planId },
   current_step: {
     kind: 'string',
-    column: `(steps -> current ->> 'name')`,
-    get: (operation) => operation.steps[operation.current]?.name,
+    column: `(CASE WHEN status IN ('pending', 'running', 'compensating') AND steps -> current ->> 'state' <> 'waiting'
+      THEN steps -> current ->> 'name' END)`,
+    get: (operation) => currentStep(operation)?.name,
   },
   params: { kind: 'map', column: 'params', get: (operation) => operation.params },
   'error.code': { kind: 'string', column: `(error ->> 'code')`, get: (operation) => operation.error?.code },

@@ -134,10 +134,13 @@ describe('fake/fail-step', () => {
 
   it('fails as many attempts as it says, and then lets the next succeed', async () => {
     const labels = { 'fake/fail-step': 'reboot:2', 'fake/step-ms': '0' };
-    await expect(can.power.reboot(call(labels, attempt(1)), 'bmc')).rejects.toThrow('the BMC did not answer');
-    await expect(can.power.reboot(call(labels, attempt(2)), 'bmc')).rejects.toThrow('the BMC did not answer');
-    await can.power.reboot(call(labels, attempt(3)), 'bmc');
-    expect(await can.power.bootState(call(labels, attempt(3)))).toMatchObject({ bootId: '2', ready: true });
+    const rebooted = async (number: number) => {
+      await can.power.reboot(call(labels, attempt(number)), 'bmc');
+      return can.power.bootState(call(labels, attempt(number)));
+    };
+    await expect(rebooted(1)).rejects.toThrow('the BMC did not answer');
+    await expect(rebooted(2)).rejects.toThrow('the BMC did not answer');
+    expect(await rebooted(3)).toMatchObject({ bootId: '2', ready: true });
   });
 
   it('counts an attempt once, however often it is repeated', async () => {
@@ -147,8 +150,11 @@ describe('fake/fail-step', () => {
   });
 
   it('counts anew for another value', async () => {
-    const failing = (text: string, number: number) =>
-      can.power.reboot(call({ 'fake/fail-step': text, 'fake/step-ms': '0' }, attempt(number)), 'bmc');
+    const failing = async (text: string, number: number) => {
+      const asked = call({ 'fake/fail-step': text, 'fake/step-ms': '0' }, attempt(number));
+      await can.power.reboot(asked, 'bmc');
+      await can.power.bootState(asked);
+    };
     await expect(failing('reboot:1', 1)).rejects.toThrow();
     await failing('reboot:1', 2);
     await expect(failing('work:1', 3)).rejects.toThrow();

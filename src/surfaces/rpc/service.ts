@@ -110,6 +110,8 @@ export async function callStream(
   await surrounded(call, around, async (request, context) => {
     for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
       if (context.signal.aborted) return;
+      // A token that was revoked or has run out since hears nothing more; the answer is remembered for seconds.
+      checkRole(await around.authenticator.caller(call.authorization), call);
       await send(message);
     }
   });

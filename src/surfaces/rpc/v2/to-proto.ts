@@ -3,9 +3,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { CONDITION_TYPES } from '../../../domain/condition.ts';
 import { effectiveState } from '../../../domain/effective-state.ts';
-import { isActive, PHASE_OF_JOB } from '../../../domain/job-status.ts';
+import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
 import type { Machine } from '../../../domain/machine.ts';
-import type { Operation } from '../../../domain/operation.ts';
+import { currentStep, type Operation } from '../../../domain/operation.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/step.ts';
 import type { StepState } from '../../../domain/step-state.ts';
 import {
@@ -67,7 +67,6 @@ const STEP_STATES = {
 
 export function operationMessage(operation: Operation): MessageInitShape<typeof OperationSchema> {
   const { error } = operation;
-  const current = isActive(operation.status) ? operation.steps[operation.current] : undefined;
   return {
     operationId: operation.operationId,
     machineId: operation.machineId,
@@ -88,7 +87,7 @@ export function operationMessage(operation: Operation): MessageInitShape<typeof 
     ...(operation.finishedAt && { finishedAt: timestampFromDate(operation.finishedAt) }),
     planId: operation.planId,
     steps: operation.steps.map(stepMessage),
-    currentStep: current && current.state !== 'waiting' ? current.name : '',
+    currentStep: currentStep(operation)?.name ?? '',
     progressPercent: overallProgress(operation.steps),
     cancelRequested: operation.cancelRequested,
     startedBy: operation.startedBy,
