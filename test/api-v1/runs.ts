@@ -95,3 +95,12 @@ export function viewOf({ status }: Machine) {
 export async function view({ machines }: V1, machineId: string) {
   return viewOf(await machines.getMachine({ machineId }));
 }
+
+/** How many rows there are of everything that a call might store; what is observed meanwhile is no call's doing. */
+export async function storedRows(server: TestServer): Promise<unknown> {
+  const [row] = await server.sql(`
+    SELECT (SELECT count(*) FROM machines) AS machines, (SELECT count(*) FROM operations) AS operations,
+      (SELECT count(*) FROM plans) AS plans, (SELECT count(*) FROM tokens) AS tokens,
+      (SELECT count(*) FROM events WHERE kind <> 'condition') AS events`);
+  return row;
+}

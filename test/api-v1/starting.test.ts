@@ -2,9 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Phase } from '../../src/domain/phase.ts';
 import { RUN_TYPE_NAMES } from '../../src/domain/work-type.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { newMachine, rowCounts, run as runOperation, start, waitingAt } from '../api/fleet.ts';
+import { newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
-import { CLUSTER, newPlan, run, runEnded, runPhase, startRun, type V1, v1Of, view } from './runs.ts';
+import {
+  CLUSTER,
+  newPlan,
+  run,
+  runEnded,
+  runPhase,
+  startRun,
+  storedRows,
+  type V1,
+  v1Of,
+  view,
+} from './runs.ts';
 
 let server: TestServer;
 let replica: TestServer;
@@ -62,12 +73,12 @@ test.each(['repave', 'REIMAGE', 'ENTER_MAINTENANCE', 'EXPLODE', 'constructor', '
   'the type %j is none, and the refusal names those that are',
   async (type) => {
     const machineId = await newMachine(server);
-    const counts = await rowCounts(server);
+    const counts = await storedRows(server);
     const error = await refusal(startRun(v1, type, machineId));
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
     expect(error.violations).toEqual([{ field: 'type', description: expect.stringContaining('REPAVE') }]);
     for (const known of RUN_TYPE_NAMES) expect(error.message).toContain(known);
-    expect(await rowCounts(server)).toEqual(counts);
+    expect(await storedRows(server)).toEqual(counts);
   },
 );
 
@@ -108,13 +119,13 @@ describe('a run with a plan of its own', () => {
 
   test('that nobody knows is not found', async () => {
     const machineId = await newMachine(server);
-    const counts = await rowCounts(server);
+    const counts = await storedRows(server);
     expect(await refusal(startRun(v1, 'REPAVE', machineId, { planId: 'plan-none' }))).toMatchObject({
       code: 'NOT_FOUND',
       reason: 'PLAN_NOT_FOUND',
       metadata: { plan_id: 'plan-none' },
     });
-    expect(await rowCounts(server)).toEqual(counts);
+    expect(await storedRows(server)).toEqual(counts);
   });
 });
 
@@ -186,9 +197,7 @@ describe('the same request again', () => {
     const machineId = await newMachine(server, { labels: HANGS });
     const both = [v1, v1Of(replica)] as const;
     const answers = await Promise.allSettled(
-      Array.from({ length: 30 }, (_, index) =>
-        startRun(both[index % 2 === 0 ? 0 : 1], 'REBOOT', machineId),
-      ),
+      Array.from({ length: 30 }, (_, index) => startRun(both[index % 2 === 0 ? 0 : 1], 'REBOOT', machineId)),
     );
     const [started, ...more] = answers.flatMap((answer) =>
       answer.status === 'fulfilled' ? [answer.value.runId] : [],
@@ -323,13 +332,13 @@ test.each(['REPAVE', 'JOIN', 'UPGRADE'])(
   'a %s run of a machine without a target cluster is refused before it begins',
   async (type) => {
     const machineId = await newMachine(server);
-    const counts = await rowCounts(server);
+    const counts = await storedRows(server);
     expect(await refusal(startRun(v1, type, machineId))).toMatchObject({
       code: 'FAILED_PRECONDITION',
       reason: 'NO_TARGET_CLUSTER',
       metadata: { machine_id: machineId },
     });
-    expect(await rowCounts(server)).toEqual(counts);
+    expect(await storedRows(server)).toEqual(counts);
   },
 );
 

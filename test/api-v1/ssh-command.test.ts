@@ -1,0 +1,205 @@
+/** When a command may be run again, and when a person must look first. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sampleMachine } from '../../src/domain/machine.fixture.ts';
+import type { Memo } from '../../src/domain/step.ts';
+import type { StepContext, StepHandler } from '../../src/engine/step-handler.ts';
+import type { RemoteExec } from '../../src/providers/provider.ts';
+import { sshCommand } from '../../src/steps/ssh-command.ts';
+import { StepRun } from '../../src/steps/step-proof.fixture.ts';
+import { newMachine } from '../api/fleet.ts';
+import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
+import { startTestServer } from '../parts/server.ts';
+import { newPlan, run, runAt, runEnded, runPhase, startRun, stepStates, v1Of, view } from './runs.ts';
+
+/** A host that answers each command as it is told, and remembers what it was asked. */
+class Host {
+  readonly asked: string[] = [];
+  readonly exits: Readonly<Record<string, number>>;
+
+  constructor(exits: Readonly<Record<string, number>> = {}) {
+    this.exits = exits;
+  }
+
+  readonly exec: RemoteExec = {
+    run: async (_call, { command, quiet }) => {
+      this.asked.push(quiet ? `${command} (quietly)` : command);
+      return { exitCode: this.exits[command] ?? 0, stdout: '' };
+    },
+  };
+}
+
+function handlerOn(host: Host, config: object): StepHandler<unknown> {
+  return sshCommand.handler(sshCommand.config.parse(config), {
+    machine: sampleMachine(),
+    can: { remoteExec: host.exec },
+  });
+}
+
+function contextWith(memo: Memo, attempt = 1): StepContext & { readonly saved: Memo[] } {
+  const saved: Memo[] = [];
+  return {
+    jobId: 'op-1',
+    step: 'go',
+    attempt,
+    fence: 1,
+    memo,
+    saved,
+    signal: new AbortController().signal,
+    log: () => {},
+    save: async (next) => void saved.push(next),
+    effect: (work) => work(new AbortController().signal),
+    checkHeld: () => {},
+    now: () => new Date(0),
+  };
+}
+
+const EFFECT_UNKNOWN = { seen: 'failed', failure: { class: 'effect_unknown', code: 'EFFECT_UNKNOWN' } };
+
+describe('a command', () => {
+  test('that was never begun is to be run', async () => {
+    for (const config of [{ command: 'go' }, { command: 'go', repeatable: true }])
+      expect(await handlerOn(new Host(), config).observe(contextWith({}))).toEqual({ seen: 'absent' });
+  });
+
+  test('that may be run only once is marked before it is run', async () => {
+    const host = new Host();
+    const context = contextWith({});
+    expect(await handlerOn(host, { command: 'go' }).act(context)).toMatchObject({ result: 'done' });
+    expect([context.saved, host.asked]).toEqual([[{ begun: 1 }], ['go']]);
+  });
+
+  test('that was begun and not seen to end is left to a person', async () => {
+    const host = new Host();
+    expect(await handlerOn(host, { command: 'go' }).observe(contextWith({ begun: 1 }))).toMatchObject(
+      EFFECT_UNKNOWN,
+    );
+    expect(await handlerOn(host, { command: 'go' }).observe(contextWith({ begun: 1 }, 2))).toMatchObject(
+      EFFECT_UNKNOWN,
+    );
+    expect(host.asked).toEqual([]);
+  });
+
+  test('that is repeatable is run again, and needs no mark', async () => {
+    const host = new Host();
+    const context = contextWith({ begun: 1 });
+    const handler = handlerOn(host, { command: 'go', repeatable: true });
+    expect(await handler.observe(context)).toEqual({ seen: 'absent' });
+    await handler.act(context);
+    expect([context.saved, host.asked]).toEqual([[], ['go']]);
+  });
+
+  test('whose check passes is done, and is not run', async () => {
+    const host = new Host();
+    const handler = handlerOn(host, { command: 'go', check: 'is it done' });
+    expect(await handler.observe(contextWith({ begun: 1 }))).toMatchObject({ seen: 'done' });
+    expect(host.asked).toEqual(['is it done (quietly)']);
+  });
+
+  test('whose check does not pass is run, also after an interruption: the check has looked', async () => {
+    const host = new Host({ 'is it done': 1 });
+    const handler = handlerOn(host, { command: 'go', check: 'is it done' });
+    expect(await handler.observe(contextWith({ begun: 1 }))).toEqual({ seen: 'absent' });
+    const context = contextWith({});
+    expect(await handler.act(context)).toMatchObject({ result: 'done' });
+    expect(context.saved).toEqual([]);
+  });
+
+  test('that fails says with which code, and may be tried again', async () => {
+    const host = new Host({ go: 3 });
+    expect(await handlerOn(host, { command: 'go' }).act(contextWith({}))).toEqual({
+      result: 'failed',
+      failure: { class: 'retryable', code: 'COMMAND_FAILED', message: 'the command exited with 3' },
+    });
+  });
+});
+
+describe('a holder that dies', () => {
+  const scenario = (config: object) =>
+    ({ kind: 'ssh', config: { command: 'go', ...config }, stepMs: 0 }) as const;
+
+  /** Where a death strikes between the mark and the record of the end, nobody can tell what the command did. */
+  async function endsAfterDeathAtEachPoint(config: object): Promise<Set<string>> {
+    const undisturbed = new StepRun(scenario(config));
+    await undisturbed.toTheEnd();
+    const ends = new Set<string>();
+    for (let dieAt = 0; dieAt < undisturbed.points; dieAt += 1) {
+      const { status, error } = await new StepRun(scenario(config), { dieAt }).toTheEnd();
+      ends.add(`${status} ${error ?? ''}`.trim());
+    }
+    return ends;
+  }
+
+  test('in a command that may be repeated does no harm', async () => {
+    expect(await endsAfterDeathAtEachPoint({ repeatable: true })).toEqual(new Set(['completed']));
+  });
+
+  test('in a command that has a check does no harm', async () => {
+    expect(await endsAfterDeathAtEachPoint({ check: 'true' })).toEqual(new Set(['completed']));
+  });
+
+  test('in any other command leaves a person to look', async () => {
+    expect(await endsAfterDeathAtEachPoint({})).toEqual(
+      new Set(['completed', 'failed_manual_intervention EFFECT_UNKNOWN']),
+    );
+  });
+});
+
+describe('a server that stops in the middle of a command', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+  });
+  afterAll(() => database?.drop());
+
+  test('leaves what may be repeated to the next one, and what may not to a person', async () => {
+    const leaving = await startTestServer({ database });
+    const value = { command: 'dangerous' };
+    const once = await newPlan(leaving, [
+      { name: 'go', kind: { case: 'ssh', value } },
+      { name: 'after', kind: { case: 'reboot', value: {} } },
+    ]);
+    const often = await newPlan(leaving, [
+      { name: 'go', kind: { case: 'ssh', value: { ...value, repeatable: true } } },
+    ]);
+    const started = [];
+    for (const { planId } of [once, often]) {
+      const machineId = await newMachine(leaving, { labels: { 'fake/hang-step': 'go' } });
+      const { runId } = await startRun(v1Of(leaving), 'REBOOT', machineId, { planId });
+      await runAt(v1Of(leaving), { runId }, 'go');
+      started.push({ machineId, runId });
+    }
+    // Until the command has really been sent.
+    while (
+      (await leaving.sql(`SELECT 1 FROM fake_machines WHERE state -> 'task' ->> 'kind' = 'exec'`)).length < 2
+    )
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    await leaving.stop();
+
+    const next = await startTestServer({ database });
+    const v1 = v1Of(next);
+    const [first, second] = started;
+    const parked = await runEnded(v1, { runId: first?.runId ?? '' });
+    expect([runPhase(parked), stepStates(parked)]).toEqual(['FAILED', ['FAILED', 'WAITING']]);
+    expect(parked.error).toMatchObject({
+      code: 'EFFECT_UNKNOWN',
+      retryable: false,
+      details: { step: 'go', failure_class: 'effect_unknown' },
+    });
+    expect((await next.operations.getOperation({ operationId: parked.runId })).status).toBe(
+      'failed_manual_intervention',
+    );
+    expect(await view(v1, first?.machineId ?? '')).toMatchObject({
+      phase: 'MAINTENANCE',
+      banners: ['NeedsIntervention'],
+    });
+    // Its command hangs on the fake host as it did; that it is being worked on is what counts.
+    const going = await v1.runs.getRun({ runId: second?.runId ?? '' });
+    expect([runPhase(going), going.currentStep]).toEqual(['RUNNING', 'go']);
+    await v1.runs.cancelRun({ runId: going.runId });
+    await runEnded(v1, going);
+    const free = await newMachine(next);
+    expect(runPhase(await run(v1, 'REBOOT', free, { planId: often.planId }))).toBe('SUCCEEDED');
+    await next.stop();
+  });
+});
