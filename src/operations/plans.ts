@@ -15,6 +15,10 @@ export function defaultFor(planId: string): RunType | '' {
   return RUN_TYPE_NAMES.find((type) => DEFAULT_PLANS[type].planId === planId) ?? '';
 }
 
+export function builtInPlan(planId: string): Plan | null {
+  return BUILT_IN.get(planId) ?? null;
+}
+
 export async function findPlan(database: Database, planId: string): Promise<Plan | null> {
   return BUILT_IN.get(planId) ?? (await findStoredPlan(database, planId));
 }

@@ -13,12 +13,10 @@ import type { StepDefinition } from '../domain/step.ts';
 import { RUN_TYPES, type RunType } from '../domain/work-type.ts';
 import type { Provider } from '../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../steps/registry.ts';
-import type { Database } from '../store/database.ts';
-import { findPlan, planNotFound } from './plans.ts';
+import { builtInPlan, planNotFound } from './plans.ts';
 import { machineNotFound, providerOf, type StartTools } from './start-operation.ts';
 
 export interface StartRunTools extends StartTools {
-  readonly database: Database;
   readonly stepDefaults: StepDefaults;
 }
 
@@ -33,15 +31,17 @@ export interface StartRunCall {
 
 export async function startRun(tools: StartRunTools, call: StartRunCall): Promise<Operation> {
   const planId = call.planId === '' ? DEFAULT_PLANS[call.type].planId : call.planId;
-  const plan = await findPlan(tools.database, planId);
+  const builtIn = builtInPlan(planId);
   const started = await tools.starter.start({
     machineId: call.machineId,
     requestId: call.requestId,
     fingerprint: JSON.stringify(['run', call.type, call.planId]),
     actor: call.actor,
     startedBy: actorLabel(call.actor),
-    decide: (machine) => {
+    planId: builtIn ? null : planId,
+    decide: (machine, stored) => {
       if (!machine) throw machineNotFound(call.machineId);
+      const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
       checkFlags(machine, call.type);
       const steps = stepsOf(plan, machine, providerOf(machine, tools.providers), tools.stepDefaults);
@@ -68,7 +68,14 @@ function stepsOf(plan: Plan, machine: Machine, provider: Provider, defaults: Ste
     }),
   );
   checkCapabilities(defined, provider);
-  return defined.map((step) => completeStep(step, machine, provider));
+  const completed = defined.map((step) => completeStep(step, machine, provider));
+  const image = completed.find((step) => step.kind === 'repave')?.config.image ?? '';
+  // What the network serves is what the plan will write, unless it says otherwise.
+  return completed.map((step) =>
+    step.kind === 'netboot' && step.config.image === ''
+      ? { ...step, config: { ...step.config, image } }
+      : step,
+  );
 }
 
 /** What document 2's view keeps for auditing. */

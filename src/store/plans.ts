@@ -24,6 +24,17 @@ export async function findPlan(session: Session, planId: string): Promise<Plan |
   return row ? planOf(row) : null;
 }
 
+/** They can't be replaced before this transaction has ended. */
+export async function lockPlans(session: Session, ids: readonly string[]): Promise<Map<string, Plan>> {
+  if (ids.length === 0) return new Map();
+  const rows = await session.run<PlanRow & Record<string, unknown>>(
+    'lock-plans',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = ANY($1) ORDER BY plan_id FOR SHARE',
+    [[...new Set(ids)]],
+  );
+  return new Map(rows.map((row) => [row.plan_id, planOf(row)]));
+}
+
 export async function listPlans(session: Session, after: string, size: number): Promise<Page<Plan>> {
   const rows = await session.run<PlanRow & Record<string, unknown>>(
     'list-plans',

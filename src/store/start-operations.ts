@@ -9,12 +9,14 @@ import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
+import type { Plan } from '../domain/plan.ts';
 import { newStep, type StepDefinition } from '../domain/step.ts';
 import type { WorkType } from '../domain/work-type.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
 import { progressOfOperation } from './operation-progress.ts';
+import { lockPlans } from './plans.ts';
 import { OPERATION_COLUMNS, type OperationRow, operationOf } from './rows.ts';
 
 export interface NewOperation {
@@ -33,8 +35,10 @@ export interface StartRequest {
   readonly fingerprint: string;
   readonly actor: Actor;
   readonly startedBy: string;
-  /** Throws a Fault when the machine may not be worked on like this; null when there is no such machine. */
-  readonly decide: (machine: Machine | null) => NewOperation;
+  /** A stored plan to read for `decide`, and to keep as it is until the operation that references it is there. */
+  readonly planId?: string | null;
+  /** Throws a Fault when the machine may not be worked on like this; null when there is no such machine or plan. */
+  readonly decide: (machine: Machine | null, plan: Plan | null) => NewOperation;
 }
 
 export interface Started {
@@ -88,9 +92,13 @@ export class OperationStarter {
         requests.map(({ machineId }) => machineId),
       );
       const known = await findReplays(session, requests);
+      const plans = await lockPlans(
+        session,
+        requests.flatMap(({ planId }) => planId ?? []),
+      );
       const fresh: Fresh[] = [];
       const outcomes = requests.map((request) => {
-        const outcome = decideOne(request, machines, known);
+        const outcome = decideOne(request, machines, known, plans);
         if (!(outcome instanceof Fault) && !outcome.replayed)
           fresh.push({ request, operation: outcome.operation });
         return outcome;
@@ -135,6 +143,7 @@ function decideOne(
   request: StartRequest,
   machines: Map<string, Machine>,
   known: Map<string, Known>,
+  plans: ReadonlyMap<string, Plan>,
 ): Outcome {
   const { machineId, requestId, fingerprint } = request;
   const key = keyOf(machineId, requestId);
@@ -143,7 +152,8 @@ function decideOne(
   if (replayed) return { operation: replayed.operation, replayed: true };
   const machine = machines.get(machineId) ?? null;
   try {
-    const operation = operationFor(request, request.decide(machine));
+    const plan = plans.get(request.planId ?? '') ?? null;
+    const operation = operationFor(request, request.decide(machine, plan));
     if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);
     if (machine) machines.set(machineId, { ...machine, activeOperationId: operation.operationId });
     known.set(key, { operation, fingerprint });

@@ -35,7 +35,6 @@ beforeAll(async () => {
   database = new Database({ url: clone.url, maxConnections: 4, onIdleError: () => {} });
   const providers = [...ALL.map((capability) => lacking(capability)), lacking(...ALL)];
   tools = {
-    database,
     starter: new OperationStarter(database),
     providers: new Map(providers.map((provider) => [provider.name, provider])),
     newOperationId: () => fresh('op'),
