@@ -207,6 +207,17 @@ async function operate(bench: Bench, round: number): Promise<number> {
   return operations / ((performance.now() - startedAt) / 1000);
 }
 
+async function untilAllAreKnown(database: Database): Promise<void> {
+  for (let unknown = 1; unknown > 0; ) {
+    await sleep(intervalMs / 10);
+    const text = `SELECT count(*) FROM machines WHERE conditions = '{}'`;
+    const [row] = await database.run<{ count: number }>('unknown', text);
+    unknown = row?.count ?? 0;
+  }
+  // What the first looks left behind is cleared away before the next are measured.
+  await database.run('vacuum', 'VACUUM ANALYZE machines, machine_looks, events');
+}
+
 async function measure(bench: Bench): Promise<void> {
   const { database, sweeper, postgresPid } = bench;
   const idleBefore = cpuSeconds(postgresPid, 'with children');
@@ -215,7 +226,7 @@ async function measure(bench: Bench): Promise<void> {
 
   await ask(sweeper, 'start');
   await sweepOnce(bench, 'first looks, each of which changes its machine', idleDatabase);
-  await sleep(intervalMs / 5);
+  await untilAllAreKnown(database);
   await sweepOnce(bench, 'looks that change nothing', idleDatabase);
 
   const searchedAt = performance.now();

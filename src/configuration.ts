@@ -2,23 +2,38 @@
 import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
+import { clustersConfiguration } from './providers/kubernetes/cluster-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
 
+/** For plan steps that name no time limit or number of retries. */
+const stepDefaults = z.strictObject({
+  timeout_seconds: z.int().min(1).max(604_800).default(600),
+  max_retries: z.int().min(0).max(100).default(1),
+});
+
+/** How machines are looked at to keep their conditions true. */
+const looks = z.strictObject({
+  interval_seconds: z.int().min(1).max(86_400).default(60),
+  concurrency: z.int().min(1).max(10_000).default(64),
+  probe_timeout_seconds: z.int().min(1).max(300).default(5),
+  misses_until_unreachable: z.int().min(1).max(1_000).default(3),
+});
+
+const provider = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('fake') }),
+  datacenterConfiguration,
+]);
+
 const schema = z.strictObject({
   /** Used by machines that name none. */
   default_provider: z.string().default('fake'),
-  /** For plan steps that name no time limit or number of retries. */
-  step_defaults: z
-    .strictObject({
-      timeout_seconds: z.int().min(1).max(604_800).default(600),
-      max_retries: z.int().min(0).max(100).default(1),
-    })
-    .default({ timeout_seconds: 600, max_retries: 1 }),
-  providers: z
-    .record(providerName, z.discriminatedUnion('kind', [z.strictObject({ kind: z.literal('fake') })]))
-    .default({}),
+  step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
+  looks: looks.default(() => looks.parse({})),
+  clusters: clustersConfiguration,
+  providers: z.record(providerName, provider).default({}),
 });
 
 export type Configuration = z.output<typeof schema>;

@@ -17,8 +17,11 @@ import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
 import { StepFailure } from './engine/step-handler.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
+import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
+import { createClusters } from './providers/kubernetes/clusters.ts';
 import type { Provider } from './providers/provider.ts';
+import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Notice } from './store/append-events.ts';
@@ -175,6 +178,8 @@ async function run(
       log.error({ err: error, requestId, method }, 'unexpected error'),
   };
 
+  const looks = startLooks(options, database.url, providers);
+  cleanups.push(() => looks.stop());
   dispatcher.start();
   cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
   const checkReady = async () => {
@@ -222,8 +227,50 @@ function hear(notice: Notice, { dispatcher, feed, logs, authenticator }: Hearing
 
 function createProviders(configuration: Configuration, database: Database): Map<string, Provider> {
   const world = createFakeWorld(database);
-  const names = new Set(['fake', ...Object.keys(configuration.providers)]);
-  return new Map([...names].map((name) => [name, createFakeProvider({ name, world, now: Date.now })]));
+  const monotonicNow = () => performance.now();
+  const clusters = createClusters(configuration.clusters, monotonicNow);
+  const configured: Configuration['providers'] = { fake: { kind: 'fake' }, ...configuration.providers };
+  const made = Object.entries(configured).map(([name, provider]) =>
+    provider.kind === 'fake'
+      ? createFakeProvider({ name, world, now: Date.now })
+      : createDatacenterProvider({ name, configuration: provider, clusters, now: Date.now, monotonicNow }),
+  );
+  return new Map(made.map((provider) => [provider.name, provider]));
+}
+
+/** With a few connections of its own, so that looks never stand in line before operations. */
+function startLooks(
+  { configuration: { looks }, log }: ServerOptions,
+  url: string,
+  providers: ReadonlyMap<string, Provider>,
+): { stop(): Promise<void> } {
+  const database = new Database({
+    url,
+    maxConnections: 4,
+    onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+  });
+  const reconciler = new ConditionReconciler({
+    database,
+    providers,
+    settings: {
+      intervalMs: looks.interval_seconds * 1000,
+      concurrency: looks.concurrency,
+      probeTimeoutMs: looks.probe_timeout_seconds * 1000,
+      patience: looks.misses_until_unreachable,
+    },
+    now: () => new Date(),
+    monotonicNow: () => performance.now(),
+    onError: (error, during) => log.error({ err: error }, during),
+    onBehind: (put) =>
+      log.warn({ looks: put }, 'looks were put off: there is not enough time for all machines'),
+  });
+  reconciler.start();
+  return {
+    stop: async () => {
+      await reconciler.stop(SHUTDOWN_GRACE_MS);
+      await database.close();
+    },
+  };
 }
 
 function createDispatcher(

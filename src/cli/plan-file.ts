@@ -53,15 +53,15 @@ async function readText({ name, bytes }: PlanSource): Promise<string> {
   }
 }
 
-export function parsePlan(name: string, text: string): PlanFile {
+function parsePlan(name: string, text: string): PlanFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
   const at = (offset: number): string => `${name}:${lines.linePos(offset).line}`;
-  const problems = [...document.errors, ...document.warnings].map(
-    ({ code, message, pos: [offset] }) => `${at(offset)}: ${SYNTAX[code] ?? message}`,
-  );
-  if (problems.length > 0) throw wrong(name, problems);
+  // One slip of syntax makes others of what follows: the first is the one to mend.
+  const [slip] = [...document.errors, ...document.warnings];
+  if (slip !== undefined) throw new UsageError(`${at(slip.pos[0])}: ${SYNTAX[slip.code] ?? slip.message}`);
   if (document.contents === null) throw new UsageError(`${name}: is empty`);
+  const problems: string[] = [];
   const check = new ShapeCheck(document, (node, problem) =>
     problems.push(`${at(node.range?.[0] ?? 0)}: ${problem}`),
   );

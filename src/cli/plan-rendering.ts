@@ -1,6 +1,6 @@
 import { toJson } from '@bufbuild/protobuf';
 import { type Plan, PlanSchema, type Step, StepSchema } from '../gen/baremetal/v1/plan_pb.ts';
-import { jsonOf, type Rendering, yamlText } from './output/format.ts';
+import { type Rendering, yamlText } from './output/format.ts';
 import { displayWidth, padEnd, plainText } from './output/plain-text.ts';
 import type { Column } from './output/table.ts';
 import type { TextSink } from './output/text-sink.ts';
@@ -13,7 +13,8 @@ const COLUMNS: readonly Column<Plan>[] = [
 ];
 
 export const PLANS: Rendering<Plan> = {
-  json: (plan) => jsonOf(PlanSchema, plan),
+  // As a plan file would hold it, and not with every field there is: what is shown can be edited and stored.
+  json: (plan) => toJson(PlanSchema, plan, { useProtoFieldName: true }),
   name: ({ planId }) => planId,
   columns: COLUMNS,
   wideColumns: [

@@ -57,8 +57,11 @@ const TICK_MS = 100;
 const POLL_MS = 1_000;
 /** New and late looks are given their times this often, a few of them a time within this. */
 const SPREAD_MS = 1_000;
-const SPREAD_AT_ONCE = 5_000;
-/** Searching for new machines reads an index of the whole fleet; it may take one part in so many of the time. */
+const GIVEN_AT_ONCE = 2_000;
+/**
+ * A machine gets its first look where it is registered; the search is for those that came some other way. It reads an
+ * index of the whole fleet, so it may take one part in so many of the time.
+ */
 const SEARCH_SHARE = 50;
 
 export class ConditionReconciler {
@@ -143,37 +146,40 @@ export class ConditionReconciler {
 
   /** Claims what there is room for; returns how long to sleep. */
   async #sweepOnce(): Promise<number> {
-    await this.#giveTimes();
+    const more = await this.#giveTimes();
     this.#crowded.clear();
     for (const [name, provider] of this.#options.providers) {
       const room = this.#slots.room(name);
       const claimed = room > 0 ? await this.#claim(name, provider, room) : 0;
       if (claimed === room) this.#crowded.add(name);
     }
+    if (more) return 0;
     if (this.#crowded.size > 0) return TICK_MS;
     const next = await nextLookInMs(this.#options.database, this.#lateMs);
     return Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS));
   }
 
-  async #giveTimes(): Promise<void> {
+  /** A part of what there is at a time, so that claims go on meanwhile; returns whether there may be more. */
+  async #giveTimes(): Promise<boolean> {
     const { database, settings, monotonicNow } = this.#options;
     const startedAt = monotonicNow();
+    let more = false;
     if (startedAt >= this.#searchAt) {
-      while ((await insertMissingLooks(database, SPREAD_AT_ONCE)) === SPREAD_AT_ONCE);
+      more = (await insertMissingLooks(database, GIVEN_AT_ONCE)) === GIVEN_AT_ONCE;
       const tookMs = monotonicNow() - startedAt;
-      this.#searchAt = startedAt + Math.max(SPREAD_MS, tookMs * SEARCH_SHARE);
+      const pauseMs = Math.max(SPREAD_MS, Math.min(tookMs * SEARCH_SHARE, settings.intervalMs / 4));
+      if (!more) this.#searchAt = startedAt + pauseMs;
     }
-    if (startedAt < this.#spreadAt) return;
-    this.#spreadAt = startedAt + SPREAD_MS;
+    if (startedAt < this.#spreadAt) return more;
     const { intervalMs, concurrency } = settings;
     const soonMs = Math.min(SPREAD_MS, intervalMs);
-    const options = { lateMs: this.#lateMs, few: concurrency, soonMs, intervalMs, limit: SPREAD_AT_ONCE };
-    for (let given = SPREAD_AT_ONCE; given === SPREAD_AT_ONCE && !this.#stopping.signal.aborted; ) {
-      const { fresh, late } = await spreadLooks(database, options);
-      this.#behind.looks += late;
-      given = fresh + late;
-    }
+    const options = { lateMs: this.#lateMs, few: concurrency, soonMs, intervalMs, limit: GIVEN_AT_ONCE };
+    const { fresh, late } = await spreadLooks(database, options);
+    this.#behind.looks += late;
     this.#tellIfBehind();
+    if (fresh + late === GIVEN_AT_ONCE) return true;
+    this.#spreadAt = startedAt + SPREAD_MS;
+    return more;
   }
 
   #tellIfBehind(): void {

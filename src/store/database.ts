@@ -3,11 +3,15 @@
  * the Session that they run in, so that the caller decides what belongs to one transaction; nobody holds a
  * transaction across a call to anything but the database.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
 /** int8 stays far below 2^53 here. */
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number);
+
+/** A connection that is already broken never says that it is closed. */
+const CLOSE_GRACE_MS = 2_000;
 
 export interface Session {
   /** The statement is named by its text's own first comment-free name, given by the caller. */
@@ -33,6 +37,8 @@ export class Database {
   readonly url: string;
   readonly #pool: pg.Pool;
   readonly #session: Session;
+  #open = 0;
+  #allClosed: () => void = () => {};
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
@@ -45,6 +51,13 @@ export class Database {
       options: '-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000',
     });
     this.#pool.on('error', options.onIdleError);
+    this.#pool.on('connect', () => {
+      this.#open += 1;
+    });
+    this.#pool.on('remove', () => {
+      this.#open -= 1;
+      if (this.#open === 0) this.#allClosed();
+    });
     // The pool listens only while a connection is idle. One that is cut while somebody has it fails that work's
     // next statement; the event itself, unheard, would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
@@ -98,8 +111,13 @@ export class Database {
     });
   }
 
+  /** Returns when the connections are closed, not only told to: a database that stops next is left in peace. */
   async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#allClosed = resolve;
+    });
     await this.#pool.end();
+    if (this.#open > 0) await Promise.race([closed, delay(CLOSE_GRACE_MS, undefined, { ref: false })]);
   }
 }
 

@@ -23,6 +23,7 @@ const REGISTER = `
     ON CONFLICT (machine_id) DO NOTHING
     RETURNING ${MACHINE_COLUMNS}),
   appended AS (${insertEventsOf('$3', 'registered', 'registered.machine_id = e."machineId"')}),
+  looked AS (INSERT INTO machine_looks (machine_id) SELECT machine_id FROM registered ON CONFLICT DO NOTHING),
   told AS MATERIALIZED (SELECT pg_notify('ingot', 'events'))
   SELECT registered.* FROM registered LEFT JOIN told ON true`;
 

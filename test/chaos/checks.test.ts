@@ -92,6 +92,10 @@ const HEALTHY: Evidence = {
     activeOperations: new Map([[MACHINE, '']]),
     replays: new Map([[`${MACHINE}/r-1`, OPERATION]]),
   },
+  heard: ['pending', 'running', 'step reboot', 'step reboot', 'completed'].map((change) => ({
+    operationId: OPERATION,
+    change,
+  })),
   hasUniqueIndex: true,
   unexpectedDeaths: [],
   databaseRestarts: 0,
@@ -129,8 +133,8 @@ const BROKEN = {
   'no effect lands after one of a later holder': { machines: [{ ...machine, staleEffects: 1 }] },
   'machines agree with their operations': { machines: [{ ...machine, bootCount: 3 }] },
   'every history is a legal path': { events: HEALTHY.events.filter(({ eventId }) => eventId !== 3) },
-  'watchers are told a legal path': {
-    events: HEALTHY.events.map((told) => (told.eventId === 5 ? { ...told, xid: 0 } : told)),
+  'a watcher misses nothing and hears nothing twice': {
+    heard: [...HEALTHY.heard, ...HEALTHY.heard.slice(-1)],
   },
   'operations fail only where they were steered to': {
     operations: [{ ...operation, errorCode: 'HOLDER_DIED_REPEATEDLY' }],

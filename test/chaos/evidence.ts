@@ -6,6 +6,7 @@ import type { StepState } from '../../src/domain/step-state.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { JournalLine } from './replica-messages.ts';
 import type { StormDatabase } from './storm-database.ts';
+import type { HeardChange } from './watcher.ts';
 import type { StartRecord } from './workload.ts';
 import { readWriteHistory, type Write } from './write-history.ts';
 
@@ -67,6 +68,7 @@ export interface Evidence {
   /** One list a replica, in the order of time. */
   readonly journals: readonly (readonly JournalLine[])[];
   readonly api: ApiFacts;
+  readonly heard: readonly HeardChange[];
   readonly hasUniqueIndex: boolean;
   readonly unexpectedDeaths: readonly string[];
   /** A restart of the database may have cut off the fake machines, which live in it. */
@@ -98,6 +100,13 @@ export async function readStoredEvidence(database: StormDatabase): Promise<Store
     writes: await readWriteHistory(database),
     hasUniqueIndex: index.length === 1,
   };
+}
+
+export async function countToldChanges(database: StormDatabase): Promise<number> {
+  const [row] = await database.rows<{ count: number }>(
+    `SELECT count(*)::float8 AS count FROM events WHERE kind IN ('operation', 'step') AND snapshot IS NOT NULL`,
+  );
+  return row?.count ?? 0;
 }
 
 async function readMachines(database: StormDatabase): Promise<MachineFacts[]> {

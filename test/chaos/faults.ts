@@ -116,7 +116,7 @@ export class FaultInjector {
   }
 
   async #kill(place: Place): Promise<void> {
-    const victim = await this.#victim();
+    const victim = await this.#victim('kill');
     const obeyed =
       place !== 'anywhere' &&
       (await victim.order({ fault: 'kill', point: place, after: this.#after() }, PATIENCE_MS));
@@ -126,7 +126,7 @@ export class FaultInjector {
   }
 
   async #freeze(place: Place): Promise<void> {
-    const victim = await this.#victim();
+    const victim = await this.#victim('stop');
     const obeyed =
       place !== 'anywhere' &&
       (await victim.order({ fault: 'stop', point: place, after: this.#after() }, PATIENCE_MS));
@@ -164,7 +164,7 @@ export class FaultInjector {
   }
 
   async #handOver(): Promise<void> {
-    const victim = await this.#victim();
+    const victim = await this.#victim('terminate');
     victim.terminate();
     await within(TAKEOVER_MS, victim.exited);
     this.handovers += 1;
@@ -175,10 +175,14 @@ export class FaultInjector {
     this.databaseRestarts += 1;
   }
 
-  async #victim(): Promise<ReplicaProcess> {
+  /** Marked at once, so that no other fault picks the same one. */
+  async #victim(fault: NonNullable<ReplicaProcess['told']>): Promise<ReplicaProcess> {
     await this.#tools.replicas.anyUnharmed();
     const [first, ...others] = this.#tools.replicas.unharmed;
-    return first ? this.#tools.random.pick([first, ...others]) : this.#victim();
+    if (!first) return this.#victim(fault);
+    const victim = this.#tools.random.pick([first, ...others]);
+    victim.told = fault;
+    return victim;
   }
 
   #after(): number {

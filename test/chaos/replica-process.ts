@@ -84,7 +84,6 @@ export class ReplicaProcess {
     const obeyed = new Promise<boolean>((resolve) => {
       this.#onObeying = () => resolve(true);
     });
-    this.told = order.fault;
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
     const died = this.exited.then(() => this.obeying !== null);
     const done = await within(patienceMs, Promise.race([obeyed, died]));

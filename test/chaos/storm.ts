@@ -7,7 +7,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { readApiFacts } from './api-facts.ts';
 import { type CheckName, runChecks } from './checks.ts';
 import { Endings } from './endings.ts';
-import { type Evidence, readJournals, readStoredEvidence } from './evidence.ts';
+import { countToldChanges, type Evidence, readJournals, readStoredEvidence } from './evidence.ts';
 import { type FaultCounts, FaultInjector, planFaults } from './faults.ts';
 import { PatientClient } from './patient-client.ts';
 import { ReplicaSet } from './replica-set.ts';
@@ -15,6 +15,7 @@ import { RestartablePostgres } from './restartable-postgres.ts';
 import { seededRandom } from './seeded-random.ts';
 import { isTakeover } from './stale-writes.ts';
 import { StormDatabase } from './storm-database.ts';
+import { Watcher } from './watcher.ts';
 import { Workload } from './workload.ts';
 import { keepWriteHistory } from './write-history.ts';
 
@@ -54,6 +55,8 @@ export interface Figures {
   readonly databaseRestarts: number;
   /** Claims of operations whose holder had died, or was silent for too long. */
   readonly takeovers: number;
+  /** How often the watcher was cut off and went on elsewhere. */
+  readonly resumedWatches: number;
   readonly seconds: number;
 }
 
@@ -108,13 +111,16 @@ async function rage(options: StormOptions, stage: Stage): Promise<StormResult> {
     progress: () => endings.count / options.operations,
     over: endings.stalled,
   });
+  const watcher = new Watcher(replicas, random.branch('watcher'));
   const timer = setInterval(() => options.onProgress?.(progressOf(endings, injector)), PROGRESS_MS);
   try {
     const plan = planFaults(options.faults, random.branch('plan'));
+    await watcher.synced;
     await Promise.all([workload.run(), injector.run(plan)]);
+    await watcher.catchUp(await countToldChanges(database));
   } finally {
     clearInterval(timer);
-    await endings.close();
+    await Promise.all([endings.close(), watcher.close()]);
   }
   const { api } = await replicas.anyUnharmed();
   const apiFacts = await readApiFacts(api, workload.starts);
@@ -122,6 +128,7 @@ async function rage(options: StormOptions, stage: Stage): Promise<StormResult> {
   const evidence: Evidence = {
     ...(await readStoredEvidence(database)),
     starts: workload.starts,
+    heard: watcher.heard,
     journals: readJournals(replicas.journalFolder),
     api: apiFacts,
     unexpectedDeaths: replicas.unexpectedDeaths,
@@ -137,6 +144,7 @@ async function rage(options: StormOptions, stage: Stage): Promise<StormResult> {
     freezes: injector.freezes,
     handovers: injector.handovers,
     databaseRestarts: injector.databaseRestarts,
+    resumedWatches: watcher.resumed,
     seconds: (performance.now() - startedAt) / 1000,
   };
   return { figures, findings: runChecks(evidence) };

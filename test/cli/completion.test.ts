@@ -35,6 +35,19 @@ describe('bash completion', () => {
     ],
     [['operation', 'c'], ['cancel']],
     [
+      ['run', ''],
+      ['show', 'get', 'start', 'list', 'watch', 'attach', 'logs', 'cancel'],
+    ],
+    [
+      ['run', 'start', 'machine-1', '--type', 'R'],
+      ['REPAVE', 'RMA', 'REBOOT'],
+    ],
+    [
+      ['plan', ''],
+      ['show', 'get', 'list', 'create'],
+    ],
+    [['plan', 'create', '--f'], ['--file']],
+    [
       ['list', '-o', 'j'],
       ['json', 'jsonl'],
     ],

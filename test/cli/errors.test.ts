@@ -18,6 +18,8 @@ interface Refusal {
 const machine = { machine_id: 'machine-1' };
 const { FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS } = status;
 
+const RUN = 'run start machine-1 --type REPAVE --no-wait';
+
 const REFUSALS: readonly Refusal[] = [
   {
     code: FAILED_PRECONDITION,
@@ -70,6 +72,56 @@ const REFUSALS: readonly Refusal[] = [
     says: ['error: as the server says [MISSING_FIELD]'],
   },
   { code: INVALID_ARGUMENT, reason: 'INVALID_FILTER', exit: 64, says: ['[INVALID_FILTER]'] },
+  {
+    code: INVALID_ARGUMENT,
+    reason: 'INVALID_FIELD',
+    message: 'type: must be one of REPAVE, RMA',
+    line: RUN,
+    exit: 64,
+    says: ['error: type: must be one of REPAVE, RMA [INVALID_FIELD]'],
+  },
+  { code: NOT_FOUND, reason: 'PLAN_NOT_FOUND', line: RUN, exit: 1, says: ['  fix: ingot plan list'] },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'CAPABILITY_MISSING',
+    metadata: { step: 'set-netboot', capability: 'netboot', provider: 'cloud' },
+    line: RUN,
+    exit: 5,
+    says: [
+      '  fix: name a plan without set-netboot (--plan), or a machine whose provider has netboot; cloud has not',
+      '  fix: ingot plan list',
+    ],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'NO_TARGET_CLUSTER',
+    metadata: machine,
+    line: RUN,
+    exit: 5,
+    says: ['  fix: ingot update machine-1 --cluster <name>'],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'PLAN_REFERENCED',
+    metadata: { plan_id: 'plan-7' },
+    exit: 5,
+    says: ['  fix: use a new plan_id', '  fix: ingot plan show plan-7'],
+  },
+  {
+    code: FAILED_PRECONDITION,
+    reason: 'OPERATION_ACTIVE',
+    metadata: { ...machine, operation_id: 'op-7' },
+    line: RUN,
+    exit: 5,
+    says: ['  fix: ingot run attach op-7', '  fix: ingot run cancel op-7'],
+  },
+  {
+    code: NOT_FOUND,
+    reason: 'OPERATION_NOT_FOUND',
+    line: 'run show r',
+    exit: 1,
+    says: ['  fix: ingot run list'],
+  },
   { code: NOT_FOUND, reason: 'MACHINE_NOT_FOUND', exit: 1, says: ['  fix: ingot list'] },
   { code: NOT_FOUND, reason: 'OPERATION_NOT_FOUND', exit: 1, says: ['  fix: ingot ops'] },
   { code: ALREADY_EXISTS, reason: 'TOKEN_NAME_TAKEN', exit: 5, says: ['  fix: ingot token list'] },
@@ -101,14 +153,15 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 describe('a refusal by the server', () => {
-  it.each(REFUSALS)('$reason exits $exit', async ({ code, reason, metadata, exit, says }) => {
+  it.each(REFUSALS)('$reason exits $exit', async (refusal) => {
+    const { code, reason, metadata, exit, says, message = 'as the server says' } = refusal;
     cli.fleet.onCall = () => {
-      throw new WireFault(code, 'as the server says', {
+      throw new WireFault(code, message, {
         reason,
         ...(metadata === undefined ? {} : { metadata }),
       });
     };
-    const run = await cli.run('reimage machine-1 --no-wait');
+    const run = await cli.run(refusal.line ?? 'reimage machine-1 --no-wait');
     for (const text of says) expect(run.stderr).toContain(text);
     expect(run.stdout).toBe('');
     expect(run.code).toBe(exit);
@@ -166,6 +219,13 @@ describe('a line typed wrong exits 64 and sends nothing:', () => {
     ['reboot machine-1 --request-id=', 'empty'],
     ['flag machine-1 broken --reason x', 'Allowed choices are rma, retired'],
     ['flag machine-1 rma', "required option '--reason <text>'"],
+    ['run start --type RMA', "missing required argument 'machine-id'"],
+    ['run start machine-1', "required option '--type <type>'"],
+    ['run start machine-1 --type REIMAGE', 'REPAVE, RMA, REBOOT, UPGRADE, NET_RECONFIG, JOIN'],
+    ['run start machine-1 --type RMA --request-id=', 'empty'],
+    ['run start "" --type RMA', 'empty'],
+    ['run show', "missing required argument 'run-id'"],
+    ['plan create', "required option '-f, --file <path>'"],
     ['token create ci', "required option '--role <role>'"],
     ['token create ci --role root', 'viewer, operator, admin'],
     ['update machine-1', 'nothing to change'],

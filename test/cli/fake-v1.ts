@@ -18,15 +18,26 @@ import { type Operation, OperationType, StepStatus_State } from '../../src/gen/b
 import { type FakeFleet, type Handler, page, WireFault } from './fake-server.ts';
 
 function runOf(operation: Operation): Run {
-  const { operationId: runId, type, steps, error, $typeName: _, ...same } = operation;
+  const { machineId, requestId, type, planId, currentStep, cancelRequested, error } = operation;
+  const { createdAt, startedAt, finishedAt, startedBy, progressPercent } = operation;
   return create(RunSchema, {
-    ...same,
-    runId,
+    runId: operation.operationId,
+    machineId,
+    requestId,
     type: type === OperationType.REIMAGE ? 'REPAVE' : (OperationType[type] ?? ''),
-    steps: steps.map(({ $typeName: _name, state, ...step }) => ({
+    planId,
+    phase: operation.phase as number,
+    steps: operation.steps.map(({ $typeName: _, state, ...step }) => ({
       ...step,
       state: state === StepStatus_State.UNDONE ? V1State.FAILED : (state as number),
     })),
+    currentStep,
+    cancelRequested,
+    startedBy,
+    progressPercent,
+    ...(createdAt && { createdAt }),
+    ...(startedAt && { startedAt }),
+    ...(finishedAt && { finishedAt }),
     ...(error && { error: { code: error.code, message: error.message } }),
   });
 }

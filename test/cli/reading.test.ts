@@ -1,6 +1,13 @@
+import { create } from '@bufbuild/protobuf';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { Operation_Phase, OperationType } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { EffectiveState_Value } from '../../src/gen/baremetal/v2/machine_pb.ts';
+import {
+  Operation_Phase,
+  OperationType,
+  StepStatus_State,
+  StepStatusSchema,
+} from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { at, START } from './fake-server.ts';
 import { useFakeServer } from './harness.ts';
 import { begin, end, inMaintenance, startStep } from './play.ts';
@@ -8,14 +15,24 @@ import { begin, end, inMaintenance, startStep } from './play.ts';
 const cli = useFakeServer();
 const now = () => START + 3 * 60 * 60 * 1000;
 
+const MACHINE = {
+  ...inMaintenance('machine-1', ['Reachable', 'Provisioned']),
+  labels: { rack: 'r42', env: 'prod' },
+  spec: { sshEndpoint: '10.20.30.40:22', provider: 'fake', macAddresses: ['aa:bb:cc:dd:ee:ff'] },
+  createdAt: at(0),
+};
+
 beforeEach(() => {
-  cli.fleet.addMachine({
-    ...inMaintenance('machine-1', ['Reachable', 'Provisioned']),
-    labels: { rack: 'r42', env: 'prod' },
-    spec: { sshEndpoint: '10.20.30.40:22', provider: 'fake', macAddresses: ['aa:bb:cc:dd:ee:ff'] },
-    createdAt: at(0),
-  });
+  cli.fleet.addMachine(MACHINE);
   cli.fleet.addMachine(inMaintenance('machine-2', []));
+});
+
+const condition = (type: string, status: boolean, reason: string, message: string) => ({
+  type,
+  status,
+  reason,
+  message,
+  lastTransition: at(60),
 });
 
 describe('list', () => {
@@ -111,15 +128,72 @@ describe('colour', () => {
 });
 
 describe('show', () => {
-  it('tells a machine in full', async () => {
-    const { stdout } = await cli.run('get machine-1', { now });
-    expect(stdout).toContain('EffectiveState:     MAINTENANCE\n');
-    expect(stdout).toContain('SSH endpoint:       10.20.30.40:22\n');
-    expect(stdout).toMatch(/CONDITION {4}STATUS {2}REASON {2}SINCE {2}MESSAGE\nReachable {4}✓/);
-    expect((await cli.run('machine machine-1', { now })).stdout).toBe(stdout);
-    expect((await cli.run('show machine-1', { now })).stdout).toBe(stdout);
-    expect(JSON.parse((await cli.run('show machine-1 -o json')).stdout).machine_id).toBe('machine-1');
+  it('tells a machine in full, as both APIs see it', async () => {
+    cli.fleet.addMachine({
+      ...MACHINE,
+      status: {
+        phase: 2,
+        effectiveState: EffectiveState_Value.ATTENTION,
+        conditions: [
+          condition('NeedsIntervention', true, 'RebootFailed', 'REBOOT op-2 failed at reboot'),
+          condition('InCustomerCluster', true, 'NodeReady', 'Ready in cluster-a'),
+          condition('Reachable', false, 'NoAnswer', ''),
+        ],
+      },
+    });
+    cli.fleet.nextOperationIds = ['op-1', 'op-2'];
+    cli.fleet.start(OperationType.REIMAGE, { machineId: 'machine-1', requestId: 'r1' });
+    begin(cli.fleet, 'op-1');
+    startStep(cli.fleet, 'op-1', 1);
+    cli.fleet.start(OperationType.JOIN, { machineId: 'machine-1', requestId: 'r2' });
+    const retried = { name: 'join', state: StepStatus_State.FAILED, retryCount: 2 };
+    cli.fleet.change('op-2', { steps: [create(StepStatusSchema, retried)] });
+    begin(cli.fleet, 'op-2');
+    end(cli.fleet, 'op-2', Operation_Phase.FAILED, 72);
+    cli.fleet.start(OperationType.REBOOT, { machineId: 'machine-2', requestId: 'r3' });
+    const { stdout } = await cli.run('machine show machine-1', { now });
+    expect(stdout).toBe(`\
+Machine:            machine-1
+                    v2         v1
+Phase:              READY      IN_SERVICE
+EffectiveState:     ATTENTION  IN_SERVICE
+Banners:            -          NeedsIntervention
+Active:             -          -
+Provider:           fake
+SSH endpoint:       10.20.30.40:22
+BMC endpoint:       -
+Target cluster:     -
+MAC addresses:      aa:bb:cc:dd:ee:ff
+Labels:             env=prod,rack=r42
+Registered:         2026-01-30T10:00:00Z
+Updated:            -
+
+CONDITION          STATUS  REASON        SINCE  MESSAGE
+Reachable          ✗       NoAnswer      2h     -
+InCustomerCluster  ✓       NodeReady     2h     Ready in cluster-a
+NeedsIntervention  ✓       RebootFailed  2h     REBOOT op-2 failed at reboot
+
+Last operations:
+OPERATION_ID  TYPE     PHASE    AGE  DURATION  STEPS                     ERROR
+op-1          REIMAGE  RUNNING  3h   3h 0m     ✓netboot →reboot ·repave  -
+op-2          JOIN     FAILED   3h   1m 12s    ✗join(2)                  SSH connection refused [EXECUTION_FAILED]
+`);
+    for (const line of ['show', 'get', 'machine'])
+      expect((await cli.run(`${line} machine-1`, { now })).stdout).toBe(stdout);
+    cli.fleet.pageSize = 1;
+    const short = (await cli.run('show machine-1', { now })).stdout;
+    expect(short).toContain('Last operations (all: ingot ops -m machine-1):\n');
+    expect(short).not.toContain('op-2   ');
+  });
+
+  it('gives the machine alone as data', async () => {
+    expect(JSON.parse((await cli.run('show machine-1 -o json')).stdout)).toMatchObject({
+      machine_id: 'machine-1',
+      status: { phase: 'MAINTENANCE' },
+    });
     expect((await cli.run('show machine-1 -o name')).stdout).toBe('machine-1\n');
+    expect(cli.fleet.calls.map(({ method }) => method)).toEqual(['getMachine', 'getMachine']);
+    expect(await cli.run('show machin-1')).toMatchObject({ code: 1, stdout: '' });
   });
 });
 

@@ -1,9 +1,18 @@
 import { status } from '@grpc/grpc-js';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Operation_Phase, OperationType } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { startFakeServer, WireFault } from './fake-server.ts';
 import { until, useFakeServer } from './harness.ts';
-import { begin, end, endStep, inMaintenance, logStep, REIMAGE_STEPS, startStep } from './play.ts';
+import {
+  begin,
+  end,
+  endStep,
+  inMaintenance,
+  logStep,
+  playReimage,
+  REIMAGE_STEPS,
+  startStep,
+} from './play.ts';
 
 const cli = useFakeServer();
 const watches = () => cli.fleet.calls.filter(({ method }) => method === 'watchOperations');
@@ -134,6 +143,54 @@ describe('op watch', () => {
     expect(stdout).toContain(
       '→ Setting netboot...\n│ [netboot] Configuring PXE for ubuntu-2204\n│ [netboot] DHCP updated\n✓ ',
     );
+  });
+});
+
+describe('of two streams', () => {
+  const late = async function* <T>(stream: AsyncIterable<T>) {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    yield* stream;
+  };
+
+  beforeEach(() => {
+    addMachine();
+    cli.fleet.start(OperationType.REIMAGE, { machineId: 'machine-1', requestId: 'r' });
+  });
+
+  it('a log that comes late is still told in its place', async () => {
+    begin(cli.fleet, 'op-1');
+    logStep(cli.fleet, 'op-1', 0);
+    startStep(cli.fleet, 'op-1', 1);
+    const logsOf = cli.fleet.logsOf.bind(cli.fleet);
+    cli.fleet.logsOf = (request) => late(logsOf(request));
+    for (const line of ['op watch op-1', 'run attach op-1']) {
+      const running = cli.launch(line);
+      await until(() => /→ reboot/i.test(running.stdout.text), 'the second step');
+      running.signals.emit('SIGINT');
+      const { stdout } = await running.ended;
+      expect(stdout.indexOf('DHCP updated')).toBeGreaterThan(0);
+      expect(stdout.indexOf('DHCP updated')).toBeLessThan(stdout.search(/→ reboot/i));
+    }
+  });
+
+  it('a watch that comes late does not leave the log without its steps', async () => {
+    const watch = cli.fleet.watch.bind(cli.fleet);
+    cli.fleet.watch = (request) => late(watch(request));
+    cli.fleet.onCall = (method) => {
+      if (/streamRunLogs|streamOperationLogs/.test(method)) playReimage(cli.fleet, 'op-1');
+    };
+    for (const line of ['op watch op-1', 'run attach op-1']) {
+      cli.fleet.change('op-1', { phase: Operation_Phase.PENDING, steps: [] });
+      cli.fleet.logs.length = 0;
+      const { code, stdout } = await cli.run(line);
+      expect(code).toBe(0);
+      expect(stdout.match(/^[→✓] \S+|^│ \[\w+\]/gm)?.slice(0, 4)).toEqual([
+        expect.stringMatching(/^→ /),
+        '│ [netboot]',
+        '│ [netboot]',
+        expect.stringMatching(/^✓ /),
+      ]);
+    }
   });
 });
 

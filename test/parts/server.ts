@@ -82,7 +82,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
       dataDir,
     ),
-    configuration: readConfiguration(null),
+    // Looks would tell conditions that no test asked for.
+    configuration: {
+      ...readConfiguration(null),
+      looks: { ...readConfiguration(null).looks, interval_seconds: 86_400 },
+    },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {
       throw error;

@@ -101,6 +101,9 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
   ];
   writeFileSync(file('config'), `${lines.join('\n')}\n`);
   const daemon = spawn(SSHD, ['-D', '-e', '-f', file('config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  // A test that fails before it stops its sshd must not leave it behind.
+  const endWithUs = () => daemon.kill('SIGKILL');
+  process.once('exit', endWithUs);
   let log = '';
   daemon.stderr.on('data', (text) => {
     log += text;
@@ -123,6 +126,7 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
     },
     connections: () => childrenOf(daemon.pid ?? -1).length,
     stop: async () => {
+      process.off('exit', endWithUs);
       for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, () => true);
       const exited = new Promise((resolve) => daemon.once('exit', resolve));
       daemon.kill('SIGTERM');

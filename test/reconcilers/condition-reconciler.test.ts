@@ -201,7 +201,7 @@ describe('whose machine it is', () => {
       async () => watched.looks(),
       (count) => count === 1,
     );
-    await lookout.letTimePass(1);
+    await lookout.sql(`UPDATE machine_looks SET due_at = due_at + interval '1 ms'`);
     await new Promise((resolve) => setTimeout(resolve, 600));
     expect(await lookout.conditions(MACHINE)).toEqual({});
   });
@@ -263,13 +263,20 @@ describe('while an operation is active', () => {
 });
 
 describe('new machines', () => {
-  it('are looked at soon after they were registered', async () => {
-    lookout.reconciler({ watched }, { intervalMs: 600_000 });
+  it('are looked at soon after they have a first look, or are found without one', async () => {
+    const reconciler = lookout.reconciler({ watched }, { intervalMs: 600_000 });
     await new Promise((resolve) => setTimeout(resolve, 300));
-    await lookout.addMachines(1);
+    await lookout.addMachines(2);
+    await lookout.sql('INSERT INTO machine_looks (machine_id) VALUES ($1)', [MACHINE]);
     const startedAt = performance.now();
     await reachable(true);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
+    reconciler.poke();
+    await until(
+      async () => watched.looks('m-00002'),
+      (count) => count === 1,
+    );
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 
   it('of a provider that is not configured are left alone', async () => {

@@ -74,8 +74,6 @@ export interface Lookout {
   reconciler(inspects: Record<string, Inspect>, settings?: Partial<LookSettings>): ConditionReconciler;
   conditions(machineId: string): Promise<Conditions>;
   events(machineId: string): Promise<EventRow[]>;
-  /** What would happen if everybody slept for so long. */
-  letTimePass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -144,9 +142,6 @@ export async function openLookout(): Promise<Lookout> {
          FROM events WHERE machine_id = $1 ORDER BY event_id`,
         [machineId],
       ),
-    async letTimePass(ms) {
-      await sql(`UPDATE machine_looks SET due_at = due_at - $1 * interval '1 ms'`, [ms]);
-    },
     async close() {
       for (const reconciler of reconcilers) await reconciler.stop(5_000);
       await database.close();

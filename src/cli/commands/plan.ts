@@ -63,10 +63,10 @@ function createPlan(context: CommandContext): Command {
   const command = new Command('create')
     .description('Store a plan from a file; one that no run has used yet is replaced (admin)')
     .requiredOption('-f, --file <path>', 'the plan, as YAML or JSON; - reads it from stdin')
-    .addHelpText('after', ({ command: { parent } }) => {
-      const show = `${context.program} ${parent?.name() ?? 'plan'} show default-repave -o yaml`;
-      return `${SAMPLE}\n\nTo start from one that exists: ${show}`;
-    });
+    .addHelpText(
+      'after',
+      `${SAMPLE}\n\nTo start from one that exists: ${context.program} plan show default-repave -o yaml`,
+    );
   return addOutput(command).action(
     context.action<{ output: OutputFormat; file: string }>(async ({ options, api }) => {
       const path = context.pathOf(options.file);

@@ -38,7 +38,8 @@ export function startRun(context: CommandContext): Command {
         source: RUNS,
         selection: await selectMachines(api, args, {}),
         verb: `run ${type} on`,
-        isDestructive: IS_DESTRUCTIVE[type],
+        // What somebody's own plan does, its type does not tell.
+        isDestructive: IS_DESTRUCTIVE[type] || planId !== '',
         start: async (request) => workOfRun(await api.runs.startRun({ ...request, type, planId })),
         sameAgain: (machineId) => {
           const plan = planId === '' ? '' : ` --plan ${planId}`;
@@ -57,6 +58,7 @@ function helpAfter(): string {
 Types:
 ${types.join('\n')}
 
-${destructive} are destructive, and a run needs no maintenance mode first. On one machine that you name
-they start at once, as reimage does; on several you are asked, and --yes answers.`;
+${destructive} are destructive, a plan of your own (--plan) may be, and no run needs maintenance mode first.
+On one machine that you name such a run starts at once, as reimage does; on several you are asked, and
+--yes answers.`;
 }

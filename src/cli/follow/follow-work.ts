@@ -50,9 +50,10 @@ export async function followWork(following: Following): Promise<Work> {
     story.add(changes.since(work, at), now());
   };
   take(latest, now());
-  const catchingUp = latest.startedAt === undefined ? undefined : new CatchingUp(now());
+  const catchingUp = new CatchingUp(now());
+  if (isFinished(latest)) catchingUp.see(latest);
   const timer = setInterval(() => {
-    if (catchingUp?.isOver(now()) !== false) for (const entry of story.due(now())) display.tell(entry);
+    if (catchingUp.isOver(now())) for (const entry of story.due(now())) display.tell(entry);
     display.tick();
   }, TICK_MS);
   const hear = (chunk: WorkLog): void => {
@@ -65,7 +66,7 @@ export async function followWork(following: Following): Promise<Work> {
       ...moment,
     }));
     story.add(lines, now());
-    catchingUp?.hear(now());
+    catchingUp.hear(now());
   };
   const logs = followLog({ ...following, signal }, reconnect, hear);
   try {
@@ -76,7 +77,10 @@ export async function followWork(following: Following): Promise<Work> {
         ids: [id],
         reconnect,
         signal,
-        onWork: (work, at) => take(work, momentOf(at, now())),
+        onWork: (work, at) => {
+          catchingUp.see(work);
+          take(work, momentOf(at, now()));
+        },
       });
     }
     if (isFinished(latest)) await Promise.race([logs, pause(LAST_LINES_MS, signal)]);

@@ -3,7 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { OperationSchema, StepStatus_State as State } from '../../gen/baremetal/v2/operation_pb.ts';
 import { workOfOperation } from '../work/operations.ts';
-import { StepChanges, Story, type StoryEntry } from './story.ts';
+import { CatchingUp, StepChanges, Story, type StoryEntry } from './story.ts';
 
 const ms = (at: number) => timestampFromMs(at);
 
@@ -47,6 +47,34 @@ describe('the changes of a step', () => {
     changes.since(operation(State.FAILED), 300);
     expect(kinds(changes.since(operation(State.WAITING), 400))).toEqual([]);
     expect(kinds(changes.since(operation(State.RUNNING), 500))).toEqual(['step-started@100']);
+  });
+});
+
+describe('catching up with a log', () => {
+  const past = { startedAt: ms(0) };
+
+  it('is over when the log has fallen quiet', () => {
+    const joined = new CatchingUp(1000);
+    joined.see(past);
+    joined.hear(1050);
+    joined.hear(1120);
+    expect([1150, 1219, 1220].map((at) => joined.isOver(at))).toEqual([false, false, true]);
+  });
+
+  it('waits for both streams, and not for long', () => {
+    const logOnly = new CatchingUp(1000);
+    logOnly.hear(1000);
+    const watchOnly = new CatchingUp(1000);
+    watchOnly.see(past);
+    for (const joined of [logOnly, watchOnly])
+      expect([1500, 1999, 2000].map((at) => joined.isOver(at))).toEqual([false, false, true]);
+  });
+
+  it('has nothing to wait for when the work has not begun', () => {
+    const joined = new CatchingUp(1000);
+    joined.see({});
+    joined.see(past);
+    expect(joined.isOver(1000)).toBe(true);
   });
 });
 

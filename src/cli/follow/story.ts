@@ -74,15 +74,22 @@ const HOLD_MS = 100;
 const LONGEST_CATCH_UP_MS = 1_000;
 
 /**
- * Work that is joined part way has a past: how far it is arrives at once, and the log of how it came there
- * after that. The telling begins when the log falls quiet, or does not come.
+ * Work that is joined part way has a past, and its two streams tell of it at their own speed: how far it is, and
+ * the log of how it came there. The telling begins when both have spoken and the log has fallen quiet; a stream
+ * that does not speak is not waited for long.
  */
 export class CatchingUp {
   readonly #joined: number;
+  #hasPast: boolean | undefined;
   #heard: number | undefined;
 
   constructor(now: number) {
     this.#joined = now;
+  }
+
+  /** The first word of the watch decides whether there is anything to catch up with. */
+  see({ startedAt }: Pick<Work, 'startedAt'>): void {
+    this.#hasPast ??= startedAt !== undefined;
   }
 
   hear(now: number): void {
@@ -90,8 +97,8 @@ export class CatchingUp {
   }
 
   isOver(now: number): boolean {
-    const isQuiet = this.#heard !== undefined && now - this.#heard >= HOLD_MS;
-    return isQuiet || now - this.#joined >= LONGEST_CATCH_UP_MS;
+    if (now - this.#joined >= LONGEST_CATCH_UP_MS || this.#hasPast === false) return true;
+    return this.#hasPast === true && this.#heard !== undefined && now - this.#heard >= HOLD_MS;
   }
 }
 

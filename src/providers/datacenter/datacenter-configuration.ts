@@ -1,6 +1,6 @@
 /** A provider of kind datacenter: how its hosts are reached. */
 import { createHash } from 'node:crypto';
-import ssh2 from 'ssh2';
+import ssh2, { type ParsedKey } from 'ssh2';
 import { z } from 'zod';
 import {
   CredentialProblem,
@@ -59,8 +59,7 @@ export type IdentityConfiguration = z.output<z.ZodObject<typeof identity>>;
 
 export interface Identity {
   readonly user: string;
-  readonly privateKey: string;
-  readonly passphrase: string | undefined;
+  readonly key: ParsedKey;
   /** Tells two keys apart without being one. */
   readonly fingerprint: string;
 }
@@ -73,22 +72,36 @@ export function hasKey(given: IdentityConfiguration): boolean {
 export function readIdentity(given: IdentityConfiguration): Identity {
   const key: CredentialReference = { file: given.private_key_file, env: given.private_key_env };
   const phrase: CredentialReference = { file: given.passphrase_file, env: given.passphrase_env };
-  const privateKey = readCredential(key);
-  const passphrase = isGiven(phrase) ? readCredential(phrase).replace(/\r?\n$/, '') : undefined;
-  const parsed = ssh2.utils.parseKey(privateKey, passphrase);
+  const passphrase = isGiven(phrase) ? readCredential(phrase).replace(/\r?\n$/, '') : '';
   const name = key.file ?? `the environment variable ${key.env}`;
+  return { user: given.user, ...parseKey(readCredential(key), passphrase, name) };
+}
+
+type KnownKey = Pick<Identity, 'key' | 'fingerprint'>;
+
+const parsedKeys = new Map<string, KnownKey>();
+const MAX_PARSED_KEYS = 64;
+
+/** Once for each key: to open one that has a passphrase takes seconds, during which nothing else goes on. */
+function parseKey(text: string, passphrase: string, name: string): KnownKey {
+  const id = createHash('sha256').update(`${passphrase}\0${text}`).digest('base64');
+  const known = parsedKeys.get(id);
+  if (known) return known;
+  const key = ssh2.utils.parseKey(text, passphrase);
   // The parser's own words may quote from the key.
-  if (parsed instanceof Error) {
-    const encrypted = /encrypted|passphrase/i.test(parsed.message);
+  if (key instanceof Error) {
+    const locked = /encrypted|passphrase|decrypt|integrity/i.test(key.message);
     throw new CredentialProblem(
-      encrypted
+      locked
         ? `${name} is encrypted and needs the right passphrase_file or passphrase_env`
         : `${name} holds no private key that can be parsed`,
     );
   }
-  if (!parsed.isPrivateKey()) throw new CredentialProblem(`${name} holds a public key`);
-  const fingerprint = createHash('sha256').update(parsed.getPublicSSH()).digest('base64');
-  return { user: given.user, privateKey, passphrase, fingerprint };
+  if (!key.isPrivateKey()) throw new CredentialProblem(`${name} holds a public key`);
+  const parsed = { key, fingerprint: createHash('sha256').update(key.getPublicSSH()).digest('base64') };
+  if (parsedKeys.size >= MAX_PARSED_KEYS) parsedKeys.clear();
+  parsedKeys.set(id, parsed);
+  return parsed;
 }
 
 function isGiven({ file, env }: CredentialReference): boolean {

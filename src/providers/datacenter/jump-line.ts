@@ -5,18 +5,17 @@
 import type { Duplex } from 'node:stream';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import { type Endpoint, endpointText } from './endpoint.ts';
-import { failure, type Host, openSession, type SshDoor, type SshSession } from './ssh-session.ts';
-import { openTcp, tcpProblem } from './tcp.ts';
+import {
+  failure,
+  type Host,
+  openSession,
+  prepareLogin,
+  type SshDoor,
+  type SshSession,
+} from './ssh-session.ts';
+import { type ConnectLimits, NotConnected, noAnswer, openTcp } from './tcp.ts';
 
 const IDLE_MS = 5_000;
-
-/** The jump host is there, and could not or would not connect us. */
-export class ForwardRefused extends Error {
-  constructor(problem: string) {
-    super(problem);
-    this.name = 'ForwardRefused';
-  }
-}
 
 export class JumpLine {
   readonly #door: SshDoor;
@@ -65,21 +64,23 @@ export class JumpLine {
 /** Stopped by no single user; the connect time-out ends it. */
 async function connect(door: SshDoor, host: Host): Promise<SshSession> {
   const { signal } = new AbortController();
+  const login = prepareLogin(door, host);
   let socket: Duplex;
   try {
     socket = await openTcp(host.endpoint, { timeoutMs: door.connectTimeoutMs, signal });
   } catch (error) {
-    const message = `can't connect to the jump host ${endpointText(host.endpoint)}: ${tcpProblem(error)}`;
+    if (!(error instanceof NotConnected)) throw error;
+    const message = `can't connect to the jump host ${endpointText(host.endpoint)}: ${error.message}`;
     throw failure('retryable', 'UNREACHABLE', message);
   }
-  return openSession(door, host, socket, signal);
+  return openSession(door, login, socket, signal);
 }
 
 /** A stream to the endpoint, through the session. */
 export function forward(
   { client, closed }: SshSession,
   endpoint: Endpoint,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  { timeoutMs, signal }: ConnectLimits,
 ): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     let over = false;
@@ -91,11 +92,11 @@ export function forward(
       finish();
     };
     const stop = () => settle(() => reject(signal.reason));
-    const refuse = (problem: string) => settle(() => reject(new ForwardRefused(problem)));
-    const timer = setTimeout(() => refuse(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+    const refuse = (problem: NotConnected) => settle(() => reject(problem));
+    const timer = setTimeout(() => refuse(noAnswer(timeoutMs)), timeoutMs);
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
-    closed.then(() => refuse('the jump host hung up'));
+    closed.then(() => refuse(HUNG_UP));
     try {
       client.forwardOut('127.0.0.1', 0, endpoint.host, endpoint.port, (error, channel) => {
         if (error) return refuse(forwardProblem(error));
@@ -105,12 +106,19 @@ export function forward(
         settle(() => resolve(channel));
       });
     } catch {
-      refuse('the jump host hung up');
+      refuse(HUNG_UP);
     }
   });
 }
 
-function forwardProblem(error: Error): string {
-  if (/prohibited/i.test(error.message)) return 'the jump host does not allow it';
-  return error.message.replace(/^\(SSH\) Channel open failure: /, '').toLowerCase();
+const HUNG_UP = new NotConnected('ConnectFailed', 'the jump host hung up');
+
+/** The jump host's own words tell what it met. */
+function forwardProblem({ message }: Error): NotConnected {
+  if (/prohibited/i.test(message)) {
+    return new NotConnected('ConnectFailed', 'the jump host does not allow it');
+  }
+  if (/refused/i.test(message)) return new NotConnected('ConnectRefused', 'refused, says the jump host');
+  if (/timed out/i.test(message)) return new NotConnected('ConnectTimeout', 'no answer, says the jump host');
+  return new NotConnected('ConnectFailed', 'the jump host could not connect to it');
 }

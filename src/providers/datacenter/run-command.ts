@@ -27,7 +27,6 @@ const OUTPUT_GRACE_MS = 2_000;
 export function runCommand(session: SshSession, run: CommandRun): Promise<CommandEnd> {
   const { command, stdin, where, signal } = run;
   return new Promise((resolve, reject) => {
-    let channel: ClientChannel | null = null;
     let over = false;
     let gone = false;
     const settle = (finish: () => void) => {
@@ -36,14 +35,10 @@ export function runCommand(session: SshSession, run: CommandRun): Promise<Comman
       signal.removeEventListener('abort', stop);
       finish();
     };
-    const stop = () => {
-      // Closing alone would leave the command running on the host, unseen.
-      channel?.signal('TERM');
-      settle(() => reject(signal.reason));
-    };
+    const stop = () => settle(() => endCommands(session).then(() => reject(signal.reason)));
     const lose = () => settle(() => reject(lost(where)));
     let conclude = lose;
-    if (signal.aborted) return stop();
+    if (signal.aborted) return settle(() => reject(signal.reason));
     signal.addEventListener('abort', stop, { once: true });
     session.client.once('close', () => {
       gone = true;
@@ -55,13 +50,45 @@ export function runCommand(session: SshSession, run: CommandRun): Promise<Comman
         // Refused, or lost after it was sent; every other error comes before anything is sent.
         if (error?.message === 'Unable to exec' && gone) return lose();
         if (error) return settle(() => reject(notBegun(where)));
-        channel = opened;
         if (over) return opened.destroy();
-        conclude = follow(opened, run, (end) => (end ? settle(() => resolve(end)) : lose()));
+        // Whoever was stopped has gone on; what is still printed then is nobody's.
+        const onLine: CommandRun['onLine'] = (text, stream) => {
+          if (!over) run.onLine(text, stream);
+        };
+        conclude = follow(opened, onLine, (end) => (end ? settle(() => resolve(end)) : lose()));
         opened.end(stdin);
       });
     } catch {
       settle(() => reject(notBegun(where)));
+    }
+  });
+}
+
+/**
+ * Closing the connection alone would leave the command running on the host, unseen. Every command of a connection is
+ * a child of the same sshd process and leads a process group, so a second command can find and end the first one.
+ * OpenSSH's own way, a signal over the channel, is refused to root.
+ */
+const END_COMMANDS = 'for p in $(pgrep -P $PPID); do [ "$p" = $$ ] || kill -TERM -- "-$p"; done';
+const MAX_END_MS = 1_000;
+
+function endCommands({ client }: SshSession): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, MAX_END_MS);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    client.once('close', done);
+    try {
+      client.exec(END_COMMANDS, (error, channel) => {
+        if (error) return done();
+        channel.on('error', () => {});
+        channel.resume().once('close', done).end();
+        channel.stderr.resume();
+      });
+    } catch {
+      done();
     }
   });
 }
@@ -78,12 +105,12 @@ function notBegun(where: string): StepFailure {
 /** Calls back once: with the end, or with null if there was no exit code. Returns what makes it end now. */
 function follow(
   channel: ClientChannel,
-  run: CommandRun,
+  onLine: CommandRun['onLine'],
   finish: (end: CommandEnd | null) => void,
 ): () => void {
   const kept = new KeptOutput();
-  const stdout = new LineSplitter((line) => run.onLine(line, 'stdout'));
-  const stderr = new LineSplitter((line) => run.onLine(line, 'stderr'));
+  const stdout = new LineSplitter((line) => onLine(line, 'stdout'));
+  const stderr = new LineSplitter((line) => onLine(line, 'stderr'));
   let exitCode: number | null = null;
   let grace: NodeJS.Timeout | undefined;
   let done = false;

@@ -2,15 +2,16 @@
 import type { Duplex } from 'node:stream';
 import type { Machine } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
+import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import type { ProviderCall, RemoteCommand, RemoteExec, Sighting } from '../provider.ts';
 import { hasKey, type SshConfiguration } from './datacenter-configuration.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from './endpoint.ts';
-import { ForwardRefused, forward, JumpLine } from './jump-line.ts';
+import { forward, JumpLine } from './jump-line.ts';
 import { knownHostsReader } from './known-hosts.ts';
 import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
-import { failure, openSession, type SshDoor } from './ssh-session.ts';
-import { openTcp, TcpTimeout, tcpProblem } from './tcp.ts';
+import { failure, openSession, prepareLogin, type SshDoor } from './ssh-session.ts';
+import { type ConnectLimits, NotConnected, openTcp } from './tcp.ts';
 import { Turns } from './turns.ts';
 
 const MAX_LOOK_MS = 5_000;
@@ -33,33 +34,53 @@ export class SshHosts implements RemoteExec {
     this.#jump = jumpOf(configuration, this.#door);
   }
 
-  /** One command at a time on a host. The session ends with its command. */
-  async run(call: ProviderCall, { command, stdin = '', quiet }: RemoteCommand): Promise<CommandEnd> {
+  /**
+   * One command at a time on a host, each over a session of its own. Whoever is stopped is told so at once; the host's
+   * turn goes on until the command is ended there and the session is closed.
+   */
+  async run(call: ProviderCall, command: RemoteCommand): Promise<CommandEnd> {
     const { signal } = call;
-    signal.throwIfAborted();
     const endpoint = sshEndpointOf(call.machine);
+    const running = this.#turns.take(endpointText(endpoint), signal, () =>
+      this.#runInTurn(call, endpoint, command),
+    );
+    return unlessAborted(running, signal);
+  }
+
+  async #runInTurn(
+    call: ProviderCall,
+    endpoint: Endpoint,
+    { command, stdin = '', quiet }: RemoteCommand,
+  ): Promise<CommandEnd> {
+    const { signal } = call;
     const where = endpointText(endpoint);
-    return this.#turns.take(where, signal, () =>
-      this.#withStream(endpoint, { timeoutMs: this.#door.connectTimeoutMs, signal }, async (stream) => {
-        const host = { endpoint, identity: this.#configuration };
-        const session = await openSession(this.#door, host, stream, signal);
+    const limits = { timeoutMs: this.#door.connectTimeoutMs, signal };
+    const login = prepareLogin(this.#door, { endpoint, identity: this.#configuration });
+    try {
+      return await this.#withStream(endpoint, limits, async (stream) => {
+        const session = await openSession(this.#door, login, stream, signal);
         try {
           if (!quiet) call.log(`$ ${command}`);
           const onLine = quiet ? () => {} : call.log;
+          call.checkHeld();
           return await runCommand(session, { command, stdin, onLine, where, signal });
         } finally {
           session.close();
+          await session.closed;
         }
-      }).catch((error: unknown) => {
-        throw unreachable(error, where, signal);
-      }),
-    );
+      });
+    } catch (error) {
+      if (!(error instanceof NotConnected)) throw error;
+      throw failure('retryable', 'UNREACHABLE', `can't connect to ${where}: ${error.message}`);
+    }
   }
 
   /** Whether something accepts connections where the machine's sshd should be. */
   async look(machine: Machine, signal: AbortSignal): Promise<Sighting> {
     const endpoint = parseEndpoint(machine.spec.ssh_endpoint);
-    if (!endpoint) return seen('NoEndpoint', 'the machine has no spec.ssh_endpoint');
+    if (!endpoint) {
+      return { ok: false, reason: 'NoEndpoint', message: 'the machine has no spec.ssh_endpoint' };
+    }
     const where = endpointText(endpoint);
     const timeoutMs = Math.min(this.#door.connectTimeoutMs, MAX_LOOK_MS);
     try {
@@ -69,14 +90,15 @@ export class SshHosts implements RemoteExec {
       });
       return { ok: true, reason: 'ConnectOK', message: `${where} accepts connections` };
     } catch (error) {
-      signal.throwIfAborted();
-      return unseen(error, where);
+      if (error instanceof StepFailure) return jumpFailed(error);
+      if (!(error instanceof NotConnected)) throw error;
+      return { ok: false, reason: error.reason, message: `${where}: ${error.message}` };
     }
   }
 
   async #withStream<T>(
     endpoint: Endpoint,
-    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    limits: ConnectLimits,
     work: (stream: Duplex) => Promise<T>,
   ): Promise<T> {
     if (!this.#jump) return work(await openTcp(endpoint, limits));
@@ -92,36 +114,6 @@ function jumpOf(configuration: SshConfiguration, door: SshDoor): JumpLine | null
   return new JumpLine(door, { endpoint, identity });
 }
 
-function unreachable(error: unknown, where: string, signal: AbortSignal): unknown {
-  if (signal.aborted || error instanceof StepFailure) return error;
-  const problem = error instanceof ForwardRefused ? error.message : tcpProblem(error);
-  return failure('retryable', 'UNREACHABLE', `can't connect to ${where}: ${problem}`);
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'ConnectRefused',
-  ETIMEDOUT: 'ConnectTimeout',
-  EHOSTUNREACH: 'NoRoute',
-  ENETUNREACH: 'NoRoute',
-  ENOTFOUND: 'NameNotFound',
-  EAI_AGAIN: 'NameNotFound',
-};
-
-function unseen(error: unknown, where: string): Sighting {
-  if (error instanceof StepFailure) return seen('JumpHostFailed', error.message);
-  if (error instanceof ForwardRefused) {
-    const reason = /refused/.test(error.message)
-      ? 'ConnectRefused'
-      : /timed out|no answer/.test(error.message)
-        ? 'ConnectTimeout'
-        : 'ConnectFailed';
-    return seen(reason, `${where} through the jump host: ${error.message}`);
-  }
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  const reason = error instanceof TcpTimeout ? 'ConnectTimeout' : (REASONS[code] ?? 'ConnectFailed');
-  return seen(reason, `${where}: ${tcpProblem(error)}`);
-}
-
-function seen(reason: string, message: string): Sighting {
-  return { ok: false, reason, message };
+function jumpFailed({ failure }: StepFailure): Sighting {
+  return { ok: false, reason: 'JumpHostFailed', message: failure.message };
 }

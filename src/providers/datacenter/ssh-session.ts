@@ -3,7 +3,12 @@
  * a connection can fail to come about has its failure class here.
  */
 import type { Duplex } from 'node:stream';
-import ssh2, { type Client, type ServerHostKeyAlgorithm } from 'ssh2';
+import ssh2, {
+  type AuthenticationType,
+  type Client,
+  type PublicKeyAuthMethod,
+  type ServerHostKeyAlgorithm,
+} from 'ssh2';
 import type { FailureClass } from '../../domain/failure.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
@@ -11,7 +16,7 @@ import { type Identity, type IdentityConfiguration, readIdentity } from './datac
 import { type Endpoint, endpointText } from './endpoint.ts';
 import { type KnownHosts, keyFingerprint } from './known-hosts.ts';
 import type { LoginBreaker } from './login-breaker.ts';
-import { tcpProblem } from './tcp.ts';
+import { notConnected } from './tcp.ts';
 
 export interface SshSession {
   readonly client: Client;
@@ -48,35 +53,42 @@ const HOST_KEY_ALGORITHMS: ReadonlyArray<{
   { type: 'ssh-rsa', algorithms: ['rsa-sha2-512', 'rsa-sha2-256'] },
 ];
 
+/** Everything that can be refused before anybody is called. */
+export interface Login {
+  readonly endpoint: Endpoint;
+  readonly identity: Identity;
+  readonly known: KnownHosts | null;
+}
+
+export function prepareLogin(door: SshDoor, { endpoint, identity: given }: Host): Login {
+  const identity = read(given);
+  door.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint);
+  return { endpoint, identity, known: knownHostsOf(door) };
+}
+
 /** Logs in over a stream that is connected to the host; the stream ends with the session, or with this call's failure. */
 export async function openSession(
   door: SshDoor,
-  { endpoint, identity: given }: Host,
+  login: Login,
   stream: Duplex,
   signal: AbortSignal,
 ): Promise<SshSession> {
-  const where = endpointText(endpoint);
   try {
-    const identity = read(given);
-    const known = knownHostsOf(door);
-    door.breaker.check(`${identity.user}@${where}`, identity.fingerprint);
-    return await logIn(door, { endpoint, identity, known, where }, stream, signal);
+    return await logIn(door, login, stream, signal);
   } catch (error) {
     stream.destroy();
     throw error;
   }
 }
 
-interface Login {
-  readonly endpoint: Endpoint;
-  readonly identity: Identity;
-  readonly known: KnownHosts | null;
-  readonly where: string;
+function accountOf({ endpoint, identity }: Pick<Login, 'endpoint' | 'identity'>): string {
+  return `${identity.user}@${endpointText(endpoint)}`;
 }
 
 function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal): Promise<SshSession> {
-  const { endpoint, identity, known, where } = login;
-  const account = `${identity.user}@${where}`;
+  const { endpoint, identity, known } = login;
+  const where = endpointText(endpoint);
+  const account = accountOf(login);
   const client = new ssh2.Client();
   let refusal: StepFailure | null = null;
   let greeted = false;
@@ -113,9 +125,7 @@ function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal)
       client.connect({
         sock: stream,
         username: identity.user,
-        privateKey: identity.privateKey,
-        ...(identity.passphrase === undefined ? {} : { passphrase: identity.passphrase }),
-        authHandler: ['publickey'],
+        authHandler: publicKeyOnly(identity),
         hostVerifier: (key: Buffer) => {
           refusal = checkHostKey(known, endpoint, key);
           return refusal === null;
@@ -129,6 +139,12 @@ function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal)
       fail(failure('needs_human', 'CREDENTIAL_UNREADABLE', 'the SSH key can’t be used'));
     }
   });
+}
+
+/** The key as it was parsed already; the library's types know of names only in such a list. */
+function publicKeyOnly({ user, key }: Identity): AuthenticationType[] {
+  const method: PublicKeyAuthMethod = { type: 'publickey', username: user, key };
+  return [method] as unknown as AuthenticationType[];
 }
 
 function sessionOf(client: Client, stream: Duplex, closed: Promise<void>): SshSession {
@@ -202,7 +218,7 @@ function unreachable(where: string, error: Error & { level?: string }): StepFail
   }
   const words =
     error.level === 'client-socket'
-      ? tcpProblem(error)
+      ? notConnected(error).message
       : (SSH_WORDS[error.message] ?? 'the SSH handshake failed');
   return failure('retryable', 'UNREACHABLE', `can't connect to ${where}: ${words}`);
 }

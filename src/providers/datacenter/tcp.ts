@@ -1,19 +1,34 @@
 import { connect, type Socket } from 'node:net';
 import type { Endpoint } from './endpoint.ts';
 
-export interface TcpLimits {
+export interface ConnectLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-export class TcpTimeout extends Error {
-  constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs / 1000} s`);
-    this.name = 'TcpTimeout';
+export type ConnectReason =
+  | 'ConnectRefused'
+  | 'ConnectTimeout'
+  | 'ConnectFailed'
+  | 'NoRoute'
+  | 'NameNotFound';
+
+/** The message is a few words, such as a person would use. */
+export class NotConnected extends Error {
+  readonly reason: ConnectReason;
+
+  constructor(reason: ConnectReason, words: string) {
+    super(words);
+    this.name = 'NotConnected';
+    this.reason = reason;
   }
 }
 
-export function openTcp({ host, port }: Endpoint, { timeoutMs, signal }: TcpLimits): Promise<Socket> {
+export function noAnswer(timeoutMs: number): NotConnected {
+  return new NotConnected('ConnectTimeout', `no answer within ${timeoutMs / 1000} s`);
+}
+
+export function openTcp({ host, port }: Endpoint, { timeoutMs, signal }: ConnectLimits): Promise<Socket> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const socket = connect({ host, port, noDelay: true });
@@ -21,43 +36,35 @@ export function openTcp({ host, port }: Endpoint, { timeoutMs, signal }: TcpLimi
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       socket.removeAllListeners();
+      // Somebody must listen: one that is given up may still fail, and one in use is heard only a moment later.
+      socket.on('error', () => {});
       finish();
     };
     const fail = (reason: unknown) =>
       settle(() => {
-        // A socket that is given up may still have an error to tell.
-        socket.on('error', () => {});
         socket.destroy();
         reject(reason);
       });
     const stop = () => fail(signal.reason);
-    const timer = setTimeout(() => fail(new TcpTimeout(timeoutMs)), timeoutMs);
+    const timer = setTimeout(() => fail(noAnswer(timeoutMs)), timeoutMs);
     signal.addEventListener('abort', stop, { once: true });
-    socket.once('connect', () =>
-      settle(() => {
-        // Until its user listens, which may be a moment later.
-        socket.on('error', () => {});
-        resolve(socket);
-      }),
-    );
-    socket.once('error', fail);
+    socket.once('connect', () => settle(() => resolve(socket)));
+    socket.once('error', (error) => fail(notConnected(error)));
   });
 }
 
-/** A few words for what went wrong, such as a person would use. */
-export function tcpProblem(error: unknown): string {
-  if (error instanceof TcpTimeout) return error.message;
+export function notConnected(error: unknown): NotConnected {
   const code = (error as NodeJS.ErrnoException).code ?? '';
-  return TCP_WORDS[code] ?? (code === '' ? 'the connection failed' : code);
+  const [reason, words] = PROBLEMS[code] ?? ['ConnectFailed', code === '' ? 'the connection failed' : code];
+  return new NotConnected(reason, words);
 }
 
-const TCP_WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the network',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'the name could not be looked up',
-  ETIMEDOUT: 'no answer',
-  EPIPE: 'connection closed',
+const PROBLEMS: Readonly<Record<string, readonly [ConnectReason, string]>> = {
+  ECONNREFUSED: ['ConnectRefused', 'connection refused'],
+  ECONNRESET: ['ConnectFailed', 'connection reset'],
+  EHOSTUNREACH: ['NoRoute', 'no route to the host'],
+  ENETUNREACH: ['NoRoute', 'no route to the network'],
+  ENOTFOUND: ['NameNotFound', 'the name is not known'],
+  EAI_AGAIN: ['NameNotFound', 'the name could not be looked up'],
+  ETIMEDOUT: ['ConnectTimeout', 'no answer'],
 };

@@ -28,13 +28,14 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const LIFETIME_MS = 15 * 60 * 1000;
 const MINT_ATTEMPTS = 3;
 const REMOVE_ATTEMPTS = 3;
-const REMOVE_MS = 10_000;
+/** A step that is told to stop has five seconds for it. */
+const REMOVE_MS = 4_000;
 
-export function operationOf(call: ProviderCall): string {
+function operationOf(call: ProviderCall): string {
   return call.key.split('/')[0] ?? '';
 }
 
-export function secretName(token: Pick<BootstrapToken, 'id'>): string {
+function secretName(token: Pick<BootstrapToken, 'id'>): string {
   return `bootstrap-token-${token.id}`;
 }
 
@@ -51,6 +52,7 @@ export async function withBootstrapToken<T>(
   for (let attempt = 1; ; attempt++) {
     const token = { id: draw(mint, 6), secret: draw(mint, 16) };
     let ours = true;
+    call.checkHeld();
     try {
       await api.createTokenSecret(secretOf(token, call, node, mint.now()), call.signal);
       return await work(token);
@@ -71,6 +73,7 @@ export async function removeLeftTokens(api: ClusterApi, call: ProviderCall): Pro
   const left = await api.tokenSecrets(`${OPERATION_LABEL}=${operationOf(call)}`, call.signal);
   for (const { name, annotations } of left) {
     if (Number(annotations[FENCE_ANNOTATION] ?? 0) > call.fence) continue;
+    call.checkHeld();
     await api.deleteTokenSecret(name, call.signal);
   }
 }
@@ -83,6 +86,7 @@ async function remove(api: ClusterApi, call: ProviderCall, name: string): Promis
       await api.deleteTokenSecret(name, signal);
       return;
     } catch {
+      if (signal.aborted) break;
       await delay(200 * attempt);
     }
   }

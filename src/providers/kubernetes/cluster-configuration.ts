@@ -27,7 +27,7 @@ const fields = z.strictObject({
 
 export type ClusterConfiguration = z.output<typeof fields>;
 
-export const clusterConfiguration = fields.superRefine((cluster, issues) => {
+const clusterConfiguration = fields.superRefine((cluster, issues) => {
   tryOut(issues, 'ca_file', () => readCertificates(cluster.ca_file));
   const { token_file, token_env, client_certificate_file, client_key_file } = cluster;
   const ways = [token_file, token_env, client_certificate_file ?? client_key_file];

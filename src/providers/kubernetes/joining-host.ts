@@ -97,7 +97,7 @@ export async function joinHost(
   const command = `cat | ${root ? '' : 'sudo -n '}flock -n -E ${LOCKED} ${lock} ${kubeadm}`;
   let lastError = '';
   const log: ProviderCall['log'] = (text, stream) => {
-    if (/error/i.test(text)) lastError = text.trim().slice(0, 300);
+    if (/^\s*\[?error\b/i.test(text)) lastError = text.trim().slice(0, 300);
     call.log(text, stream);
   };
   let exitCode: number;

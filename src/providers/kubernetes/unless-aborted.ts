@@ -1,9 +1,15 @@
+import { setMaxListeners } from 'node:events';
+
 /** Waits for shared work that nobody who waits may stop: whoever is aborted leaves, and the work goes on. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    else {
+      // A whole fleet may wait with one signal: that is no leak.
+      setMaxListeners(0, signal);
+      signal.addEventListener('abort', stop, { once: true });
+    }
     const leave = () => signal.removeEventListener('abort', stop);
     work.then(resolve, reject).then(leave);
   });

@@ -1,0 +1,79 @@
+/** A client that watches all operations through the storm, and resumes from its cursor wherever it was cut off. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { CallError } from '../../src/cli/call-error.ts';
+import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import type { ReplicaSet } from './replica-set.ts';
+import type { Random } from './seeded-random.ts';
+
+/** A change as a watcher hears it: the status that the operation now has, or the step that changed. */
+export interface HeardChange {
+  readonly operationId: string;
+  readonly change: string;
+}
+
+/** It is believed to have heard everything when nothing came for this long. */
+const SILENCE_MS = 10_000;
+
+export class Watcher {
+  readonly heard: HeardChange[] = [];
+  resumed = 0;
+  /** From here on it must miss nothing. */
+  readonly synced: Promise<void>;
+  readonly #replicas: ReplicaSet;
+  readonly #random: Random;
+  readonly #over = new AbortController();
+  readonly #watching: Promise<void>;
+  #cursor = '';
+  #onSynced: () => void = () => {};
+
+  constructor(replicas: ReplicaSet, random: Random) {
+    this.#replicas = replicas;
+    this.#random = random;
+    this.synced = new Promise((resolve) => {
+      this.#onSynced = resolve;
+    });
+    this.#watching = this.#watch();
+  }
+
+  /** Waits until it has heard as many changes as there were, or hears no more. */
+  async catchUp(changes: number): Promise<void> {
+    let known = -1;
+    for (let lastAt = performance.now(); this.heard.length < changes; await delay(50)) {
+      if (this.heard.length !== known) lastAt = performance.now();
+      else if (performance.now() - lastAt > SILENCE_MS) return;
+      known = this.heard.length;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    await this.#watching;
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      const [first, ...others] = this.#replicas.ready;
+      try {
+        if (first) {
+          const { api } = this.#random.pick([first, ...others]);
+          const request = { filter: '', cursor: this.#cursor };
+          for await (const event of api.operations.watchOperations(request, { signal })) this.#hear(event);
+        }
+      } catch (error) {
+        if (!(error instanceof CallError)) throw error;
+        this.resumed += 1;
+      }
+      if (!signal.aborted) await delay(20);
+    }
+  }
+
+  #hear({ kind, cursor, snapshot, step }: OperationEvent): void {
+    if (cursor !== '') this.#cursor = cursor;
+    if (kind === OperationEvent_Kind.SYNCED) this.#onSynced();
+    const operationId = snapshot?.operationId ?? '';
+    if (kind === OperationEvent_Kind.OPERATION)
+      this.heard.push({ operationId, change: snapshot?.status ?? '' });
+    if (kind === OperationEvent_Kind.STEP) this.heard.push({ operationId, change: `step ${step}` });
+  }
+}

@@ -1,0 +1,120 @@
+/** A datacenter of one host, with what a provider needs to know to get in. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sampleMachine } from '../../src/domain/machine.fixture.ts';
+import type { Machine } from '../../src/domain/machine.ts';
+import { StepFailure } from '../../src/engine/step-handler.ts';
+import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
+import { createDatacenterProvider } from '../../src/providers/datacenter/datacenter-provider.ts';
+import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
+import { type Clusters, createClusters } from '../../src/providers/kubernetes/clusters.ts';
+import type { HostFiles } from '../../src/providers/kubernetes/joining-host.ts';
+import type { Capabilities, Provider, ProviderCall } from '../../src/providers/provider.ts';
+import type { ApiServer } from '../parts/kubernetes/api-server.ts';
+import type { Sshd } from '../parts/sshd.ts';
+
+export interface SiteOptions {
+  readonly ssh?: Readonly<Record<string, unknown>>;
+  readonly clusters?: Clusters;
+  readonly hostFiles?: HostFiles;
+  readonly monotonicNow?: () => number;
+}
+
+export interface Site {
+  readonly provider: Provider;
+  readonly can: Capabilities;
+  readonly knownHostsFile: string;
+  remove(): void;
+}
+
+export function createSite(
+  sshd: Pick<Sshd, 'user' | 'keyFile' | 'knownHostsLine'>,
+  options: SiteOptions = {},
+): Site {
+  const dir = mkdtempSync(join(tmpdir(), 'ingot-site-'));
+  const knownHostsFile = join(dir, 'known_hosts');
+  writeFileSync(knownHostsFile, `${sshd.knownHostsLine}\n`);
+  const configuration = datacenterConfiguration.parse({
+    kind: 'datacenter',
+    ssh: {
+      user: sshd.user,
+      private_key_file: sshd.keyFile,
+      known_hosts_file: knownHostsFile,
+      connect_timeout_seconds: 2,
+      ...options.ssh,
+    },
+  });
+  const provider = createDatacenterProvider({
+    name: 'dc-1',
+    configuration,
+    clusters: options.clusters ?? new Map(),
+    now: Date.now,
+    monotonicNow: options.monotonicNow ?? (() => performance.now()),
+    ...(options.hostFiles ? { hostFiles: options.hostFiles } : {}),
+  });
+  return {
+    provider,
+    can: provider.capabilities as Capabilities,
+    knownHostsFile,
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+export function clustersOf(
+  api: ApiServer,
+  fields: Readonly<Record<string, unknown>> = {},
+  monotonicNow = () => performance.now(),
+): Clusters {
+  const cluster = { server: api.url, ca_file: api.authority.caFile, token_file: api.tokenFile, ...fields };
+  return createClusters(clustersConfiguration.parse({ 'cluster-a': cluster }), monotonicNow);
+}
+
+export function machineAt(sshEndpoint: string, fields: Partial<Machine> = {}): Machine {
+  const machine = sampleMachine(fields);
+  const spec = {
+    ...machine.spec,
+    provider: 'dc-1',
+    ssh_endpoint: sshEndpoint,
+    target_cluster_ref: 'cluster-a',
+  };
+  return { ...machine, spec };
+}
+
+export interface RecordedCall extends ProviderCall {
+  readonly lines: { readonly text: string; readonly stream: 'stdout' | 'stderr' }[];
+}
+
+export function callFor(machine: Machine, fields: Partial<ProviderCall> = {}): RecordedCall {
+  const lines: { text: string; stream: 'stdout' | 'stderr' }[] = [];
+  return {
+    machine,
+    key: 'op-1/work/1',
+    step: 'work',
+    fence: 1,
+    checkHeld: () => {},
+    signal: new AbortController().signal,
+    log: (text, stream = 'stdout') => lines.push({ text, stream }),
+    ...fields,
+    lines,
+  };
+}
+
+/** The failure of work that must fail. */
+export async function failureOf(work: Promise<unknown>) {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof StepFailure) return error.failure;
+    throw error;
+  }
+  throw new Error('it did not fail');
+}
+
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`it never came about: ${what}`);
+}

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Memo } from '../../src/domain/step.ts';
+import type { StepContext } from '../../src/engine/step-handler.ts';
+import { checkCapabilities, completeStep, defineStep, handlerFor } from '../../src/steps/registry.ts';
+import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
+import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
+import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { clustersOf, createSite, machineAt, type Site } from './site.ts';
+
+const problem = ensureSshd();
+if (problem) console.warn(problem);
+
+interface Attempt {
+  readonly context: StepContext;
+  readonly logged: string[];
+}
+
+function attemptOf(step: string, attempt: number, memo: Memo = {}): Attempt {
+  const logged: string[] = [];
+  const { signal } = new AbortController();
+  const state = { memo };
+  const context: StepContext = {
+    jobId: 'op-1',
+    step,
+    attempt,
+    fence: attempt,
+    get memo() {
+      return state.memo;
+    },
+    signal,
+    log: (text) => logged.push(text),
+    save: async (saved) => {
+      state.memo = { ...state.memo, ...saved };
+    },
+    effect: (work) => work(signal),
+    checkHeld: () => {},
+    now: () => new Date(),
+  };
+  return { context, logged };
+}
+
+describe.skipIf(problem !== null)('the step kinds on a datacenter’s machine', () => {
+  let api: ApiServer;
+  let host: StandInHost;
+  let sshd: Sshd;
+  let site: Site;
+
+  beforeAll(async () => {
+    api = await startApiServer();
+    host = createHost();
+    sshd = await startSshd({ env: host.env });
+    site = createSite(sshd, { clusters: clustersOf(api), hostFiles: host.files });
+  });
+  afterEach(() => expect(api.secrets.names()).toEqual([]));
+  afterAll(async () => {
+    await sshd.stop();
+    await api.stop();
+    site.remove();
+    host.remove();
+  });
+
+  const stepOf = (kind: string, config: Record<string, unknown>) => {
+    const machine = machineAt(sshd.endpoint);
+    const step = defineStep({ name: kind, kind, config, timeoutSeconds: 60, maxRetries: 1 });
+    const complete = completeStep(step, machine, site.provider);
+    checkCapabilities([complete], site.provider);
+    return handlerFor(complete, machine, site.provider);
+  };
+
+  it('join, then verify: Ready in the machine’s own cluster, and the condition says so', async () => {
+    api.joinNotReady = true;
+    const joining = stepOf('join', {});
+    const { context } = attemptOf('join', 1);
+    expect(await joining.observe(context)).toEqual({ seen: 'absent' });
+    expect(await joining.act(context)).toMatchObject({ result: 'started' });
+    expect(await joining.observe(context)).toMatchObject({ seen: 'done', message: 'joined cluster-a' });
+    const verifying = stepOf('verify', {});
+    const verify = attemptOf('verify', 1);
+    expect(await verifying.observe(verify.context)).toMatchObject({ seen: 'under_way' });
+    api.setNode('m-1', 'Ready');
+    expect(await verifying.observe(verify.context)).toMatchObject({
+      seen: 'done',
+      change: { conditions: [{ type: 'InCustomerCluster', status: true, reason: 'NodeReady' }] },
+    });
+  });
+
+  it('join, begun again by another replica: done at the first look', async () => {
+    const { context } = attemptOf('join', 2);
+    const before = host.joins();
+    expect(await stepOf('join', {}).observe(context)).toMatchObject({ seen: 'done' });
+    expect(host.joins()).toBe(before);
+  });
+
+  it('ssh: runs its command unless its check passes', async () => {
+    const file = join(host.dir, 'made');
+    const handler = stepOf('ssh', { command: `touch ${file}; echo made`, check: `test -e ${file}` });
+    const { context, logged } = attemptOf('ssh', 1);
+    expect(await handler.observe(context)).toEqual({ seen: 'absent' });
+    expect(await handler.act(context)).toMatchObject({ result: 'done' });
+    expect(existsSync(file)).toBe(true);
+    expect(logged).toContain('made');
+    expect(await handler.observe(context)).toMatchObject({ seen: 'done' });
+  });
+
+  it('ssh: a command that fails says with what', async () => {
+    const handler = stepOf('ssh', { command: 'echo broken >&2; exit 4' });
+    const { context, logged } = attemptOf('ssh', 1);
+    expect(await handler.act(context)).toMatchObject({
+      result: 'failed',
+      failure: { class: 'retryable', message: 'the command exited with 4' },
+    });
+    expect(logged).toContain('broken');
+  });
+
+  it('reboot: refused before anything starts, since there is no power control yet', () => {
+    expect(() => stepOf('reboot', {})).toThrow(/needs power, which provider dc-1 does not have/);
+  });
+});

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { CONDITION_TYPES } from '../../src/domain/condition.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const page = read('docs/conditions.md');
+
+test('docs/conditions.md has every condition, and no other', () => {
+  const rows = [...page.matchAll(/^\| `([A-Za-z]+)` \|/gm)].map(([, type]) => type);
+  expect(rows.sort()).toEqual([...CONDITION_TYPES].sort());
+});
+
+test('docs/conditions.md tells every reason that the rules can give', () => {
+  const reasons = [...read('src/reconcilers/derive-conditions.ts').matchAll(/reason: '(\w+)'/g)];
+  expect(reasons.length).toBeGreaterThan(5);
+  for (const [, reason] of reasons) expect(page).toContain(`\`${reason}\``);
+});
