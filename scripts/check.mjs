@@ -2,6 +2,10 @@
 import { spawn } from 'node:child_process';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureInstalled } from './ensure-installed.mjs';
+
+// Here and not in a pretest script: with install scripts off, npm leaves those out too.
+ensureInstalled('development');
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => `node_modules/.bin/${name}`;
