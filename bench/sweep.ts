@@ -3,18 +3,23 @@
  * fake provider in memory, so that what is measured is the sweep and not what it looks at. A process of its own
  * sweeps, beside a server that carries out operations on the same machines; processor time is read from /proc.
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import pino from 'pino';
+import { readConfiguration } from '../src/configuration.ts';
 import { MachineService } from '../src/gen/baremetal/v2/machine_service_pb.ts';
 import { createFakeProvider } from '../src/providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../src/providers/fake/memory-fake-world.fixture.ts';
 import type { Inspect, Provider } from '../src/providers/provider.ts';
 import { ConditionReconciler } from '../src/reconcilers/condition-reconciler.ts';
+import { startServer } from '../src/server.ts';
+import { readSettings } from '../src/settings.ts';
 import { Database } from '../src/store/database.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
 import { insertMissingLooks } from '../src/store/machine-looks.ts';
@@ -251,18 +256,24 @@ async function measure(bench: Bench): Promise<void> {
   show('the same with it, against without', `${percentiles(ratios).p50.toFixed(2)} (${spread})`);
 }
 
-async function startServer(
-  env: NodeJS.ProcessEnv,
-): Promise<{ child: ChildProcess; port: number; token: string }> {
-  const script = fileURLToPath(new URL('serve.js', import.meta.url));
-  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const line = await new Promise<Buffer>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`serve.js exited with ${code}`)));
-    child.stdout.once('data', resolve);
+/** The serving process. Its own reconciler stays off: what sweeps here is the process that is measured. */
+async function serve(): Promise<void> {
+  const addresses = { httpAddress: '127.0.0.1:0', grpcAddress: '127.0.0.1:0' };
+  const configuration = readConfiguration(null);
+  const server = await startServer({
+    settings: readSettings(process.env, addresses, process.cwd()),
+    configuration: { ...configuration, looks: { ...configuration.looks, interval_seconds: 0 } },
+    log: pino({ level: 'warn' }, pino.destination(2)),
+    onFatal: (error) => {
+      throw error;
+    },
   });
-  child.removeAllListeners('exit');
-  const { grpcPort, tokenFile } = JSON.parse(line.toString()) as { grpcPort: number; tokenFile: string };
-  return { child, port: grpcPort, token: readFileSync(tokenFile, 'utf8').trim() };
+  process.send?.({ port: server.grpcPort, tokenFile: server.adminTokenFile });
+  process.once('disconnect', () => void server.stop().then(() => process.exit(0)));
+}
+
+function forkMode(mode: keyof typeof MODES, env: NodeJS.ProcessEnv): ChildProcess {
+  return fork(fileURLToPath(import.meta.url), [mode], { env });
 }
 
 async function main(): Promise<void> {
@@ -270,12 +281,13 @@ async function main(): Promise<void> {
   const postgres = await startEmbeddedPostgres({ dataDir });
   const children: ChildProcess[] = [];
   try {
-    // The server's own reconciler stays off: what sweeps here is the process that is measured.
-    const own = { DATABASE_URL: postgres.url, INGOT_DATA_DIR: dataDir, INGOT_LOOK_INTERVAL_MS: '0' };
-    const env = { ...process.env, ...own };
-    const { child, port, token } = await startServer(env);
-    const sweeper = fork(fileURLToPath(import.meta.url), ['sweep'], { env });
-    children.push(child, sweeper);
+    const env = { ...process.env, DATABASE_URL: postgres.url, INGOT_DATA_DIR: dataDir };
+    const server = forkMode('serve', env);
+    children.push(server);
+    const [{ port, tokenFile }] = (await once(server, 'message')) as [{ port: number; tokenFile: string }];
+    const token = readFileSync(tokenFile, 'utf8').trim();
+    const sweeper = forkMode('sweep', env);
+    children.push(sweeper);
     await fill(postgres.url);
     const database = new Database({ url: postgres.url, maxConnections: 2, onIdleError: () => {} });
     const client = new LoadClient(`127.0.0.1:${port}`, token);
@@ -284,14 +296,14 @@ async function main(): Promise<void> {
     await database.close();
   } finally {
     for (const child of children) {
-      child.kill('SIGTERM');
-      if (child.exitCode === null && child.signalCode === null) {
-        await new Promise((resolve) => child.once('exit', resolve));
-      }
+      if (child.connected) child.disconnect();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     }
     await postgres.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
-await (process.argv[2] === 'sweep' ? sweep() : main());
+const MODES = { bench: main, serve, sweep } as const;
+
+await MODES[(process.argv[2] ?? 'bench') as keyof typeof MODES]();

@@ -16,6 +16,8 @@ const stepDefaults = z.strictObject({
 
 /** How machines are looked at to keep their conditions true. */
 const looks = z.strictObject({
+  /** Off for a replica that can't reach the machines; then the others look. */
+  enabled: z.boolean().default(true),
   interval_seconds: z.int().min(1).max(86_400).default(60),
   concurrency: z.int().min(1).max(10_000).default(64),
   probe_timeout_seconds: z.int().min(1).max(300).default(5),

@@ -178,8 +178,10 @@ async function run(
       log.error({ err: error, requestId, method }, 'unexpected error'),
   };
 
-  const looks = startLooks(options, database.url, providers);
-  cleanups.push(() => looks.stop());
+  if (options.configuration.looks.enabled) {
+    const looks = startLooks(options, database.url, providers);
+    cleanups.push(() => looks.stop());
+  }
   dispatcher.start();
   cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
   const checkReady = async () => {

@@ -52,7 +52,7 @@ const settings = readSettings(process.env, {}, process.cwd());
 const log = pino({ level: settings.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
 const server = await startServer({
   settings,
-  configuration: readConfiguration(null),
+  configuration: { ...readConfiguration(null), looks: { ...readConfiguration(null).looks, enabled: false } },
   log,
   onFatal: (error) => {
     throw error;

@@ -85,7 +85,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     // Looks would tell conditions that no test asked for.
     configuration: {
       ...readConfiguration(null),
-      looks: { ...readConfiguration(null).looks, interval_seconds: 86_400 },
+      looks: { ...readConfiguration(null).looks, enabled: false },
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {
