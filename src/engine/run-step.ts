@@ -33,11 +33,11 @@ export class Interrupted extends Error {
   }
 }
 
-const TIMED_OUT = (seconds: number): Failure => ({
-  class: 'retryable',
-  code: 'TIMED_OUT',
-  message: `not done within ${seconds} s`,
-});
+/** With what it was last seen waiting for: that is what somebody has to look at. */
+function timedOut({ timeoutSeconds, message }: Step): Failure {
+  const waiting = message === '' ? '' : ` (${message})`;
+  return { class: 'retryable', code: 'TIMED_OUT', message: `not done within ${timeoutSeconds} s${waiting}` };
+}
 
 /** Only what has just been set off may be looked at again at once: whoever polls lets go of the job in between. */
 const MIN_WAIT_MS = 1;
@@ -61,8 +61,7 @@ export async function runForward<Change>(
       case 'failed':
         return { outcome: 'failed', failure: seen.failure, change: seen.change };
       case 'under_way':
-        if (isOverdue(step, options.now()))
-          return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
         return {
           outcome: 'wait',
           reason: seen.reason,
@@ -70,8 +69,7 @@ export async function runForward<Change>(
           progress: seen.progress,
         };
       case 'absent':
-        if (isOverdue(step, options.now()))
-          return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
         return outcomeOf(await handler.act(context));
     }
   });
@@ -86,7 +84,7 @@ export async function runBackward<Change>(
   return guarded(context, step, options, async () => {
     const outcome = outcomeOf(await undo(context));
     if (outcome.outcome !== 'wait') return outcome;
-    if (isOverdue(step, options.now())) return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+    if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
     return { ...outcome, lookAgainMs: Math.max(MIN_WAIT_MS, outcome.lookAgainMs) };
   });
 }
@@ -124,7 +122,7 @@ async function guarded<Change>(
     if (error instanceof LeaseLost) throw error;
     if (context.signal.aborted) {
       const why = context.signal.reason instanceof Interrupted ? context.signal.reason.why : 'cancel';
-      if (why === 'timeout') return { outcome: 'failed', failure: TIMED_OUT(step.timeoutSeconds) };
+      if (why === 'timeout') return { outcome: 'failed', failure: timedOut(step) };
       return { outcome: 'interrupted' };
     }
     if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };

@@ -69,7 +69,7 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
       const call = undoCallOf(context, machine);
       const imaging = await can.imaging.imagingState(call);
       const ours = imaging.state !== 'idle' && imaging.key.startsWith(`${context.jobId}/`);
-      if (!ours) return { result: 'done', message: 'nothing was written' };
+      if (!ours) return { result: 'done', message: 'nothing is being written' };
       if (imaging.state === 'written')
         return { result: 'done', message: `${image} stays: it was written completely` };
       await context.effect(() => can.imaging.stopImaging(call));

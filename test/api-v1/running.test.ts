@@ -264,7 +264,10 @@ describe('a run that fails', () => {
       },
       ({ finishedAt }) => finishedAt !== undefined,
     );
-    expect(failed.error).toMatchObject({ code: 'TIMED_OUT', message: 'not done within 1 s' });
+    expect(failed.error).toMatchObject({
+      code: 'TIMED_OUT',
+      message: 'not done within 1 s (waiting for the machine to come back)',
+    });
     expect((await view(v1, machineId)).phase).toBe('MAINTENANCE');
   });
 });
