@@ -262,7 +262,7 @@ async function serve(): Promise<void> {
   const configuration = readConfiguration(null);
   const server = await startServer({
     settings: readSettings(process.env, addresses, process.cwd()),
-    configuration: { ...configuration, looks: { ...configuration.looks, interval_seconds: 0 } },
+    configuration: { ...configuration, looks: { ...configuration.looks, enabled: false } },
     log: pino({ level: 'warn' }, pino.destination(2)),
     onFatal: (error) => {
       throw error;
