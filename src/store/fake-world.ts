@@ -2,18 +2,27 @@
 
 import type { FakeWorld } from '../providers/fake/fake-provider.ts';
 import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts';
-import type { Database } from './database.ts';
+import { Coalescer } from './coalescer.ts';
+import { type Database, isStatementError } from './database.ts';
 
 export function createFakeWorld(database: Database): FakeWorld {
-  return {
-    async read(machineId) {
-      const [row] = await database.run<{ state: FakeState }>(
-        'read-fake-machine',
-        'SELECT state FROM fake_machines WHERE machine_id = $1',
-        [machineId],
+  // Many looks at once, one statement: a simulated fleet is asked all the time.
+  const reads = new Coalescer<string, FakeState>({
+    maxBatch: 500,
+    maxUnderWay: 2,
+    flush: async (ids) => {
+      const rows = await database.run<{ machine_id: string; state: FakeState }>(
+        'read-fake-machines',
+        'SELECT machine_id, state FROM fake_machines WHERE machine_id = ANY($1)',
+        [[...new Set(ids)]],
       );
-      return row?.state ?? NEW_FAKE_STATE;
+      const found = new Map(rows.map((row) => [row.machine_id, row.state]));
+      return ids.map((id) => found.get(id) ?? NEW_FAKE_STATE);
     },
+    isPoisoned: isStatementError,
+  });
+  return {
+    read: (machineId) => reads.submit(machineId),
 
     update(machineId, change) {
       return database.transaction(async (session) => {

@@ -39,6 +39,8 @@ export interface TestServerOptions {
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
   readonly leaseMs?: number;
+  /** Off unless asked for: looks would tell conditions that no test expects. */
+  readonly looks?: { readonly intervalSeconds: number };
 }
 
 export interface TestServer {
@@ -82,10 +84,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
       dataDir,
     ),
-    // Looks would tell conditions that no test asked for.
     configuration: {
       ...readConfiguration(null),
-      looks: { ...readConfiguration(null).looks, enabled: false },
+      looks: {
+        ...readConfiguration(null).looks,
+        enabled: options.looks !== undefined,
+        interval_seconds: options.looks?.intervalSeconds ?? 60,
+      },
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../api/fleet.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startTestServer({ looks: { intervalSeconds: 1 } });
+});
+afterAll(() => server.stop());
+
+it('a server keeps the conditions of its machines true, and says who found out', async () => {
+  const spec = { bmcEndpoint: '127.0.0.1', targetClusterRef: 'cluster-a' };
+  await server.machines.registerMachine({ machine: { machineId: 'seen', spec } });
+  const machine = await until(
+    () => server.machines.getMachine({ machineId: 'seen' }),
+    ({ status }) => status?.conditions.length === 3,
+  );
+  expect(machine.status?.conditions.map(({ type, status, reason }) => ({ type, status, reason }))).toEqual([
+    { type: 'Reachable', status: true, reason: 'PingOK' },
+    { type: 'BMCReachable', status: true, reason: 'BmcOK' },
+    { type: 'InCustomerCluster', status: false, reason: 'NotJoined' },
+  ]);
+  const actors = await server.sql(
+    `SELECT DISTINCT actor_kind, actor_id FROM events WHERE kind = 'condition' AND machine_id = $1`,
+    ['seen'],
+  );
+  expect(actors).toEqual([{ actor_kind: 'system', actor_id: 'reconciler' }]);
+});
