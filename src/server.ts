@@ -67,6 +67,7 @@ export interface Server {
 }
 
 const SHUTDOWN_GRACE_MS = 10_000;
+const TRANSACTION_IDLE_MS = 5_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -93,6 +94,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       url,
       maxConnections: 16,
       onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+      transactionIdleMs: Math.min(TRANSACTION_IDLE_MS, settings.leaseMs),
     });
     cleanups.push(() => database.close());
     await storePlanFiles(database, options.planFiles ?? []);

@@ -24,7 +24,7 @@ const INSERT = `INSERT INTO events (kind, subject, from_state, to_state, actor_k
 
 /** The events in the JSON array that is the given parameter, as rows named e. */
 function eventRows(parameter: string): string {
-  return `jsonb_to_recordset(${parameter}::jsonb) AS e(kind text, subject text, "from" text, "to" text,
+  return `jsonb_to_recordset(${parameter}::jsonb) AS e(n integer, kind text, subject text, "from" text, "to" text,
     "actorKind" text, "actorId" text, comment text, metadata jsonb, "machineId" text, "operationId" text,
     snapshot jsonb)`;
 }
@@ -33,18 +33,18 @@ const TURN = 'pg_advisory_xact_lock(7146204)';
 
 /** The events in the parameter, all of them, for a statement whose transaction holds every lock that it needs. */
 export function insertEvents(parameter: string): string {
-  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${TURN}) AS turn`;
+  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${TURN}) AS turn ORDER BY e.n`;
 }
 
 /** Only the events that belong to the rows of a part of the same statement, once that part is through. */
 export function insertEventsOf(parameter: string, part: string, join: string): string {
   return `${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join}
-    CROSS JOIN (SELECT ${TURN} FROM (SELECT count(*) FROM ${part}) AS through) AS turn`;
+    CROSS JOIN (SELECT ${TURN} FROM (SELECT count(*) FROM ${part}) AS through) AS turn ORDER BY e.n`;
 }
 
 export function eventsAsJson(events: readonly NewEvent[]): string {
   return toStoredJson(
-    events.map(({ actor, ...event }) => ({ ...event, actorKind: actor.kind, actorId: actor.id })),
+    events.map(({ actor, ...event }, n) => ({ ...event, n, actorKind: actor.kind, actorId: actor.id })),
   );
 }
 

@@ -22,7 +22,14 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly maxConnections: number;
   readonly onIdleError: (error: Error) => void;
+  /**
+   * How long a transaction may wait for its client. A replica that is frozen in the middle of one holds its locks,
+   * the turn to write events among them, so nobody should wait for it much longer than for its lease.
+   */
+  readonly transactionIdleMs?: number;
 }
+
+const TRANSACTION_IDLE_MS = 5_000;
 
 function sessionOf(client: pg.ClientBase | pg.Pool): Session {
   return {
@@ -48,7 +55,7 @@ export class Database {
       connectionTimeoutMillis: 10_000,
       application_name: 'ingot',
       // A write that can't get its lock in this time is a defect somewhere; it must not pile up behind itself.
-      options: '-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000',
+      options: `-c statement_timeout=30000 -c idle_in_transaction_session_timeout=${options.transactionIdleMs ?? TRANSACTION_IDLE_MS}`,
     });
     this.#pool.on('error', options.onIdleError);
     this.#pool.on('connect', () => {
