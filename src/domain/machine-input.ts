@@ -5,8 +5,8 @@ import type { Labels, MachineSpec } from './machine.ts';
 const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?$/;
-const IMAGE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
+export const IMAGE_RULE = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
+export const CLUSTER_RULE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 /** Control characters, line separators, lone surrogates. */
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])$/;
@@ -39,7 +39,7 @@ export function checkRequestId(id: string): string {
 }
 
 export function checkImageRef(image: string): string {
-  if (image === '' || IMAGE.test(image)) return image;
+  if (image === '' || IMAGE_RULE.test(image)) return image;
   throw invalidField('image_ref', 'must be at most 255 letters, digits, ".", "_", ":", "/", "@" or "-"');
 }
 
@@ -75,7 +75,7 @@ export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): Ma
   }
   checkEndpoint(spec.ssh_endpoint, 'spec.ssh_endpoint');
   checkBmcEndpoint(spec.bmc_endpoint);
-  if (spec.target_cluster_ref !== '' && !NAME.test(spec.target_cluster_ref)) {
+  if (spec.target_cluster_ref !== '' && !CLUSTER_RULE.test(spec.target_cluster_ref)) {
     throw invalidField('spec.target_cluster_ref', 'must be a cluster’s name');
   }
   if (spec.mac_addresses.length > MAX_MACS)

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { invalidField } from '../domain/fault.ts';
-import type { Plan, PlanStep } from '../domain/plan.ts';
+import { CLUSTER_RULE, IMAGE_RULE } from '../domain/machine-input.ts';
+import { PLAN_ID_PROBLEM, PLAN_ID_RULE, type Plan, type PlanStep } from '../domain/plan.ts';
 import { STEP_KINDS } from '../steps/registry.ts';
 
 /** The names under which a step may carry its kind; steps that only the server makes are not among them. */
@@ -30,10 +31,10 @@ const UNSTORABLE = /[\0\p{Cs}]/u;
 /** What the rest of the API holds to a rule is held to it in a plan too. */
 const NAME_FIELDS: Readonly<Record<string, { readonly rule: RegExp; readonly problem: string }>> = {
   image: {
-    rule: /^(?:[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254})?$/,
+    rule: IMAGE_RULE,
     problem: 'must be at most 255 letters, digits, ".", "_", ":", "/", "@" or "-"',
   },
-  cluster_ref: { rule: /^(?:[A-Za-z0-9][A-Za-z0-9._/-]{0,252})?$/, problem: 'must be a cluster’s name' },
+  cluster_ref: { rule: CLUSTER_RULE, problem: 'must be a cluster’s name' },
 };
 
 interface ConfigProblem {
@@ -49,7 +50,8 @@ function problemsOf(written: unknown, config: Readonly<Record<string, unknown>>)
   return [
     ...unknown.map((field) => ({ field, message: `is not known; there are ${known}` })),
     ...Object.entries(config).flatMap(([field, value]) => {
-      if (typeof value !== 'string') return [];
+      // What is left empty is filled in when a run starts.
+      if (typeof value !== 'string' || value === '') return [];
       if (UNSTORABLE.test(value)) return [{ field, message: 'must not contain NUL' }];
       const { rule, problem } = NAME_FIELDS[field] ?? {};
       return rule && problem && !rule.test(value) ? [{ field, message: problem }] : [];
@@ -104,9 +106,7 @@ const stepSchema = z
 
 export const planSchema = z
   .strictObject({
-    plan_id: z
-      .string()
-      .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126})$/, 'must be 1 to 127 letters, digits, ".", "_" or "-"'),
+    plan_id: z.string().regex(PLAN_ID_RULE, PLAN_ID_PROBLEM),
     display_name: z
       .string()
       .max(200, 'must be at most 200 characters')

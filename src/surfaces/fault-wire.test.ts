@@ -1,6 +1,7 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS, Fault } from '../domain/fault.ts';
 import {
@@ -85,6 +86,22 @@ describe('a fault on the wire', () => {
 });
 
 describe('whatever was thrown', () => {
+  it.each([
+    Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+    new Error('Connection terminated unexpectedly'),
+    Object.assign(new pg.DatabaseError('shutting down', 0, 'error'), { code: '57P01' }),
+  ])('is unavailable when the database is away: $message', (error) => {
+    const unexpected: unknown[] = [];
+    const fault = faultOf(error, 'request-1', (cause) => unexpected.push(cause));
+    expect(fault).toMatchObject({ kind: 'unavailable', reason: 'DATABASE_UNAVAILABLE' });
+    expect(unexpected).toEqual([error]);
+  });
+
+  it.each(['57014', '23505'])('is internal when the database refused the statement: %s', (code) => {
+    const error = Object.assign(new pg.DatabaseError('no', 0, 'error'), { code });
+    expect(faultOf(error, 'request-1', () => {})).toMatchObject({ kind: 'internal' });
+  });
+
   it('is itself when it is a fault', () => {
     const logged: unknown[] = [];
     const fault = faultWith('aborted');

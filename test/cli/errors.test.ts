@@ -60,9 +60,9 @@ const REFUSALS: readonly Refusal[] = [
     says: ['  fix: ingot unflag machine-1 rma --reason "…"'],
   },
   {
-    code: INVALID_ARGUMENT,
+    code: ALREADY_EXISTS,
     reason: 'REQUEST_ID_REUSED',
-    exit: 64,
+    exit: 5,
     says: ['  fix: give another --request-id'],
   },
   {

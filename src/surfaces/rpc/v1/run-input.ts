@@ -1,11 +1,10 @@
 import { invalidField, missingField } from '../../../domain/fault.ts';
+import { PLAN_ID_PROBLEM, PLAN_ID_RULE } from '../../../domain/plan.ts';
 import { RUN_TYPE_NAMES, type RunType } from '../../../domain/work-type.ts';
 
-const PLAN_ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126})$/;
-
 export function checkPlanId(planId: string): string {
-  if (PLAN_ID.test(planId)) return planId;
-  throw invalidField('plan_id', 'must be 1 to 127 letters, digits, ".", "_" or "-"');
+  if (PLAN_ID_RULE.test(planId)) return planId;
+  throw invalidField('plan_id', PLAN_ID_PROBLEM);
 }
 
 export function checkRunType(type: string): RunType {
