@@ -38,7 +38,7 @@ function start(file: string, args: readonly string[]) {
 }
 
 const onTerminal = (line: string) =>
-  start('env', ['script', '-qec', `stty cols 100; ${process.execPath} ${program} ${line}`, '/dev/null']);
+  start('env', ['script', '-qec', `stty cols 100; exec ${process.execPath} ${program} ${line}`, '/dev/null']);
 const watched = () => cli.fleet.calls.some(({ method }) => method === 'watchOperations');
 
 /** What a terminal shows in the end: every line as it was last drawn. */
