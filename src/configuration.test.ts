@@ -57,7 +57,7 @@ describe('a wrong configuration is one line that names the setting, the file and
     [
       'a default that is not there',
       'default_provider: dc-9\n',
-      /: default_provider: dc-9 is not among fake$/,
+      /: default_provider: dc-9 is not among fake, generic$/,
     ],
     ['a file that is no mapping', 'just words\n', /: the file: /],
     ['a file of several documents', '---\n---\n', /line \d+: /],

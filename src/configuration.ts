@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from './domain/agent.ts';
 import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
 import { clustersConfiguration } from './providers/kubernetes/cluster-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
@@ -24,8 +25,12 @@ const looks = z.strictObject({
   misses_until_unreachable: z.int().min(1).max(1_000).default(3),
 });
 
+/** There without being configured. */
+export const BUILT_IN_PROVIDERS = ['fake', DEFAULT_AGENT_PROVIDER] as const;
+
 const provider = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('fake') }),
+  z.strictObject({ kind: z.literal('generic') }),
   datacenterConfiguration,
 ]);
 
@@ -34,6 +39,8 @@ const schema = z.strictObject({
   default_provider: z.string().default('fake'),
   step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
   looks: looks.default(() => looks.parse({})),
+  /** Worker pools that agents may enrol in; more can be created later. */
+  pools: z.array(z.string().regex(POOL_RULE, 'must be a pool’s name')).default([]),
   clusters: clustersConfiguration,
   providers: z.record(providerName, provider).default({}),
 });
@@ -69,7 +76,7 @@ export function readConfiguration(file: string | null): Configuration {
     const path = issue?.path.join('.').replace(/\s+/g, ' ') || 'the file';
     throw fail(`${path}: ${issue?.message ?? 'is not valid'}`);
   }
-  const names = new Set(['fake', ...Object.keys(parsed.data.providers)]);
+  const names = new Set([...BUILT_IN_PROVIDERS, ...Object.keys(parsed.data.providers)]);
   if (!names.has(parsed.data.default_provider)) {
     throw fail(`default_provider: ${parsed.data.default_provider} is not among ${[...names].join(', ')}`);
   }

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
-import type { Configuration } from './configuration.ts';
+import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
 import { actorLabel } from './domain/actor.ts';
 import { type ContractName, changeAtEnd } from './domain/contract.ts';
 import { sortableId } from './domain/id.ts';
@@ -16,12 +16,15 @@ import { Dispatcher } from './engine/dispatcher.ts';
 import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
 import { StepFailure } from './engine/step-handler.ts';
+import { AgentCalls } from './operations/agent-calls.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
+import { createGenericProvider } from './providers/generic/generic-provider.ts';
 import { createClusters } from './providers/kubernetes/clusters.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
+import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Notice } from './store/append-events.ts';
@@ -33,10 +36,14 @@ import { LogFollower } from './store/log-follower.ts';
 import { MachineReader, MachineRegistrar } from './store/machines.ts';
 import { migrate } from './store/migrate.ts';
 import { Notifications } from './store/notifications.ts';
+import { ensurePools } from './store/pools.ts';
 import { PostgresJobStore } from './store/postgres-job-store.ts';
+import { createPostgresKeepalives } from './store/postgres-keepalives.ts';
 import { OperationStarter } from './store/start-operations.ts';
 import { Authenticator } from './surfaces/authenticate.ts';
 import { startHttpServer } from './surfaces/http-server.ts';
+import { MachineTokens } from './surfaces/machine-tokens.ts';
+import { agentRoutes } from './surfaces/rest/agent-routes.ts';
 import { adminService } from './surfaces/rpc/admin/admin-service.ts';
 import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
 import type { ServerParts } from './surfaces/rpc/server-parts.ts';
@@ -97,6 +104,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       transactionIdleMs: Math.min(TRANSACTION_IDLE_MS, settings.leaseMs),
     });
     cleanups.push(() => database.close());
+    await ensurePools(database, options.configuration.pools);
     await storePlanFiles(database, options.planFiles ?? []);
     const { file } = await ensureAdminToken(database, settings.dataDir);
     const running = await run(options, database, cleanups);
@@ -131,18 +139,43 @@ async function run(
   const feed = new EventFeed(database, (error) => log.error({ err: error }, 'reading events'));
   const logs = new LogFollower(database);
   const authenticator = new Authenticator(database, Date.now);
+  const machineTokens = new MachineTokens(database, Date.now);
+  const tokensChanged = () => {
+    authenticator.forget();
+    machineTokens.forget();
+  };
 
   const notifications = new Notifications(database, {
-    onNotice: (notice) => hear(notice, { dispatcher, feed, logs, authenticator }),
+    onNotice: (notice) => hear(notice, { dispatcher, feed, logs, tokensChanged }),
     onConnected: () => {
       for (const notice of ['events', 'due', 'logs', 'tokens'] as const) {
-        hear(notice, { dispatcher, feed, logs, authenticator });
+        hear(notice, { dispatcher, feed, logs, tokensChanged });
       }
     },
     onError: (error) => log.warn({ err: error }, 'lost the listening connection'),
   });
   await notifications.connect();
   cleanups.push(() => notifications.close());
+
+  const ttls = {
+    keepaliveSeconds: settings.keepaliveTtlSeconds,
+    pendingSeconds: settings.pendingTtlSeconds,
+  };
+  const keepalives = createPostgresKeepalives(database, ttls);
+  cleanups.push(() => keepalives.close());
+  const watch = new PresenceWatch({
+    database,
+    keepalives,
+    elsewhere: settings.presenceUrl !== null,
+    ttls,
+    ...presenceLog(log),
+  });
+  const agentCalls = new AgentCalls({
+    database,
+    keepalives,
+    ttls,
+    onReady: (pool) => watch.poolTouched(pool),
+  });
 
   const parts: ServerParts = {
     database,
@@ -161,8 +194,10 @@ async function run(
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
     poke: () => dispatcher.poke(),
     cancelHint: (operationId) => dispatcher.cancelRequested(operationId),
-    tokensChanged: () => authenticator.forget(),
+    tokensChanged,
     now: () => new Date(),
+    keepalives,
+    ttls,
   };
   const services = [
     machineServiceV1(parts),
@@ -189,7 +224,25 @@ async function run(
   const checkReady = async () => {
     await database.run('ready', 'SELECT 1');
   };
-  const http = await startHttpServer({ ...settings.httpAddress, services, around, checkReady });
+  watch.start();
+  cleanups.push(() => watch.stop());
+  const agents = {
+    database,
+    keepalives,
+    calls: agentCalls,
+    tokens: machineTokens,
+    authenticator,
+    ttls,
+    logRegistration: (entry: Readonly<Record<string, unknown>>) => log.info(entry, 'request'),
+    logUnexpected: around.logUnexpected,
+  };
+  const http = await startHttpServer({
+    ...settings.httpAddress,
+    services,
+    around,
+    routes: [(app) => agentRoutes(app, agents)],
+    checkReady,
+  });
   cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));
   const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around });
   cleanups.push(async () => {
@@ -202,14 +255,37 @@ async function run(
   return { httpPort: http.port, grpcPort: grpc.port };
 }
 
+/** What agents do is told as it happens; that they go on is not. */
+function presenceLog(
+  log: Logger,
+): Pick<PresenceWatchOptions, 'onExpired' | 'onPoolHealth' | 'onLenient' | 'onError'> {
+  return {
+    onExpired: (machines) => {
+      for (const { machineId, pool } of machines) {
+        log.warn({ machine_id: machineId, pool_name: pool }, 'agent is silent; its presence expired');
+      }
+    },
+    onPoolHealth: (pool, healthy) => {
+      if (healthy) log.info({ pool_name: pool }, 'pool is healthy');
+      else log.warn({ pool_name: pool }, 'pool is degraded: no agent is ready');
+    },
+    onLenient: (forMs) =>
+      log.info(
+        { seconds: Math.ceil(forMs / 1000) },
+        'agents could not be heard for a while; nobody is declared lost before each had time to speak',
+      ),
+    onError: (error, during) => log.error({ err: error }, during),
+  };
+}
+
 interface Hearing {
   readonly dispatcher: Dispatcher<MachineChange>;
   readonly feed: EventFeed;
   readonly logs: LogFollower;
-  readonly authenticator: Authenticator;
+  readonly tokensChanged: () => void;
 }
 
-function hear(notice: Notice, { dispatcher, feed, logs, authenticator }: Hearing): void {
+function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing): void {
   switch (notice) {
     case 'events':
       feed.hint();
@@ -222,7 +298,7 @@ function hear(notice: Notice, { dispatcher, feed, logs, authenticator }: Hearing
       logs.hint();
       return;
     case 'tokens':
-      authenticator.forget();
+      tokensChanged();
       return;
     default:
       dispatcher.cancelRequested(notice.slice('cancel:'.length));
@@ -233,12 +309,25 @@ function createProviders(configuration: Configuration, database: Database): Map<
   const world = createFakeWorld(database);
   const monotonicNow = () => performance.now();
   const clusters = createClusters(configuration.clusters, monotonicNow);
-  const configured: Configuration['providers'] = { fake: { kind: 'fake' }, ...configuration.providers };
-  const made = Object.entries(configured).map(([name, provider]) =>
-    provider.kind === 'fake'
-      ? createFakeProvider({ name, world, now: Date.now })
-      : createDatacenterProvider({ name, configuration: provider, clusters, now: Date.now, monotonicNow }),
-  );
+  const builtIn = Object.fromEntries(BUILT_IN_PROVIDERS.map((name) => [name, { kind: name }] as const));
+  const configured: Configuration['providers'] = { ...builtIn, ...configuration.providers };
+  const make = (name: string, provider: Configuration['providers'][string]): Provider => {
+    switch (provider.kind) {
+      case 'fake':
+        return createFakeProvider({ name, world, now: Date.now });
+      case 'generic':
+        return createGenericProvider(name);
+      case 'datacenter':
+        return createDatacenterProvider({
+          name,
+          configuration: provider,
+          clusters,
+          now: Date.now,
+          monotonicNow,
+        });
+    }
+  };
+  const made = Object.entries(configured).map(([name, provider]) => make(name, provider));
   return new Map(made.map((provider) => [provider.name, provider]));
 }
 

@@ -29,6 +29,10 @@ export interface Settings {
   readonly logLevel: LogLevel;
   readonly leaseMs: number;
   readonly maxInHand: number;
+  /** Null: keepalives live in PostgreSQL. */
+  readonly presenceUrl: string | null;
+  readonly keepaliveTtlSeconds: number;
+  readonly pendingTtlSeconds: number;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -106,6 +110,27 @@ export const SETTINGS = {
     fallback: '256',
     description: 'operations that one replica works on at the same moment; waiting ones do not count',
   },
+  presenceUrl: {
+    variable: 'INGOT_PRESENCE_URL',
+    flag: '--presence-url',
+    value: 'url',
+    fallback: '',
+    description: 'a Redis that keepalives of agents are kept in, instead of PostgreSQL',
+  },
+  keepaliveTtlSeconds: {
+    variable: 'INGOT_KEEPALIVE_TTL_SECONDS',
+    flag: '--keepalive-ttl-seconds',
+    value: 's',
+    fallback: '300',
+    description: 'how long an agent may be silent before its machine counts as lost',
+  },
+  pendingTtlSeconds: {
+    variable: 'INGOT_PENDING_TTL_SECONDS',
+    flag: '--pending-ttl-seconds',
+    value: 's',
+    fallback: '3600',
+    description: 'how long a machine’s token waits for its agent to register',
+  },
 } as const satisfies Record<keyof Settings, SettingInfo>;
 
 export type FlagValues = Partial<Record<keyof Settings, string>>;
@@ -128,6 +153,9 @@ export function readSettings(env: NodeJS.ProcessEnv, flags: FlagValues, cwd: str
     logLevel: read('logLevel', parseLogLevel),
     leaseMs: read('leaseMs', (text, name) => parseInteger(text, name, 200, 600_000)),
     maxInHand: read('maxInHand', (text, name) => parseInteger(text, name, 1, 10_000)),
+    presenceUrl: read('presenceUrl', parsePresenceUrl),
+    keepaliveTtlSeconds: read('keepaliveTtlSeconds', (text, name) => parseInteger(text, name, 1, 86_400)),
+    pendingTtlSeconds: read('pendingTtlSeconds', (text, name) => parseInteger(text, name, 1, 2_592_000)),
   };
 }
 
@@ -153,6 +181,15 @@ function parseDatabaseUrl(text: string, name: string): string | null {
   if (text === '') return null;
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text.replace('@/', '@localhost/'))) {
     throw new SettingError(name, 'is not a postgresql:// URL');
+  }
+  return text;
+}
+
+/** Not repeated either. */
+function parsePresenceUrl(text: string, name: string): string | null {
+  if (text === '') return null;
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new SettingError(name, 'is not a redis:// or rediss:// URL');
   }
   return text;
 }

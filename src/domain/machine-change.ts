@@ -1,20 +1,42 @@
 /**
- * What an operation does to its machine, as a value. It is applied to the row that is locked at that moment, in
- * the same transaction as the step or the ending that caused it, and yields one event for each thing that really
- * changed.
+ * What is done to a machine, as a value: by an operation, an agent, a clock. It is applied to the row that is
+ * locked at that moment, in the same transaction as whatever caused it, and yields one event for each thing that
+ * really changed.
  */
 import type { Actor } from './actor.ts';
 import { applyCondition, type ConditionChange } from './condition.ts';
 import type { NewEvent } from './event.ts';
-import { checkTransition } from './lifecycle.ts';
+import { type InstallOwner, type InstallState, installLifecycle } from './install-state.ts';
+import { checkTransition, type Lifecycle } from './lifecycle.ts';
 import type { Machine } from './machine.ts';
 import { type Phase, phaseLifecycle } from './phase.ts';
+import { type Presence, type PresenceOwner, presenceLifecycle } from './presence.ts';
+import { type ServiceOwner, type ServiceState, serviceLifecycle } from './service-state.ts';
 
+/** Where a layer goes, and who sends it there. */
+export interface LayerChange<S extends string, O extends string> {
+  readonly to: S;
+  readonly owner: O;
+  readonly comment?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** Being there already is fine. */
 export interface MachineChange {
-  /** Where the phase goes; being there already is fine. */
   readonly phase?: Phase;
+  readonly service?: LayerChange<ServiceState, ServiceOwner>;
+  readonly install?: LayerChange<InstallState, InstallOwner>;
+  readonly presence?: LayerChange<Presence, PresenceOwner>;
   readonly conditions?: readonly ConditionChange[];
 }
+
+const LAYERS = {
+  service: serviceLifecycle,
+  install: installLifecycle,
+  presence: presenceLifecycle,
+} as const satisfies Record<string, Lifecycle<string, string>>;
+
+type LayerName = keyof typeof LAYERS;
 
 export interface ChangeCause {
   readonly at: Date;
@@ -27,11 +49,10 @@ export interface ChangedMachine {
   readonly events: readonly NewEvent[];
 }
 
-/** The later change wins where both speak of the same condition. */
+/** The later change wins where both speak of the same layer or condition. */
 export function mergeChanges(first: MachineChange, second: MachineChange): MachineChange {
   const conditions = [...(first.conditions ?? []), ...(second.conditions ?? [])];
-  const phase = second.phase ?? first.phase;
-  return { conditions, ...(phase ? { phase } : {}) };
+  return { ...first, ...second, conditions };
 }
 
 export function applyChange(machine: Machine, change: MachineChange, cause: ChangeCause): ChangedMachine {
@@ -56,6 +77,22 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     });
     next = { ...next, phase: change.phase };
   }
+  for (const name of Object.keys(LAYERS) as LayerName[]) {
+    const layer = change[name];
+    const before = machine[name];
+    if (layer === undefined || layer.to === before) continue;
+    checkLayer(name, before, layer);
+    events.push({
+      ...base,
+      kind: name,
+      subject: machine.machineId,
+      from: before ?? '',
+      to: layer.to,
+      comment: layer.comment ?? '',
+      metadata: layer.metadata ?? {},
+    });
+    next = { ...next, [name]: layer.to };
+  }
   for (const condition of change.conditions ?? []) {
     const before = next.conditions[condition.type];
     // A signal that was never raised need not be lowered.
@@ -75,6 +112,13 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     });
   }
   return { machine: next, events };
+}
+
+/** A machine that has not needed the layer before enters it in its first state, and goes on from there. */
+function checkLayer(name: LayerName, before: string | null, layer: LayerChange<string, string>): void {
+  const lifecycle: Lifecycle<string, string> = LAYERS[name];
+  if (before === null && layer.to === lifecycle.initial) return;
+  checkTransition(lifecycle, before ?? lifecycle.initial, layer.to, layer.owner);
 }
 
 function isSignal(type: ConditionChange['type']): boolean {

@@ -17,6 +17,7 @@ export function sampleMachine(fields: Partial<Machine> = {}): Machine {
     service: null,
     install: null,
     presence: null,
+    pool: null,
     conditions: {},
     activeOperationId: null,
     createdAt: at,

@@ -24,6 +24,8 @@ export interface Machine {
   readonly service: ServiceState | null;
   readonly install: InstallState | null;
   readonly presence: Presence | null;
+  /** The worker pool that its agent belongs to; null without an agent. */
+  readonly pool: string | null;
   readonly conditions: Conditions;
   readonly activeOperationId: string | null;
   readonly createdAt: Date;

@@ -2,7 +2,7 @@ import type { Lifecycle } from './lifecycle.ts';
 
 /** Is the machine's agent alive? */
 export type Presence = 'pending' | 'registered' | 'ready' | 'expired';
-export type PresenceOwner = 'agent' | 'clock';
+export type PresenceOwner = 'agent' | 'clock' | 'operator';
 
 export const presenceLifecycle = {
   name: 'presence',
@@ -19,6 +19,7 @@ export const presenceLifecycle = {
     { from: 'registered', to: 'ready', owners: ['agent'], when: 'the first keepalive arrives' },
     { from: 'ready', to: 'registered', owners: ['agent'], when: 'the agent registers again' },
     { from: 'expired', to: 'registered', owners: ['agent'], when: 'the agent registers again' },
+    { from: 'expired', to: 'pending', owners: ['operator'], when: 'a new token is issued' },
     { from: 'pending', to: 'expired', owners: ['clock'], when: 'nobody registered in time' },
     { from: 'registered', to: 'expired', owners: ['clock'], when: 'no keepalive came in time' },
     { from: 'ready', to: 'expired', owners: ['clock'], when: 'keepalives stopped' },

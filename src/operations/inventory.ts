@@ -139,12 +139,21 @@ function specOf(described: SpecDescription, defaultProvider: string): MachineSpe
   };
 }
 
-function checked(tools: InventoryTools, input: MachineInput): MachineInput {
+function checked(tools: Pick<InventoryTools, 'providers'>, input: MachineInput): MachineInput {
   const labels = checkLabels(input.labels);
   const spec = checkSpec(input.spec, new Set(tools.providers.keys()));
   const problem = tools.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
   if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
   return { machineId: input.machineId, labels, spec };
+}
+
+/** A machine of which nothing is known but who runs it. */
+export function bareMachine(
+  tools: Pick<InventoryTools, 'providers'>,
+  machineId: string,
+  provider: string,
+): MachineInput {
+  return checked(tools, { machineId, labels: {}, spec: specOf(EMPTY_SPEC, provider) });
 }
 
 async function replace(
@@ -166,7 +175,7 @@ async function replace(
   return machine;
 }
 
-function machineEvent(machineId: string, from: string, to: string, actor: Actor): NewEvent {
+export function machineEvent(machineId: string, from: string, to: string, actor: Actor): NewEvent {
   return {
     kind: 'machine',
     subject: machineId,

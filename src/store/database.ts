@@ -159,6 +159,19 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
+const DEADLOCK = '40P01';
+
+/** Runs work again that the database ended to free two who waited for each other. */
+export async function untilNotDeadlocked<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 5 || !(error instanceof pg.DatabaseError) || error.code !== DEADLOCK) throw error;
+    }
+  }
+}
+
 /** The database refused this very statement; the connection is fine, and trying the same again is futile. */
 export function isStatementError(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return false;

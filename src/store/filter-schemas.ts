@@ -49,6 +49,7 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     column: 'presence',
     get: (machine) => machine.presence,
   },
+  pool: { kind: 'string', column: 'pool', get: (machine) => machine.pool },
   active_operation_id: {
     kind: 'string',
     column: 'active_operation_id',

@@ -51,6 +51,16 @@ export class MachineRegistrar {
   }
 }
 
+/** As a part of a larger transaction. Null when the id is taken. */
+export async function insertMachine(
+  session: Session,
+  input: MachineInput,
+  event: NewEvent,
+): Promise<Machine | null> {
+  const [machine] = await registerAll(session, [{ input, event }]);
+  return machine ?? null;
+}
+
 async function registerAll(
   session: Session,
   registrations: readonly Registration[],
@@ -88,11 +98,11 @@ export async function changeMachine(
     const changed = change(machine);
     if (changed.machine === machine) return machine;
     await writeMachines(session, [changed.machine], changed.events);
-    return findOne(session, machineId);
+    return findMachine(session, machineId);
   });
 }
 
-async function findOne(session: Session, machineId: string): Promise<Machine | null> {
+export async function findMachine(session: Session, machineId: string): Promise<Machine | null> {
   const [row] = await session.run<MachineRow>(
     'find-machine',
     `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = $1`,

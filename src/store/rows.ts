@@ -19,13 +19,14 @@ export interface MachineRow {
   service: ServiceState | null;
   install: InstallState | null;
   presence: Presence | null;
+  pool: string | null;
   conditions: Conditions;
   active_operation_id: string | null;
   created_at: Date;
   updated_at: Date;
 }
 
-export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, conditions,
+export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions,
   active_operation_id, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
@@ -37,6 +38,7 @@ export function machineOf(row: MachineRow): Machine {
     service: row.service,
     install: row.install,
     presence: row.presence,
+    pool: row.pool,
     conditions: row.conditions,
     activeOperationId: row.active_operation_id,
     createdAt: row.created_at,

@@ -1,4 +1,4 @@
-/** The HTTP port: health, readiness and the Connect mount. Everything else answers problem+json. */
+/** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance } from 'fastify';
 import { connectRoutes } from './rpc/connect-routes.ts';
@@ -16,16 +16,26 @@ export interface HttpOptions {
   readonly port: number;
   readonly services: readonly Service[];
   readonly around: CallSurroundings;
+  /** REST routes, each in a scope of its own: what one does about errors is not the others' business. */
+  readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   /** Throws when this replica can't serve. */
   readonly checkReady: () => Promise<void>;
 }
+
+/** Whoever sends slower than this only wants to keep a place. */
+const HEADERS_LIMIT_MS = 10_000;
+const REQUEST_LIMIT_MS = 30_000;
+const CHECK_CONNECTIONS_MS = 2_000;
 
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   let draining = false;
   const app = fastify({
     logger: false,
     bodyLimit: MAX_MESSAGE_BYTES,
-    requestTimeout: 30_000,
+    requestTimeout: REQUEST_LIMIT_MS,
+    // An agent comes once a minute: a connection that waited for it would be one of a hundred thousand idle ones.
+    keepAliveTimeout: 5_000,
+    http: { headersTimeout: HEADERS_LIMIT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
     forceCloseConnections: 'idle',
     return503OnClosing: true,
   });
@@ -55,6 +65,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       .type('application/problem+json')
       .send({ type: 'about:blank', status, title: detail, detail });
   });
+  for (const routes of options.routes) await app.register(routes);
   await app.register(fastifyConnectPlugin, {
     routes: connectRoutes(options.services, options.around),
     readMaxBytes: MAX_MESSAGE_BYTES,

@@ -39,6 +39,11 @@ export interface TestServerOptions {
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
   readonly leaseMs?: number;
+  readonly pools?: readonly string[];
+  readonly keepaliveTtlSeconds?: number;
+  readonly pendingTtlSeconds?: number;
+  /** A Redis for keepalives. */
+  readonly presenceUrl?: string;
   /** Off unless asked for: looks would tell conditions that no test expects. */
   readonly looks?: { readonly intervalSeconds: number };
 }
@@ -81,11 +86,15 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         dataDir,
         databaseUrl: database.url,
         leaseMs: String(options.leaseMs ?? 10_000),
+        keepaliveTtlSeconds: String(options.keepaliveTtlSeconds ?? 300),
+        pendingTtlSeconds: String(options.pendingTtlSeconds ?? 3600),
+        presenceUrl: options.presenceUrl ?? '',
       },
       dataDir,
     ),
     configuration: {
       ...readConfiguration(null),
+      pools: [...(options.pools ?? [])],
       looks: {
         ...readConfiguration(null).looks,
         enabled: options.looks !== undefined,

@@ -1,6 +1,8 @@
+import type { PresenceTtls } from '../../domain/agent.ts';
 import type { StartRunTools } from '../../operations/start-run.ts';
 import type { Database } from '../../store/database.ts';
 import type { EventFeed } from '../../store/event-feed.ts';
+import type { KeepaliveStore } from '../../store/keepalive-store.ts';
 import type { LogFollower } from '../../store/log-follower.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines.ts';
 
@@ -17,4 +19,6 @@ export interface ServerParts extends StartRunTools {
   /** Tokens changed: forget what was believed. */
   readonly tokensChanged: () => void;
   readonly now: () => Date;
+  readonly keepalives: KeepaliveStore;
+  readonly ttls: PresenceTtls;
 }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIn4KC01hY2hpbmVTcGVjEhQKDHNzaF9lbmRwb2ludBgBIAEoCRIUCgxibWNfZW5kcG9pbnQYAiABKAkSGgoSdGFyZ2V0X2NsdXN0ZXJfcmVmGAMgASgJEhUKDW1hY19hZGRyZXNzZXMYBCADKAkSEAoIcHJvdmlkZXIYFCABKAkilwIKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbiJNCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEhEKDUZBQ1RPUllfUkVBRFkQARIJCgVSRUFEWRACEg8KC01BSU5URU5BTkNFEAMiegoORWZmZWN0aXZlU3RhdGUiaAoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIHCgNORVcQARIICgRJRExFEAISCAoEQlVTWRADEg8KC01BSU5URU5BTkNFEAQSDQoJQVRURU5USU9OEAUSCwoHQkxPQ0tFRBAGIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIn4KC01hY2hpbmVTcGVjEhQKDHNzaF9lbmRwb2ludBgBIAEoCRIUCgxibWNfZW5kcG9pbnQYAiABKAkSGgoSdGFyZ2V0X2NsdXN0ZXJfcmVmGAMgASgJEhUKDW1hY19hZGRyZXNzZXMYBCADKAkSEAoIcHJvdmlkZXIYFCABKAki/QIKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudCJNCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEhEKDUZBQ1RPUllfUkVBRFkQARIJCgVSRUFEWRACEg8KC01BSU5URU5BTkNFEAMiegoORWZmZWN0aXZlU3RhdGUiaAoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIHCgNORVcQARIICgRJRExFEAISCAoEQlVTWRADEg8KC01BSU5URU5BTkNFEAQSDQoJQVRURU5USU9OEAUSCwoHQkxPQ0tFRBAGIv8CCgVBZ2VudBIQCghob3N0bmFtZRgBIAEoCRIWCg5jcHVfbWlsbGljb3JlcxgCIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAyABKAMSEQoJZ3B1X2NvdW50GAQgASgFEhIKCnByaXZhdGVfaXAYBSABKAkSMQoNcmVnaXN0ZXJlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIyCg5sYXN0X2tlZXBhbGl2ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoHbWV0cmljcxgKIAMoCzIgLmJhcmVtZXRhbC52Mi5BZ2VudC5NZXRyaWNzRW50cnkaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEifwoJQ29uZGl0aW9uEgwKBHR5cGUYASABKAkSDgoGc3RhdHVzGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIzCg9sYXN0X3RyYW5zaXRpb24YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYFCABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -139,6 +139,43 @@ export type MachineStatus = Message<"baremetal.v2.MachineStatus"> & {
    * @generated from field: repeated baremetal.v2.Condition conditions = 4;
    */
   conditions: Condition[];
+
+  /**
+   * May workloads be scheduled on it? bootstrap_issued, enrolling, active, offline, quarantined, draining, retired,
+   * removing, deleted. Empty until the machine first needs this layer, as are the next two.
+   *
+   * @generated from field: string service = 20;
+   */
+  service: string;
+
+  /**
+   * What is on its disk? discovered, pending, installing, install_failed, installed, active, reprovision,
+   * deprovisioning, migrating, retired.
+   *
+   * @generated from field: string install = 21;
+   */
+  install: string;
+
+  /**
+   * Is its agent alive? pending, registered, ready, expired.
+   *
+   * @generated from field: string presence = 22;
+   */
+  presence: string;
+
+  /**
+   * The worker pool of its agent.
+   *
+   * @generated from field: string pool = 23;
+   */
+  pool: string;
+
+  /**
+   * Not set without an agent.
+   *
+   * @generated from field: baremetal.v2.Agent agent = 24;
+   */
+  agent?: Agent | undefined;
 };
 
 /**
@@ -241,6 +278,76 @@ export const EffectiveState_ValueSchema: GenEnum<EffectiveState_Value> = /*@__PU
   enumDesc(file_baremetal_v2_machine, 3, 0);
 
 /**
+ * What the agent on the machine told.
+ *
+ * @generated from message baremetal.v2.Agent
+ */
+export type Agent = Message<"baremetal.v2.Agent"> & {
+  /**
+   * These six are empty until it registers.
+   *
+   * @generated from field: string hostname = 1;
+   */
+  hostname: string;
+
+  /**
+   * @generated from field: int64 cpu_millicores = 2;
+   */
+  cpuMillicores: bigint;
+
+  /**
+   * @generated from field: int64 memory_bytes = 3;
+   */
+  memoryBytes: bigint;
+
+  /**
+   * @generated from field: int32 gpu_count = 4;
+   */
+  gpuCount: number;
+
+  /**
+   * @generated from field: string private_ip = 5;
+   */
+  privateIp: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp registered_at = 6;
+   */
+  registeredAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string agent_version = 7;
+   */
+  agentVersion: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_keepalive = 8;
+   */
+  lastKeepalive?: Timestamp | undefined;
+
+  /**
+   * When it expires unless it speaks before. Not set once it has expired.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * By the names of the keepalive call, such as cpu_utilization_pct. What the agent did not tell is absent.
+   *
+   * @generated from field: map<string, double> metrics = 10;
+   */
+  metrics: { [key: string]: number };
+};
+
+/**
+ * Describes the message baremetal.v2.Agent.
+ * Use `create(AgentSchema)` to create a new message.
+ */
+export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 4);
+
+/**
  * @generated from message baremetal.v2.Condition
  */
 export type Condition = Message<"baremetal.v2.Condition"> & {
@@ -284,5 +391,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 4);
+  messageDesc(file_baremetal_v2_machine, 5);
 

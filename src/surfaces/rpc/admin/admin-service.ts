@@ -1,18 +1,22 @@
-/** baremetal.admin.v1.AdminService: flags, plans and tokens. */
+/** baremetal.admin.v1.AdminService: flags, agents' machines and pools, plans and tokens. */
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
+import { POOL_RULE } from '../../../domain/agent.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
 import { checkMachineId, checkText } from '../../../domain/machine-input.ts';
 import {
   AdminService,
   MachineFlag_Value,
+  type PoolSchema,
   type TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
+import { createAgentMachine } from '../../../operations/agent-machines.ts';
 import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
 import { checkPlan } from '../../../operations/plan-input.ts';
 import { createPlan } from '../../../operations/plans.ts';
+import { createPool, type PoolHealth, readPoolHealth } from '../../../store/pools.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
@@ -43,6 +47,30 @@ export function adminService(parts: ServerParts): Service {
       flagMachine: (request, context) => flag(request, flagOf(request.flag), true, context),
       unflagMachine: (request, context) => flag(request, flagOf(request.flag), false, context),
       clearNeedsIntervention: (request, context) => flag(request, 'NeedsIntervention', false, context),
+
+      async createMachine(request, { caller }) {
+        const { machine, secret, expiresAt } = await createAgentMachine(parts, {
+          pool: request.pool,
+          provider: request.provider,
+          machineId: request.machineId === '' ? '' : checkMachineId(request.machineId),
+          actor: caller.actor,
+          now: parts.now(),
+        });
+        parts.tokensChanged();
+        return { machine: machineMessage(machine), token: secret, expiresAt: timestampFromDate(expiresAt) };
+      },
+
+      async createPool(request, { caller }) {
+        if (request.name === '') throw missingField('name');
+        if (!POOL_RULE.test(request.name))
+          throw invalidField('name', 'must be 1 to 63 letters, digits, ".", "_" or "-"');
+        const pool = await createPool(parts.database, request.name, caller.actor);
+        return { name: pool.name, createdBy: pool.createdBy, createdAt: timestampFromDate(pool.createdAt) };
+      },
+
+      async listPools() {
+        return { pools: (await readPoolHealth(parts.database, parts.keepalives)).map(poolMessage) };
+      },
 
       async createPlan({ plan }, { caller }) {
         if (!plan) throw missingField('plan');
@@ -82,6 +110,9 @@ export function adminService(parts: ServerParts): Service {
       flagMachine: 'admin',
       unflagMachine: 'admin',
       clearNeedsIntervention: 'admin',
+      createMachine: 'operator',
+      createPool: 'admin',
+      listPools: 'viewer',
       createPlan: 'admin',
       createToken: 'admin',
       listTokens: 'admin',
@@ -112,6 +143,17 @@ function checkRole(role: string): Role {
   const known = ROLES.find((candidate) => candidate === role);
   if (!known) throw invalidField('role', `must be one of ${ROLES.join(', ')}`);
   return known;
+}
+
+function poolMessage(pool: PoolHealth): MessageInitShape<typeof PoolSchema> {
+  return {
+    name: pool.name,
+    healthy: pool.healthy,
+    machines: { ...pool.counts },
+    metrics: { ...pool.metrics },
+    createdBy: pool.createdBy,
+    createdAt: timestampFromDate(pool.createdAt),
+  };
 }
 
 function tokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {

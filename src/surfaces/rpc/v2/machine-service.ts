@@ -1,6 +1,8 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
 
+import type { Agent } from '../../../domain/agent.ts';
 import { missingField } from '../../../domain/fault.ts';
+import type { Machine } from '../../../domain/machine.ts';
 import {
   checkImageRef,
   checkMachineId,
@@ -13,6 +15,7 @@ import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts'
 import { cancelOperation } from '../../../operations/cancel-operation.ts';
 import { registerMachine, updateMachine } from '../../../operations/inventory.ts';
 import { machineNotFound, startOperation } from '../../../operations/start-operation.ts';
+import { readAgents } from '../../../store/agents.ts';
 import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
 import { listMachines } from '../../../store/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
@@ -57,15 +60,17 @@ export function machineService(parts: ServerParts): Service {
         const machineId = checkMachineId(request.machineId);
         const machine = await parts.machines.find(machineId);
         if (!machine) throw machineNotFound(machineId);
-        return machineMessage(machine);
+        const agents = await agentsOf(parts, [machine]);
+        return machineMessage(machine, agents.get(machineId));
       },
 
       async listMachines(request) {
         const filter = readFilter(request.filter, MACHINE_FILTER);
         const after = readPageToken('machines', request.filter, request.pageToken);
         const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
+        const agents = await agentsOf(parts, page.rows);
         return {
-          machines: page.rows.map(machineMessage),
+          machines: page.rows.map((machine) => machineMessage(machine, agents.get(machine.machineId))),
           nextPageToken: pageToken('machines', request.filter, page.next),
         };
       },
@@ -105,4 +110,10 @@ export function machineService(parts: ServerParts): Service {
       cancelOperation: 'operator',
     },
   );
+}
+
+/** Of those machines that have one. */
+function agentsOf(parts: ServerParts, machines: readonly Machine[]): Promise<Map<string, Agent>> {
+  const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
+  return readAgents(parts.database, parts.keepalives, ids);
 }

@@ -1,6 +1,7 @@
 /** How the domain looks in baremetal.v2. Enum names are the same on both sides, so the tables are the enums. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Agent } from '../../../domain/agent.ts';
 import { CONDITION_TYPES } from '../../../domain/condition.ts';
 import { effectiveState } from '../../../domain/effective-state.ts';
 import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
@@ -9,6 +10,7 @@ import { currentStep, type Operation } from '../../../domain/operation.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/step.ts';
 import type { StepState } from '../../../domain/step-state.ts';
 import {
+  type AgentSchema,
   EffectiveState_Value,
   type MachineSchema,
   MachineStatus_Phase,
@@ -21,7 +23,10 @@ import {
   type StepStatusSchema,
 } from '../../../gen/baremetal/v2/operation_pb.ts';
 
-export function machineMessage(machine: Machine): MessageInitShape<typeof MachineSchema> {
+export function machineMessage(
+  machine: Machine,
+  agent: Agent | null = null,
+): MessageInitShape<typeof MachineSchema> {
   const { spec, conditions } = machine;
   return {
     machineId: machine.machineId,
@@ -51,9 +56,32 @@ export function machineMessage(machine: Machine): MessageInitShape<typeof Machin
           },
         ];
       }),
+      service: machine.service ?? '',
+      install: machine.install ?? '',
+      presence: machine.presence ?? '',
+      pool: machine.pool ?? '',
+      ...(agent && { agent: agentMessage(agent) }),
     },
     createdAt: timestampFromDate(machine.createdAt),
     updatedAt: timestampFromDate(machine.updatedAt),
+  };
+}
+
+function agentMessage({ facts, registeredAt, vitals }: Agent): MessageInitShape<typeof AgentSchema> {
+  const { agentVersion, lastKeepaliveAt, expiresAt, metrics } = vitals;
+  return {
+    ...(facts && {
+      hostname: facts.hostname,
+      cpuMillicores: BigInt(facts.cpuMillicores),
+      memoryBytes: BigInt(facts.memoryBytes),
+      gpuCount: facts.gpuCount,
+      privateIp: facts.privateIp,
+    }),
+    ...(registeredAt && { registeredAt: timestampFromDate(registeredAt) }),
+    agentVersion,
+    ...(lastKeepaliveAt && { lastKeepalive: timestampFromDate(lastKeepaliveAt) }),
+    ...(expiresAt && { expiresAt: timestampFromDate(expiresAt) }),
+    metrics: { ...metrics },
   };
 }
 

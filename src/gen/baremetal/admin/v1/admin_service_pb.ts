@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Plan, PlanSchema } from "../../v1/plan_pb.ts";
 import { file_baremetal_v1_plan } from "../../v1/plan_pb.ts";
-import type { MachineSchema } from "../../v2/machine_pb.ts";
+import type { Machine, MachineSchema } from "../../v2/machine_pb.ts";
 import { file_baremetal_v2_machine } from "../../v2/machine_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/admin/v1/admin_service.proto.
  */
 export const file_baremetal_admin_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiNQoRQ3JlYXRlUGxhblJlcXVlc3QSIAoEcGxhbhgBIAEoCzISLmJhcmVtZXRhbC52MS5QbGFuIscBCgVUb2tlbhIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCSJgChJDcmVhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk8KE0NyZWF0ZVRva2VuUmVzcG9uc2USKAoFdG9rZW4YASABKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4SDgoGc2VjcmV0GAIgASgJIhMKEUxpc3RUb2tlbnNSZXF1ZXN0Ij8KEkxpc3RUb2tlbnNSZXNwb25zZRIpCgZ0b2tlbnMYASADKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4iIgoSUmV2b2tlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAky6gQKDEFkbWluU2VydmljZRJMCgtGbGFnTWFjaGluZRImLmJhcmVtZXRhbC5hZG1pbi52MS5GbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJQCg1VbmZsYWdNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLlVuZmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSYgoWQ2xlYXJOZWVkc0ludGVydmVudGlvbhIxLmJhcmVtZXRhbC5hZG1pbi52MS5DbGVhck5lZWRzSW50ZXJ2ZW50aW9uUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEkcKCkNyZWF0ZVBsYW4SJS5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlUGxhblJlcXVlc3QaEi5iYXJlbWV0YWwudjEuUGxhbhJeCgtDcmVhdGVUb2tlbhImLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlcXVlc3QaJy5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJbCgpMaXN0VG9rZW5zEiUuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiYuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJQCgtSZXZva2VUb2tlbhImLmJhcmVtZXRhbC5hZG1pbi52MS5SZXZva2VUb2tlblJlcXVlc3QaGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW5iBnByb3RvMw", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAIKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIiEKEUNyZWF0ZVBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiEgoQTGlzdFBvb2xzUmVxdWVzdCI8ChFMaXN0UG9vbHNSZXNwb25zZRInCgVwb29scxgBIAMoCzIYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sIjUKEUNyZWF0ZVBsYW5SZXF1ZXN0EiAKBHBsYW4YASABKAsyEi5iYXJlbWV0YWwudjEuUGxhbiLHAQoFVG9rZW4SDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkiYAoSQ3JlYXRlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPChNDcmVhdGVUb2tlblJlc3BvbnNlEigKBXRva2VuGAEgASgLMhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSITChFMaXN0VG9rZW5zUmVxdWVzdCI/ChJMaXN0VG9rZW5zUmVzcG9uc2USKQoGdG9rZW5zGAEgAygLMhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJMvkGCgxBZG1pblNlcnZpY2USTAoLRmxhZ01hY2hpbmUSJi5iYXJlbWV0YWwuYWRtaW4udjEuRmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSUAoNVW5mbGFnTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5VbmZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEmIKFkNsZWFyTmVlZHNJbnRlcnZlbnRpb24SMS5iYXJlbWV0YWwuYWRtaW4udjEuQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJkCg1DcmVhdGVNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZU1hY2hpbmVSZXF1ZXN0GikuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZU1hY2hpbmVSZXNwb25zZRJNCgpDcmVhdGVQb29sEiUuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVBvb2xSZXF1ZXN0GhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wSWAoJTGlzdFBvb2xzEiQuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1JlcXVlc3QaJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFBvb2xzUmVzcG9uc2USRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.admin.v1.MachineFlag
@@ -140,6 +140,169 @@ export const ClearNeedsInterventionRequestSchema: GenMessage<ClearNeedsIntervent
   messageDesc(file_baremetal_admin_v1_admin_service, 3);
 
 /**
+ * @generated from message baremetal.admin.v1.CreateMachineRequest
+ */
+export type CreateMachineRequest = Message<"baremetal.admin.v1.CreateMachineRequest"> & {
+  /**
+   * A pool that exists.
+   *
+   * @generated from field: string pool = 1;
+   */
+  pool: string;
+
+  /**
+   * Empty means generic, or the provider of the machine that exists.
+   *
+   * @generated from field: string provider = 2;
+   */
+  provider: string;
+
+  /**
+   * Empty means a new machine, with an id of 8 hex digits.
+   *
+   * @generated from field: string machine_id = 3;
+   */
+  machineId: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.CreateMachineRequest.
+ * Use `create(CreateMachineRequestSchema)` to create a new message.
+ */
+export const CreateMachineRequestSchema: GenMessage<CreateMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 4);
+
+/**
+ * @generated from message baremetal.admin.v1.CreateMachineResponse
+ */
+export type CreateMachineResponse = Message<"baremetal.admin.v1.CreateMachineResponse"> & {
+  /**
+   * @generated from field: baremetal.v2.Machine machine = 1;
+   */
+  machine?: Machine | undefined;
+
+  /**
+   * Shown this once; the server keeps only a hash.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+
+  /**
+   * Until then the agent must register.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 3;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.CreateMachineResponse.
+ * Use `create(CreateMachineResponseSchema)` to create a new message.
+ */
+export const CreateMachineResponseSchema: GenMessage<CreateMachineResponse> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 5);
+
+/**
+ * A named set of machines that workloads are scheduled on.
+ *
+ * @generated from message baremetal.admin.v1.Pool
+ */
+export type Pool = Message<"baremetal.admin.v1.Pool"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * At least one machine is ready.
+   *
+   * @generated from field: bool healthy = 2;
+   */
+  healthy: boolean;
+
+  /**
+   * By presence: pending, registered, ready, expired.
+   *
+   * @generated from field: map<string, int32> machines = 3;
+   */
+  machines: { [key: string]: number };
+
+  /**
+   * Over the ready machines, by the names of the keepalive call: sums, and averages of percentages.
+   *
+   * @generated from field: map<string, double> metrics = 4;
+   */
+  metrics: { [key: string]: number };
+
+  /**
+   * @generated from field: string created_by = 5;
+   */
+  createdBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.Pool.
+ * Use `create(PoolSchema)` to create a new message.
+ */
+export const PoolSchema: GenMessage<Pool> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 6);
+
+/**
+ * @generated from message baremetal.admin.v1.CreatePoolRequest
+ */
+export type CreatePoolRequest = Message<"baremetal.admin.v1.CreatePoolRequest"> & {
+  /**
+   * Letters, digits, '.', '_' and '-'; at most 63 characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.CreatePoolRequest.
+ * Use `create(CreatePoolRequestSchema)` to create a new message.
+ */
+export const CreatePoolRequestSchema: GenMessage<CreatePoolRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 7);
+
+/**
+ * @generated from message baremetal.admin.v1.ListPoolsRequest
+ */
+export type ListPoolsRequest = Message<"baremetal.admin.v1.ListPoolsRequest"> & {
+};
+
+/**
+ * Describes the message baremetal.admin.v1.ListPoolsRequest.
+ * Use `create(ListPoolsRequestSchema)` to create a new message.
+ */
+export const ListPoolsRequestSchema: GenMessage<ListPoolsRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 8);
+
+/**
+ * @generated from message baremetal.admin.v1.ListPoolsResponse
+ */
+export type ListPoolsResponse = Message<"baremetal.admin.v1.ListPoolsResponse"> & {
+  /**
+   * @generated from field: repeated baremetal.admin.v1.Pool pools = 1;
+   */
+  pools: Pool[];
+};
+
+/**
+ * Describes the message baremetal.admin.v1.ListPoolsResponse.
+ * Use `create(ListPoolsResponseSchema)` to create a new message.
+ */
+export const ListPoolsResponseSchema: GenMessage<ListPoolsResponse> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 9);
+
+/**
  * @generated from message baremetal.admin.v1.CreatePlanRequest
  */
 export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> & {
@@ -154,7 +317,7 @@ export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> 
  * Use `create(CreatePlanRequestSchema)` to create a new message.
  */
 export const CreatePlanRequestSchema: GenMessage<CreatePlanRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 4);
+  messageDesc(file_baremetal_admin_v1_admin_service, 10);
 
 /**
  * @generated from message baremetal.admin.v1.Token
@@ -200,7 +363,7 @@ export type Token = Message<"baremetal.admin.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 5);
+  messageDesc(file_baremetal_admin_v1_admin_service, 11);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenRequest
@@ -233,7 +396,7 @@ export type CreateTokenRequest = Message<"baremetal.admin.v1.CreateTokenRequest"
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 6);
+  messageDesc(file_baremetal_admin_v1_admin_service, 12);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenResponse
@@ -257,7 +420,7 @@ export type CreateTokenResponse = Message<"baremetal.admin.v1.CreateTokenRespons
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 7);
+  messageDesc(file_baremetal_admin_v1_admin_service, 13);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensRequest
@@ -270,7 +433,7 @@ export type ListTokensRequest = Message<"baremetal.admin.v1.ListTokensRequest"> 
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 8);
+  messageDesc(file_baremetal_admin_v1_admin_service, 14);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensResponse
@@ -287,7 +450,7 @@ export type ListTokensResponse = Message<"baremetal.admin.v1.ListTokensResponse"
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 9);
+  messageDesc(file_baremetal_admin_v1_admin_service, 15);
 
 /**
  * @generated from message baremetal.admin.v1.RevokeTokenRequest
@@ -304,10 +467,10 @@ export type RevokeTokenRequest = Message<"baremetal.admin.v1.RevokeTokenRequest"
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 10);
+  messageDesc(file_baremetal_admin_v1_admin_service, 16);
 
 /**
- * What privileged systems and people do, and customers don't. Every call needs the admin role.
+ * What privileged systems and people do, and customers don't. Calls need the admin role unless they say otherwise.
  *
  * @generated from service baremetal.admin.v1.AdminService
  */
@@ -339,6 +502,36 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ClearNeedsInterventionRequestSchema;
     output: typeof MachineSchema;
+  },
+  /**
+   * Makes a machine for an agent, or lets an agent of a machine that exists in: the answer holds the token that it
+   * enrols with, and is the only one that ever does. A token that the machine had before is no good any more.
+   * Needs the operator role.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.CreateMachine
+   */
+  createMachine: {
+    methodKind: "unary";
+    input: typeof CreateMachineRequestSchema;
+    output: typeof CreateMachineResponseSchema;
+  },
+  /**
+   * @generated from rpc baremetal.admin.v1.AdminService.CreatePool
+   */
+  createPool: {
+    methodKind: "unary";
+    input: typeof CreatePoolRequestSchema;
+    output: typeof PoolSchema;
+  },
+  /**
+   * Needs the viewer role.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.ListPools
+   */
+  listPools: {
+    methodKind: "unary";
+    input: typeof ListPoolsRequestSchema;
+    output: typeof ListPoolsResponseSchema;
   },
   /**
    * Stores a plan. One that exists can be replaced until a run has referenced it.

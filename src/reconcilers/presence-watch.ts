@@ -1,0 +1,142 @@
+/**
+ * Finds agents that have fallen silent. Each agent has one time at which somebody must look; keepalives move it on,
+ * so as long as all of them speak nothing is ever due, and looking costs one probe of an index. What is due is asked
+ * for its life once more before it is declared lost.
+ *
+ * While nobody listened, nobody could be heard: after a pause of the whole service every agent has a whole time to
+ * live to speak again before anybody is declared lost. Any replica that listens counts.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PresenceTtls } from '../domain/agent.ts';
+import type { Machine } from '../domain/machine.ts';
+import {
+  type AgentToCheck,
+  agentsToCheck,
+  checkAgentsLater,
+  expireAgents,
+  watchAgents,
+} from '../store/agents.ts';
+import { type Database, untilNotDeadlocked } from '../store/database.ts';
+import type { KeepaliveStore } from '../store/keepalive-store.ts';
+import { poolsWithReady } from '../store/pools.ts';
+
+export interface PresenceWatchOptions {
+  readonly database: Database;
+  readonly keepalives: KeepaliveStore;
+  /** Keepalives are not in PostgreSQL. */
+  readonly elsewhere: boolean;
+  readonly ttls: PresenceTtls;
+  readonly onExpired: (machines: readonly Machine[]) => void;
+  readonly onPoolHealth: (pool: string, healthy: boolean) => void;
+  readonly onLenient: (forMs: number) => void;
+  readonly onError: (error: unknown, during: string) => void;
+}
+
+const TICK_MS = 250;
+/** That nobody said for so long that agents are listened to means that nobody was there. */
+const GAP_MS = 5_000;
+const ALWAYS = -1;
+const BATCH = 1_000;
+
+export class PresenceWatch {
+  readonly #options: PresenceWatchOptions;
+  readonly #stopping = new AbortController();
+  /** Pools whose health may have changed, and what it was. */
+  readonly #touched = new Set<string>();
+  readonly #healthy = new Map<string, boolean>();
+  #lenientBefore = 0;
+  #incarnation: string | null = null;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: PresenceWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop = this.#watchUntilStopped();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  /** An agent of the pool became ready. */
+  poolTouched(pool: string): void {
+    this.#touched.add(pool);
+  }
+
+  async #watchUntilStopped(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.#tick();
+      } catch (error) {
+        this.#options.onError(error, 'watching agents');
+      }
+      // Only an abort ends this early.
+      await delay(TICK_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { database, keepalives, ttls, onLenient } = this.#options;
+    // Where keepalives can't be stored nobody is heard, so it does not count as watching either.
+    const incarnation = await keepalives.incarnation();
+    const isAnother = this.#incarnation !== null && this.#incarnation !== incarnation;
+    const lenientMs = await watchAgents(database, isAnother ? ALWAYS : GAP_MS, ttls.keepaliveSeconds);
+    this.#incarnation = incarnation;
+    if (lenientMs > this.#lenientBefore) onLenient(lenientMs);
+    this.#lenientBefore = lenientMs;
+    if (lenientMs === 0) await this.#expireSilent();
+    await this.#tellHealth();
+  }
+
+  async #expireSilent(): Promise<void> {
+    const { database, keepalives } = this.#options;
+    for (;;) {
+      const due = await agentsToCheck(database, BATCH);
+      if (due.length === 0 || this.#stopping.signal.aborted) return;
+      const lifetimes = await keepalives.lifetimes(due);
+      const alive = due.flatMap((agent, index) => {
+        const leftMs = lifetimes[index] ?? 0;
+        return leftMs > 0 ? [{ agent, leftMs }] : [];
+      });
+      if (alive.length > 0) {
+        await checkAgentsLater(
+          database,
+          alive.map(({ agent }) => agent.machineId),
+          alive.map(({ leftMs }) => leftMs),
+        );
+      }
+      const expired = await this.#expire(due.filter((_agent, index) => (lifetimes[index] ?? 0) <= 0));
+      // Whoever is left is being written by somebody else at this moment; the next tick finds out by whom.
+      if (due.length < BATCH || alive.length + expired === 0) return;
+    }
+  }
+
+  async #expire(silent: readonly AgentToCheck[]): Promise<number> {
+    const { database, keepalives, elsewhere, onExpired } = this.#options;
+    if (silent.length === 0) return 0;
+    const ids = silent.map(({ machineId }) => machineId);
+    const expired = await untilNotDeadlocked(() => expireAgents(database, ids, elsewhere));
+    const gone = new Set(expired.map(({ machineId }) => machineId));
+    await keepalives.remove(silent.filter(({ machineId }) => gone.has(machineId)));
+    for (const { pool } of expired) if (pool !== null) this.#touched.add(pool);
+    if (expired.length > 0) onExpired(expired);
+    return expired.length;
+  }
+
+  async #tellHealth(): Promise<void> {
+    if (this.#touched.size === 0) return;
+    const pools = [...this.#touched];
+    this.#touched.clear();
+    const ready = await poolsWithReady(this.#options.database, pools);
+    for (const pool of pools) {
+      const healthy = ready.has(pool);
+      if (this.#healthy.get(pool) === healthy) continue;
+      this.#healthy.set(pool, healthy);
+      this.#options.onPoolHealth(pool, healthy);
+    }
+  }
+}

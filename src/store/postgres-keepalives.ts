@@ -1,0 +1,157 @@
+/** Keepalives in PostgreSQL: one statement a batch, durable when it returns. */
+import {
+  type AgentAddress,
+  type Keepalive,
+  METRIC_NAMES,
+  METRICS,
+  type Metrics,
+  type PresenceTtls,
+  type Vitals,
+} from '../domain/agent.ts';
+import type { Session } from './database.ts';
+import type { KeepaliveOutcome, KeepaliveStore } from './keepalive-store.ts';
+
+const METRIC_PARAMETERS = METRIC_NAMES.map((_name, index) => `$${index + 6}::double precision[]`).join(', ');
+
+/**
+ * The indexed time of the next check moves only when it is nearer than half a time to live, so most keepalives
+ * rewrite their row in place and touch no index. The row also says how to find the entry: a keepalive that names
+ * another pool or provider than its machine's finds nothing.
+ */
+const KEEP = `
+  WITH input AS MATERIALIZED (
+    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], ${METRIC_PARAMETERS})
+      AS i(machine_id, pool, provider, agent_version, ${METRIC_NAMES.join(', ')})),
+  kept AS (
+    UPDATE agent_presence p SET
+      last_keepalive_at = now(),
+      expires_at = now() + $1 * interval '1 s',
+      check_at = CASE WHEN p.check_at < now() + $1 * interval '500 ms'
+        THEN now() + $1 * interval '1 s' ELSE p.check_at END,
+      agent_version = coalesce(i.agent_version, p.agent_version),
+      ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(',\n      ')}
+    FROM input i
+    WHERE p.machine_id = i.machine_id AND p.status = 'ready' AND p.pool = i.pool AND p.provider = i.provider
+    RETURNING p.machine_id, p.agent_version)
+  SELECT machine_id, agent_version, now() AS at FROM kept`;
+
+/** One that was made ready a moment ago counts as well: it was not ready yet when it was looked at. */
+const WHY_NOT = `
+  SELECT machine_id FROM agent_presence p JOIN unnest($1::text[], $2::text[], $3::text[])
+    AS i(machine_id, pool, provider) USING (machine_id, pool, provider)
+  WHERE status IN ('registered', 'ready')`;
+
+const LIFETIMES = `
+  SELECT machine_id, (extract(epoch FROM expires_at - now()) * 1000)::float8 AS left_ms
+  FROM agent_presence WHERE machine_id = ANY($1) AND status <> 'expired'`;
+
+const READ = `
+  SELECT machine_id, agent_version, last_keepalive_at, expires_at, ${METRIC_NAMES.join(', ')}
+  FROM agent_presence WHERE machine_id = ANY($1) AND status <> 'expired'`;
+
+const POOL_METRICS = `
+  SELECT pool, ${METRIC_NAMES.map((name) => `${METRICS[name].inPool === 'sum' ? 'sum' : 'avg'}(${name}) AS ${name}`).join(', ')}
+  FROM agent_presence WHERE status = 'ready' AND pool = ANY($1) GROUP BY pool`;
+
+interface VitalsRow extends Metrics {
+  machine_id: string;
+  agent_version: string;
+  last_keepalive_at: Date | null;
+  expires_at: Date;
+}
+
+export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): KeepaliveStore {
+  return {
+    // The transaction that changed the status has written the row.
+    async put() {},
+    async remove() {},
+    async close() {},
+    // What is committed is never lost.
+    incarnation: async () => 'postgresql',
+
+    async keep(keepalives) {
+      const rows = await session.run<{ machine_id: string; agent_version: string; at: Date }>(
+        'keep-alive',
+        KEEP,
+        [ttls.keepaliveSeconds, ...columnsOf(keepalives)],
+      );
+      const kept = new Map(rows.map((row) => [row.machine_id, row]));
+      const others = keepalives.filter(({ machineId }) => !kept.has(machineId));
+      const waiting = await enteredAmong(session, others);
+      return keepalives.map(({ machineId }): KeepaliveOutcome => {
+        const row = kept.get(machineId);
+        if (row) return { outcome: 'kept', agentVersion: row.agent_version, at: row.at };
+        return { outcome: waiting.has(machineId) ? 'waiting' : 'gone' };
+      });
+    },
+
+    async poolMetrics(pools) {
+      const rows = await session.run<Metrics & { pool: string } & Record<string, unknown>>(
+        'pool-metrics',
+        POOL_METRICS,
+        [pools],
+      );
+      return new Map(rows.map((row) => [row.pool, metricsOf(row)]));
+    },
+
+    async lifetimes(addresses) {
+      const rows = await session.run<{ machine_id: string; left_ms: number }>('agent-lifetimes', LIFETIMES, [
+        addresses.map(({ machineId }) => machineId),
+      ]);
+      const left = new Map(rows.map((row) => [row.machine_id, row.left_ms]));
+      return addresses.map(({ machineId }) => Math.max(0, left.get(machineId) ?? 0));
+    },
+
+    async read(addresses) {
+      const rows = await session.run<VitalsRow & Record<string, unknown>>('read-vitals', READ, [
+        addresses.map(({ machineId }) => machineId),
+      ]);
+      const found = new Map(rows.map((row) => [row.machine_id, row]));
+      return addresses.map(({ machineId }) => {
+        const row = found.get(machineId);
+        return row ? vitalsOf(row) : null;
+      });
+    },
+  };
+}
+
+function columnsOf(keepalives: readonly Keepalive[]): unknown[] {
+  return [
+    keepalives.map(({ machineId }) => machineId),
+    keepalives.map(({ poolName }) => poolName),
+    keepalives.map(({ providerName }) => providerName),
+    keepalives.map(({ agentVersion }) => agentVersion),
+    ...METRIC_NAMES.map((name) => keepalives.map(({ metrics }) => metrics?.[name] ?? null)),
+  ];
+}
+
+async function enteredAmong(
+  session: Session,
+  addresses: readonly AgentAddress[],
+): Promise<ReadonlySet<string>> {
+  if (addresses.length === 0) return new Set();
+  const rows = await session.run<{ machine_id: string }>('waiting-agents', WHY_NOT, [
+    addresses.map(({ machineId }) => machineId),
+    addresses.map(({ poolName }) => poolName),
+    addresses.map(({ providerName }) => providerName),
+  ]);
+  return new Set(rows.map((row) => row.machine_id));
+}
+
+function vitalsOf(row: VitalsRow): Vitals {
+  return {
+    agentVersion: row.agent_version,
+    lastKeepaliveAt: row.last_keepalive_at,
+    expiresAt: row.expires_at,
+    metrics: metricsOf(row),
+  };
+}
+
+function metricsOf(row: Metrics): Metrics {
+  const metrics: Metrics = {};
+  for (const name of METRIC_NAMES) {
+    const value = row[name];
+    if (value !== undefined && value !== null) metrics[name] = value;
+  }
+  return metrics;
+}

@@ -1,0 +1,60 @@
+/**
+ * Whose token an agent presents. What was found is believed for some minutes, because the same agents come again and
+ * again; a token that is replaced is announced to every replica and ends that at once. A stranger costs one row of a
+ * lookup that he shares with other strangers, and never a place in the line of those who are known.
+ */
+import { findAgentsByTokens, type TokenOwner } from '../store/agents.ts';
+import { Coalescer } from '../store/coalescer.ts';
+import { type Database, isStatementError } from '../store/database.ts';
+import { hashToken } from '../store/tokens.ts';
+
+interface Believed {
+  readonly owner: TokenOwner;
+  readonly until: number;
+}
+
+const BELIEVE_MS = 600_000;
+const MAX_BELIEVED = 500_000;
+const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
+
+export class MachineTokens {
+  readonly #now: () => number;
+  readonly #lookups: Coalescer<Buffer, TokenOwner | null>;
+  #believed = new Map<string, Believed>();
+
+  constructor(database: Database, now: () => number) {
+    this.#now = now;
+    this.#lookups = new Coalescer({
+      maxBatch: 1_000,
+      maxUnderWay: 1,
+      flush: (hashes) => findAgentsByTokens(database, hashes),
+      isPoisoned: isStatementError,
+    });
+  }
+
+  /** Null: nobody's. */
+  async owner(authorization: string | undefined): Promise<(TokenOwner & { tokenHash: Buffer }) | null> {
+    const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    if (secret === undefined) return null;
+    const tokenHash = hashToken(secret);
+    const key = tokenHash.toString('latin1');
+    const believed = this.#believed.get(key);
+    if (believed && believed.until > this.#now()) return { ...believed.owner, tokenHash };
+    const asked = this.#believed;
+    const owner = await this.#lookups.submit(tokenHash);
+    if (!owner) return null;
+    if (asked === this.#believed) this.#believe(key, owner);
+    return { ...owner, tokenHash };
+  }
+
+  /** Tokens may have changed. */
+  forget(): void {
+    this.#believed = new Map();
+  }
+
+  #believe(key: string, owner: TokenOwner): void {
+    if (this.#believed.size >= MAX_BELIEVED) this.#believed.clear();
+    const expiry = owner.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+    this.#believed.set(key, { owner, until: Math.min(this.#now() + BELIEVE_MS, expiry) });
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * The calls of agents: document 5's requests, answers, status codes and error codes, as agents in the field rely on
+ * them. The token in the header decides who calls.
+ */
+import { Readable } from 'node:stream';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Agent, AgentAddress, PresenceTtls } from '../../domain/agent.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { AgentCalls } from '../../operations/agent-calls.ts';
+import { isBody, readKeepalive, readRegistration } from '../../operations/agent-input.ts';
+import { readReadyAgents } from '../../store/agents.ts';
+import type { Database } from '../../store/database.ts';
+import type { KeepaliveStore } from '../../store/keepalive-store.ts';
+import { poolExists } from '../../store/pools.ts';
+import type { Authenticator } from '../authenticate.ts';
+import { faultOf, WIRE } from '../fault-wire.ts';
+import type { MachineTokens } from '../machine-tokens.ts';
+
+export interface AgentRouteParts {
+  readonly database: Database;
+  readonly keepalives: KeepaliveStore;
+  readonly calls: AgentCalls;
+  readonly tokens: MachineTokens;
+  readonly authenticator: Authenticator;
+  readonly ttls: PresenceTtls;
+  /** One line a registration, whatever came of it; never with a token. */
+  readonly logRegistration: (entry: Readonly<Record<string, unknown>>) => void;
+  readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
+}
+
+/** The largest honest body has a few hundred bytes. */
+const MAX_BODY_BYTES = 16 * 1024;
+const RETRY_AFTER_SECONDS = '5';
+const LIST_PAGE = 1_000;
+const REGISTER = '/api/v1/machine/register';
+const KEEPALIVE = '/api/v1/machine/keepalive';
+
+/** As the document prints it: a message, and a code for programs where it names one. */
+interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly errorCode: string | null;
+  readonly detail?: string;
+}
+
+const INVALID_TOKEN = { status: 403, message: 'Invalid token', errorCode: 'invalid_token' } as const;
+const INVALID_POOL = { status: 500, message: 'Invalid pool name', errorCode: 'invalid_pool' } as const;
+const NOT_REGISTERED = {
+  status: 500,
+  message: 'Failed to register machine',
+  errorCode: 'registration_failed',
+} as const;
+const NOT_STORED = {
+  status: 500,
+  message: 'Failed to store keepalive',
+  errorCode: 'keepalive_failed',
+} as const;
+const NOT_FOUND = { status: 500, message: 'Machine state expired', errorCode: 'machine_not_found' } as const;
+
+function invalidPayload(detail: string, status = 400): Refusal {
+  return { status, message: 'Invalid payload', errorCode: 'invalid_payload', detail };
+}
+
+export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts): Promise<void> {
+  const { tokens, calls, ttls } = parts;
+
+  const refuse = (reply: FastifyReply, { status, message, errorCode, detail }: Refusal) =>
+    reply.code(status).send({
+      ...(errorCode === null ? {} : { error_code: errorCode }),
+      message,
+      ...(detail === undefined ? {} : { detail }),
+    });
+
+  /** What the code did not foresee is told without its insides. */
+  const unexpected = (error: unknown, request: FastifyRequest, refusal: Refusal): Refusal => {
+    if (error instanceof Fault && error.kind === 'unavailable') {
+      return { status: 503, message: error.message, errorCode: 'try_again' };
+    }
+    const fault = faultOf(error, request.id, (cause) =>
+      parts.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
+    );
+    return { ...refusal, detail: fault.message };
+  };
+
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const status = error.statusCode ?? 500;
+    const refusal =
+      status < 500
+        ? invalidPayload(error.message, status)
+        : unexpected(error, request, { status: 500, message: 'internal error', errorCode: null });
+    return refuse(reply, refusal);
+  });
+
+  app.post(REGISTER, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
+    const seen: { machine_id?: string; pool_name?: string; hostname?: string } = {};
+    const answer = async (): Promise<Refusal | null> => {
+      const owner = await tokens.owner(request.headers.authorization);
+      if (!owner) return INVALID_TOKEN;
+      if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
+      const registration = readRegistration(request.body);
+      seen.machine_id = registration.machineId;
+      seen.pool_name = registration.poolName;
+      seen.hostname = registration.facts.hostname;
+      if (registration.machineId !== owner.machineId) return INVALID_TOKEN;
+      if (!isSameEntry(registration, owner)) {
+        return (await poolExists(parts.database, registration.poolName)) ? INVALID_TOKEN : INVALID_POOL;
+      }
+      return (await calls.register(registration, owner.tokenHash)) ? null : INVALID_TOKEN;
+    };
+    const refusal = await answer().catch((error: unknown) =>
+      isInvalid(error) ? invalidPayload(error.message) : unexpected(error, request, NOT_REGISTERED),
+    );
+    parts.logRegistration({ method: 'POST', path: REGISTER, status: refusal?.status ?? 200, ...seen });
+    if (refusal) return refuse(withRetryAfter(reply, refusal), refusal);
+    return reply.send({
+      config: null,
+      machine_state: {
+        machine_id: seen.machine_id,
+        status: 'registered',
+        pool_name: seen.pool_name,
+        ttl_seconds: ttls.keepaliveSeconds,
+      },
+    });
+  });
+
+  app.post(KEEPALIVE, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
+    try {
+      const owner = await tokens.owner(request.headers.authorization);
+      if (!owner) return refuse(reply, INVALID_TOKEN);
+      const { body } = request;
+      if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
+      if (!body.machine_id || !body.pool_name) return refuse(reply, MISSING_ADDRESS);
+      const keepalive = readKeepalive(body);
+      if (keepalive.machineId !== owner.machineId) return refuse(reply, INVALID_TOKEN);
+      const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
+      if (!stored) return refuse(reply, NOT_FOUND);
+      return reply.send({
+        status: 'ok',
+        machine_state: {
+          machine_id: keepalive.machineId,
+          status: 'ready',
+          last_keepalive: String(Math.floor(stored.at.getTime() / 1000)),
+          ttl_seconds: ttls.keepaliveSeconds,
+          agent_version: stored.agentVersion,
+        },
+      });
+    } catch (error) {
+      const refusal = isInvalid(error)
+        ? invalidPayload(error.message)
+        : unexpected(error, request, NOT_STORED);
+      return refuse(withRetryAfter(reply, refusal), refusal);
+    }
+  });
+
+  /** For the agent's own machine, or for whoever may look at machines. Nobody needs a remote configuration here. */
+  app.get('/api/v1/machine/config', async (request, reply) => {
+    const owner = await tokens.owner(request.headers.authorization);
+    if (!owner && !(await mayLook(parts, request))) return refuse(reply, INVALID_TOKEN);
+    return reply.send({ config: null });
+  });
+
+  app.get('/api/v1/machine/list', async (request, reply) => {
+    if (!(await mayLook(parts, request))) return refuse(reply, INVALID_TOKEN);
+    const query = request.query as Record<string, unknown>;
+    const filter = { pool: oneOf(query.pool_name), provider: oneOf(query.provider_name) };
+    return reply.type('application/json').send(Readable.from(listReady(parts, filter)));
+  });
+}
+
+const MISSING_ADDRESS = {
+  status: 400,
+  message: 'machine_id and pool_name are required',
+  errorCode: null,
+} as const;
+
+function isInvalid(error: unknown): error is Fault {
+  return error instanceof Fault && WIRE[error.kind].http === 400;
+}
+
+function isSameEntry(said: AgentAddress, owner: AgentAddress): boolean {
+  return said.poolName === owner.poolName && said.providerName === owner.providerName;
+}
+
+function withRetryAfter(reply: FastifyReply, { status }: Refusal): FastifyReply {
+  return status === 503 ? reply.header('retry-after', RETRY_AFTER_SECONDS) : reply;
+}
+
+/** An operator's token, of any role. A machine's is not among them. */
+async function mayLook({ authenticator }: AgentRouteParts, request: FastifyRequest): Promise<boolean> {
+  try {
+    await authenticator.caller(request.headers.authorization);
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.kind === 'unauthenticated') return false;
+    throw error;
+  }
+}
+
+/** A parameter that is given twice means its first value. */
+function oneOf(value: unknown): string | null {
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  return typeof first === 'string' && first !== '' ? first : null;
+}
+
+/** A page of the database at a time, so that a large fleet is never in memory as a whole. */
+async function* listReady(
+  { database, keepalives }: AgentRouteParts,
+  filter: { readonly pool: string | null; readonly provider: string | null },
+): AsyncGenerator<string> {
+  let after: string | null = '';
+  let separator = '[';
+  while (after !== null) {
+    const page: Awaited<ReturnType<typeof readReadyAgents>> = await readReadyAgents(database, keepalives, {
+      ...filter,
+      after,
+      limit: LIST_PAGE,
+    });
+    let text = '';
+    for (const agent of page.agents) {
+      text += separator + JSON.stringify(listed(agent));
+      separator = ',';
+    }
+    if (text !== '') yield text;
+    after = page.last;
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+function listed(agent: Agent & AgentAddress) {
+  const { facts, vitals } = agent;
+  const { lastKeepaliveAt } = vitals;
+  return {
+    state: {
+      machine_id: agent.machineId,
+      provider_name: agent.providerName,
+      pool_name: agent.poolName,
+      status: 'ready',
+      hostname: facts?.hostname ?? '',
+      cpu: facts?.cpuMillicores ?? 0,
+      memory: Math.floor((facts?.memoryBytes ?? 0) / 2 ** 20),
+      gpu_count: facts?.gpuCount ?? 0,
+      private_ip: facts?.privateIp ?? '',
+      agent_version: vitals.agentVersion,
+      last_keepalive: lastKeepaliveAt === null ? '' : String(Math.floor(lastKeepaliveAt.getTime() / 1000)),
+    },
+    metrics: vitals.metrics,
+  };
+}
