@@ -27,8 +27,11 @@ export interface ProviderCall {
 
 export interface BootState {
   readonly power: 'on' | 'off';
-  /** Differs after every boot. */
-  readonly bootId: string;
+  /**
+   * Differs after every boot. Null when nobody can tell: the host does not answer, or its next boot will be one that
+   * can't be asked, such as an installer's from the network.
+   */
+  readonly bootId: string | null;
   readonly ready: boolean;
   /** How long to wait before looking again, where the provider has an idea. */
   readonly lookAgainMs: number;
@@ -36,7 +39,15 @@ export interface BootState {
 
 export interface PowerControl {
   bootState(call: ProviderCall): Promise<BootState>;
-  reboot(call: ProviderCall, mode: string): Promise<void>;
+  /** Ends the boot of that id, which was just seen, and no other. */
+  reboot(call: ProviderCall, mode: string, bootId: string): Promise<void>;
+  /** How long a machine that was asked to reboot may still be seen in its old boot; it is not asked again before. */
+  readonly goesDownWithinMs?: number;
+  /**
+   * Where it is there, a reboot over the BMC is made of it: off, seen, then on. Each may be repeated, and what became
+   * of it can be looked at.
+   */
+  switchPower?(call: ProviderCall, to: 'on' | 'off'): Promise<void>;
   /** Asks the operating system to go down, and the machine to switch itself off. */
   shutDown(call: ProviderCall): Promise<void>;
 }
@@ -71,7 +82,7 @@ export interface Sighting {
 /** Quick looks, made all the time by the condition reconciler; none of them changes anything. */
 export interface Inspect {
   host(machine: Machine, signal: AbortSignal): Promise<Sighting>;
-  /** Null: the machine has no BMC that could be asked. */
+  /** Null: the machine has no BMC that could be asked, or it is in use at this moment. */
   bmc(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
   /** Null: the machine is meant for no cluster. */
   cluster(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
@@ -79,8 +90,8 @@ export interface Inspect {
 
 export interface BootDevice {
   readonly device: string;
-  /** What the network would serve; empty when the machine does not boot from it, or nobody knows. */
-  readonly image: string;
+  /** What the network would serve; empty when the machine does not boot from it, null when nobody knows. */
+  readonly image: string | null;
   /** It is being set right now. */
   readonly pending: boolean;
   readonly lookAgainMs: number;

@@ -1,56 +1,63 @@
 import { z } from 'zod';
-import { callOf, type StepKind } from './step-kind.ts';
+import type { MachineChange } from '../domain/machine-change.ts';
+import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
+import { CAME_BACK, rebootBySwitching } from './reboot-by-switching.ts';
+import { callOf, type Scene, type StepKind } from './step-kind.ts';
 
 const config = z.object({ mode: z.enum(['bmc', 'ssh']).default('bmc') });
 type Config = z.output<typeof config>;
 
-/**
- * Remembers which boot the machine was in, then resets it. It is done when the machine is up in another boot, so
- * a crash between the reset and its record can't cause a second one.
- */
 export const reboot: StepKind<Config, 'power'> = {
   kind: 'reboot',
   needs: () => ['power'],
   config: config as z.ZodType<Config>,
   title: 'Rebooting machine',
   doneTitle: 'Reboot complete',
-  canUndo: false,
-  handler: ({ mode }, { machine, can }) => ({
+  canUndo: true,
+  handler: ({ mode }, scene) => {
+    const switches = mode === 'bmc' && scene.can.power.switchPower !== undefined;
+    return switches ? rebootBySwitching(scene) : rebootByAsking(scene, mode);
+  },
+};
+
+/**
+ * Remembers which boot the machine was in, then resets it. It is done when the machine is up in another boot, so
+ * a crash between the reset and its record can't cause a second one.
+ */
+function rebootByAsking({ machine, can }: Scene<'power'>, mode: Config['mode']): StepHandler<MachineChange> {
+  const { power } = can;
+  const reason = 'waiting for the machine to come back';
+  return {
     async observe(context) {
-      const { bootIdBefore } = context.memo;
+      const { bootIdBefore, askedAt } = context.memo;
       if (bootIdBefore === undefined) return { seen: 'absent' };
-      const boot = await can.power.bootState(callOf(context, machine));
-      if (!boot.ready) {
-        return {
-          seen: 'under_way',
-          reason: 'waiting for the machine to come back',
-          lookAgainMs: boot.lookAgainMs,
-        };
+      const boot = await power.bootState(callOf(context, machine));
+      const wait = { seen: 'under_way', reason, lookAgainMs: boot.lookAgainMs } as const;
+      if (!boot.ready) return wait;
+      if (boot.bootId !== bootIdBefore) {
+        return { seen: 'done', message: 'the machine is back', change: CAME_BACK };
       }
-      if (boot.bootId === bootIdBefore) return { seen: 'absent' };
-      return {
-        seen: 'done',
-        message: 'the machine is back',
-        change: {
-          conditions: [
-            {
-              type: 'Reachable',
-              status: true,
-              reason: 'RebootVerified',
-              message: 'came back after a reboot',
-            },
-          ],
-        },
-      };
+      const sinceMs = context.now().getTime() - Number(askedAt ?? 0);
+      return sinceMs < (power.goesDownWithinMs ?? 0) ? wait : { seen: 'absent' };
     },
     async act(context) {
       const call = callOf(context, machine);
-      if (context.memo.bootIdBefore === undefined) {
-        const before = await can.power.bootState(call);
-        await context.save({ bootIdBefore: before.bootId });
-      }
-      await context.effect(() => can.power.reboot(call, mode));
-      return { result: 'started', reason: 'waiting for the machine to come back', lookAgainMs: 0 };
+      const { bootId } = await power.bootState(call);
+      if (bootId === null) throw CANT_TELL;
+      const bootIdBefore = String(context.memo.bootIdBefore ?? bootId);
+      await context.save({ bootIdBefore, askedAt: context.now().getTime() });
+      await context.effect(() => power.reboot(call, mode, bootIdBefore));
+      return { result: 'started', reason, lookAgainMs: 0 };
     },
-  }),
-};
+    async undo() {
+      return { result: 'done', message: 'a reboot ends by itself' };
+    },
+  };
+}
+
+const CANT_TELL = new StepFailure({
+  class: 'retryable',
+  code: 'HOST_UNREACHABLE',
+  message:
+    'the host does not say which boot it is in, or boots from the network next: it can only be rebooted over its BMC',
+});

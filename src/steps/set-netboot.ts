@@ -21,7 +21,7 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
           return { seen: 'under_way', reason: 'the boot device is being set', lookAgainMs: boot.lookAgainMs };
         }
         // A boot from the network that would serve another image is not what was asked for.
-        const servesOurs = mode === 'DISK' || image === '' || boot.image === image;
+        const servesOurs = mode === 'DISK' || image === '' || boot.image === null || boot.image === image;
         if (boot.device === wanted && servesOurs)
           return { seen: 'done', message: `next boot from ${wanted}` };
         return { seen: 'absent' };

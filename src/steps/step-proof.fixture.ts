@@ -30,6 +30,8 @@ export interface Scenario {
   /** The machine's row and its simulated body, as the step finds them. */
   readonly machine?: Partial<Machine>;
   readonly world?: Partial<FakeState>;
+  /** Its boots can't be told apart, and a BMC switches its power. */
+  readonly switchesPower?: true;
   /** How long each task takes. */
   readonly stepMs: number;
 }
@@ -83,7 +85,12 @@ export class StepRun {
     });
     this.#disturbance = disturbance;
     this.provider = this.#disturbed(
-      createFakeProvider({ name: 'fake', world: this.world, now: () => this.clock.ms }),
+      createFakeProvider({
+        name: 'fake',
+        world: this.world,
+        now: () => this.clock.ms,
+        ...(scenario.switchesPower && { switchesPower: true }),
+      }),
     );
     for (const moment of ['before', 'after'] as const) {
       this.#store[moment] = (call) => {

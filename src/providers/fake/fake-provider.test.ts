@@ -86,7 +86,7 @@ describe('fake/step-ms', () => {
 
   it('of 0 has the effect at once', async () => {
     const quick = call({ 'fake/step-ms': '0' });
-    await can.power.reboot(quick, 'bmc');
+    await can.power.reboot(quick, 'bmc', '1');
     expect(await can.power.bootState(quick)).toMatchObject({ ready: true, bootId: '2' });
   });
 });
@@ -119,7 +119,7 @@ describe('fake/fail-step', () => {
     const labels = { 'fake/fail-step': 'reboot', 'fake/step-ms': '10' };
     for (let number = 1; number <= 5; number += 1) {
       const again = call(labels, attempt(number));
-      await can.power.reboot(again, 'bmc');
+      await can.power.reboot(again, 'bmc', '1');
       clock.ms += 10;
       await expect(can.power.bootState(again)).rejects.toMatchObject({
         failure: {
@@ -135,7 +135,7 @@ describe('fake/fail-step', () => {
   it('fails as many attempts as it says, and then lets the next succeed', async () => {
     const labels = { 'fake/fail-step': 'reboot:2', 'fake/step-ms': '0' };
     const rebooted = async (number: number) => {
-      await can.power.reboot(call(labels, attempt(number)), 'bmc');
+      await can.power.reboot(call(labels, attempt(number)), 'bmc', '1');
       return can.power.bootState(call(labels, attempt(number)));
     };
     await expect(rebooted(1)).rejects.toThrow('the BMC did not answer');
@@ -145,14 +145,14 @@ describe('fake/fail-step', () => {
 
   it('counts an attempt once, however often it is repeated', async () => {
     const labels = { 'fake/fail-step': 'reboot:2', 'fake/step-ms': '10' };
-    for (let time = 0; time < 5; time += 1) await can.power.reboot(call(labels), 'bmc');
+    for (let time = 0; time < 5; time += 1) await can.power.reboot(call(labels), 'bmc', '1');
     expect((await world.read('m-1')).failures).toEqual({ 'reboot:2': 1 });
   });
 
   it('counts anew for another value', async () => {
     const failing = async (text: string, number: number) => {
       const asked = call({ 'fake/fail-step': text, 'fake/step-ms': '0' }, attempt(number));
-      await can.power.reboot(asked, 'bmc');
+      await can.power.reboot(asked, 'bmc', '1');
       await can.power.bootState(asked);
     };
     await expect(failing('reboot:1', 1)).rejects.toThrow();
@@ -161,7 +161,7 @@ describe('fake/fail-step', () => {
   });
 
   it('leaves other steps alone', async () => {
-    await can.power.reboot(call({ 'fake/fail-step': 'repave', 'fake/step-ms': '0' }), 'bmc');
+    await can.power.reboot(call({ 'fake/fail-step': 'repave', 'fake/step-ms': '0' }), 'bmc', '1');
     expect(await can.power.bootState(call())).toMatchObject({ bootId: '2', ready: true });
   });
 
@@ -238,19 +238,19 @@ describe('labels of others', () => {
 describe('a repeated call', () => {
   it('with the same key finds its task under way, or over, and begins no other', async () => {
     const one = call({ 'fake/step-ms': '100' });
-    await can.power.reboot(one, 'bmc');
+    await can.power.reboot(one, 'bmc', '1');
     clock.ms += 50;
-    await can.power.reboot(one, 'bmc');
+    await can.power.reboot(one, 'bmc', '1');
     clock.ms += 50;
-    await can.power.reboot(one, 'bmc');
+    await can.power.reboot(one, 'bmc', '1');
     clock.ms += 1_000;
     expect(await can.power.bootState(one)).toMatchObject({ bootId: '2', ready: true });
     expect(world.tasks).toHaveLength(1);
   });
 
   it('with another key is another task', async () => {
-    await can.power.reboot(call({ 'fake/step-ms': '0' }, attempt(1)), 'bmc');
-    await can.power.reboot(call({ 'fake/step-ms': '0' }, attempt(2)), 'ssh');
+    await can.power.reboot(call({ 'fake/step-ms': '0' }, attempt(1)), 'bmc', '1');
+    await can.power.reboot(call({ 'fake/step-ms': '0' }, attempt(2)), 'ssh', '1');
     expect((await world.read('m-1')).task?.key).toBe('op-1/work/2');
     expect(world.tasks).toHaveLength(2);
     expect(logged[0]).toBe('Sending IPMI reset command');
@@ -305,7 +305,7 @@ describe('what the work does', () => {
   });
 
   it('a machine that reboots is not ready', async () => {
-    await can.power.reboot(call({ 'fake/step-ms': '100' }), 'bmc');
+    await can.power.reboot(call({ 'fake/step-ms': '100' }), 'bmc', '1');
     expect(await can.power.bootState(call())).toMatchObject({ power: 'on', bootId: '1', ready: false });
   });
 });
@@ -315,27 +315,27 @@ describe('fences', () => {
   const stale = async () => (await world.read('m-1')).staleEffects;
 
   it('count an effect that comes after one of a later holder', async () => {
-    await can.power.reboot(call(quick, { fence: 2 }), 'bmc');
+    await can.power.reboot(call(quick, { fence: 2 }), 'bmc', '1');
     expect(await stale()).toBe(0);
-    await can.power.reboot(call(quick, { fence: 1 }), 'bmc');
+    await can.power.reboot(call(quick, { fence: 1 }), 'bmc', '1');
     expect(await stale()).toBe(1);
     await can.imaging.stopImaging(call(quick, { fence: 1 }));
     expect(await stale()).toBe(2);
   });
 
   it('do not count the same holder again, or a later one', async () => {
-    for (const fence of [1, 1, 2, 7]) await can.power.reboot(call(quick, { fence }), 'bmc');
+    for (const fence of [1, 1, 2, 7]) await can.power.reboot(call(quick, { fence }), 'bmc', '1');
     expect(await stale()).toBe(0);
   });
 
   it('begin anew with another operation', async () => {
-    await can.power.reboot(call(quick, { fence: 7 }), 'bmc');
-    await can.power.reboot(call(quick, { key: 'op-2/work/1', fence: 1 }), 'bmc');
+    await can.power.reboot(call(quick, { fence: 7 }), 'bmc', '1');
+    await can.power.reboot(call(quick, { key: 'op-2/work/1', fence: 1 }), 'bmc', '1');
     expect(await stale()).toBe(0);
   });
 
   it('are not asked for a look', async () => {
-    await can.power.reboot(call(quick, { fence: 2 }), 'bmc');
+    await can.power.reboot(call(quick, { fence: 2 }), 'bmc', '1');
     await can.power.bootState(call(quick, { fence: 1 }));
     expect(await stale()).toBe(0);
   });

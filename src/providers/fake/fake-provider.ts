@@ -25,6 +25,8 @@ export interface FakeProviderOptions {
   readonly name: string;
   readonly world: FakeWorld;
   readonly now: () => number;
+  /** Its boots can't be told apart, and a BMC switches its power. */
+  readonly switchesPower?: true;
 }
 
 const FAILURE_WORDS = {
@@ -72,7 +74,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           const rebooting = state.task?.kind === 'reboot';
           return {
             power: state.power,
-            bootId: String(state.bootCount),
+            bootId: options.switchesPower ? null : String(state.bootCount),
             ready: !rebooting && state.power === 'on',
             lookAgainMs: msLeft(state, now()),
           };
@@ -86,6 +88,11 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           call.log('Shutting down');
           await setOff(call, { kind: 'shutdown', target: '' });
         },
+        ...(options.switchesPower && {
+          async switchPower(call: ProviderCall, to: 'on' | 'off') {
+            await setOff(switchCall(call, to), { kind: to === 'off' ? 'shutdown' : 'reboot', target: '' });
+          },
+        }),
       },
       remoteExec: {
         async run(call, { command, quiet }) {
@@ -188,6 +195,12 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
       },
     },
   };
+}
+
+/** Two tasks of one attempt: off and on. */
+function switchCall(call: ProviderCall, to: 'on' | 'off'): ProviderCall {
+  const [operation, step, attempt] = call.key.split('/');
+  return { ...call, key: `${operation}/${step}-${to}/${attempt}` };
 }
 
 function operationOf(call: ProviderCall): string {
