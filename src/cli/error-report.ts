@@ -45,6 +45,11 @@ const FIXES: Readonly<Record<string, Fix>> = {
     id === undefined || flag === undefined
       ? []
       : [`${program} unflag ${id} ${flag.toLowerCase()} --reason "…"   (admin)`],
+  POOL_NOT_FOUND: (_error, { program }) => [
+    `${program} pool list`,
+    `${program} pool create <name>   (admin)`,
+  ],
+  POOL_EXISTS: (_error, { program }) => [`${program} pool list`],
   PLAN_NOT_FOUND: (_error, { program }) => [`${program} plan list`],
   PLAN_REFERENCED: anotherPlanId,
   PLAN_BUILT_IN: anotherPlanId,

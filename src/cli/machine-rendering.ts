@@ -1,6 +1,8 @@
+import { METRIC_NAMES, METRICS, type MetricName } from '../domain/agent.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../domain/effective-state.ts';
 import { type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
 import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
+import { bytesText, metricText } from './metric-text.ts';
 import type { Colour } from './output/colour.ts';
 import { jsonOf, type Rendering } from './output/format.ts';
 import { displayWidth, padEnd, plainText } from './output/plain-text.ts';
@@ -68,13 +70,44 @@ const CONDITIONS_COLUMN: Column<Machine> = {
       .join(', '),
 };
 
-export function machineRendering(now: number): Rendering<Machine> {
+const PRESENCE_COLOURS: Readonly<Record<string, Colour>> = { ready: 'green', expired: 'red' };
+
+const SERVICE_COLUMN: Column<Machine> = { header: 'SERVICE', cell: ({ status }) => status?.service ?? '' };
+const HOSTNAME_COLUMN: Column<Machine> = {
+  header: 'HOSTNAME',
+  cell: ({ status }) => status?.agent?.hostname ?? '',
+};
+
+/** What the agents tell, where there are some. */
+function agentColumns(now: number): Column<Machine>[] {
+  return [
+    { header: 'POOL', cell: ({ status }) => status?.pool ?? '' },
+    {
+      header: 'STATUS',
+      cell: ({ status }) => status?.presence ?? '',
+      colour: ({ status }) => PRESENCE_COLOURS[status?.presence ?? ''],
+    },
+    { header: 'AGENT', cell: ({ status }) => status?.agent?.agentVersion ?? '' },
+    { header: 'KEEPALIVE', cell: ({ status }) => ageText(status?.agent?.lastKeepalive, now) },
+  ];
+}
+
+export interface MachineColumns {
+  /** Some of the machines have agents. */
+  readonly agents: boolean;
+}
+
+export function machineRendering(
+  now: number,
+  { agents }: MachineColumns = { agents: false },
+): Rendering<Machine> {
   return {
     json: (machine) => jsonOf(MachineSchema, machine),
     name: (machine) => machine.machineId,
-    columns: [...COLUMNS, CONDITIONS_COLUMN],
+    columns: [...COLUMNS, ...(agents ? agentColumns(now) : []), CONDITIONS_COLUMN],
     wideColumns: [
       ...COLUMNS,
+      ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), HOSTNAME_COLUMN] : []),
       { header: 'PROVIDER', cell: (machine) => machine.spec?.provider ?? '' },
       { header: 'SSH_ENDPOINT', cell: (machine) => machine.spec?.sshEndpoint ?? '' },
       { header: 'AGE', cell: (machine) => ageText(machine.createdAt, now) },
@@ -100,6 +133,7 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     ['Registered', instantText(machine.createdAt)],
     ['Updated', instantText(machine.updatedAt)],
   ]);
+  writeAgent(sink, machine, now);
   const conditions = inOrder(machine.status?.conditions ?? []);
   if (conditions.length === 0) return;
   sink.line('');
@@ -110,6 +144,40 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
     { header: 'MESSAGE', cell: ({ message }) => message },
   ]).write(conditions);
+}
+
+/** What is known of the agent; nothing of a machine that never had one. */
+function writeAgent(sink: TextSink, { status }: Machine, now: number): void {
+  if (status === undefined || status.presence === '') return;
+  const { agent } = status;
+  const facts: Array<readonly [string, string | undefined, Colour?]> = [];
+  if (agent?.registeredAt) {
+    facts.push(
+      ['Hostname', agent.hostname],
+      ['CPU', `${Number(agent.cpuMillicores) / 1000} cores`],
+      ['Memory', bytesText(Number(agent.memoryBytes))],
+      ['GPUs', String(agent.gpuCount)],
+      ['Private IP', agent.privateIp],
+      ['Agent version', agent.agentVersion],
+      ['Last keepalive', agent.lastKeepalive && `${ageText(agent.lastKeepalive, now)} ago`],
+    );
+  }
+  sink.line('');
+  writeLines(sink, [
+    ['Service', status.service],
+    ['Pool', status.pool],
+    ['Presence', status.presence, PRESENCE_COLOURS[status.presence]],
+    ...facts,
+    ...(agent?.expiresAt ? [['Expires', instantText(agent.expiresAt)] as const] : []),
+  ]);
+  const known = METRIC_NAMES.filter((name) => agent?.metrics[name] !== undefined);
+  if (known.length === 0) return;
+  sink.line('');
+  new Table<MetricName>(sink, [
+    { header: 'METRIC', cell: (name) => name },
+    { header: 'VALUE', cell: (name) => metricText(name, agent?.metrics[name]) },
+    { header: 'MEANING', cell: (name) => METRICS[name].meaning },
+  ]).write(known);
 }
 
 const TITLE_WIDTH = 20;

@@ -19,7 +19,11 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { AdminService, TokenSchema } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import {
+  AdminService,
+  type PoolSchema,
+  TokenSchema,
+} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { MachineService as V1MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import type { Plan } from '../../src/gen/baremetal/v1/plan_pb.ts';
 import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
@@ -83,6 +87,7 @@ export class FakeFleet {
   readonly machines = new Map<string, Machine>();
   readonly operations = new Map<string, Operation>();
   readonly plans = new Map<string, Plan>();
+  pools: Array<MessageInitShape<typeof PoolSchema>> = [];
   readonly events: OperationEvent[] = [];
   readonly logs: LogChunk[] = [];
   readonly calls: Recorded[] = [];
@@ -255,6 +260,17 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     flagMachine: ({ machineId }) => fleet.machine(machineId),
     unflagMachine: ({ machineId }) => fleet.machine(machineId),
     clearNeedsIntervention: ({ machineId }) => fleet.machine(machineId),
+    createMachine: ({ machineId, pool, provider }) => ({
+      machine: {
+        machineId: machineId || '1165a9b6',
+        spec: { provider: provider || 'generic' },
+        status: { pool },
+      },
+      token: 'ingot_machine_secret',
+      expiresAt: at(3600),
+    }),
+    createPool: ({ name }) => ({ name, createdAt: at(0) }),
+    listPools: () => ({ pools: fleet.pools }),
     createPlan: ({ plan }) => {
       fleet.plans.set(plan.planId, plan);
       return plan;

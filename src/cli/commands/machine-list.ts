@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { machineRendering } from '../machine-rendering.ts';
 import { addFilter, addLimit, addOutput } from '../options.ts';
@@ -11,12 +12,17 @@ interface ListOptions extends SelectionOptions {
 }
 
 export function listMachines(context: CommandContext): Command {
-  const command = new Command('list').description('Show machines with phase, effective state, conditions');
+  const command = new Command('list').description(
+    'Show machines with phase, effective state, conditions, agents',
+  );
   return addOutput(addLimit(addFilter(command))).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const filter = filterOf(options);
       const pages = machinePages(api, filter, options.limit);
-      const count = await writeList(context.out, options.output, machineRendering(context.now()), pages);
+      const first = await pages.next();
+      const agents = first.done !== true && first.value.some(({ status }) => status?.presence !== '');
+      const rendering = machineRendering(context.now(), { agents });
+      const count = await writeList(context.out, options.output, rendering, withFirst(first, pages));
       if (count === 0 && isForPeople(options.output)) {
         const next =
           filter === '' ? `no machines yet; make some: ${context.program} import 3` : 'no machine matches';
@@ -25,4 +31,13 @@ export function listMachines(context: CommandContext): Command {
       return 'ok';
     }),
   );
+}
+
+async function* withFirst(
+  first: IteratorResult<readonly Machine[]>,
+  others: AsyncGenerator<readonly Machine[]>,
+): AsyncGenerator<readonly Machine[]> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* others;
 }

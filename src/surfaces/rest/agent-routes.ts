@@ -82,6 +82,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
     return { ...refusal, detail: fault.message };
   };
 
+  app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500;
     const refusal =

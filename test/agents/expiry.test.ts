@@ -1,0 +1,163 @@
+/** Silence: when it is noticed, what it changes, and who is not blamed for it. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { cloneDatabase } from '../parts/postgres.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { createMachine, enrol, keepalive, post, registration } from './calls.ts';
+
+const cleanups: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function serverWith(options: Parameters<typeof startTestServer>[0]): Promise<TestServer> {
+  const server = await startTestServer({ pools: ['gpu'], ...options });
+  let stopped = false;
+  const stop = server.stop;
+  const once = async () => {
+    if (stopped) return;
+    stopped = true;
+    await stop();
+  };
+  cleanups.push(once);
+  return { ...server, stop: once };
+}
+
+async function statusOf(server: TestServer, machineId: string) {
+  return (await server.machines.getMachine({ machineId })).status;
+}
+
+async function until(what: string, check: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
+  const end = Date.now() + limitMs;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error(`not in time: ${what}`);
+    await delay(50);
+  }
+}
+
+const isExpired = async (server: TestServer, machineId: string) =>
+  (await statusOf(server, machineId))?.presence === 'expired';
+
+describe('an agent that falls silent', () => {
+  it('expires: an event, Reachable false, out of service; then it registers again and is back', async () => {
+    const server = await serverWith({ keepaliveTtlSeconds: 2 });
+    const machine = await enrol(server);
+    const lively = await enrol(server);
+    const beat = setInterval(() => void post(server, 'keepalive', lively.token, keepalive(lively)), 300);
+    cleanups.push(async () => clearInterval(beat));
+    await until('the expiry', () => isExpired(server, machine.machineId));
+
+    const status = await statusOf(server, machine.machineId);
+    expect(status).toMatchObject({ presence: 'expired', service: 'offline' });
+    expect(status?.conditions).toMatchObject([{ type: 'Reachable', status: false, reason: 'AgentSilent' }]);
+    expect(await statusOf(server, lively.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
+    const events = await server.sql<{ kind: string; late: number }>(
+      `SELECT e.kind, extract(epoch FROM e.at - p.expires_at)::float8 AS late FROM events e
+       JOIN agent_presence p USING (machine_id)
+       WHERE machine_id = $1 AND actor_id = 'presence' ORDER BY event_id`,
+      [machine.machineId],
+    );
+    expect(events.map(({ kind }) => kind)).toEqual(['service', 'presence', 'condition']);
+    for (const { late } of events) expect(late).toBeGreaterThanOrEqual(0);
+
+    const gone = await post(server, 'keepalive', machine.token, keepalive(machine));
+    expect(gone).toMatchObject({ status: 500, body: { error_code: 'machine_not_found' } });
+    expect((await post(server, 'register', machine.token, registration(machine))).status).toBe(200);
+    expect((await post(server, 'keepalive', machine.token, keepalive(machine))).status).toBe(200);
+    const back = await statusOf(server, machine.machineId);
+    expect(back).toMatchObject({ presence: 'ready', service: 'active' });
+    expect(back?.conditions).toMatchObject([{ type: 'Reachable', status: true, reason: 'AgentReady' }]);
+  });
+
+  it('a registration without a keepalive expires too', async () => {
+    const server = await serverWith({ keepaliveTtlSeconds: 1 });
+    const machine = await createMachine(server);
+    await post(server, 'register', machine.token, registration(machine));
+    await until('the expiry', () => isExpired(server, machine.machineId));
+    expect(await statusOf(server, machine.machineId)).toMatchObject({ service: 'enrolling' });
+  });
+
+  it('one that nobody registered expires after its own time, and its token with it', async () => {
+    const server = await serverWith({ pendingTtlSeconds: 1 });
+    const machine = await createMachine(server);
+    await until('the expiry', () => isExpired(server, machine.machineId));
+    expect((await statusOf(server, machine.machineId))?.conditions).toEqual([]);
+    const refused = await post(server, 'register', machine.token, registration(machine));
+    expect(refused).toMatchObject({ status: 403, body: { error_code: 'invalid_token' } });
+    const again = await createMachine(server, 'gpu', machine.machineId);
+    expect(await statusOf(server, machine.machineId)).toMatchObject({ presence: 'pending' });
+    expect((await post(server, 'register', again.token, registration(again))).status).toBe(200);
+  });
+
+  it('keepalives of half a time to live keep it alive for as long as they come', async () => {
+    const server = await serverWith({ keepaliveTtlSeconds: 2 });
+    const machine = await enrol(server);
+    for (let n = 0; n < 6; n += 1) {
+      await delay(1_000);
+      expect((await post(server, 'keepalive', machine.token, keepalive(machine))).status).toBe(200);
+    }
+    const [row] = await server.sql<{ count: number }>(
+      `SELECT count(*)::int AS count FROM events WHERE machine_id = $1 AND kind = 'presence'`,
+      [machine.machineId],
+    );
+    expect(row?.count).toBe(3);
+  });
+});
+
+describe('after our own downtime', () => {
+  it('nobody is declared lost before each had a whole time to live to speak again', async () => {
+    const database = await cloneDatabase();
+    cleanups.push(() => database.drop());
+    const first = await serverWith({ database, keepaliveTtlSeconds: 2 });
+    const silent = await enrol(first);
+    const speaks = await enrol(first);
+    await first.stop();
+    // Long over for both, and longer than a server may be deaf without anybody noticing.
+    await delay(6_000);
+    const second = await serverWith({ database, keepaliveTtlSeconds: 2 });
+    const startedAt = Date.now();
+    expect(await statusOf(second, silent.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
+    await delay(500);
+    expect((await post(second, 'keepalive', speaks.token, keepalive(speaks))).status).toBe(200);
+    const beat = setInterval(() => void post(second, 'keepalive', speaks.token, keepalive(speaks)), 300);
+    cleanups.push(async () => clearInterval(beat));
+    await until('the expiry of the silent one', () => isExpired(second, silent.machineId));
+    expect(Date.now() - startedAt).toBeGreaterThan(1_500);
+    expect(await statusOf(second, speaks.machineId)).toMatchObject({ presence: 'ready' });
+    expect(second.logged.join('')).toContain('nobody is declared lost');
+  });
+
+  it('a short restart is no reason for leniency', async () => {
+    const database = await cloneDatabase();
+    cleanups.push(() => database.drop());
+    const first = await serverWith({ database, keepaliveTtlSeconds: 2 });
+    const machine = await enrol(first);
+    await first.stop();
+    const second = await serverWith({ database, keepaliveTtlSeconds: 2 });
+    await until('the expiry', () => isExpired(second, machine.machineId));
+    expect(second.logged.join('')).not.toContain('nobody is declared lost');
+  });
+});
+
+describe('two replicas', () => {
+  it('an agent may speak to either, and expires once', async () => {
+    const database = await cloneDatabase();
+    cleanups.push(() => database.drop());
+    const replicas = [
+      await serverWith({ database, keepaliveTtlSeconds: 2 }),
+      await serverWith({ database, keepaliveTtlSeconds: 2 }),
+    ] as const;
+    const machine = await enrol(replicas[0]);
+    for (let n = 0; n < 6; n += 1) {
+      const replica = replicas[n % 2 === 0 ? 0 : 1];
+      expect((await post(replica, 'keepalive', machine.token, keepalive(machine))).status).toBe(200);
+      await delay(500);
+    }
+    await until('the expiry', () => isExpired(replicas[0], machine.machineId));
+    const [row] = await replicas[0].sql<{ count: number }>(
+      `SELECT count(*)::int AS count FROM events WHERE machine_id = $1 AND to_state = 'expired'`,
+      [machine.machineId],
+    );
+    expect(row?.count).toBe(1);
+  });
+});
