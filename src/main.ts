@@ -1,6 +1,8 @@
 /** The command line's entry: `serve` is the server, everything else is a client of it. */
+import { agentCommand } from './agent/agent-command.ts';
 import { checkAddress } from './check-address.ts';
 import { runClient } from './cli/command-line.ts';
+import { packageVersion } from './cli/package-root.ts';
 import type { Server, ServerOptions } from './server.ts';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
 
@@ -27,6 +29,16 @@ export async function runCommandLine({ program, argv }: Invocation): Promise<voi
         })),
         run: (options) => serve(program, flagsOf(options)),
       },
+      agentCommand({
+        program,
+        version: packageVersion(),
+        command: [process.execPath, process.argv[1] ?? program, 'agent'],
+        env: process.env,
+        cwd: process.cwd(),
+        writeOut: (text) => process.stdout.write(text),
+        writeErr: (text) => process.stderr.write(text),
+        signals: process,
+      }),
     ],
   });
 }

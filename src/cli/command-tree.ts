@@ -7,11 +7,13 @@ import { Command } from 'commander';
 import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
 import { completionCommand } from './commands/completion.ts';
 import { lifecycleCommand } from './commands/lifecycle.ts';
+import { createMachine } from './commands/machine-create.ts';
 import { importMachines } from './commands/machine-import.ts';
 import { listMachines } from './commands/machine-list.ts';
 import { registerMachine, updateMachine } from './commands/machine-register.ts';
 import { showMachine } from './commands/machine-show.ts';
 import { planGroup } from './commands/plan.ts';
+import { poolGroup } from './commands/pool.ts';
 import { startRun } from './commands/run-start.ts';
 import { tokenGroup } from './commands/token.ts';
 import { versionCommand } from './commands/version.ts';
@@ -30,7 +32,10 @@ export interface ExtraCommand {
   readonly name: string;
   readonly description: string;
   readonly options: readonly { readonly flags: string; readonly description: string }[];
+  readonly helpAfter?: string;
+  /** Options of the commands above it are among them: `--server` is read before anybody knows whose it is. */
   readonly run: (options: Readonly<Record<string, unknown>>) => Promise<number>;
+  readonly subcommands?: readonly ExtraCommand[];
 }
 
 export function commandTree(context: CommandContext, extra: readonly ExtraCommand[]): Command {
@@ -54,6 +59,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   root.commandsGroup('By noun:');
   root.addCommand(machineGroup(context));
   root.addCommand(operationGroup(context));
+  root.addCommand(poolGroup(context));
   root.addCommand(planGroup(context));
   root.addCommand(runGroup(context));
 
@@ -81,7 +87,7 @@ function lifecycleCommands(context: CommandContext): Command[] {
 function machineGroup(context: CommandContext): Command {
   const group = new Command('machine').description('Everything about machines');
   group.addCommand(showMachine(context), { isDefault: true });
-  for (const command of [listMachines, registerMachine, updateMachine, importMachines]) {
+  for (const command of [listMachines, createMachine, registerMachine, updateMachine, importMachines]) {
     group.addCommand(command(context));
   }
   group.addCommand(watchFleet(context, OPERATIONS));
@@ -114,11 +120,12 @@ function runGroup(context: CommandContext): Command {
   return group;
 }
 
-function extraCommand(context: CommandContext, { name, description, options, run }: ExtraCommand): Command {
-  const command = new Command(name).description(description);
-  for (const option of options) command.option(option.flags, option.description);
-  return command.action(async (given: Record<string, unknown>) => {
-    context.exitCode = await run(given);
+function extraCommand(context: CommandContext, extra: ExtraCommand): Command {
+  const command = new Command(extra.name).description(extra.description);
+  for (const option of extra.options) command.option(option.flags, option.description);
+  for (const sub of extra.subcommands ?? []) command.addCommand(extraCommand(context, sub));
+  return command.addHelpText('after', extra.helpAfter ?? '').action(async () => {
+    context.exitCode = await extra.run(command.optsWithGlobals());
   });
 }
 

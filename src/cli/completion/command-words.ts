@@ -24,7 +24,9 @@ export function commandWords(program: Command): CommandWords[] {
 }
 
 function walk(command: Command, path: readonly string[], inherited: readonly Option[]): CommandWords[] {
-  const shown = [...command.options.filter(({ hidden }) => !hidden), ...inherited];
+  const own = command.options.filter(({ hidden }) => !hidden);
+  // A command may describe an option of those above it in its own words.
+  const shown = [...own, ...inherited.filter(({ long }) => !own.some((option) => option.long === long))];
   const here: CommandWords = {
     path,
     subcommands: command.commands.flatMap((sub) =>

@@ -1,0 +1,151 @@
+/** The commands `agent` and `agent install`, as data: `ingot` lists them, and the one-file program consists of them. */
+import { hostname } from 'node:os';
+import { createAgentLog } from './agent-log.ts';
+import {
+  AGENT_SETTINGS,
+  AgentSettingError,
+  type AgentSettings,
+  readAgentSettings,
+  readAgentToken,
+  type Said,
+  type SettingInfo,
+} from './agent-settings.ts';
+import { startMachineFigures } from './machine-figures.ts';
+import { createJsonPoster } from './post-json.ts';
+import { runAgent } from './run-agent.ts';
+import { systemdUnit } from './systemd-unit.ts';
+
+export interface AgentCommand {
+  readonly name: string;
+  readonly description: string;
+  readonly options: readonly { readonly flags: string; readonly description: string }[];
+  readonly helpAfter: string;
+  readonly run: (options: Readonly<Record<string, unknown>>) => Promise<number>;
+  readonly subcommands: readonly AgentCommand[];
+}
+
+export interface AgentSurroundings {
+  /** What errors begin with. */
+  readonly program: string;
+  readonly version: string;
+  /** What a service is to start: the program, and the words before its options. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+  readonly signals: {
+    on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+    off(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  };
+}
+
+const WRONG_SETTING = 64;
+
+export function agentCommand(around: AgentSurroundings): AgentCommand {
+  const said = (options: Said['options']): Said => ({ options, env: around.env, cwd: around.cwd });
+  const options = Object.values<SettingInfo>(AGENT_SETTINGS).map(
+    ({ flag, value, description, variable, fallback }) => ({
+      flags: `${flag} <${value}>`,
+      description: `${description} (${variable}${fallback === undefined ? '' : `, default ${fallback}`})`,
+    }),
+  );
+  return {
+    name: 'agent',
+    description: 'Run on a machine: register it and keep it alive',
+    options,
+    helpAfter: `
+Registers this machine, then sends its figures with every keepalive: CPU, memory, disk, GPUs, containers. Registers
+again when the server has forgotten it, and waits longer and longer while the server is away. One line on stderr an
+event. SIGTERM and Ctrl-C stop it; the exit code is then 0, and 64 when a setting is wrong or missing.`,
+    run: (given) => reportingSettings(around, () => serve(around, said(given))),
+    subcommands: [
+      {
+        name: 'install',
+        description: 'Print a systemd unit that runs the agent with these settings',
+        options: options.filter(({ flags }) => !flags.startsWith(`${AGENT_SETTINGS.token.flag} `)),
+        helpAfter: `
+The unit goes to stdout, and says where to put it and the token. The token itself is never in it.`,
+        run: (given) =>
+          reportingSettings(around, async () => {
+            around.writeOut(systemdUnit({ said: said(given), command: around.command }));
+          }),
+        subcommands: [],
+      },
+    ],
+  };
+}
+
+async function reportingSettings(
+  { program, writeErr }: AgentSurroundings,
+  run: () => Promise<void>,
+): Promise<number> {
+  try {
+    await run();
+    return 0;
+  } catch (error) {
+    if (!(error instanceof AgentSettingError)) throw error;
+    writeErr(`${program}: ${error.message}\n`);
+    return WRONG_SETTING;
+  }
+}
+
+async function serve(around: AgentSurroundings, said: Said): Promise<void> {
+  const settings = readAgentSettings(said);
+  const token = readAgentToken(said);
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  around.signals.on('SIGINT', onSignal);
+  around.signals.on('SIGTERM', onSignal);
+  try {
+    await runUntilStopped(around, settings, token, stop.signal);
+  } finally {
+    around.signals.off('SIGINT', onSignal);
+    around.signals.off('SIGTERM', onSignal);
+  }
+}
+
+async function runUntilStopped(
+  { version, writeErr }: AgentSurroundings,
+  settings: AgentSettings,
+  token: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const { server, machineId, pool, provider } = settings;
+  const agentVersion = `${version}-node`;
+  const log = createAgentLog({ level: settings.logLevel, write: writeErr, now: Date.now, secret: token });
+  log('info', 'started', {
+    server: server.href,
+    machine_id: machineId,
+    pool,
+    provider,
+    version: agentVersion,
+  });
+  if (server.protocol === 'http:' && !isThisMachine(server.hostname))
+    log('warn', 'unencrypted', { hint: 'the token travels in the clear: use https, or a tunnel' });
+  const poster = createJsonPoster({
+    server,
+    token,
+    timeoutMs: settings.timeoutMs,
+    userAgent: `ingot-agent/${version}`,
+  });
+  try {
+    await runAgent(
+      {
+        identity: { machineId, provider, pool, token, hostname: hostname(), agentVersion },
+        intervalMs: settings.intervalMs,
+        poster,
+        figures: await startMachineFigures({ serverHost: server.hostname, privateIp: settings.privateIp }),
+        log,
+        now: Date.now,
+        random: Math.random,
+      },
+      stop,
+    );
+  } finally {
+    poster.close();
+  }
+  log('info', 'stopped');
+}
+
+const isThisMachine = (host: string): boolean => /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(host);

@@ -1,0 +1,39 @@
+/** One line an event, for people who read the journal of a machine. */
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type EventLevel = Exclude<LogLevel, 'silent'>;
+export type LogFields = Readonly<Record<string, string | number | undefined>>;
+export type AgentLog = (level: EventLevel, event: string, fields?: LogFields) => void;
+
+export interface AgentLogOptions {
+  readonly level: LogLevel;
+  readonly write: (line: string) => void;
+  readonly now: () => number;
+  /** Never written, wherever it may come from: a server can send the token back in its answer. */
+  readonly secret: string;
+}
+
+const LONGEST_VALUE = 300;
+
+export function createAgentLog({ level, write, now, secret }: AgentLogOptions): AgentLog {
+  const least = LOG_LEVELS.indexOf(level);
+  return (of, event, fields = {}) => {
+    if (LOG_LEVELS.indexOf(of) < least) return;
+    const words = Object.entries(fields).flatMap(([key, value]) =>
+      value === undefined ? [] : [`${key}=${written(String(value).replaceAll(secret, '[token]'))}`],
+    );
+    const time = new Date(now()).toISOString();
+    write(`${[time, of.padEnd(5), event, ...words].join(' ')}\n`);
+  };
+}
+
+/** In quotes, with whatever could forge a line or steer a terminal made harmless. */
+function written(value: string): string {
+  const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
+  if (/^[\w.:/@%+,-]+$/.test(short)) return short;
+  return JSON.stringify(short).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,223 @@
+/**
+ * The agent's settings: environment variables, and options that win over them. Each is checked before anything is sent;
+ * a wrong or missing one is one line that names it.
+ */
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { LOG_LEVELS, type LogLevel } from './agent-log.ts';
+
+export class AgentSettingError extends Error {
+  override readonly name = 'AgentSettingError';
+
+  constructor(setting: string, problem: string) {
+    super(`${setting}: ${problem}`);
+  }
+}
+
+/** All but the token. */
+export interface AgentSettings {
+  readonly server: URL;
+  readonly machineId: string;
+  readonly pool: string;
+  readonly provider: string;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** Null: found by itself. */
+  readonly privateIp: string | null;
+  readonly logLevel: LogLevel;
+}
+
+export interface SettingInfo {
+  readonly flag: string;
+  readonly variable: string;
+  readonly value: string;
+  readonly description: string;
+  /** Undefined: there is none. */
+  readonly fallback?: string;
+}
+
+/** In the order of the help. A key is what the parser of options calls the flag. */
+export const AGENT_SETTINGS = {
+  server: {
+    flag: '--server',
+    variable: 'INGOT_AGENT_SERVER',
+    value: 'url',
+    description: 'the HTTP address of the server, such as https://ingot.example.com:8080',
+  },
+  machineId: {
+    flag: '--machine-id',
+    variable: 'INGOT_MACHINE_ID',
+    value: 'id',
+    description: 'the id of this machine',
+  },
+  pool: { flag: '--pool', variable: 'INGOT_POOL', value: 'pool', description: 'the pool of this machine' },
+  tokenFile: {
+    flag: '--token-file',
+    variable: 'INGOT_MACHINE_TOKEN_FILE',
+    value: 'path',
+    description: 'a file that holds the token of this machine',
+  },
+  token: {
+    flag: '--token',
+    variable: 'INGOT_MACHINE_TOKEN',
+    value: 'token',
+    description:
+      'the token itself; everybody on the machine can read it on a command line, so prefer the file or the variable',
+  },
+  provider: {
+    flag: '--provider',
+    variable: 'INGOT_AGENT_PROVIDER',
+    value: 'name',
+    fallback: 'generic',
+    description: 'the provider of this machine',
+  },
+  interval: {
+    flag: '--interval',
+    variable: 'INGOT_AGENT_INTERVAL',
+    value: 'seconds',
+    fallback: '60',
+    description: 'time between keepalives; the waits after a failure grow and shrink with it',
+  },
+  timeout: {
+    flag: '--timeout',
+    variable: 'INGOT_AGENT_TIMEOUT',
+    value: 'seconds',
+    fallback: '10',
+    description: 'how long an answer may take',
+  },
+  privateIp: {
+    flag: '--private-ip',
+    variable: 'INGOT_AGENT_PRIVATE_IP',
+    value: 'address',
+    description: 'the address of this machine; otherwise the one that it reaches the server from',
+  },
+  logLevel: {
+    flag: '--log-level',
+    variable: 'INGOT_AGENT_LOG_LEVEL',
+    value: 'level',
+    fallback: 'info',
+    description: `one of ${LOG_LEVELS.join(', ')}`,
+  },
+} as const satisfies Record<string, SettingInfo>;
+
+export type AgentSettingName = keyof typeof AGENT_SETTINGS;
+
+/** What was said on the command line and in the environment. */
+export interface Said {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** A value, and the name of what set it. */
+interface Found {
+  readonly text: string;
+  readonly from: string;
+}
+
+export function readAgentSettings(said: Said): AgentSettings {
+  return {
+    server: parseServer(required(said, 'server')),
+    machineId: parseName(required(said, 'machineId'), 128),
+    pool: parseName(required(said, 'pool'), 63),
+    provider: parseName(required(said, 'provider'), 63),
+    intervalMs: parseSeconds(required(said, 'interval'), 3600),
+    timeoutMs: parseSeconds(required(said, 'timeout'), 300),
+    privateIp: parseAddress(findSetting(said, 'privateIp')),
+    logLevel: parseLogLevel(required(said, 'logLevel')),
+  };
+}
+
+/** Options before the environment, whichever of the two they name. */
+export function readAgentToken(said: Said): string {
+  const { token, tokenFile } = AGENT_SETTINGS;
+  const inOptions = { ...said, env: {} };
+  const inEnvironment = { ...said, options: {} };
+  if (findSetting(inOptions, 'token') && findSetting(inOptions, 'tokenFile'))
+    throw new AgentSettingError(`${token.flag} and ${tokenFile.flag}`, 'give one of them');
+  for (const place of [inOptions, inEnvironment]) {
+    const direct = findSetting(place, 'token');
+    if (direct !== undefined) return checkToken(direct.text.trim(), direct.from);
+    const file = findSetting(place, 'tokenFile');
+    if (file !== undefined)
+      return checkToken(readTokenFile(resolve(said.cwd, file.text), file.from), file.from);
+  }
+  throw new AgentSettingError(
+    tokenFile.flag,
+    `is missing: a file with the token of this machine (or set ${tokenFile.variable} or ${token.variable})`,
+  );
+}
+
+export function findSetting({ options, env }: Said, name: AgentSettingName): Found | undefined {
+  const { flag, variable, fallback }: SettingInfo = AGENT_SETTINGS[name];
+  const given = options[name];
+  if (typeof given === 'string') return { text: given, from: flag };
+  const inherited = env[variable];
+  if (inherited !== undefined && inherited !== '') return { text: inherited, from: variable };
+  return fallback === undefined ? undefined : { text: fallback, from: flag };
+}
+
+function required(said: Said, name: AgentSettingName): Found {
+  const found = findSetting(said, name);
+  if (found !== undefined) return found;
+  const { flag, variable, description } = AGENT_SETTINGS[name];
+  throw new AgentSettingError(flag, `is missing: ${description} (or set ${variable})`);
+}
+
+/** What may hold a password is not repeated. */
+function parseServer({ text, from }: Found): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new AgentSettingError(
+      from,
+      'is not an http:// or https:// URL, such as https://ingot.example.com:8080',
+    );
+  if (url.username !== '' || url.password !== '')
+    throw new AgentSettingError(from, 'must not hold a user or a password');
+  if (url.search !== '' || url.hash !== '') throw new AgentSettingError(from, 'must end with its path');
+  return url;
+}
+
+function parseName({ text, from }: Found, longest: number): string {
+  if (text.length <= longest && /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(text)) return text;
+  throw new AgentSettingError(
+    from,
+    `${shown(text)} is not 1 to ${longest} letters, digits, ".", "_" or "-" between a letter or digit and another`,
+  );
+}
+
+function parseSeconds({ text, from }: Found, most: number): number {
+  const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds >= 0.05 && seconds <= most) return seconds * 1000;
+  throw new AgentSettingError(from, `${shown(text)} is not a number of seconds from 0.05 to ${most}`);
+}
+
+function parseAddress(found: Found | undefined): string | null {
+  if (found === undefined) return null;
+  if (isIP(found.text) !== 0) return found.text;
+  throw new AgentSettingError(found.from, `${shown(found.text)} is not an IP address`);
+}
+
+function parseLogLevel({ text, from }: Found): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text);
+  if (level !== undefined) return level;
+  throw new AgentSettingError(from, `${shown(text)} is not one of ${LOG_LEVELS.join(', ')}`);
+}
+
+function readTokenFile(path: string, from: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new AgentSettingError(from, `can't read ${shown(path)} (${code ?? 'no reason given'})`);
+  }
+}
+
+/** Anything else could not travel in a header. */
+function checkToken(token: string, from: string): string {
+  if (/^[\x21-\x7e]{1,512}$/.test(token)) return token;
+  throw new AgentSettingError(from, 'does not hold a token: 1 to 512 printable characters without spaces');
+}
+
+const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

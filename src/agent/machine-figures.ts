@@ -1,0 +1,80 @@
+/** What the agent tells of its machine. A figure that can't be had is left out, never made up. */
+import { statfs } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import type { Metrics } from '../domain/agent.ts';
+import { countContainers } from './containers.ts';
+import { startCpuMeter } from './cpu-meter.ts';
+import { createGpuReader } from './gpus.ts';
+import { memoryUtilisation, readMemory } from './memory.ts';
+import { findPrivateIp } from './private-ip.ts';
+
+/** As the wire has it: the values of a registration. */
+export interface Hardware {
+  readonly cpu: string;
+  readonly memory: string;
+  readonly gpu_count: string;
+  readonly private_ip: string;
+}
+
+export interface MachineFigures {
+  hardware(stop: AbortSignal): Promise<Hardware>;
+  /** `gpuCount` is undefined where it is not known. */
+  metrics(stop: AbortSignal): Promise<{ readonly metrics: Metrics; readonly gpuCount: number | undefined }>;
+}
+
+export interface MachineFiguresOptions {
+  readonly serverHost: string;
+  /** Null: found by itself. */
+  readonly privateIp: string | null;
+}
+
+export async function startMachineFigures(options: MachineFiguresOptions): Promise<MachineFigures> {
+  const readGpus = createGpuReader();
+  const cpuMeter = await startCpuMeter();
+  const millicores = cpus().length * 1000;
+  return {
+    async hardware(stop) {
+      const [gpus, memory, privateIp] = await Promise.all([
+        readGpus(stop),
+        readMemory(),
+        options.privateIp ?? findPrivateIp(options.serverHost),
+      ]);
+      return {
+        cpu: `${millicores}m`,
+        memory: `${memory.totalKiB}Ki`,
+        // Required. Where the tool fails this is corrected as soon as it answers.
+        gpu_count: String(gpus?.count ?? 0),
+        private_ip: privateIp,
+      };
+    },
+    async metrics(stop) {
+      const [gpus, memory, disk, containers, cpu] = await Promise.all([
+        readGpus(stop),
+        readMemory(),
+        readDisk(),
+        countContainers(),
+        cpuMeter.read(stop),
+      ]);
+      const metrics: Metrics = {
+        ...(cpu === undefined ? {} : { cpu_utilization_pct: cpu }),
+        memory_utilization_pct: memoryUtilisation(memory),
+        total_cpu_available: millicores,
+        total_memory_available: Math.floor(memory.totalKiB / 1024),
+        ...(gpus === undefined ? {} : { free_gpu_count: gpus.free }),
+        ...disk,
+        ...(containers === undefined ? {} : { container_count: containers }),
+      };
+      return { metrics, gpuCount: gpus?.count };
+    },
+  };
+}
+
+/** Free is what an ordinary program could still write. */
+async function readDisk(): Promise<Pick<Metrics, 'total_disk_space_bytes' | 'total_disk_free_bytes'>> {
+  try {
+    const { blocks, bavail, bsize } = await statfs('/', { bigint: true });
+    return { total_disk_space_bytes: Number(blocks * bsize), total_disk_free_bytes: Number(bavail * bsize) };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * One POST of JSON and its answer, bounded in every direction: a time limit over all of it (a server that dribbles
+ * does not hold us), a limit on what is read of the answer, and no redirects, which would carry the token to another
+ * host. Made on `node:http` rather than `fetch`, because there a connection that went stale can be told apart.
+ */
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: string;
+}
+
+/** Whether the server has seen the request is not known. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+export interface JsonPoster {
+  post(path: string, body: unknown, stop: AbortSignal): Promise<HttpAnswer>;
+  close(): void;
+}
+
+export interface JsonPosterOptions {
+  /** Its path, if any, is what the server's paths begin with. */
+  readonly server: URL;
+  readonly token: string;
+  readonly timeoutMs: number;
+  readonly userAgent: string;
+}
+
+/** The documented answers have a few hundred bytes. */
+const LONGEST_ANSWER = 64 * 1024;
+
+export function createJsonPoster({ server, token, timeoutMs, userAgent }: JsonPosterOptions): JsonPoster {
+  const secure = server.protocol === 'https:';
+  const request = secure ? requestHttps : requestHttp;
+  // One connection at most: this agent never has two requests under way.
+  const connections = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+  const base = `${server.origin}${server.pathname.replace(/\/+$/, '')}`;
+
+  const attempt = (url: string, body: string, stop: AbortSignal): Promise<HttpAnswer | 'stale'> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        Accept: 'application/json',
+        'User-Agent': userAgent,
+      };
+      const sent = request(url, { method: 'POST', agent: connections, headers });
+      const settle = (act: () => void): void => {
+        clearTimeout(timer);
+        stop.removeEventListener('abort', onStop);
+        act();
+      };
+      const fail = (reason: string): void => {
+        settle(() => reject(new NoAnswer(reason)));
+        sent.destroy();
+      };
+      const onStop = (): void => fail('stopping');
+      const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
+      stop.addEventListener('abort', onStop);
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        // The server closed an idle connection just as we wrote to it: not a failure, both calls can be repeated.
+        const stale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+        if (stale) settle(() => resolve('stale'));
+        else fail(describe(error));
+      });
+      sent.once('response', (response) => {
+        readBody(response).then(
+          (text) => {
+            const { statusCode = 0, headers: received } = response;
+            settle(() => resolve({ status: statusCode, retryAfter: received['retry-after'], body: text }));
+          },
+          (error: NodeJS.ErrnoException) => fail(describe(error)),
+        );
+      });
+      sent.end(body);
+      if (stop.aborted) onStop();
+    });
+
+  return {
+    async post(path, body, stop) {
+      const text = JSON.stringify(body);
+      for (let again = 0; again < 2; again += 1) {
+        const answer = await attempt(`${base}${path}`, text, stop);
+        if (answer !== 'stale') return answer;
+      }
+      throw new NoAnswer('the server closed the connection');
+    },
+    close: () => connections.destroy(),
+  };
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of response) {
+    length += part.length;
+    if (length > LONGEST_ANSWER) throw new NoAnswer(`an answer of more than ${LONGEST_ANSWER / 1024} KiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Where several addresses were tried, the message is empty and the code is all there is. */
+function describe(error: NodeJS.ErrnoException): string {
+  if (error instanceof NoAnswer) return error.message;
+  const message = error.message || error.code || 'the connection failed';
+  return error.code !== undefined && !message.includes(error.code) ? `${message} (${error.code})` : message;
+}

@@ -1,0 +1,59 @@
+/**
+ * The address that others on the machine's network reach it by: the one that the machine itself would use towards
+ * the server. Connecting a UDP socket asks the kernel for it, and sends nothing.
+ */
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+/** An address of no machine (RFC 5737): the way there is the default route. */
+const ANYWHERE = '192.0.2.1';
+const LONGEST_LOOKUP_MS = 3000;
+
+export async function findPrivateIp(serverHost: string): Promise<string> {
+  // Through a tunnel the server is on this machine, and the way to it says nothing about the network.
+  for (const host of [serverHost, ANYWHERE]) {
+    const address = await sourceTowards(host);
+    if (address !== undefined && !isLocal(address)) return address;
+  }
+  return firstInterfaceAddress() ?? '127.0.0.1';
+}
+
+async function sourceTowards(host: string): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, LONGEST_LOOKUP_MS, undefined);
+  });
+  try {
+    const found = await Promise.race([lookup(host.replace(/^\[|\]$/g, '')), tooLong]);
+    return found === undefined ? undefined : await sourceAddress(found.address);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function sourceAddress(address: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+    const finish = (found: string | undefined): void => {
+      socket.close();
+      resolve(found);
+    };
+    socket.once('error', () => finish(undefined));
+    // Any port will do, as nothing is sent.
+    socket.connect(9, address, () => finish(socket.address().address.replace(/%.*$/, '')));
+  });
+}
+
+function isLocal(address: string): boolean {
+  return /^(?:127\.|0\.0\.0\.0$|::1$|::$|::ffff:127\.|fe80:)/i.test(address);
+}
+
+function firstInterfaceAddress(): string | undefined {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const outer = all.filter(({ internal, address }) => !internal && !isLocal(address));
+  return (outer.find(({ family }) => family === 'IPv4') ?? outer[0])?.address;
+}
