@@ -70,6 +70,7 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
       const reason = 'waiting for the power to be on';
       const waiting = { result: 'started', reason, lookAgainMs: LOOK_AGAIN_MS } as const;
       if ((await power.bootState(call)).power === 'off') {
+        await context.save({ switching: { ...switching, to: 'on' } });
         await context.effect(async () => power.switchPower?.(call, 'on'));
         return waiting;
       }

@@ -16,6 +16,7 @@ import type { Sshd } from '../parts/sshd.ts';
 
 export interface SiteOptions {
   readonly ssh?: Readonly<Record<string, unknown>>;
+  readonly bmc?: Readonly<Record<string, unknown>>;
   readonly clusters?: Clusters;
   readonly hostFiles?: HostFiles;
   readonly monotonicNow?: () => number;
@@ -44,6 +45,7 @@ export function createSite(
       connect_timeout_seconds: 2,
       ...options.ssh,
     },
+    ...(options.bmc ? { bmc: options.bmc } : {}),
   });
   const provider = createDatacenterProvider({
     name: 'dc-1',

@@ -1,45 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Memo } from '../../src/domain/step.ts';
-import type { StepContext } from '../../src/engine/step-handler.ts';
 import { checkCapabilities, completeStep, defineStep, handlerFor } from '../../src/steps/registry.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { attemptOf } from './attempt.ts';
 import { clustersOf, createSite, machineAt, type Site } from './site.ts';
 
 const problem = ensureSshd();
 if (problem) console.warn(problem);
-
-interface Attempt {
-  readonly context: StepContext;
-  readonly logged: string[];
-}
-
-function attemptOf(step: string, attempt: number, memo: Memo = {}): Attempt {
-  const logged: string[] = [];
-  const { signal } = new AbortController();
-  const state = { memo };
-  const context: StepContext = {
-    jobId: 'op-1',
-    step,
-    attempt,
-    fence: attempt,
-    get memo() {
-      return state.memo;
-    },
-    signal,
-    log: (text) => logged.push(text),
-    save: async (saved) => {
-      state.memo = { ...state.memo, ...saved };
-    },
-    effect: (work) => work(signal),
-    checkHeld: () => {},
-    now: () => new Date(),
-  };
-  return { context, logged };
-}
 
 describe.skipIf(problem !== null)('the step kinds on a datacenter’s machine', () => {
   let api: ApiServer;
@@ -114,7 +84,7 @@ describe.skipIf(problem !== null)('the step kinds on a datacenter’s machine', 
     expect(logged).toContain('broken');
   });
 
-  it('reboot: refused before anything starts, since there is no power control yet', () => {
+  it('reboot: refused before anything starts, where no BMC is configured', () => {
     expect(() => stepOf('reboot', {})).toThrow(/needs power, which provider dc-1 does not have/);
   });
 });

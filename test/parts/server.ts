@@ -19,7 +19,7 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
 import pg from 'pg';
 import pino from 'pino';
-import { readConfiguration } from '../../src/configuration.ts';
+import { type Configuration, readConfiguration } from '../../src/configuration.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
@@ -46,6 +46,8 @@ export interface TestServerOptions {
   readonly presenceUrl?: string;
   /** Off unless asked for: looks would tell conditions that no test expects. */
   readonly looks?: { readonly intervalSeconds: number };
+  /** Beside the fake one. */
+  readonly providers?: Configuration['providers'];
 }
 
 export interface TestServer {
@@ -100,6 +102,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         enabled: options.looks !== undefined,
         interval_seconds: options.looks?.intervalSeconds ?? 60,
       },
+      providers: options.providers ?? {},
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {

@@ -14,30 +14,15 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { installPackages } from './debian.ts';
 
 const SSHD = '/usr/sbin/sshd';
-const POLICY = '/usr/sbin/policy-rc.d';
 
 /** Installs what is missing where that is possible. Returns why there can be no sshd, or null. */
 export function ensureSshd(): string | null {
-  if (!existsSync(SSHD) && process.getuid?.() === 0) install();
+  if (!existsSync(SSHD)) installPackages('openssh-server');
   if (existsSync(SSHD) && spawnSync('ssh-keygen', ['-?']).error === undefined) return null;
   return `skipped: there is no ${SSHD}, and it could not be installed (Debian: apt-get install openssh-server)`;
-}
-
-function install(): void {
-  const ours = !existsSync(POLICY);
-  // Without it the package would start a daemon.
-  if (ours) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  const apt = (...args: string[]) =>
-    spawnSync('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=120', ...args], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: 'ignore',
-      timeout: 180_000,
-    });
-  apt('update');
-  apt('install', '-y', '--no-install-recommends', 'openssh-server');
-  if (ours) rmSync(POLICY, { force: true });
 }
 
 export interface SshdOptions {

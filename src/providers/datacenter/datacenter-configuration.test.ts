@@ -131,3 +131,42 @@ describe('is refused with the field named', () => {
     expect(problemWith(fields)).toContain('is encrypted and needs the right passphrase_file');
   });
 });
+
+describe('a section bmc', () => {
+  const bmc = (fields: Readonly<Record<string, unknown>>) =>
+    datacenterConfiguration.safeParse({
+      kind: 'datacenter',
+      ssh: ssh({}),
+      bmc: { user: 'admin', password_file: file('passphrase'), ...fields },
+    });
+
+  it('has defaults', () => {
+    expect(bmc({}).data?.bmc).toMatchObject({
+      cipher_suite: 3,
+      privilege: 'administrator',
+      timeout_seconds: 10,
+      boot: { persistent: false, efi: false, ignore_valid_bit: false },
+    });
+  });
+
+  it.each([
+    ['no password', { password_file: undefined }, 'bmc: needs exactly one of password_file and password_env'],
+    ['two passwords', { password_env: VARIABLE }, 'bmc: needs exactly one of password_file and password_env'],
+    ['a file that is not there', { password_file: '/nowhere' }, "bmc.password_file: /nowhere can't be read"],
+    [
+      'a password that IPMI can’t carry',
+      { password_file: undefined, password_env: VARIABLE },
+      `bmc.password_env: the environment variable ${VARIABLE} has more than the 20 bytes`,
+    ],
+    ['the password itself', { password: 'secret' }, 'Unrecognized key'],
+    ['a cipher suite that encrypts nothing', { cipher_suite: 0 }, 'bmc.cipher_suite: '],
+    ['a user of several words', { user: 'a b' }, 'bmc.user: must be a user’s name'],
+    ['a network that is none', { allowed_networks: ['10.0.0.0/33'] }, 'bmc.allowed_networks.0: must be'],
+    ['no network at all', { allowed_networks: [] }, 'bmc.allowed_networks: '],
+  ])('is refused with %s', (_what, fields, words) => {
+    const issue = bmc(fields).error?.issues[0];
+    const problem = `${issue?.path.join('.')}: ${issue?.message}`;
+    expect(problem).toContain(words);
+    expect(problem).not.toContain('PRIVATE KEY');
+  });
+});

@@ -1,4 +1,4 @@
-/** A provider of kind datacenter: how its hosts are reached. */
+/** A provider of kind datacenter: how its hosts and their BMCs are reached. */
 import { createHash } from 'node:crypto';
 import ssh2, { type ParsedKey } from 'ssh2';
 import { z } from 'zod';
@@ -11,6 +11,7 @@ import {
   tryOut,
   variableName,
 } from '../kubernetes/credential-reference.ts';
+import { bmcConfiguration } from './bmc-configuration.ts';
 
 const identity = {
   user: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/, 'must be a user’s name'),
@@ -51,7 +52,12 @@ const ssh = z
     } else if (jump && hasKey(jump)) tryOut(issues, `jump.${keyField(jump)}`, () => readIdentity(jump));
   });
 
-export const datacenterConfiguration = z.strictObject({ kind: z.literal('datacenter'), ssh });
+export const datacenterConfiguration = z.strictObject({
+  kind: z.literal('datacenter'),
+  ssh,
+  /** Without it there is no power and no boot device. */
+  bmc: bmcConfiguration.optional(),
+});
 
 export type DatacenterConfiguration = z.output<typeof datacenterConfiguration>;
 export type SshConfiguration = DatacenterConfiguration['ssh'];

@@ -1,11 +1,14 @@
-/** A provider for machines of our own: reached over SSH, and joined to clusters with kubeadm. */
+/** A provider for machines of our own: reached over SSH and IPMI, and joined to clusters with kubeadm. */
 import { randomInt } from 'node:crypto';
 import { createClusterJoin, lookInCluster } from '../kubernetes/cluster-join.ts';
 import type { Clusters } from '../kubernetes/clusters.ts';
 import type { HostFiles } from '../kubernetes/joining-host.ts';
 import { checkNodeNameLabel } from '../kubernetes/node-name.ts';
-import type { Provider } from '../provider.ts';
+import type { Capabilities, Provider } from '../provider.ts';
+import { Bmcs } from './bmcs.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
+import { createIpmiNetboot } from './ipmi-netboot.ts';
+import { createIpmiPower } from './ipmi-power.ts';
 import { SshHosts } from './ssh-hosts.ts';
 
 export interface DatacenterProviderOptions {
@@ -21,11 +24,21 @@ export interface DatacenterProviderOptions {
 export function createDatacenterProvider(options: DatacenterProviderOptions): Provider {
   const { name, configuration, clusters, now, monotonicNow, hostFiles } = options;
   const hosts = new SshHosts(configuration.ssh, monotonicNow);
+  const { bmc } = configuration;
+  const bmcs = bmc ? new Bmcs(bmc, monotonicNow) : null;
+  const ipmi: Pick<Capabilities, 'power' | 'netboot'> | null =
+    bmc && bmcs
+      ? {
+          power: createIpmiPower({ bmcs, configuration: bmc, remoteExec: hosts }),
+          netboot: createIpmiNetboot(bmcs, bmc),
+        }
+      : null;
   return {
     name,
     defaultImage: '',
     checkLabels: checkNodeNameLabel,
     capabilities: {
+      ...ipmi,
       remoteExec: hosts,
       cluster: createClusterJoin({
         clusters,
@@ -35,7 +48,7 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
       }),
       inspect: {
         host: (machine, signal) => hosts.look(machine, signal),
-        bmc: async () => null,
+        bmc: async (machine, signal) => bmcs?.look(machine, signal) ?? null,
         cluster: (machine, signal) => lookInCluster(clusters, machine, signal),
       },
     },

@@ -7,13 +7,14 @@ export interface Endpoint {
 }
 
 const SSH_PORT = 22;
+const IPMI_PORT = 623;
 
 /** host, host:port, [IPv6] or [IPv6]:port. Null: none is given. */
-export function parseEndpoint(text: string): Endpoint | null {
+export function parseEndpoint(text: string, defaultPort = SSH_PORT): Endpoint | null {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   if (host === undefined) return null;
-  return { host, port: match?.[3] === undefined ? SSH_PORT : Number(match[3]) };
+  return { host, port: match?.[3] === undefined ? defaultPort : Number(match[3]) };
 }
 
 export function endpointText({ host, port }: Endpoint): string {
@@ -28,4 +29,31 @@ export function sshEndpointOf(machine: Machine): Endpoint {
     code: 'NO_SSH_ENDPOINT',
     message: `${machine.machineId} has no spec.ssh_endpoint`,
   });
+}
+
+export function bmcEndpointOf(machine: Machine): Endpoint {
+  const { bmc_endpoint: text } = machine.spec;
+  if (isUrl(text)) {
+    throw new StepFailure({
+      class: 'permanent',
+      code: 'REDFISH_NOT_SUPPORTED',
+      message: `${machine.machineId} has a URL in spec.bmc_endpoint, which means Redfish; only IPMI is supported: host or host:port`,
+    });
+  }
+  const endpoint = parseEndpoint(text, IPMI_PORT);
+  if (endpoint) return endpoint;
+  throw new StepFailure({
+    class: 'permanent',
+    code: 'NO_BMC_ENDPOINT',
+    message: `${machine.machineId} has no spec.bmc_endpoint`,
+  });
+}
+
+/** Whether there is a BMC that IPMI could ask. */
+export function hasIpmi({ spec }: Machine): boolean {
+  return spec.bmc_endpoint !== '' && !isUrl(spec.bmc_endpoint);
+}
+
+function isUrl(endpoint: string): boolean {
+  return endpoint.includes('://');
 }

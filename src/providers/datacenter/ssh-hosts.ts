@@ -27,7 +27,7 @@ export class SshHosts implements RemoteExec {
     const { known_hosts_file: file } = configuration;
     this.#door = {
       knownHosts: file === undefined ? null : knownHostsReader(file),
-      breaker: new LoginBreaker(monotonicNow),
+      breaker: new LoginBreaker({ monotonicNow, credential: 'key', maxRefusals: 3 }),
       connectTimeoutMs: configuration.connect_timeout_seconds * 1000,
       keepaliveMs: configuration.keepalive_seconds * 1000,
     };

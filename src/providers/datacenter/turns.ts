@@ -4,6 +4,11 @@ import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
+  /** Somebody has the turn or waits for it. */
+  isTaken(key: string): boolean {
+    return this.#last.has(key);
+  }
+
   async take<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     let pass: () => void = () => {};

@@ -1,0 +1,97 @@
+/** How a datacenter's BMCs are asked: the section bmc of its provider. */
+import { createHash } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+import {
+  CredentialProblem,
+  filePath,
+  readCredential,
+  tryOut,
+  variableName,
+} from '../kubernetes/credential-reference.ts';
+
+/** What IPMI 2.0 keeps of a password. A BMC would compare no more, and ipmitool sends no more. */
+const MAX_PASSWORD_BYTES = 20;
+
+const network = z.string().refine((text) => parseNetwork(text) !== null, 'must be an address or a network');
+
+export const bmcConfiguration = z
+  .strictObject({
+    user: z.string().regex(/^[\x21-\x7e]{1,16}$/, 'must be a user’s name of at most 16 characters'),
+    password_file: filePath.optional(),
+    password_env: variableName.optional(),
+    /** Those that encrypt; 3 is the one that IPMI 2.0 demands of every BMC, 17 the best that newer ones have. */
+    cipher_suite: z.union([z.literal(3), z.literal(8), z.literal(12), z.literal(17)]).default(3),
+    /** What the session asks for; operator suffices for power and boot device on most BMCs. */
+    privilege: z.enum(['administrator', 'operator']).default('administrator'),
+    timeout_seconds: z.number().min(2).max(120).default(10),
+    /** Where the password may be used; everywhere without it. */
+    allowed_networks: z.array(network).min(1).optional(),
+    boot: z
+      .strictObject({
+        /** For every boot until it is set anew, and not for the next one alone. */
+        persistent: z.boolean().default(false),
+        efi: z.boolean().default(false),
+        /** For BMCs that never show that their boot flags are valid. */
+        ignore_valid_bit: z.boolean().default(false),
+      })
+      .prefault({}),
+  })
+  .superRefine((given, issues) => {
+    if ((given.password_file === undefined) === (given.password_env === undefined)) {
+      const message = 'needs exactly one of password_file and password_env';
+      issues.addIssue({ code: 'custom', path: [], message });
+      return;
+    }
+    const field = given.password_file === undefined ? 'password_env' : 'password_file';
+    tryOut(issues, field, () => readBmcLogin(given));
+  });
+
+export type BmcConfiguration = z.output<typeof bmcConfiguration>;
+
+export interface BmcLogin {
+  readonly user: string;
+  readonly password: string;
+  /** Tells two logins apart without being one. */
+  readonly fingerprint: string;
+}
+
+/** Read for every session: a password that was replaced is used at once. */
+export function readBmcLogin(
+  given: Pick<BmcConfiguration, 'user' | 'password_file' | 'password_env'>,
+): BmcLogin {
+  const { user, password_file: file, password_env: env } = given;
+  const password = readCredential({ file, env }).replace(/\r?\n$/, '');
+  const name = file ?? `the environment variable ${env}`;
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
+    throw new CredentialProblem(`${name} has more than the ${MAX_PASSWORD_BYTES} bytes that IPMI can use`);
+  }
+  if (/[\0\r\n]/.test(password)) throw new CredentialProblem(`${name} has more than one line`);
+  return {
+    user,
+    password,
+    fingerprint: createHash('sha256').update(`${user}\0${password}`).digest('base64'),
+  };
+}
+
+/** Null: everywhere. */
+export function allowedAddresses({ allowed_networks: networks }: BmcConfiguration): BlockList | null {
+  if (!networks) return null;
+  const list = new BlockList();
+  for (const text of networks) {
+    const parsed = parseNetwork(text);
+    if (parsed) list.addSubnet(parsed.address, parsed.prefix, parsed.family);
+  }
+  return list;
+}
+
+function parseNetwork(
+  text: string,
+): { readonly address: string; readonly prefix: number; readonly family: 'ipv4' | 'ipv6' } | null {
+  const [, address = '', digits] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version === 0) return null;
+  const most = version === 4 ? 32 : 128;
+  const prefix = digits === undefined ? most : Number(digits);
+  return prefix > most ? null : { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
+}

@@ -1,0 +1,202 @@
+/**
+ * Whoever asks a BMC does it through here: one caller a BMC at a time, because many have few sessions and mix up
+ * commands that come at once. Operations wait for their turn, looks do not: a BMC that is busy with an operation has
+ * nothing to prove. After one refused login a BMC is left alone, because many lock the account after a few.
+ *
+ * Every command that goes out from here may be sent again, and its effect can be looked at. So a command without an
+ * answer is retryable, and nobody has to guess what became of it.
+ */
+import { lookup } from 'node:dns/promises';
+import { type BlockList, isIP } from 'node:net';
+import type { Machine } from '../../domain/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { CredentialProblem } from '../kubernetes/credential-reference.ts';
+import { unlessAborted } from '../kubernetes/unless-aborted.ts';
+import type { ProviderCall, Sighting } from '../provider.ts';
+import { allowedAddresses, type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
+import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from './endpoint.ts';
+import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
+import { runIpmitool } from './ipmitool.ts';
+import { LoginBreaker } from './login-breaker.ts';
+import { Turns } from './turns.ts';
+
+/** A BMC in whose turn we are. Both return what ipmitool printed, or throw a StepFailure. */
+export interface Bmc {
+  readonly where: string;
+  /** A command that changes nothing. */
+  ask(...command: string[]): Promise<string>;
+  /** A command that changes something: sent only while the operation is ours. */
+  tell(...command: string[]): Promise<string>;
+}
+
+export type Power = 'on' | 'off';
+
+/** How long a command may take, and how often it is repeated meanwhile; ipmitool waits longer each time. */
+interface Patience {
+  readonly limitMs: number;
+  readonly answerSeconds: number;
+  readonly retries: number;
+}
+
+/** A silent BMC has had two chances after 2 s. */
+const LOOK: Patience = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
+
+const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as const;
+
+export class Bmcs {
+  readonly #configuration: BmcConfiguration;
+  readonly #allowed: BlockList | null;
+  readonly #breaker: LoginBreaker;
+  readonly #patience: Patience;
+  readonly #turns = new Turns();
+
+  constructor(configuration: BmcConfiguration, monotonicNow: () => number) {
+    this.#configuration = configuration;
+    this.#allowed = allowedAddresses(configuration);
+    this.#breaker = new LoginBreaker({ monotonicNow, credential: 'password', maxRefusals: 1 });
+    const seconds = configuration.timeout_seconds;
+    // With two retries a silent BMC takes ipmitool 4 n + 2 seconds: it should give up by itself, before we end it.
+    const answerSeconds = Math.max(1, Math.floor((seconds - 2) / 4));
+    this.#patience = { limitMs: seconds * 1000, answerSeconds, retries: seconds < 6 ? 1 : 2 };
+  }
+
+  /**
+   * The work has the BMC to itself. Whoever is stopped is told so at once; the BMC's turn goes on until the session is
+   * closed.
+   */
+  async use<T>(call: ProviderCall, work: (bmc: Bmc) => Promise<T>): Promise<T> {
+    const { machine, signal } = call;
+    const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
+    const where = endpointText(endpoint);
+    const send = (command: readonly string[]) =>
+      this.#run(endpoint, command, { patience: this.#patience, signal });
+    const bmc: Bmc = {
+      where,
+      ask: (...command) => send(command),
+      tell: async (...command) => {
+        call.checkHeld();
+        return send(command);
+      },
+    };
+    return unlessAborted(
+      this.#turns.take(where, signal, () => work(bmc)),
+      signal,
+    );
+  }
+
+  /** Null: the machine has no BMC that IPMI could ask, or it is in use at this moment. */
+  async look(machine: Machine, signal: AbortSignal): Promise<Sighting | null> {
+    if (!hasIpmi(machine)) return null;
+    try {
+      const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
+      const where = endpointText(endpoint);
+      if (this.#turns.isTaken(where)) return null;
+      const asking = this.#turns.take(where, signal, () =>
+        this.#run(endpoint, POWER_STATUS, { patience: LOOK, signal }),
+      );
+      const power = parsePower(where, await unlessAborted(asking, signal));
+      return { ok: true, reason: 'BmcOK', message: `the BMC ${where} answers; power is ${power}` };
+    } catch (error) {
+      const reason = error instanceof StepFailure ? sightingReason(error) : null;
+      if (reason === null) throw error;
+      return { ok: false, reason, message: (error as StepFailure).failure.message };
+    }
+  }
+
+  /** By address, so that a BMC with two names has one turn, and what was checked is what is called. */
+  async #resolve({ host, port }: Endpoint, signal: AbortSignal): Promise<Endpoint> {
+    let address = host;
+    if (isIP(host) === 0) {
+      try {
+        address = (await unlessAborted(lookup(host), signal)).address;
+      } catch {
+        signal.throwIfAborted();
+        const message = `the name of the BMC ${host} is not known`;
+        throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message });
+      }
+    }
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (this.#allowed && !this.#allowed.check(address, family)) {
+      const message = `the BMC ${host} is not in the provider's bmc.allowed_networks`;
+      throw new BmcFailure('AddressNotAllowed', {
+        class: 'permanent',
+        code: 'BMC_ADDRESS_NOT_ALLOWED',
+        message,
+      });
+    }
+    return { host: address, port };
+  }
+
+  async #run(
+    endpoint: Endpoint,
+    command: readonly string[],
+    { patience, signal }: { patience: Patience; signal: AbortSignal },
+  ): Promise<string> {
+    const login = read(this.#configuration);
+    const where = endpointText(endpoint);
+    const account = `${login.user}@${where}`;
+    this.#breaker.check(account, login.fingerprint);
+    const end = await runIpmitool({
+      args: [...this.#options(endpoint, login, patience), ...command],
+      password: login.password,
+      limitMs: patience.limitMs,
+      signal,
+    });
+    if (end.exitCode === 0) {
+      this.#breaker.accepted(account);
+      return end.stdout;
+    }
+    const { reason, failure } = ipmiFailure(where, command.join(' '), end);
+    if (reason === 'AuthenticationFailed') this.#breaker.refused(account, login.fingerprint);
+    throw new BmcFailure(reason, failure);
+  }
+
+  #options({ host, port }: Endpoint, { user }: BmcLogin, patience: Patience): string[] {
+    const { cipher_suite: suite, privilege } = this.#configuration;
+    return [
+      ...['-I', 'lanplus', '-C', String(suite), '-L', PRIVILEGES[privilege]],
+      ...['-H', host, '-p', String(port), '-U', user, '-E'],
+      ...['-N', String(patience.answerSeconds), '-R', String(patience.retries)],
+      // Without it every failed login has the same words, whether the BMC is dead or the password wrong.
+      '-v',
+    ];
+  }
+}
+
+/** A StepFailure that also has the word for a look. */
+export class BmcFailure extends StepFailure {
+  readonly reason: IpmiReason | 'NameNotFound' | 'AddressNotAllowed';
+
+  constructor(reason: BmcFailure['reason'], failure: StepFailure['failure']) {
+    super(failure);
+    this.reason = reason;
+  }
+}
+
+/** Null: it says something about us, and nothing about the BMC. */
+function sightingReason(error: StepFailure): string | null {
+  if (error instanceof BmcFailure) return error.reason;
+  return error.failure.code === 'AUTHENTICATION_FAILED' ? 'AuthenticationFailed' : null;
+}
+
+function read(configuration: BmcConfiguration): BmcLogin {
+  try {
+    return readBmcLogin(configuration);
+  } catch (error) {
+    if (!(error instanceof CredentialProblem)) throw error;
+    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });
+  }
+}
+
+const POWER_STATUS = ['chassis', 'power', 'status'] as const;
+
+export async function powerOf(bmc: Bmc): Promise<Power> {
+  return parsePower(bmc.where, await bmc.ask(...POWER_STATUS));
+}
+
+function parsePower(where: string, text: string): Power {
+  const [, power] = /^Chassis Power is (on|off)\s*$/m.exec(text) ?? [];
+  if (power === 'on' || power === 'off') return power;
+  const message = `the BMC ${where} does not say whether the machine is on`;
+  throw new BmcFailure('CommandRefused', { class: 'retryable', code: 'BMC_REFUSED', message });
+}

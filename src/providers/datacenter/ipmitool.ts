@@ -1,0 +1,78 @@
+/**
+ * One call of ipmitool, which opens a session, sends one command and closes the session. The password goes in through
+ * the environment: a command line can be read by everybody on the host, the environment by the same user only.
+ *
+ * A call that has to end early is told so with SIGINT, the one signal upon which ipmitool closes its session; one that
+ * is merely killed leaves the session open, and a BMC has only a few.
+ */
+import { spawn } from 'node:child_process';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { KeptOutput } from './output.ts';
+
+export interface IpmitoolCall {
+  readonly args: readonly string[];
+  readonly password: string;
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface IpmitoolEnd {
+  /** Null when it was killed. */
+  readonly exitCode: number | null;
+  readonly outOfTime: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How long a session may take to close. */
+const CLOSE_GRACE_MS = 1_000;
+
+/** Returns when the program has ended, also when it was stopped. */
+export function runIpmitool({ args, password, limitMs, signal }: IpmitoolCall): Promise<IpmitoolEnd> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const child = spawn('ipmitool', args, {
+      env: { PATH: process.env.PATH, LC_ALL: 'C', IPMITOOL_PASSWORD: password },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have begun.
+      detached: true,
+    });
+    const stdout = new KeptOutput();
+    const stderr = new KeptOutput();
+    child.stdout.on('data', (bytes: Buffer) => stdout.write(bytes));
+    child.stderr.on('data', (bytes: Buffer) => stderr.write(bytes));
+    let outOfTime = false;
+    let killing: NodeJS.Timeout | undefined;
+    const stop = () => {
+      child.kill('SIGINT');
+      killing ??= setTimeout(() => child.kill('SIGKILL'), CLOSE_GRACE_MS);
+    };
+    const limit = setTimeout(() => {
+      outOfTime = true;
+      stop();
+    }, limitMs);
+    const settle = (finish: () => void) => {
+      clearTimeout(limit);
+      clearTimeout(killing);
+      signal.removeEventListener('abort', stop);
+      finish();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    child.once('error', (error: NodeJS.ErrnoException) => settle(() => reject(notStarted(error))));
+    child.once('close', (exitCode) =>
+      settle(() => {
+        if (signal.aborted) reject(signal.reason);
+        else resolve({ exitCode, outOfTime, stdout: stdout.toString(), stderr: stderr.toString() });
+      }),
+    );
+  });
+}
+
+function notStarted({ code = 'unknown error' }: NodeJS.ErrnoException): StepFailure {
+  if (code === 'ENOENT' || code === 'EACCES') {
+    const message = 'ipmitool is not installed where Ingot runs (Debian: apt install ipmitool)';
+    return new StepFailure({ class: 'needs_human', code: 'IPMITOOL_MISSING', message });
+  }
+  const message = `ipmitool could not be started (${code})`;
+  return new StepFailure({ class: 'retryable', code: 'IPMITOOL_FAILED', message });
+}

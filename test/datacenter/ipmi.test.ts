@@ -1,0 +1,412 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Machine } from '../../src/domain/machine.ts';
+import type { Capabilities } from '../../src/providers/provider.ts';
+import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { createBmcSite, ipmitoolsOfOurs, machineWith } from './bmc-site.ts';
+import { callFor, failureOf, type Site, until } from './site.ts';
+
+const problem = ensureIpmi();
+if (problem) console.warn(problem);
+
+const { signal } = new AbortController();
+
+describe.skipIf(problem !== null)('a machine’s BMC', () => {
+  let bmc: IpmiBmc;
+  let site: Site;
+  let can: Capabilities;
+  let machine: Machine;
+  const clock = { ms: 0 };
+  const sites: Site[] = [];
+
+  beforeAll(async () => {
+    bmc = await startBmc();
+    machine = machineWith(bmc.endpoint);
+  });
+  /** Each test has a provider of its own, and so a breaker that has seen nothing. */
+  beforeEach(() => {
+    site = siteWith({});
+    can = site.can;
+  });
+  afterEach(() => {
+    bmc.thaw();
+    bmc.mend();
+    for (const made of sites.splice(0)) made.remove();
+    expect(ipmitoolsOfOurs()).toEqual([]);
+  });
+  afterAll(() => bmc.stop());
+
+  function siteWith(fields: Readonly<Record<string, unknown>>): Site {
+    const made = createBmcSite(bmc, fields, { monotonicNow: () => clock.ms });
+    sites.push(made);
+    return made;
+  }
+
+  const power = async () => (await can.power.bootState(callFor(machine))).power;
+  const look = () => can.inspect.bmc(machine, signal);
+
+  describe('power', () => {
+    it('is switched on and off, as the machine itself shows', async () => {
+      await can.power.switchPower?.(callFor(machine), 'on');
+      expect([await power(), bmc.isOn()]).toEqual(['on', true]);
+      await can.power.switchPower?.(callFor(machine), 'off');
+      expect([await power(), bmc.isOn()]).toEqual(['off', false]);
+    });
+
+    it('is switched to what it is without harm', async () => {
+      await can.power.switchPower?.(callFor(machine), 'on');
+      const boots = bmc.boots().length;
+      await can.power.switchPower?.(callFor(machine), 'on');
+      expect(bmc.boots().length).toBe(boots);
+      await can.power.switchPower?.(callFor(machine), 'off');
+      await can.power.switchPower?.(callFor(machine), 'off');
+      expect(bmc.isOn()).toBe(false);
+    });
+
+    it('goes off when the operating system is asked to go down', async () => {
+      await can.power.switchPower?.(callFor(machine), 'on');
+      await can.power.shutDown(callFor(machine));
+      await until(async () => (await power()) === 'off', 'off');
+      expect(bmc.commands()).toContain('set shutdown 1');
+    });
+
+    it('tells no boot apart where no host can be asked', async () => {
+      expect(await can.power.bootState(callFor(machine))).toMatchObject({ bootId: null, ready: false });
+    });
+
+    it('is not touched for whoever has lost the operation', async () => {
+      const before = bmc.commands().filter((command) => command.startsWith('set')).length;
+      const lost = new Error('the lease is gone');
+      const checkHeld = () => {
+        throw lost;
+      };
+      await expect(can.power.switchPower?.(callFor(machine, { checkHeld }), 'on')).rejects.toBe(lost);
+      expect(bmc.commands().filter((command) => command.startsWith('set')).length).toBe(before);
+    });
+  });
+
+  describe('the boot device', () => {
+    it.each(['pxe', 'disk'])('is %s after it was set, as the BMC says', async (device) => {
+      const call = callFor(machine);
+      await can.netboot.setBootDevice(call, device, '');
+      expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device, pending: false });
+      expect(call.lines.map(({ text }) => text)).toContain(`The BMC says: next boot from ${device}`);
+    });
+
+    it('serves an image that the BMC does not know of', async () => {
+      await can.netboot.setBootDevice(callFor(machine), 'pxe', 'debian-12');
+      expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device: 'pxe', image: null });
+    });
+
+    it('is none after the boot that it was set for', async () => {
+      await can.power.switchPower?.(callFor(machine), 'off');
+      await can.netboot.setBootDevice(callFor(machine), 'pxe', '');
+      await can.power.switchPower?.(callFor(machine), 'on');
+      expect(bmc.boots().at(-1)).toBe('pxe');
+      expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device: 'none' });
+    });
+
+    it('that a BMC accepts and forgets is a failure', async () => {
+      await can.netboot.setBootDevice(callFor(machine), 'disk', '');
+      bmc.fault('ignores-boot');
+      const failure = await failureOf(can.netboot.setBootDevice(callFor(machine), 'pxe', ''));
+      expect(failure).toEqual({
+        class: 'retryable',
+        code: 'BOOT_DEVICE_NOT_SET',
+        message: `the BMC ${bmc.endpoint} was told to boot from pxe and says disk`,
+      });
+    });
+
+    it('counts for nothing while the BMC does not call its flags valid', async () => {
+      const strict = siteWith({ boot: {} });
+      const failure = await failureOf(strict.can.netboot.setBootDevice(callFor(machine), 'pxe', ''));
+      expect(failure).toMatchObject({ class: 'retryable', code: 'BOOT_DEVICE_NOT_SET' });
+      expect(failure.message).toContain('bmc.boot.ignore_valid_bit');
+    });
+  });
+
+  describe('a password', () => {
+    it('is never on a command line, nor in what is told of it', async () => {
+      bmc.slowDown(0.3);
+      const call = callFor(machine);
+      const setting = can.netboot.setBootDevice(call, 'pxe', '');
+      const seen = new Map<number, { commandLine: string; environment: string }>();
+      let over = false;
+      const watching = (async () => {
+        while (!over) {
+          for (const program of ipmitoolsOfOurs()) seen.set(program.pid, program);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      })();
+      await setting;
+      over = true;
+      await watching;
+      expect(seen.size).toBeGreaterThanOrEqual(3);
+      for (const { commandLine, environment } of seen.values()) {
+        expect(commandLine).toContain(`-U ${bmc.user} -E`);
+        expect(commandLine).not.toContain(bmc.password);
+        // Or else this would be no test.
+        expect(environment).toContain(bmc.password);
+      }
+      expect(JSON.stringify(call.lines)).not.toContain(bmc.password);
+    });
+
+    it('that is wrong needs a human, is not shown, and is not tried again', async () => {
+      const wrong = siteWith({ password_file: writtenFile('wrong', 'Not-the-password') });
+      const refused = await failureOf(wrong.can.power.bootState(callFor(machine)));
+      expect(refused).toEqual({
+        class: 'needs_human',
+        code: 'AUTHENTICATION_FAILED',
+        message: `the BMC ${bmc.endpoint} does not accept our user and password`,
+      });
+      // Frozen, it could not refuse: whoever asks would run out of time.
+      bmc.freeze();
+      const spared = await failureOf(
+        wrong.can.power.switchPower?.(callFor(machine), 'on') ?? Promise.resolve(),
+      );
+      expect(spared).toMatchObject({ class: 'needs_human', code: 'AUTHENTICATION_FAILED' });
+      expect(spared.message).toBe(
+        `admin@${bmc.endpoint} refused our password; it is not asked again for 300 s`,
+      );
+      expect(await wrong.can.inspect.bmc(machine, signal)).toMatchObject({
+        ok: false,
+        reason: 'AuthenticationFailed',
+      });
+      expect(JSON.stringify([refused, spared])).not.toContain('Not-the-password');
+    });
+
+    it('is tried again when it was changed, and when some time has passed', async () => {
+      const file = writtenFile('changing', 'Not-the-password');
+      const changing = siteWith({ password_file: file });
+      await failureOf(changing.can.power.bootState(callFor(machine)));
+      clock.ms += 299_000;
+      expect((await failureOf(changing.can.power.bootState(callFor(machine)))).message).toContain('1 s');
+      clock.ms += 1_000;
+      expect((await failureOf(changing.can.power.bootState(callFor(machine)))).message).toContain('accept');
+      writeFileSync(file, bmc.password);
+      expect(await changing.can.power.bootState(callFor(machine))).toMatchObject({ lookAgainMs: 2_000 });
+    });
+
+    it('for a user that the BMC does not know is refused like a wrong one', async () => {
+      const unknown = siteWith({ user: 'nobody' });
+      expect(await failureOf(unknown.can.power.bootState(callFor(machine)))).toMatchObject({
+        class: 'needs_human',
+        code: 'AUTHENTICATION_FAILED',
+      });
+    });
+
+    it('that can’t be read any more needs a human', async () => {
+      const file = writtenFile('removed', 'x');
+      const removed = siteWith({ password_file: file });
+      rmSync(file);
+      expect(await failureOf(removed.can.power.bootState(callFor(machine)))).toMatchObject({
+        class: 'needs_human',
+        code: 'CREDENTIAL_UNREADABLE',
+      });
+    });
+
+    it('is used in the allowed networks only', async () => {
+      const elsewhere = siteWith({ allowed_networks: ['10.0.0.0/8', 'fd00::/8'] });
+      expect(await failureOf(elsewhere.can.power.bootState(callFor(machine)))).toMatchObject({
+        class: 'permanent',
+        code: 'BMC_ADDRESS_NOT_ALLOWED',
+      });
+      const here = siteWith({ allowed_networks: ['127.0.0.0/8'] });
+      expect(await here.can.power.bootState(callFor(machine))).toMatchObject({ lookAgainMs: 2_000 });
+    });
+  });
+
+  describe('callers', () => {
+    it('have it one at a time, in the order of asking', async () => {
+      bmc.slowDown(0.2);
+      let most = 0;
+      let over = false;
+      const watching = (async () => {
+        while (!over) {
+          most = Math.max(most, ipmitoolsOfOurs().length);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      })();
+      const order: number[] = [];
+      const ask = async (index: number) => {
+        await can.power.bootState(callFor(machine));
+        order.push(index);
+      };
+      await Promise.all([ask(1), ask(2), ask(3), ask(4)]);
+      over = true;
+      await watching;
+      expect(order).toEqual([1, 2, 3, 4]);
+      expect(most).toBe(1);
+    });
+
+    it('of another BMC need not wait', async () => {
+      const other = await startBmc();
+      bmc.slowDown(0.8);
+      const slow = can.power.bootState(callFor(machine));
+      const began = performance.now();
+      await can.power.bootState(callFor(machineWith(other.endpoint)));
+      expect(performance.now() - began).toBeLessThan(700);
+      await slow;
+      await other.stop();
+    });
+
+    it('who only look do not wait for those who work', async () => {
+      bmc.slowDown(0.8);
+      const working = can.power.bootState(callFor(machine));
+      await until(() => ipmitoolsOfOurs().length === 1, 'asked');
+      const began = performance.now();
+      expect(await look()).toBeNull();
+      expect(performance.now() - began).toBeLessThan(500);
+      await working;
+    });
+
+    it('who are stopped are told at once, and their program ends soon after', async () => {
+      bmc.freeze();
+      const stopping = new AbortController();
+      const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
+      await until(() => ipmitoolsOfOurs().length === 1, 'asked');
+      const began = performance.now();
+      const reason = new Error('canceled');
+      stopping.abort(reason);
+      await expect(stopped).rejects.toBe(reason);
+      expect(performance.now() - began).toBeLessThan(200);
+      await until(() => ipmitoolsOfOurs().length === 0, 'its end');
+      expect(performance.now() - began).toBeLessThan(2_000);
+      bmc.thaw();
+      expect(await power()).toBe(bmc.isOn() ? 'on' : 'off');
+    });
+
+    it('who give up while they wait leave nothing behind', async () => {
+      bmc.slowDown(0.5);
+      const working = can.power.bootState(callFor(machine));
+      const stopping = new AbortController();
+      const waiting = can.power.bootState(callFor(machine, { signal: stopping.signal }));
+      stopping.abort(new Error('canceled'));
+      await expect(waiting).rejects.toThrow('canceled');
+      await working;
+      expect(await power()).toBe(bmc.isOn() ? 'on' : 'off');
+    });
+  });
+
+  describe('that is not there', () => {
+    it('is retryable, and says so', async () => {
+      const gone = machineWith('127.0.0.1:9');
+      expect(await failureOf(can.power.bootState(callFor(gone)))).toEqual({
+        class: 'retryable',
+        code: 'UNREACHABLE',
+        message: 'the BMC 127.0.0.1:9 does not answer',
+      });
+    });
+
+    it('or says nothing, is given up within the time limit', async () => {
+      bmc.freeze();
+      const began = performance.now();
+      const failure = await failureOf(can.power.switchPower?.(callFor(machine), 'on') ?? Promise.resolve());
+      expect(failure).toMatchObject({ class: 'retryable', code: 'UNREACHABLE' });
+      expect(performance.now() - began).toBeLessThan(5_500);
+    });
+
+    it.each([
+      ['https://127.0.0.1/redfish/v1', 'REDFISH_NOT_SUPPORTED'],
+      ['', 'NO_BMC_ENDPOINT'],
+    ])('because the machine has %j: permanent', async (endpoint, code) => {
+      const other = machineWith(endpoint);
+      expect(await failureOf(can.power.bootState(callFor(other)))).toMatchObject({
+        class: 'permanent',
+        code,
+      });
+      expect(await can.inspect.bmc(other, signal)).toBeNull();
+    });
+  });
+
+  describe('looked at', () => {
+    it('answers, and says whether the machine is on', async () => {
+      expect(await look()).toEqual({
+        ok: true,
+        reason: 'BmcOK',
+        message: `the BMC ${bmc.endpoint} answers; power is ${bmc.isOn() ? 'on' : 'off'}`,
+      });
+    });
+
+    it('is missed when it is silent', async () => {
+      bmc.freeze();
+      expect(await look()).toMatchObject({ ok: false, reason: 'NoAnswer' });
+    });
+
+    it('by a name that nobody knows, says so', async () => {
+      expect(await can.inspect.bmc(machineWith('bmc.invalid'), signal)).toMatchObject({
+        ok: false,
+        reason: 'NameNotFound',
+      });
+    });
+  });
+
+  describe('ipmitool', () => {
+    const path = process.env.PATH;
+    let bin: string;
+    beforeEach(() => {
+      bin = mkdtempSync(join(tmpdir(), 'ingot-bin-'));
+    });
+    afterEach(() => {
+      process.env.PATH = path;
+      rmSync(bin, { recursive: true, force: true });
+    });
+
+    it('that is not installed needs a human, who is told what to install', async () => {
+      process.env.PATH = bin;
+      expect(await failureOf(can.power.bootState(callFor(machine)))).toEqual({
+        class: 'needs_human',
+        code: 'IPMITOOL_MISSING',
+        message: 'ipmitool is not installed where Ingot runs (Debian: apt install ipmitool)',
+      });
+      await expect(look()).rejects.toThrow('not installed');
+    });
+
+    it('that does not end is killed', async () => {
+      writeFileSync(join(bin, 'ipmitool'), "#!/bin/sh\ntrap '' INT TERM\nwhile :; do sleep 1; done\n");
+      chmodSync(join(bin, 'ipmitool'), 0o755);
+      process.env.PATH = `${bin}:${path}`;
+      const began = performance.now();
+      const failure = await failureOf(can.power.bootState(callFor(machine)));
+      expect(failure).toMatchObject({ class: 'retryable', code: 'UNREACHABLE' });
+      expect(failure.message).toContain('in time');
+      // Its limit, what it is given to close its session, and what is left of its last sleep.
+      expect(performance.now() - began).toBeLessThan(7_500);
+    });
+
+    it('is stopped by the signal upon which it closes its session', async () => {
+      const told = join(bin, 'told');
+      const script = `#!/bin/sh\ntrap 'echo INT > ${told}; exit 255' INT\ntrap 'echo TERM > ${told}; exit 255' TERM\ntouch ${told}\nwhile :; do sleep 0.05; done\n`;
+      writeFileSync(join(bin, 'ipmitool'), script);
+      chmodSync(join(bin, 'ipmitool'), 0o755);
+      process.env.PATH = `${bin}:${path}`;
+      const stopping = new AbortController();
+      const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
+      await until(() => existsSync(told), 'started');
+      stopping.abort(new Error('canceled'));
+      await expect(stopped).rejects.toThrow('canceled');
+      await until(() => readFileSync(told, 'utf8') !== '', 'told');
+      expect(readFileSync(told, 'utf8')).toBe('INT\n');
+    });
+
+    it('that prints without end is kept in bounds', async () => {
+      writeFileSync(
+        join(bin, 'ipmitool'),
+        '#!/bin/sh\necho Chassis Power is on\nhead -c 20000000 /dev/zero | tr "\\\\0" x\n',
+      );
+      chmodSync(join(bin, 'ipmitool'), 0o755);
+      process.env.PATH = `${bin}:${path}`;
+      expect(await power()).toBe('on');
+    });
+  });
+
+  function writtenFile(name: string, text: string): string {
+    const dir = mkdtempSync(join(tmpdir(), 'ingot-password-'));
+    sites.push({ remove: () => rmSync(dir, { recursive: true, force: true }) } as Site);
+    const file = join(dir, name);
+    writeFileSync(file, text);
+    return file;
+  }
+});
