@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine.ts';
 import { defineStep, handlerFor } from '../../src/steps/registry.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
@@ -105,13 +105,13 @@ describe.skipIf(problem !== null)('a reboot', () => {
 
   it('by the BMC of another machine is found out', async () => {
     const other = await startBmc();
+    onTestFinished(() => other.stop());
     const crossed = machineWith(other.endpoint, sshd.endpoint);
     await site.can.power.switchPower?.(callFor(crossed), 'on');
     expect(await drive(rebootStep('bmc', crossed), attemptOf('reboot', 1))).toMatchObject({
       seen: 'failed',
       failure: { class: 'needs_human', code: 'BMC_MISMATCH' },
     });
-    await other.stop();
   });
 
   it('goes on where a holder died, whatever the BMC was doing meanwhile', async () => {

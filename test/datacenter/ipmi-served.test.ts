@@ -1,5 +1,5 @@
 /** Operations and runs of a real server on machines whose power is behind a real BMC. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run, start, until } from '../api/fleet.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
@@ -90,6 +90,7 @@ describe.skipIf(problem !== null)('through a server', () => {
 
   it('a BMC that is there and then gone is told in the conditions, and fails what needs it', async () => {
     const own = await startBmc();
+    onTestFinished(() => own.stop());
     const spec = { provider: 'dc-1', bmcEndpoint: own.endpoint };
     const id = fresh('dc-machine');
     await server.machines.registerMachine({ machine: { machineId: id, spec } });
@@ -106,7 +107,6 @@ describe.skipIf(problem !== null)('through a server', () => {
       message: `the BMC ${own.endpoint} does not answer`,
     });
     expect(failed.steps[0]?.retryCount).toBe(1);
-    await own.stop();
   });
 
   it('the password is in nothing that was stored or logged', async () => {

@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine.ts';
 import type { Capabilities } from '../../src/providers/provider.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
@@ -153,6 +154,26 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       expect(JSON.stringify(call.lines)).not.toContain(bmc.password);
     });
 
+    it('is not even on the command line that ipmitool is started with, before it could wipe it', async () => {
+      const path = process.env.PATH;
+      const asked = writtenFile('asked', '');
+      const real = spawnSync('sh', ['-c', 'command -v ipmitool'], { encoding: 'utf8' }).stdout.trim();
+      const script = `#!/bin/sh\nprintf '%s\\n' "$*" >> ${asked}\nexec ${real} "$@"\n`;
+      const program = writtenFile('ipmitool', script);
+      chmodSync(program, 0o755);
+      process.env.PATH = `${dirname(program)}:${path}`;
+      try {
+        await can.netboot.setBootDevice(callFor(machine), 'pxe', '');
+        await look();
+      } finally {
+        process.env.PATH = path;
+      }
+      const lines = readFileSync(asked, 'utf8').trimEnd().split('\n');
+      expect(lines.length).toBe(4);
+      for (const line of lines) expect(line).toMatch(/^-I lanplus -C 3 .* -U admin -E -N \d -R \d -v /);
+      expect(lines.join()).not.toContain(bmc.password);
+    });
+
     it('that is wrong needs a human, is not shown, and is not tried again', async () => {
       const wrong = siteWith({ password_file: writtenFile('wrong', 'Not-the-password') });
       const refused = await failureOf(wrong.can.power.bootState(callFor(machine)));
@@ -243,13 +264,13 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
 
     it('of another BMC need not wait', async () => {
       const other = await startBmc();
+      onTestFinished(() => other.stop());
       bmc.slowDown(0.8);
       const slow = can.power.bootState(callFor(machine));
       const began = performance.now();
       await can.power.bootState(callFor(machineWith(other.endpoint)));
       expect(performance.now() - began).toBeLessThan(700);
       await slow;
-      await other.stop();
     });
 
     it('who only look do not wait for those who work', async () => {
