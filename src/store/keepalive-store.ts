@@ -22,6 +22,11 @@ export interface LiveEntry extends AgentAddress {
   readonly keepalive: { readonly agentVersion: string | null; readonly metrics: Metrics | null } | null;
 }
 
+/** The store does not answer, and has told so: what failed because of it need not be told again. */
+export class KeepalivesAway extends Error {
+  override readonly name = 'KeepalivesAway';
+}
+
 export interface KeepaliveStore {
   /** After PostgreSQL knows the new status: writes the entry, which lives from now on for its status' time. */
   put(entries: readonly LiveEntry[]): Promise<void>;

@@ -1,0 +1,108 @@
+/** What Redis does with keepalives in one go. A script is never interrupted by what another client asks for. */
+import { redisScript } from './redis-link.ts';
+
+const KEPT_AS_SAID = 1;
+export const WAITING = 2;
+export const GONE = 3;
+
+/**
+ * KEYS: states. ARGV: time to live, then of each its version or nothing, how many of the next belong to it, and names
+ * and values of its metrics. Answers with the time, and of each one of the numbers above or the version that is known.
+ * An entry that somebody else has made something else of is none; it must not fail those of the others.
+ */
+export const KEEP = redisScript(`
+local now = redis.call('TIME')
+local ttl = ARGV[1]
+local function keep(key, version, from, count)
+  local known = redis.call('HMGET', key, 'status', 'agent_version')
+  if known[1] == 'registered' then return ${WAITING} end
+  if known[1] ~= 'ready' then return ${GONE} end
+  if count > 0 then redis.call('HSET', key .. ':metrics', unpack(ARGV, from, from + count - 1)) end
+  redis.call('EXPIRE', key .. ':metrics', ttl)
+  if version == '' then redis.call('HSET', key, 'last_keepalive', now[1])
+  else redis.call('HSET', key, 'last_keepalive', now[1], 'agent_version', version) end
+  redis.call('EXPIRE', key, ttl)
+  return version == '' and known[2] or ${KEPT_AS_SAID}
+end
+local answers = { now[1], now[2] }
+local at = 2
+for i, key in ipairs(KEYS) do
+  local count = tonumber(ARGV[at + 1])
+  local fine, answer = pcall(keep, key, ARGV[at], at + 2, count)
+  if not fine then
+    local message = type(answer) == 'table' and answer.err or tostring(answer)
+    if not string.find(message, 'WRONGTYPE', 1, true) then return redis.error_reply(message) end
+    answer = ${GONE}
+  end
+  answers[i + 2] = answer
+  at = at + 2 + count
+end
+return answers`);
+
+/**
+ * KEYS: of each entry its state and its index. ARGV: of each its id, its time to live, '1' when this is a keepalive,
+ * how many names and values of its state follow and those, and the same of its metrics. What somebody else has put
+ * in their place gives way.
+ */
+export const PUT = redisScript(`
+local now = redis.call('TIME')[1]
+local at = 1
+local function hash(key, ttl)
+  local count = tonumber(ARGV[at])
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'hash' and kind ~= 'none' then redis.call('DEL', key) end
+  if count > 0 then redis.call('HSET', key, unpack(ARGV, at + 1, at + count)) end
+  redis.call('EXPIRE', key, ttl)
+  at = at + 1 + count
+end
+for i = 1, #KEYS, 2 do
+  local key, id, ttl, kept = KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2] == '1'
+  at = at + 3
+  hash(key, ttl)
+  if kept then redis.call('HSET', key, 'last_keepalive', now) end
+  hash(key .. ':metrics', ttl)
+  redis.call('SADD', KEYS[i + 1], id)
+end
+return redis.status_reply('OK')`);
+
+/** KEYS: locks. ARGV: of all of them the value with which they were taken. */
+export const UNLOCK = redisScript(`
+for _, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
+end
+return redis.status_reply('OK')`);
+
+/**
+ * KEYS: an index, and the states of some of its members. ARGV: how many metrics there are, their names, and those
+ * members. Answers with the metrics of those that are ready.
+ */
+export const METRICS_OF = redisScript(`
+local count = tonumber(ARGV[1])
+local answers = {}
+for i = 2, #KEYS do
+  local status = redis.pcall('HGET', KEYS[i], 'status')
+  if status == 'ready' then
+    answers[#answers + 1] = redis.call('HMGET', KEYS[i] .. ':metrics', unpack(ARGV, 2, count + 1))
+  elseif not status and redis.call('EXISTS', KEYS[i]) == 0 then
+    redis.call('SREM', KEYS[1], ARGV[count + i])
+  end
+end
+return answers`);
+
+/** KEYS: states. ARGV: names of metrics. Answers of each how long it lives, and what is known of it if it does. */
+export const READ = redisScript(`
+local function read(key)
+  local left = redis.call('PTTL', key)
+  if left == -2 then return { left } end
+  return {
+    left,
+    redis.call('HMGET', key, 'agent_version', 'last_keepalive'),
+    redis.call('HMGET', key .. ':metrics', unpack(ARGV)),
+  }
+end
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local fine, answer = pcall(read, key)
+  answers[i] = fine and answer or { -2 }
+end
+return answers`);

@@ -1,0 +1,36 @@
+/** Both stores of keepalives, and what only Redis can do wrong. */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { createPostgresKeepalives } from '../../src/store/postgres-keepalives.ts';
+import { createRedisKeepalives } from '../../src/store/redis-keepalives.ts';
+import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
+import { keepaliveStoreContract } from './keepalive-store-contract.ts';
+
+describe('in PostgreSQL', () => {
+  keepaliveStoreContract({
+    elsewhere: false,
+    open: async (database, ttls) => createPostgresKeepalives(database, ttls),
+  });
+});
+
+const noRedis = ensureRedis();
+
+describe.skipIf(noRedis !== null)(`in Redis ${noRedis ?? ''}`.trim(), () => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.stop());
+
+  keepaliveStoreContract({
+    elsewhere: true,
+    open: (_database, ttls, providers) =>
+      createRedisKeepalives({
+        url: redis.url,
+        ttls,
+        providers,
+        now: Date.now,
+        onAway: () => {},
+        onBack: () => {},
+      }),
+  });
+});
