@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
 import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
 import { actorLabel } from './domain/actor.ts';
+import type { PresenceTtls } from './domain/agent.ts';
 import { type ContractName, changeAtEnd } from './domain/contract.ts';
 import { sortableId } from './domain/id.ts';
 import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
@@ -32,6 +33,7 @@ import { Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 import { EventFeed } from './store/event-feed.ts';
 import { createFakeWorld } from './store/fake-world.ts';
+import type { KeepaliveStore } from './store/keepalive-store.ts';
 import { LogFollower } from './store/log-follower.ts';
 import { MachineReader, MachineRegistrar } from './store/machines.ts';
 import { migrate } from './store/migrate.ts';
@@ -39,6 +41,7 @@ import { Notifications } from './store/notifications.ts';
 import { ensurePools } from './store/pools.ts';
 import { PostgresJobStore } from './store/postgres-job-store.ts';
 import { createPostgresKeepalives } from './store/postgres-keepalives.ts';
+import { createRedisKeepalives } from './store/redis-keepalives.ts';
 import { OperationStarter } from './store/start-operations.ts';
 import { Authenticator } from './surfaces/authenticate.ts';
 import { startHttpServer } from './surfaces/http-server.ts';
@@ -161,7 +164,7 @@ async function run(
     keepaliveSeconds: settings.keepaliveTtlSeconds,
     pendingSeconds: settings.pendingTtlSeconds,
   };
-  const keepalives = createPostgresKeepalives(database, ttls);
+  const keepalives = await createKeepalives(options, database, ttls, [...providers.keys()]);
   cleanups.push(() => keepalives.close());
   const watch = new PresenceWatch({
     database,
@@ -253,6 +256,25 @@ async function run(
     await grpc.stop(SHUTDOWN_GRACE_MS);
   });
   return { httpPort: http.port, grpcPort: grpc.port };
+}
+
+async function createKeepalives(
+  { settings, log }: ServerOptions,
+  database: Database,
+  ttls: PresenceTtls,
+  providers: readonly string[],
+): Promise<KeepaliveStore> {
+  if (settings.presenceUrl === null) return createPostgresKeepalives(database, ttls);
+  return createRedisKeepalives({
+    url: settings.presenceUrl,
+    ttls,
+    providers,
+    now: Date.now,
+    onAway: (problem) => log.warn({ problem }, 'Redis is away; keepalives can not be stored'),
+    onBack: () => log.info('Redis is back'),
+  }).catch((error: Error) => {
+    throw new SettingError(SETTINGS.presenceUrl.variable, error.message);
+  });
 }
 
 /** What agents do is told as it happens; that they go on is not. */

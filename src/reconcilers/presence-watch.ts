@@ -17,7 +17,7 @@ import {
   watchAgents,
 } from '../store/agents.ts';
 import { type Database, untilNotDeadlocked } from '../store/database.ts';
-import type { KeepaliveStore } from '../store/keepalive-store.ts';
+import { type KeepaliveStore, KeepalivesAway } from '../store/keepalive-store.ts';
 import { poolsWithReady } from '../store/pools.ts';
 
 export interface PresenceWatchOptions {
@@ -72,7 +72,7 @@ export class PresenceWatch {
       try {
         await this.#tick();
       } catch (error) {
-        this.#options.onError(error, 'watching agents');
+        if (!(error instanceof KeepalivesAway)) this.#options.onError(error, 'watching agents');
       }
       // Only an abort ends this early.
       await delay(TICK_MS, undefined, { signal }).catch(() => {});
@@ -108,11 +108,29 @@ export class PresenceWatch {
           alive.map(({ agent }) => agent.machineId),
           alive.map(({ leftMs }) => leftMs),
         );
+        await this.#putBack(alive);
       }
       const expired = await this.#expire(due.filter((_agent, index) => (lifetimes[index] ?? 0) <= 0));
       // Whoever is left is being written by somebody else at this moment; the next tick finds out by whom.
       if (due.length < BATCH || alive.length + expired === 0) return;
     }
+  }
+
+  /**
+   * Where status and keepalives are two writes, a first keepalive and a new registration at the same moment can leave
+   * an agent registered here and ready there, and nobody would notice. One that is only registered is not kept alive,
+   * so its life is over when its check is due; one with a long life ahead is such an agent. As registered in both it
+   * becomes ready with its next keepalive.
+   */
+  async #putBack(alive: ReadonlyArray<{ agent: AgentToCheck; leftMs: number }>): Promise<void> {
+    const { keepalives, ttls } = this.#options;
+    const astray = alive.filter(
+      ({ agent, leftMs }) => agent.status === 'registered' && leftMs > ttls.keepaliveSeconds * 500,
+    );
+    if (astray.length === 0) return;
+    await keepalives.put(
+      astray.map(({ agent }) => ({ ...agent, status: 'registered', facts: null, keepalive: null })),
+    );
   }
 
   async #expire(silent: readonly AgentToCheck[]): Promise<number> {

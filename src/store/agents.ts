@@ -350,7 +350,7 @@ interface AgentRow {
 /** Everything that is known of the agents of these machines. */
 export async function readAgents(
   session: Session,
-  keepalives: KeepaliveStore,
+  keepalives: Pick<KeepaliveStore, 'read'>,
   ids: readonly string[],
 ): Promise<Map<string, Agent>> {
   if (ids.length === 0) return new Map();

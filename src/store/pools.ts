@@ -4,7 +4,7 @@ import { METRIC_NAMES, METRICS, type Metrics } from '../domain/agent.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Presence } from '../domain/presence.ts';
 import type { Session } from './database.ts';
-import type { KeepaliveStore } from './keepalive-store.ts';
+import { type KeepaliveStore, KeepalivesAway } from './keepalive-store.ts';
 
 export interface Pool {
   readonly name: string;
@@ -89,7 +89,11 @@ export async function readPoolHealth(session: Session, keepalives: KeepaliveStor
     known[presence] = machines;
     counts.set(pool, known);
   }
-  const metrics = await keepalives.poolMetrics(pools.map(({ name }) => name));
+  const metrics = await keepalives.poolMetrics(pools.map(({ name }) => name)).catch((error: unknown) => {
+    // Health is known without it.
+    if (error instanceof KeepalivesAway) return new Map<string, Metrics>();
+    throw error;
+  });
   return pools.map((pool) => {
     const known = counts.get(pool.name) ?? NOBODY;
     return { ...pool, healthy: known.ready > 0, counts: known, metrics: metrics.get(pool.name) ?? {} };

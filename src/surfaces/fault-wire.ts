@@ -10,6 +10,7 @@ import {
 } from '../gen/google/rpc/error_details_pb.ts';
 import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
 import { isDatabaseAway } from '../store/database.ts';
+import { KeepalivesAway } from '../store/keepalive-store.ts';
 
 const ERROR_DOMAIN = 'ingot';
 
@@ -30,6 +31,14 @@ export const WIRE = {
 /** Makes a Fault of anything; what was not one goes to the log and not to the caller. */
 export function faultOf(error: unknown, requestId: string, logUnexpected: (error: unknown) => void): Fault {
   if (error instanceof Fault) return error;
+  if (error instanceof KeepalivesAway) {
+    return new Fault('unavailable', {
+      reason: 'PRESENCE_UNAVAILABLE',
+      message: 'the store of keepalives does not answer; try again',
+      metadata: { request_id: requestId },
+      context: error,
+    });
+  }
   logUnexpected(error);
   if (isDatabaseAway(error)) {
     return new Fault('unavailable', {

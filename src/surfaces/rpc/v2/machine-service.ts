@@ -17,6 +17,7 @@ import { registerMachine, updateMachine } from '../../../operations/inventory.ts
 import { machineNotFound, startOperation } from '../../../operations/start-operation.ts';
 import { readAgents } from '../../../store/agents.ts';
 import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
+import { type KeepaliveStore, KeepalivesAway } from '../../../store/keepalive-store.ts';
 import { listMachines } from '../../../store/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
@@ -115,5 +116,11 @@ export function machineService(parts: ServerParts): Service {
 /** Of those machines that have one. */
 function agentsOf(parts: ServerParts, machines: readonly Machine[]): Promise<Map<string, Agent>> {
   const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
-  return readAgents(parts.database, parts.keepalives, ids);
+  return readAgents(parts.database, parts.keepalives, ids).catch((error: unknown) => {
+    // Machines are shown all the same, without what their last keepalives told.
+    if (error instanceof KeepalivesAway) return readAgents(parts.database, NOTHING_HEARD, ids);
+    throw error;
+  });
 }
+
+const NOTHING_HEARD: Pick<KeepaliveStore, 'read'> = { read: async (addresses) => addresses.map(() => null) };

@@ -1,0 +1,275 @@
+/** A server whose agents' presence is in Redis: what Redis shows, and what happens when it fails. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { cloneDatabase } from '../parts/postgres.ts';
+import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
+import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
+import { type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
+
+const noRedis = ensureRedis();
+
+const cleanups: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function newRedis(options: Parameters<typeof startRedis>[0] = {}): Promise<Redis> {
+  const redis = await startRedis(options);
+  cleanups.push(() => redis.stop());
+  return redis;
+}
+
+async function serverOn(redis: Redis, options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startTestServer({ pools: ['gpu'], presenceUrl: redis.url, ...options });
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+async function until(what: string, check: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
+  const end = Date.now() + limitMs;
+  while (!(await check())) {
+    if (Date.now() > end) throw new Error(`not in time: ${what}`);
+    await delay(50);
+  }
+}
+
+async function statusOf(server: TestServer, { machineId }: Enrolled) {
+  return (await server.machines.getMachine({ machineId })).status;
+}
+
+async function expiries(server: TestServer): Promise<number> {
+  const [row] = await server.sql<{ count: number }>(
+    `SELECT count(*)::int AS count FROM events WHERE kind = 'presence' AND to_state = 'expired'`,
+  );
+  return row?.count ?? 0;
+}
+
+const say = (server: TestServer, machine: Enrolled) =>
+  post(server, 'keepalive', machine.token, keepalive(machine));
+
+/** As an agent does it: when it is told that it expired, it registers again. */
+async function sayOrRegister(server: TestServer, machine: Enrolled): Promise<number> {
+  const { status, body } = await say(server, machine);
+  if (body.error_code === 'machine_not_found') {
+    await post(server, 'register', machine.token, registration(machine));
+    return (await say(server, machine)).status;
+  }
+  return status;
+}
+
+function hash(lines: readonly string[]): Record<string, string> {
+  const pairs = Array.from({ length: lines.length / 2 }, (_item, n) => lines.slice(2 * n, 2 * n + 2));
+  return Object.fromEntries(pairs);
+}
+
+function linesWith(server: TestServer, text: string): number {
+  return server.logged.filter((line) => line.includes(text)).length;
+}
+
+describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), () => {
+  it('is under the keys that document 5 prints, with times to live and without a token', async () => {
+    const redis = await newRedis();
+    const server = await serverOn(redis);
+    const machine = await enrol(server);
+    const key = `provider:machine:generic:gpu:${machine.machineId}`;
+    const state = hash(redis.cli('hgetall', key));
+    expect(state).toEqual({
+      machine_id: machine.machineId,
+      provider_name: 'generic',
+      pool_name: 'gpu',
+      status: 'ready',
+      hostname: 'gpu-worker-1',
+      cpu: '8000',
+      memory: '16384',
+      gpu_count: '1',
+      private_ip: '192.168.1.100',
+      agent_version: '0.1.0-python',
+      last_keepalive: expect.stringMatching(/^\d{10}$/),
+    });
+    expect(Math.abs(Number(state.last_keepalive) - Date.now() / 1000)).toBeLessThan(5);
+    expect(hash(redis.cli('hgetall', `${key}:metrics`))).toEqual({
+      cpu_utilization_pct: '15.5',
+      memory_utilization_pct: '42.3',
+      total_cpu_available: '8000',
+      total_memory_available: '16384',
+      free_gpu_count: '1',
+    });
+    for (const name of [key, `${key}:metrics`]) {
+      const left = Number(redis.cli('ttl', name)[0]);
+      expect(left).toBeGreaterThan(290);
+      expect(left).toBeLessThanOrEqual(300);
+    }
+    expect(redis.cli('smembers', 'provider:machine:generic:gpu:machine_index')).toEqual([machine.machineId]);
+    expect(redis.cli('keys', '*').toSorted()).toEqual(
+      [key, `${key}:metrics`, 'provider:machine:generic:gpu:machine_index'].toSorted(),
+    );
+    expect(JSON.stringify(state)).not.toContain(machine.token);
+  });
+
+  it('one that falls silent expires: an event, out of service, nothing left in Redis', async () => {
+    const redis = await newRedis();
+    const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
+    const silent = await enrol(server);
+    const speaks = await enrol(server);
+    const beat = setInterval(() => void say(server, speaks).catch(() => {}), 300);
+    cleanups.push(async () => clearInterval(beat));
+    const enrolledAt = Date.now();
+    await until('the expiry', async () => (await statusOf(server, silent))?.presence === 'expired');
+    expect(Date.now() - enrolledAt).toBeLessThan(4_000);
+    const status = await statusOf(server, silent);
+    expect(status).toMatchObject({ presence: 'expired', service: 'offline' });
+    expect(status?.conditions).toMatchObject([{ type: 'Reachable', status: false, reason: 'AgentSilent' }]);
+    expect(await expiries(server)).toBe(1);
+    expect(await statusOf(server, speaks)).toMatchObject({ presence: 'ready', service: 'active' });
+    await until('the index to be without it', async () => {
+      const members = redis.cli('smembers', 'provider:machine:generic:gpu:machine_index');
+      return members.length === 1 && members[0] === speaks.machineId;
+    });
+
+    expect(await say(server, silent)).toMatchObject({
+      status: 500,
+      body: { error_code: 'machine_not_found' },
+    });
+    expect(await sayOrRegister(server, silent)).toBe(200);
+    expect(await statusOf(server, silent)).toMatchObject({ presence: 'ready', service: 'active' });
+  });
+
+  it('stopped: keepalives fail, machines are still shown, nobody is lost; empty after a restart, all are back', async () => {
+    const redis = await newRedis({ password: 'very-secret-word' });
+    const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
+    const machine = await enrol(server);
+    await redis.kill();
+    const failed = await say(server, machine);
+    expect(failed).toMatchObject({ status: 500, body: { error_code: 'keepalive_failed' } });
+    expect(await post(server, 'register', machine.token, registration(machine))).toMatchObject({
+      status: 500,
+      body: { message: 'Failed to register machine' },
+    });
+    // Longer than it may be silent: it could not have been heard.
+    await delay(3_000);
+    expect(await statusOf(server, machine)).toMatchObject({ presence: 'registered', service: 'active' });
+    expect((await server.admin.listPools({})).pools).toHaveLength(1);
+    expect(await expiries(server)).toBe(0);
+
+    await redis.restart();
+    await until('a keepalive to be heard', async () => (await sayOrRegister(server, machine)) === 200);
+    const beat = setInterval(() => void sayOrRegister(server, machine).catch(() => {}), 300);
+    cleanups.push(async () => clearInterval(beat));
+    await delay(3_000);
+    expect(await expiries(server)).toBe(0);
+    expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
+    expect(linesWith(server, 'Redis is away')).toBe(1);
+    expect(linesWith(server, 'Redis is back')).toBe(1);
+    expect(linesWith(server, 'nobody is declared lost')).toBe(1);
+    expect(linesWith(server, 'unexpected error')).toBe(0);
+    expect(server.logged.join('')).not.toContain('very-secret-word');
+  });
+
+  it('a restart that nobody notices but by its run_id gives everybody time to speak again', async () => {
+    const redis = await newRedis();
+    const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
+    const machine = await enrol(server);
+    await delay(2_000);
+    await redis.restart();
+    const restartedAt = Date.now();
+    await until('the expiry', async () => (await expiries(server)) === 1);
+    // Its own time would have been over long before.
+    expect(Date.now() - restartedAt).toBeGreaterThan(2_500);
+    expect(linesWith(server, 'nobody is declared lost')).toBe(1);
+    expect(await statusOf(server, machine)).toMatchObject({ presence: 'expired' });
+  });
+
+  it('frozen: calls fail within seconds, the next ones at once, and all is well when it thaws', async () => {
+    const redis = await newRedis();
+    const server = await serverOn(redis);
+    const machine = await enrol(server);
+    redis.freeze();
+    const frozenAt = Date.now();
+    const first = await Promise.all([say(server, machine), say(server, machine)]);
+    expect(first.map(({ status }) => status)).toEqual([500, 500]);
+    expect(Date.now() - frozenAt).toBeLessThan(5_000);
+    const nextAt = Date.now();
+    expect((await say(server, machine)).status).toBe(500);
+    expect((await statusOf(server, machine))?.presence).toBe('ready');
+    expect((await get(server, 'list', server.adminToken)).status).toBe(500);
+    expect(Date.now() - nextAt).toBeLessThan(500);
+    redis.thaw();
+    await until('a keepalive to be heard', async () => (await say(server, machine)).status === 200, 10_000);
+    expect(await expiries(server)).toBe(0);
+    expect(linesWith(server, 'Redis is away')).toBe(1);
+  });
+
+  it('emptied while it runs: agents are told to register, and are back before they are missed', async () => {
+    const redis = await newRedis();
+    const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
+    const machine = await enrol(server);
+    redis.cli('flushall');
+    expect(await say(server, machine)).toMatchObject({
+      status: 500,
+      body: { error_code: 'machine_not_found' },
+    });
+    expect(await sayOrRegister(server, machine)).toBe(200);
+    await delay(2_000);
+    expect((await say(server, machine)).status).toBe(200);
+    await delay(2_000);
+    expect(await expiries(server)).toBe(0);
+    expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
+  });
+
+  it('one that is ready there and registered here is found and made ready', async () => {
+    const redis = await newRedis();
+    const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
+    const machine = await enrol(server);
+    await post(server, 'register', machine.token, registration(machine));
+    // As if the registration had been stored before an older keepalive's last word.
+    redis.cli('hset', `provider:machine:generic:gpu:${machine.machineId}`, 'status', 'ready');
+    const beat = setInterval(() => void say(server, machine).catch(() => {}), 200);
+    cleanups.push(async () => clearInterval(beat));
+    expect((await statusOf(server, machine))?.presence).toBe('registered');
+    await until('it to be ready', async () => (await statusOf(server, machine))?.presence === 'ready');
+    expect(await expiries(server)).toBe(0);
+  });
+
+  it('two replicas: an agent may speak to either, and expires once', async () => {
+    const redis = await newRedis();
+    const database = await cloneDatabase();
+    cleanups.push(() => database.drop());
+    const one = await serverOn(redis, { database, keepaliveTtlSeconds: 2 });
+    const two = await serverOn(redis, { database, keepaliveTtlSeconds: 2 });
+    const machine = await enrol(one);
+    for (const replica of [two, one, two, one, two, one]) {
+      expect((await say(replica, machine)).status).toBe(200);
+      await delay(500);
+    }
+    await until('the expiry', async () => (await expiries(one)) > 0);
+    await delay(1_000);
+    expect(await expiries(one)).toBe(1);
+  });
+});
+
+describe.skipIf(noRedis !== null)(`a server whose Redis is not there ${noRedis ?? ''}`.trim(), () => {
+  it('does not start, and says which setting is wrong without its value', async () => {
+    const refused = startTestServer({ presenceUrl: 'redis://:very-secret-word@127.0.0.1:1' });
+    await expect(refused).rejects.toMatchObject({
+      name: 'SettingError',
+      message: 'INGOT_PRESENCE_URL: connect ECONNREFUSED 127.0.0.1:1',
+    });
+    const redis = await newRedis({ password: 'right' });
+    const wrong = startTestServer({ presenceUrl: redis.url.replace('right', 'very-secret-word') });
+    await expect(wrong).rejects.toMatchObject({
+      name: 'SettingError',
+      message: expect.stringMatching(/^INGOT_PRESENCE_URL: WRONGPASS [^\n]*$/),
+    });
+    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringContaining('very-secret-word') });
+  });
+
+  it('does not wait for one that accepts and says nothing', async () => {
+    const redis = await newRedis();
+    redis.freeze();
+    const startedAt = Date.now();
+    await expect(startTestServer({ presenceUrl: redis.url })).rejects.toMatchObject({
+      message: 'INGOT_PRESENCE_URL: no answer within 3000 ms',
+    });
+    expect(Date.now() - startedAt).toBeLessThan(8_000);
+  });
+});
