@@ -3,9 +3,14 @@ import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from './domain/agent.ts';
+import { checkFilter } from './domain/filter/check.ts';
+import { parseFilter } from './domain/filter/parse.ts';
+import type { Workflow } from './domain/workflow.ts';
+import { readWorkflow } from './operations/workflow-input.ts';
 import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
 import { clustersConfiguration } from './providers/kubernetes/cluster-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
+import { MACHINE_FILTER } from './store/filter-schemas.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
 
@@ -34,6 +39,44 @@ const provider = z.discriminatedUnion('kind', [
   datacenterConfiguration,
 ]);
 
+/** A filter over machines; checked here, so that a wrong one stops the start. */
+const machineFilter = z.string().superRefine((text, context) => {
+  try {
+    checkFilter(parseFilter(text), MACHINE_FILTER);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+  }
+});
+
+const workflow = z.unknown().transform((given, context): Workflow => {
+  try {
+    return readWorkflow(given);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+    return z.NEVER;
+  }
+});
+
+/** Machines that boot from the network. */
+const netboot = z.strictObject({
+  /** How machines reach this server; without it, as they did when they asked. */
+  base_url: z
+    .string()
+    .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+$/, 'must be http(s)://host[:port]')
+    .nullable()
+    .default(null),
+  /** The provider of machines that nobody knew before they booted; without it, the default provider. */
+  provider: z.string().nullable().default(null),
+  boot_token_seconds: z.int().min(60).max(604_800).default(14_400),
+  /** An installation that reports nothing for so long counts as a failed attempt. */
+  stalled_after_seconds: z.int().min(1).max(604_800).default(900),
+  /** No more machines than this wait for approval. */
+  max_discovered: z.int().min(0).max(1_000_000).default(10_000),
+  /** Machines that match one of these go from installed to active by themselves. */
+  auto_promote: z.array(machineFilter).default([]),
+  workflows: z.array(workflow).default([]),
+});
+
 const schema = z.strictObject({
   /** Used by machines that name none. */
   default_provider: z.string().default('fake'),
@@ -41,6 +84,7 @@ const schema = z.strictObject({
   looks: looks.default(() => looks.parse({})),
   /** Worker pools that agents may enrol in; more can be created later. */
   pools: z.array(z.string().regex(POOL_RULE, 'must be a pool’s name')).default([]),
+  netboot: netboot.default(() => netboot.parse({})),
   clusters: clustersConfiguration,
   providers: z.record(providerName, provider).default({}),
 });
@@ -79,6 +123,10 @@ export function readConfiguration(file: string | null): Configuration {
   const names = new Set([...BUILT_IN_PROVIDERS, ...Object.keys(parsed.data.providers)]);
   if (!names.has(parsed.data.default_provider)) {
     throw fail(`default_provider: ${parsed.data.default_provider} is not among ${[...names].join(', ')}`);
+  }
+  const { provider: nodeProvider } = parsed.data.netboot;
+  if (nodeProvider !== null && !names.has(nodeProvider)) {
+    throw fail(`netboot.provider: ${nodeProvider} is not among ${[...names].join(', ')}`);
   }
   return parsed.data;
 }

@@ -10,6 +10,9 @@ import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
 import { actorLabel } from './domain/actor.ts';
 import type { PresenceTtls } from './domain/agent.ts';
 import { type ContractName, changeAtEnd } from './domain/contract.ts';
+import { checkFilter } from './domain/filter/check.ts';
+import { parseFilter } from './domain/filter/parse.ts';
+import { filterPredicate } from './domain/filter/predicate.ts';
 import { sortableId } from './domain/id.ts';
 import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
 import type { WorkType } from './domain/work-type.ts';
@@ -18,6 +21,7 @@ import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
 import { StepFailure } from './engine/step-handler.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
+import type { BootTools } from './operations/node-boot.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
@@ -25,6 +29,7 @@ import { createGenericProvider } from './providers/generic/generic-provider.ts';
 import { createClusters } from './providers/kubernetes/clusters.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
+import { InstallWatch } from './reconcilers/install-watch.ts';
 import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
@@ -33,6 +38,8 @@ import { Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 import { EventFeed } from './store/event-feed.ts';
 import { createFakeWorld } from './store/fake-world.ts';
+import { MACHINE_FILTER } from './store/filter-schemas.ts';
+import { ImageFiles } from './store/image-files.ts';
 import type { KeepaliveStore } from './store/keepalive-store.ts';
 import { LogFollower } from './store/log-follower.ts';
 import { MachineReader, MachineRegistrar } from './store/machines.ts';
@@ -47,6 +54,8 @@ import { Authenticator } from './surfaces/authenticate.ts';
 import { startHttpServer } from './surfaces/http-server.ts';
 import { MachineTokens } from './surfaces/machine-tokens.ts';
 import { agentRoutes } from './surfaces/rest/agent-routes.ts';
+import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
+import { nodeRoutes } from './surfaces/rest/node-routes.ts';
 import { adminService } from './surfaces/rpc/admin/admin-service.ts';
 import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
 import type { ServerParts } from './surfaces/rpc/server-parts.ts';
@@ -239,11 +248,30 @@ async function run(
     logRegistration: (entry: Readonly<Record<string, unknown>>) => log.info(entry, 'request'),
     logUnexpected: around.logUnexpected,
   };
+  const nodes = nodeTools(options, parts);
+  const installs = new InstallWatch({
+    tools: nodes,
+    stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
+    onError: (error, during) => log.error({ err: error }, during),
+  });
+  installs.start();
+  cleanups.push(() => installs.stop());
+  const rest = { authenticator, logUnexpected: around.logUnexpected, nodes };
+  const netboot = {
+    ...rest,
+    files: new ImageFiles(settings.dataDir),
+    dataDir: settings.dataDir,
+    baseUrl: options.configuration.netboot.base_url,
+  };
   const http = await startHttpServer({
     ...settings.httpAddress,
     services,
     around,
-    routes: [(app) => agentRoutes(app, agents)],
+    routes: [
+      (app) => agentRoutes(app, agents),
+      (app) => nodeRoutes(app, rest),
+      (app) => netbootRoutes(app, netboot),
+    ],
     checkReady,
   });
   cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));
@@ -275,6 +303,26 @@ async function createKeepalives(
   }).catch((error: Error) => {
     throw new SettingError(SETTINGS.presenceUrl.variable, error.message);
   });
+}
+
+function nodeTools({ configuration, log }: ServerOptions, parts: ServerParts): BootTools {
+  const { netboot, default_provider: defaultProvider } = configuration;
+  const promoted = netboot.auto_promote.map((text) =>
+    filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
+  );
+  return {
+    database: parts.database,
+    providers: parts.providers,
+    nodeProvider: netboot.provider ?? defaultProvider,
+    newMachineId: parts.newMachineId,
+    now: parts.now,
+    logTransition: (entry) => log.info(entry, 'node state changed'),
+    logRefused: (entry, message) => log.warn(entry, message),
+    promotesItself: (machine) => promoted.some((matches) => matches(machine)),
+    maxDiscovered: netboot.max_discovered,
+    bootTokenSeconds: netboot.boot_token_seconds,
+    workflows: new Map(netboot.workflows.map((workflow) => [workflow.name, workflow])),
+  };
 }
 
 /** What agents do is told as it happens; that they go on is not. */

@@ -33,20 +33,35 @@ export const installLifecycle = {
     retired: { meaning: 'decommissioned', final: true },
   },
   transitions: [
-    { from: 'discovered', to: 'pending', owners: ['admin'], when: 'an admin approves' },
-    { from: 'pending', to: 'installing', owners: ['node_report'], when: 'the node reports started' },
-    { from: 'installing', to: 'installed', owners: ['node_report'], when: 'the node reports complete' },
+    {
+      from: 'discovered',
+      to: 'pending',
+      owners: ['admin', 'system'],
+      when: 'an admin approves, or an operation images it',
+    },
+    {
+      from: 'pending',
+      to: 'installing',
+      owners: ['node_report', 'admin'],
+      when: 'the node reports started, or an admin says so for it',
+    },
+    {
+      from: 'installing',
+      to: 'installed',
+      owners: ['node_report', 'admin'],
+      when: 'the node reports complete, or an admin says so for it',
+    },
     {
       from: 'installing',
       to: 'install_failed',
-      owners: ['node_report', 'system'],
-      when: 'the third attempt failed',
+      owners: ['node_report', 'system', 'admin'],
+      when: 'the third attempt failed, or the installation was given up',
     },
     {
       from: 'install_failed',
       to: 'pending',
-      owners: ['admin'],
-      when: 'an admin assigns a workflow and resets with force',
+      owners: ['admin', 'system'],
+      when: 'an admin assigns a workflow and resets with force, or an operation images it again',
     },
     {
       from: 'installed',

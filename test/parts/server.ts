@@ -46,6 +46,7 @@ export interface TestServerOptions {
   readonly presenceUrl?: string;
   /** Off unless asked for: looks would tell conditions that no test expects. */
   readonly looks?: { readonly intervalSeconds: number };
+  readonly netboot?: Partial<Configuration['netboot']>;
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
 }
@@ -102,6 +103,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         enabled: options.looks !== undefined,
         interval_seconds: options.looks?.intervalSeconds ?? 60,
       },
+      netboot: { ...readConfiguration(null).netboot, ...options.netboot },
       providers: options.providers ?? {},
     },
     log: pino({ level: 'trace', base: null }, sink),

@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { applyReport, applyStall, type InstallReport } from './install-report.ts';
+import type { InstallState } from './install-state.ts';
+import type { InstallStory } from './node.ts';
+
+const FRESH: InstallStory = {
+  attempts: 0,
+  lastError: '',
+  progress: null,
+  bootNo: 0,
+  bootEnded: false,
+  firstBootNo: 1,
+};
+
+function told(reports: readonly InstallReport[], state: InstallState = 'pending', story = FRESH) {
+  let current = { state, story };
+  for (const report of reports) {
+    const { state: next, story: nextStory } = applyReport(current.state, current.story, report);
+    current = { state: next, story: nextStory };
+  }
+  return current;
+}
+
+function report(status: InstallReport['status'], bootNo: number | null, progress = 0): InstallReport {
+  return { status, bootNo, progress, error: status === 'failed' ? 'no disk' : '' };
+}
+
+/** A boot's reports, and the same ones as a bad network delivers them: in any order, some of them twice. */
+const delivered = (reports: readonly InstallReport[]) =>
+  fc
+    .tuple(
+      fc.shuffledSubarray([...reports], { minLength: reports.length }),
+      fc.array(fc.constantFrom(...reports), { maxLength: 4 }),
+    )
+    .map(([all, again]) => [...all, ...again]);
+
+describe('reports of one boot, in any order and twice', () => {
+  const complete = [
+    report('started', 1),
+    report('progress', 1, 30),
+    report('progress', 1, 80),
+    report('complete', 1),
+  ];
+  const failed = [report('started', 1), report('progress', 1, 30), report('failed', 1)];
+
+  it('end installed where it was completed', () => {
+    fc.assert(
+      fc.property(delivered(complete), (reports) => {
+        expect(told(reports)).toMatchObject({ state: 'installed', story: { attempts: 0, progress: 100 } });
+      }),
+    );
+  });
+
+  it('count one failure where it failed', () => {
+    fc.assert(
+      fc.property(delivered(failed), (reports) => {
+        expect(told(reports)).toMatchObject({
+          state: 'installing',
+          story: { attempts: 1, lastError: 'no disk' },
+        });
+      }),
+    );
+  });
+});
+
+describe('reports of several boots', () => {
+  const boots = [1, 2, 3].flatMap((bootNo) => [report('started', bootNo), report('failed', bootNo)]);
+
+  it('three boots that failed are three attempts, however late the reports of each come after the next began', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(5), { maxLength: 12 }), (delays) => {
+        const queue = boots.map((entry, index) => ({ entry, at: index * 2 + (delays[index] ?? 0) }));
+        // A boot begins only after the one before it did.
+        const ordered = [...queue].sort((left, right) => left.at - right.at).map(({ entry }) => entry);
+        const first = [1, 2, 3].map((n) => ordered.findIndex(({ bootNo }) => bootNo === n));
+        fc.pre((first[0] ?? 0) < (first[1] ?? 0) && (first[1] ?? 0) < (first[2] ?? 0));
+        expect(told(ordered)).toMatchObject({ state: 'install_failed', story: { attempts: 3 } });
+      }),
+    );
+  });
+
+  it('a boot that begins before the one before has ended tells that that one died', () => {
+    const died = told([report('started', 1), report('started', 2)]);
+    expect(died).toMatchObject({ state: 'installing', story: { attempts: 1, bootNo: 2 } });
+    const third = told([
+      report('started', 1),
+      report('started', 2),
+      report('started', 3),
+      report('started', 4),
+    ]);
+    expect(third.state).toBe('install_failed');
+  });
+
+  it('what an earlier boot, or one of an earlier installation, says changes nothing', () => {
+    const now = told([report('started', 1), report('failed', 1), report('started', 2)]);
+    for (const status of ['started', 'progress', 'complete', 'failed'] as const) {
+      const after = applyReport(now.state, now.story, report(status, 1, 99));
+      expect(after).toMatchObject({ ...now, ignored: 'it comes from an earlier boot', notes: [] });
+    }
+    const queuedAgain = { ...FRESH, bootNo: 2, bootEnded: true, firstBootNo: 3 };
+    expect(applyReport('pending', queuedAgain, report('complete', 2))).toMatchObject({ state: 'pending' });
+  });
+});
+
+describe('reports without a token', () => {
+  it('are taken as the table has it', () => {
+    expect(told([report('started', null)])).toMatchObject({ state: 'installing' });
+    expect(told([report('complete', null)])).toMatchObject({ state: 'pending' });
+    expect(told([report('failed', null)])).toMatchObject({ state: 'pending', story: { attempts: 0 } });
+    expect(told([report('started', null), report('failed', null), report('complete', null)])).toMatchObject({
+      state: 'installed',
+      story: { attempts: 0 },
+    });
+  });
+
+  it('progress never goes back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(100), { minLength: 1 }), (percentages) => {
+        const reports = percentages.map((percent) => report('progress', null, percent));
+        const { story } = told([report('started', null), ...reports]);
+        expect(story.progress).toBe(Math.max(...percentages));
+      }),
+    );
+  });
+});
+
+describe('a stall', () => {
+  it('is a failed attempt; a late end of the boot still counts until the last attempt', () => {
+    const { state, story } = told([report('started', 1)]);
+    const stalled = applyStall(state, story, 60);
+    expect(stalled).toMatchObject({ state: 'installing', story: { attempts: 1 } });
+    expect(applyReport(stalled.state, stalled.story, report('complete', 1)).state).toBe('installed');
+    expect(applyStall('pending', FRESH, 60)).toMatchObject({ state: 'pending', notes: [] });
+  });
+});

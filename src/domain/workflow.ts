@@ -1,0 +1,69 @@
+/** A workflow: the recipe of an installation over the network. */
+
+export interface Workflow {
+  readonly name: string;
+  readonly description: string;
+  /** A path below the server's boot files, or an http(s) URL. */
+  readonly kernel: string;
+  readonly initrd: string;
+  /** A kernel command line with placeholders. */
+  readonly cmdline: string;
+  readonly image: WorkflowImage | null;
+  readonly postInstall: PostInstall;
+}
+
+/** An image that the server keeps, by name, or one from elsewhere with its digest. */
+export type WorkflowImage =
+  | { readonly name: string }
+  | { readonly url: string; readonly sha256: string; readonly sizeBytes: number };
+
+export const POST_INSTALLS = ['reboot', 'poweroff'] as const;
+export type PostInstall = (typeof POST_INSTALLS)[number];
+
+/** What a command line may be filled with. */
+export const PLACEHOLDERS = [
+  'server_url',
+  'machine_id',
+  'mac',
+  'hostname',
+  'boot_token',
+  'image_url',
+  'image_sha256',
+  'image_size',
+  'post_install',
+] as const;
+export type Placeholder = (typeof PLACEHOLDERS)[number];
+
+export const DEFAULT_WORKFLOW = 'install';
+
+/** Ingot's own installer, with whatever image is asked for. */
+export const BUILT_IN_WORKFLOW: Workflow = {
+  name: DEFAULT_WORKFLOW,
+  description: 'Ingot’s own installer: fetches an image, checks its digest, writes it to the first disk',
+  kernel: 'installer/vmlinuz',
+  initrd: 'installer/initrd.gz',
+  cmdline:
+    'console=tty0 console=ttyS0 quiet ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
+  image: null,
+  postInstall: 'reboot',
+};
+
+/**
+ * What may stand in a command line: no quote, no backslash, no control character, nothing that iPXE would expand or
+ * take for a command of its own.
+ */
+export const CMDLINE_RULE = /^[A-Za-z0-9 _.,:;=/@%+~*?![\]{}-]*$/;
+
+const PLACEHOLDER = /\{([^{}]*)\}/g;
+
+/** The first thing in braces that is no placeholder; null when all are. */
+export function unknownPlaceholder(cmdline: string): string | null {
+  for (const [whole, name] of cmdline.matchAll(PLACEHOLDER)) {
+    if (!(PLACEHOLDERS as readonly string[]).includes(name ?? '')) return whole;
+  }
+  return /[{}]/.test(cmdline.replace(PLACEHOLDER, '')) ? 'a lone brace' : null;
+}
+
+export function fillCmdline(cmdline: string, values: Readonly<Record<Placeholder, string>>): string {
+  return cmdline.replace(PLACEHOLDER, (_whole, name: Placeholder) => values[name]);
+}

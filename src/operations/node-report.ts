@@ -1,0 +1,214 @@
+/** What nodes report: facts about themselves from anybody who knows a MAC address, and installations. */
+import type { Actor } from '../domain/actor.ts';
+import { Fault } from '../domain/fault.ts';
+import { applyReport, applyStall, type InstallReport } from '../domain/install-report.ts';
+import type { HardwareFacts, Node } from '../domain/node.ts';
+import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
+import {
+  countDiscovered,
+  findNodeIdByMac,
+  isOperationActive,
+  type LastEntry,
+  type LockedNode,
+  lastInHistory,
+  type NodeChange,
+} from '../store/nodes.ts';
+import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
+import { factsOf, type NodeReport } from './node-input.ts';
+import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
+
+export interface ReportTools extends NodeTools {
+  /** More machines than this don't wait for approval; those that come then are not taken in. */
+  readonly maxDiscovered: number;
+  readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+export interface ReportAnswer {
+  readonly node: Node;
+  /** Why the report changed no state; null when it counted or was none about an installation. */
+  readonly ignored: string | null;
+}
+
+export async function reportNode(
+  tools: ReportTools,
+  report: NodeReport,
+  token: string | null,
+): Promise<ReportAnswer> {
+  const mac = report.mac_address;
+  const id = await nodeOfMac(tools, mac, factsOf(report));
+  const boot = token === null ? null : await findBootToken(tools.database, token);
+  let ignored: string | null = null;
+  const node = await changeAndTell(tools, id, async (locked, session) => {
+    const facts = withFacts(locked.node, factsOf(report));
+    const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
+    if (report.installation_status == null) return { ...seen, events: [] };
+    const { operationId } = locked.node.order;
+    const isLive = operationId === null || (await isOperationActive(session, operationId));
+    checkToken(locked.node, boot, token, isLive);
+    const told = tellInstallation(
+      tools,
+      seen,
+      {
+        status: report.installation_status,
+        progress: report.installation_progress ?? null,
+        error: printable(report.installation_error ?? ''),
+        bootNo: boot?.bootNo ?? null,
+      },
+      await lastInHistory(session, id),
+    );
+    ignored = told.ignored;
+    return { ...told.change, wakes: operationId };
+  });
+  return { node, ignored };
+}
+
+/** A machine that nobody knows is taken in as discovered. */
+async function nodeOfMac(tools: ReportTools, mac: string, facts: HardwareFacts): Promise<string> {
+  const node = await discover(tools, mac, facts);
+  if (node !== null) return node;
+  throw new Fault('resource_exhausted', {
+    reason: 'TOO_MANY_DISCOVERED',
+    message: 'too many machines wait for approval, or several machines claim this MAC address',
+    metadata: { mac_address: mac },
+  });
+}
+
+/** The id of the node with this address, which is new where there was none. Null: it can't be taken in. */
+export async function discover(
+  tools: ReportTools,
+  mac: string,
+  facts: HardwareFacts,
+): Promise<string | null> {
+  const known = await findNodeIdByMac(tools.database, mac);
+  if (known !== null) return known;
+  if ((await countDiscovered(tools.database)) >= tools.maxDiscovered) {
+    tools.logRefused({ mac_address: mac }, 'too many machines wait for approval; this one is not taken in');
+    return null;
+  }
+  const added = await addNode(tools, { macAddress: mac, facts, workflow: '', tags: [] }, nodeActor(mac));
+  if (added) return added.machineId;
+  const other = await findNodeIdByMac(tools.database, mac);
+  if (other === null) tools.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
+  return other;
+}
+
+function nodeActor(id: string): Actor {
+  return { kind: 'node_report', id };
+}
+
+/** A name that somebody gave stays; what the hardware says of itself is newer. */
+function withFacts(node: Node, told: HardwareFacts): Node {
+  const facts = { ...node.facts };
+  for (const key of Object.keys(told) as Array<keyof HardwareFacts>) {
+    if (told[key] === '') continue;
+    if (key === 'hostname' && facts.hostname !== '') continue;
+    facts[key] = told[key];
+  }
+  return { ...node, facts };
+}
+
+/**
+ * A boot that got a token must show it. Only where none was given since the installation was wanted, a report is taken
+ * on its word: somebody else's installer, which knows of no tokens.
+ */
+function checkToken(node: Node, boot: BootToken | null, token: string | null, isLive: boolean): void {
+  const wasGiven = node.bootsIssued >= node.story.firstBootNo;
+  if (boot === null && token === null && !wasGiven) return;
+  if (boot && boot.machineId === node.machineId && isLive && boot.operationId === node.order.operationId)
+    return;
+  // What comes from an earlier installation is no forgery: it is late, and changes nothing.
+  if (boot && boot.machineId === node.machineId && boot.bootNo < node.story.firstBootNo) return;
+  throw new Fault('permission_denied', {
+    reason: 'INVALID_BOOT_TOKEN',
+    message:
+      token === null
+        ? 'this boot was given a token; its reports must carry it'
+        : 'the boot token is unknown, expired, another machine’s, or its operation is over',
+  });
+}
+
+const REPEAT_AFTER_MS = 60_000;
+
+interface Told {
+  readonly change: NodeChange;
+  readonly ignored: string | null;
+}
+
+function tellInstallation(
+  tools: NodeTools,
+  locked: LockedNode,
+  report: InstallReport,
+  last: LastEntry | null,
+): Told {
+  const { node } = locked;
+  const outcome = applyReport(node.state, node.story, report);
+  const cause: NodeCause = {
+    actor: nodeActor(node.macAddress),
+    owner: 'node_report',
+    comment: '',
+    metadata: {},
+    operationId: node.order.operationId,
+    now: tools.now(),
+  };
+  const told = tellNode(locked, outcome.notes, outcome.story, cause);
+  const events = [...told.events];
+  if (outcome.ignored !== null) {
+    const metadata = { report: report.status, ignored: outcome.ignored };
+    if (!isRepetition(last, metadata, tools.now()))
+      events.push(traceEvent(told.node, { ...cause, metadata }));
+  }
+  const change: NodeChange = { ...told, events, reported: true };
+  return { change: promoted(tools, change, cause), ignored: outcome.ignored };
+}
+
+/** Whoever says the same unfitting thing again and again fills no history with it. */
+function isRepetition(
+  last: LastEntry | null,
+  metadata: Readonly<Record<string, unknown>>,
+  now: Date,
+): boolean {
+  return (
+    last !== null &&
+    last.metadata.report === metadata.report &&
+    last.metadata.ignored === metadata.ignored &&
+    now.getTime() - last.at.getTime() < REPEAT_AFTER_MS
+  );
+}
+
+/** Where the group of the machine says so, an installation that is complete needs nobody to verify it. */
+function promoted(tools: NodeTools, change: NodeChange, cause: NodeCause): NodeChange {
+  const justInstalled = change.events.some(
+    ({ kind, to, from }) => kind === 'install' && to === 'installed' && from !== to,
+  );
+  if (!justInstalled || !tools.promotesItself(change.machine)) return change;
+  const moved = moveNode(change, 'active', {
+    ...cause,
+    actor: { kind: 'system', id: 'auto-promotion' },
+    owner: 'system',
+    comment: 'its group is promoted without verification',
+  });
+  return { ...change, ...moved, events: [...change.events, ...moved.events] };
+}
+
+/** Nobody reported for too long: an attempt that failed. */
+export async function stallNode(tools: NodeTools, id: string, seconds: number): Promise<Node> {
+  return changeAndTell(tools, id, (locked) => {
+    const { node } = locked;
+    const outcome = applyStall(node.state, node.story, seconds);
+    if (outcome.ignored !== null) return null;
+    const told = tellNode(locked, outcome.notes, outcome.story, {
+      actor: { kind: 'system', id: 'install-watch' },
+      owner: 'system',
+      comment: '',
+      metadata: {},
+      operationId: node.order.operationId,
+      now: tools.now(),
+    });
+    return { ...told, reported: true, wakes: node.order.operationId };
+  });
+}
+
+/** For people who read it: a machine's words with nothing in them that would move a cursor. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
+}

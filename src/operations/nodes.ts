@@ -1,0 +1,254 @@
+/** Nodes as admins handle them: registering, describing, moving through the install lifecycle, retiring. */
+import type { Actor } from '../domain/actor.ts';
+import { Fault } from '../domain/fault.ts';
+import { type InstallState, installLifecycle } from '../domain/install-state.ts';
+import { nextStates } from '../domain/lifecycle.ts';
+import type { Machine } from '../domain/machine.ts';
+import { applyChange } from '../domain/machine-change.ts';
+import { type HardwareFacts, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { Database, Session } from '../store/database.ts';
+import { lockMachines, writeMachines } from '../store/machine-rows.ts';
+import { insertMachine } from '../store/machines.ts';
+import {
+  changeNode,
+  findNode,
+  findNodeIdByMac,
+  insertNode,
+  type LockedNode,
+  machinesWithMac,
+  type NodeChange,
+} from '../store/nodes.ts';
+import { bareMachine, machineEvent } from './inventory.ts';
+import { moveNode, type NodeCause } from './node-changes.ts';
+import { factsOf, type NodeInput, type NodePatch, type StateChange } from './node-input.ts';
+
+export interface NodeTools {
+  readonly database: Database;
+  readonly providers: ReadonlyMap<string, Provider>;
+  /** The provider of machines that nobody knew before. */
+  readonly nodeProvider: string;
+  readonly newMachineId: () => string;
+  readonly now: () => Date;
+  readonly logTransition: (entry: Readonly<Record<string, unknown>>) => void;
+  /** Machines whose installation needs no admin to verify it. */
+  readonly promotesItself: (machine: Machine) => boolean;
+}
+
+export interface NodeToAdd {
+  readonly macAddress: string;
+  readonly facts: HardwareFacts;
+  readonly workflow: string;
+  readonly tags: readonly string[];
+}
+
+export function nodeNotFound(id: string): Fault {
+  return new Fault('not_found', {
+    reason: 'NODE_NOT_FOUND',
+    message: 'Node not found',
+    metadata: { id: id.slice(0, 128) },
+  });
+}
+
+export async function createNode(tools: NodeTools, input: NodeInput, actor: Actor): Promise<Node> {
+  const node = await addNode(
+    tools,
+    {
+      macAddress: input.mac_address,
+      facts: factsOf(input),
+      workflow: input.workflow ?? '',
+      tags: input.tags ?? [],
+    },
+    actor,
+  );
+  if (node) return node;
+  throw new Fault('already_exists', {
+    reason: 'MAC_TAKEN',
+    message: `Node with MAC ${input.mac_address} already exists`,
+    metadata: { mac_address: input.mac_address },
+  });
+}
+
+/**
+ * A machine that names the address in its spec becomes the node; without one, a machine is made. Null: the address is
+ * a node's already, or several machines claim it.
+ */
+export async function addNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
+  return tools.database.transaction(async (session) => {
+    const { macAddress } = adding;
+    if ((await findNodeIdByMac(session, macAddress)) !== null) return null;
+    const known = await machinesWithMac(session, macAddress);
+    if (known.length > 1) return null;
+    const machine = await enter(tools, session, known[0] ?? null, macAddress, actor);
+    if (!machine || !(await insertNode(session, { ...adding, machineId: machine.machineId }))) return null;
+    const changed = applyChange(
+      machine,
+      { install: { to: installLifecycle.initial, owner: 'admin', metadata: { mac_address: macAddress } } },
+      { at: tools.now(), actor, operationId: null },
+    );
+    await writeMachines(session, [changed.machine], changed.events);
+    return findNode(session, machine.machineId);
+  });
+}
+
+/** Null: the machine is gone, or has the install layer already. */
+async function enter(
+  tools: NodeTools,
+  session: Session,
+  knownId: string | null,
+  macAddress: string,
+  actor: Actor,
+): Promise<Machine | null> {
+  if (knownId !== null) {
+    const machine = (await lockMachines(session, [knownId])).get(knownId);
+    return machine && machine.install === null ? machine : null;
+  }
+  const machineId = tools.newMachineId();
+  const bare = bareMachine(tools, machineId, tools.nodeProvider);
+  const input = { ...bare, spec: { ...bare.spec, mac_addresses: [macAddress] } };
+  return insertMachine(session, input, machineEvent(machineId, '', 'registered', actor));
+}
+
+export async function getNode(tools: NodeTools, id: string): Promise<Node> {
+  const node = await findNode(tools.database, id);
+  if (!node) throw nodeNotFound(id);
+  return node;
+}
+
+/** Changes a node and tells the log of every transition. */
+export async function changeAndTell(
+  tools: NodeTools,
+  id: string,
+  decide: (locked: LockedNode, session: Session) => Promise<NodeChange | null> | NodeChange | null,
+): Promise<Node> {
+  let events: NodeChange['events'] = [];
+  const node = await changeNode(tools.database, id, async (locked, session) => {
+    const change = await decide(locked, session);
+    events = change?.events ?? [];
+    return change;
+  });
+  if (!node) throw nodeNotFound(id);
+  for (const event of events) {
+    if (event.kind !== 'install') continue;
+    tools.logTransition({
+      node_id: id,
+      from_state: event.from,
+      to_state: event.to,
+      triggered_by: event.actor.kind,
+      user_id: event.actor.id,
+      comment: event.comment,
+      ...event.metadata,
+    });
+  }
+  return node;
+}
+
+export async function patchNode(tools: NodeTools, id: string, patch: NodePatch): Promise<Node> {
+  return changeAndTell(tools, id, ({ machine, node }) => ({
+    machine,
+    events: [],
+    node: {
+      ...node,
+      facts: patch.hostname === undefined ? node.facts : { ...node.facts, hostname: patch.hostname ?? '' },
+      workflow: patch.workflow === undefined ? node.workflow : (patch.workflow ?? ''),
+      tags: patch.tags ?? node.tags,
+      notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
+    },
+  }));
+}
+
+export async function tagNode(tools: NodeTools, id: string, tag: string, isThere: boolean): Promise<Node> {
+  return changeAndTell(tools, id, ({ machine, node }) => {
+    const others = node.tags.filter((known) => known !== tag);
+    return { machine, events: [], node: { ...node, tags: isThere ? [...others, tag] : others } };
+  });
+}
+
+export async function setNodeState(
+  tools: NodeTools,
+  id: string,
+  change: StateChange,
+  actor: Actor,
+): Promise<Node> {
+  const { comment, force } = change;
+  return changeAndTell(tools, id, (locked) => {
+    const { node } = locked;
+    const to = checkStep(node, change.state);
+    if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
+    const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
+    const reset = force || to === 'installed' || to === 'active';
+    const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
+    return { ...moved, node: { ...moved.node, story }, wakes: locked.node.order.operationId };
+  });
+}
+
+export async function retireNode(tools: NodeTools, id: string, actor: Actor): Promise<Node> {
+  return changeAndTell(tools, id, (locked) => {
+    if (locked.node.state === 'retired') return null;
+    checkStep(locked.node, 'retired');
+    return {
+      ...moveNode(locked, 'retired', adminCause(tools, actor, '', false)),
+      wakes: locked.node.order.operationId,
+    };
+  });
+}
+
+function adminCause(tools: NodeTools, actor: Actor, comment: string, force: boolean): NodeCause {
+  return {
+    actor,
+    owner: 'admin',
+    comment,
+    metadata: force ? { force: true } : {},
+    operationId: null,
+    now: tools.now(),
+  };
+}
+
+function checkStep(node: Node, to: string): InstallState {
+  const valid = nextStates(installLifecycle, node.state);
+  const known = valid.find((state) => state === to);
+  if (known) return known;
+  const list = valid.map((state) => `'${state}'`).join(', ');
+  throw new Fault('failed_precondition', {
+    reason: 'ILLEGAL_TRANSITION',
+    message: `Invalid state transition from '${node.state}' to '${to.slice(0, 64)}'. Valid transitions: [${list}]`,
+    metadata: { from: node.state, to: to.slice(0, 64) },
+    violations: [
+      { subject: 'install', description: `${node.state} → ${to.slice(0, 64)} is not a transition` },
+    ],
+  });
+}
+
+function overTheLimit(node: Node): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'INSTALL_ATTEMPTS_EXHAUSTED',
+    message: `Installation failed ${node.story.attempts} of ${MAX_INSTALL_ATTEMPTS} times (${node.story.lastError}). Assign another workflow, then use force: true to reset the counter`,
+    metadata: { attempts: String(node.story.attempts) },
+    violations: [{ subject: 'install_attempts', description: 'the limit is reached; use force' }],
+  });
+}
+
+export interface BulkResult {
+  readonly id: string;
+  readonly node: Node | null;
+  readonly fault: Fault | null;
+}
+
+/** Each on its own: what is refused for one holds nobody else up. */
+export async function setManyStates(
+  tools: NodeTools,
+  ids: readonly string[],
+  change: StateChange,
+  actor: Actor,
+): Promise<BulkResult[]> {
+  const results: BulkResult[] = [];
+  for (const id of new Set(ids)) {
+    try {
+      results.push({ id, node: await setNodeState(tools, id, change, actor), fault: null });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      results.push({ id, node: null, fault: error });
+    }
+  }
+  return results;
+}

@@ -1,0 +1,57 @@
+/** Boot tokens: the right of one boot to report about its installation and to fetch its image. */
+import { randomBytes } from 'node:crypto';
+import type { Session } from './database.ts';
+import { hashToken } from './tokens.ts';
+
+/** 192 random bits, of characters that a kernel command line and a URL take as they are. */
+export function newBootToken(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+export interface BootTokenIssue {
+  readonly token: string;
+  readonly machineId: string;
+  readonly bootNo: number;
+  readonly operationId: string | null;
+  readonly image: string;
+  readonly ttlSeconds: number;
+}
+
+export async function insertBootToken(session: Session, issue: BootTokenIssue): Promise<void> {
+  await session.run(
+    'insert-boot-token',
+    `WITH old AS (DELETE FROM boot_tokens WHERE machine_id = $2 AND expires_at < now())
+     INSERT INTO boot_tokens (token_hash, machine_id, boot_no, operation_id, image, expires_at)
+     VALUES ($1, $2, $3, $4, $5, now() + $6 * interval '1 s')`,
+    [hashToken(issue.token), issue.machineId, issue.bootNo, issue.operationId, issue.image, issue.ttlSeconds],
+  );
+}
+
+export interface BootToken {
+  readonly machineId: string;
+  readonly bootNo: number;
+  readonly operationId: string | null;
+  readonly image: string;
+}
+
+/** Null: unknown or expired. */
+export async function findBootToken(session: Session, token: string): Promise<BootToken | null> {
+  const [row] = await session.run<{
+    machine_id: string;
+    boot_no: number;
+    operation_id: string | null;
+    image: string;
+  }>(
+    'find-boot-token',
+    `SELECT machine_id, boot_no, operation_id, image FROM boot_tokens
+     WHERE token_hash = $1 AND expires_at > now()`,
+    [hashToken(token)],
+  );
+  if (!row) return null;
+  return {
+    machineId: row.machine_id,
+    bootNo: row.boot_no,
+    operationId: row.operation_id,
+    image: row.image,
+  };
+}

@@ -1,0 +1,271 @@
+/** What machines fetch while they boot and install, and the images and workflows that they are served from. */
+import { join } from 'node:path';
+import send from '@fastify/send';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../../domain/actor.ts';
+import { Fault, invalidField } from '../../domain/fault.ts';
+import { IMAGE_RULE } from '../../domain/machine-input.ts';
+import { normalMac } from '../../domain/node.ts';
+import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/workflow.ts';
+import { type BootTools, bootScript, knownWorkflow, whoAreYou } from '../../operations/node-boot.ts';
+import { readWorkflow, workflowText } from '../../operations/workflow-input.ts';
+import { findBootToken } from '../../store/boot-tokens.ts';
+import type { ImageFiles } from '../../store/image-files.ts';
+import {
+  findImage,
+  type Image,
+  isDigestUsed,
+  listImages,
+  listWorkflows,
+  removeImage,
+  removeWorkflow,
+  storeImage,
+  storeWorkflow,
+} from '../../store/images.ts';
+import { isOperationActive } from '../../store/nodes.ts';
+import { answerFaults, bearerOf, callerWith, type RestSurroundings } from './rest-errors.ts';
+
+export interface NetbootRouteParts extends RestSurroundings {
+  readonly nodes: BootTools;
+  readonly files: ImageFiles;
+  readonly dataDir: string;
+  /** How machines reach this server; null: as they did when they asked. */
+  readonly baseUrl: string | null;
+}
+
+interface ByName {
+  readonly Params: { readonly name: string };
+}
+
+const SENT: ReadonlySet<number> = new Set([200, 206, 304, 416]);
+const PIECE_BYTES = 16 * 1024 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+
+export async function netbootRoutes(app: FastifyInstance, parts: NetbootRouteParts): Promise<void> {
+  answerFaults(app, parts);
+  bootRoutes(app, parts);
+  imageRoutes(app, parts);
+  workflowRoutes(app, parts);
+}
+
+function bootRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
+  const asScript = (reply: FastifyReply, text: string) =>
+    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(text);
+
+  app.get('/api/v1/boot', async (request, reply) => {
+    const baseUrl = baseUrlOf(parts, request);
+    const { mac: given } = request.query as { mac?: unknown };
+    if (given === undefined || given === '') return asScript(reply, whoAreYou(baseUrl));
+    const mac = typeof given === 'string' ? normalMac(given) : null;
+    if (mac === null)
+      throw invalidField('mac', 'must be six pairs of hex digits with ":" or "-" between them');
+    return asScript(reply, await bootScript(parts.nodes, { mac, baseUrl }));
+  });
+
+  /** An iPXE that was loaded from here looks for its script beside itself. */
+  app.get('/boot/autoexec.ipxe', async (request, reply) =>
+    asScript(reply, whoAreYou(baseUrlOf(parts, request))),
+  );
+
+  /** Kernels and installers: the same for everybody, so nothing in them may be secret. */
+  app.get<{ Params: { '*': string } }>('/boot/*', async (request, reply) =>
+    sendFile(request, reply, join(parts.dataDir, 'boot'), request.params['*']),
+  );
+}
+
+function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
+  const { nodes, files } = parts;
+  const { database } = nodes;
+  app.addContentTypeParser(
+    'application/octet-stream',
+    { parseAs: 'buffer', bodyLimit: PIECE_BYTES },
+    (_request, body, done) => done(null, body),
+  );
+
+  app.get('/api/v1/images', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    const images = await listImages(database);
+    return reply.send({ success: true, data: images.map(imageBody), total: images.length });
+  });
+
+  app.get<ByName>('/api/v1/images/:name', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    return reply.send({ success: true, data: imageBody(await knownImage(parts, request.params.name)) });
+  });
+
+  app.get<ByName>('/api/v1/images/:name/upload', async (request, reply) => {
+    await callerWith(parts, request, 'admin');
+    const { sha256 } = request.query as { sha256?: unknown };
+    const offset = await files.uploaded(digestOf(sha256));
+    return reply.send({ success: true, data: { offset, piece_bytes: PIECE_BYTES } });
+  });
+
+  /** One piece of an image; the last one makes it an image. */
+  app.put<ByName>('/api/v1/images/:name/content', { bodyLimit: PIECE_BYTES }, async (request, reply) => {
+    const { actor } = await callerWith(parts, request, 'admin');
+    const name = imageNameOf(request.params.name);
+    const { sha256: given } = request.query as { sha256?: unknown };
+    const sha256 = digestOf(given);
+    if (!Buffer.isBuffer(request.body) || request.body.length === 0) {
+      throw invalidField('body', 'must be bytes, with content-type application/octet-stream');
+    }
+    const range = rangeOf(request.headers['content-range'], request.body.length);
+    const isWhole = await files.append({ sha256, bytes: request.body, ...range });
+    if (!isWhole) {
+      const offset = range.start + request.body.length;
+      return reply.code(202).send({ success: true, data: { offset }, message: 'more is awaited' });
+    }
+    const image = await keepImage(parts, { name, sha256, sizeBytes: range.totalBytes }, actor);
+    return reply.code(201).send({ success: true, data: imageBody(image), message: `Image ${name} added` });
+  });
+
+  app.delete<ByName>('/api/v1/images/:name', async (request, reply) => {
+    await callerWith(parts, request, 'admin');
+    const removed = await removeImage(database, request.params.name);
+    if (!removed) throw imageNotFound(request.params.name);
+    if (!(await isDigestUsed(database, removed.sha256))) await files.remove(removed.sha256);
+    return reply.send({ success: true, data: imageBody(removed), message: `Image ${removed.name} removed` });
+  });
+
+  /** An image may hold what not everybody shall read: it goes to the boot that installs it, and to those who may look. */
+  app.get<ByName>('/api/v1/images/:name/content', async (request, reply) => {
+    const { name } = request.params;
+    const boot = await bootOf(parts, request);
+    if (boot?.image !== name) await callerWith(parts, request, 'viewer');
+    const image = await knownImage(parts, name);
+    return sendFile(request, reply, files.root, image.sha256);
+  });
+}
+
+async function keepImage(
+  { nodes: { database }, files }: NetbootRouteParts,
+  image: { readonly name: string; readonly sha256: string; readonly sizeBytes: number },
+  actor: Actor,
+): Promise<Image> {
+  const before = await findImage(database, image.name);
+  const stored = await storeImage(database, image, actor);
+  if (before && before.sha256 !== image.sha256 && !(await isDigestUsed(database, before.sha256))) {
+    await files.remove(before.sha256);
+  }
+  return stored;
+}
+
+/** Null: no boot token, or that of an operation that is over. */
+async function bootOf({ nodes: { database } }: NetbootRouteParts, request: FastifyRequest) {
+  const token = bearerOf(request);
+  const boot = token === null ? null : await findBootToken(database, token);
+  if (boot?.operationId && !(await isOperationActive(database, boot.operationId))) return null;
+  return boot;
+}
+
+function workflowRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
+  const { nodes } = parts;
+  const { database } = nodes;
+
+  app.get('/api/v1/workflows', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    const all = new Map<string, Workflow>([[BUILT_IN_WORKFLOW.name, BUILT_IN_WORKFLOW]]);
+    for (const workflow of await listWorkflows(database)) all.set(workflow.name, workflow);
+    for (const workflow of nodes.workflows.values()) all.set(workflow.name, workflow);
+    return reply.send({ success: true, data: [...all.values()].map(workflowText), total: all.size });
+  });
+
+  app.get<ByName>('/api/v1/workflows/:name', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    const workflow = await knownWorkflow(nodes, database, request.params.name);
+    if (!workflow) throw workflowNotFound(request.params.name);
+    return reply.send({ success: true, data: workflowText(workflow) });
+  });
+
+  app.post('/api/v1/workflows', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
+    const { actor } = await callerWith(parts, request, 'admin');
+    const workflow = readWorkflow(request.body);
+    if (nodes.workflows.has(workflow.name)) {
+      throw new Fault('failed_precondition', {
+        reason: 'WORKFLOW_CONFIGURED',
+        message: `workflow ${workflow.name} is in the configuration file: change it there`,
+        metadata: { workflow: workflow.name },
+      });
+    }
+    await storeWorkflow(database, workflow, actor);
+    return reply
+      .code(201)
+      .send({ success: true, data: workflowText(workflow), message: `Workflow ${workflow.name} stored` });
+  });
+
+  app.delete<ByName>('/api/v1/workflows/:name', async (request, reply) => {
+    await callerWith(parts, request, 'admin');
+    if (!(await removeWorkflow(database, request.params.name))) throw workflowNotFound(request.params.name);
+    return reply.send({ success: true, message: `Workflow ${request.params.name} removed` });
+  });
+}
+
+/** With ranges, and never a file outside of its root. */
+async function sendFile(request: FastifyRequest, reply: FastifyReply, root: string, path: string) {
+  const { statusCode, headers, stream } = await send(request.raw, encodeURI(`/${path}`), {
+    root,
+    dotfiles: 'deny',
+    index: false,
+    maxAge: 0,
+  });
+  // A directory would be a redirect, which leads nowhere here.
+  if (!SENT.has(statusCode)) return reply.code(404).send({ detail: 'there is no such file' });
+  return reply.code(statusCode).headers(headers).send(stream);
+}
+
+function baseUrlOf({ baseUrl }: NetbootRouteParts, request: FastifyRequest): string {
+  if (baseUrl !== null) return baseUrl;
+  const { host } = request.headers;
+  if (host !== undefined && HOST.test(host)) return `http://${host}`;
+  const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
+  return `http://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+}
+
+function imageNameOf(name: string): string {
+  if (IMAGE_RULE.test(name)) return name;
+  throw invalidField('name', 'must be at most 255 letters, digits, ".", "_", ":", "/", "@" or "-"');
+}
+
+function digestOf(given: unknown): string {
+  if (typeof given === 'string' && /^[0-9a-f]{64}$/.test(given)) return given;
+  throw invalidField('sha256', 'must be 64 lower-case hex digits');
+}
+
+function rangeOf(header: string | undefined, length: number): { start: number; totalBytes: number } {
+  if (header === undefined) return { start: 0, totalBytes: length };
+  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header);
+  const [start, end, totalBytes] = [Number(match?.[1]), Number(match?.[2]), Number(match?.[3])];
+  if (match && end - start + 1 === length && end < totalBytes) return { start, totalBytes };
+  throw invalidField('content-range', 'must be "bytes start-end/total" of what is sent');
+}
+
+async function knownImage({ nodes: { database } }: NetbootRouteParts, name: string): Promise<Image> {
+  const image = await findImage(database, name);
+  if (!image) throw imageNotFound(name);
+  return image;
+}
+
+function imageNotFound(name: string): Fault {
+  return new Fault('not_found', {
+    reason: 'IMAGE_NOT_FOUND',
+    message: `there is no image ${JSON.stringify(name.slice(0, 80))}`,
+  });
+}
+
+function workflowNotFound(name: string): Fault {
+  return new Fault('not_found', {
+    reason: 'WORKFLOW_NOT_FOUND',
+    message: `there is no stored workflow ${JSON.stringify(name.slice(0, 80))}`,
+  });
+}
+
+function imageBody(image: Image) {
+  return {
+    name: image.name,
+    sha256: image.sha256,
+    size_bytes: image.sizeBytes,
+    created_by: image.createdBy,
+    created_at: image.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,230 @@
+/** Document 4's nodes: the install layer of the same machines. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { invalidField } from '../../domain/fault.ts';
+import { type InstallState, installLifecycle } from '../../domain/install-state.ts';
+import { statesOf } from '../../domain/lifecycle.ts';
+import { type Node, normalMac } from '../../domain/node.ts';
+import type { BootTools } from '../../operations/node-boot.ts';
+import {
+  readBulkStateChange,
+  readNodeInput,
+  readNodePatch,
+  readReport,
+  readStateChange,
+  readTag,
+} from '../../operations/node-input.ts';
+import { reportNode } from '../../operations/node-report.ts';
+import {
+  createNode,
+  getNode,
+  patchNode,
+  retireNode,
+  setManyStates,
+  setNodeState,
+  tagNode,
+} from '../../operations/nodes.ts';
+import { type HistoryEntry, listNodes, nodeHistory } from '../../store/nodes.ts';
+import { answerFaults, bearerOf, callerWith, faultBody, type RestSurroundings } from './rest-errors.ts';
+
+export interface NodeRouteParts extends RestSurroundings {
+  readonly nodes: BootTools;
+}
+
+interface ById {
+  readonly Params: { readonly id: string };
+}
+
+const MAX_BODY_BYTES = 64 * 1024;
+const MAX_PAGE = 1000;
+const DEFAULT_PAGE = 50;
+
+export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): Promise<void> {
+  const { nodes } = parts;
+  answerFaults(app, parts);
+  const options = { bodyLimit: MAX_BODY_BYTES };
+  const done = (reply: FastifyReply, node: Node, message: string) =>
+    reply.send({ success: true, data: nodeBody(node), message });
+
+  app.post('/api/v1/nodes', options, async (request, reply) => {
+    const { actor } = await callerWith(parts, request, 'operator');
+    const node = await createNode(nodes, readNodeInput(request.body), actor);
+    return done(reply.code(201), node, 'Node registered');
+  });
+
+  app.get('/api/v1/nodes', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    const query = request.query as Record<string, unknown>;
+    const found = await listNodes(nodes.database, {
+      state: stateOf(textOf(query, 'state')),
+      tag: textOf(query, 'tag'),
+      workflow: textOf(query, 'workflow'),
+      mac: macOf(textOf(query, 'mac')),
+      q: textOf(query, 'q'),
+      ...pageOf(query),
+    });
+    return reply.send({
+      success: true,
+      data: found.nodes.map(nodeBody),
+      total: found.total,
+      message: `${found.total} nodes`,
+    });
+  });
+
+  app.get<ById>('/api/v1/nodes/:id', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    return done(reply, await getNode(nodes, request.params.id), 'Node found');
+  });
+
+  app.patch<ById>('/api/v1/nodes/:id', options, async (request, reply) => {
+    await callerWith(parts, request, 'operator');
+    const node = await patchNode(nodes, request.params.id, readNodePatch(request.body));
+    return done(reply, node, 'Node updated');
+  });
+
+  app.patch<ById>('/api/v1/nodes/:id/state', options, async (request, reply) => {
+    const { actor } = await callerWith(parts, request, 'operator');
+    const node = await setNodeState(nodes, request.params.id, readStateChange(request.body), actor);
+    return done(reply, node, `Node is ${node.state}`);
+  });
+
+  app.post('/api/v1/nodes/bulk/state', options, async (request, reply) => {
+    const { actor } = await callerWith(parts, request, 'operator');
+    const { node_ids: ids, ...change } = readBulkStateChange(request.body);
+    const results = await setManyStates(nodes, ids, change, actor);
+    const succeeded = results.filter(({ node }) => node !== null).length;
+    return reply.send({
+      success: succeeded === results.length,
+      data: results.map(({ id, node, fault }) =>
+        fault ? { id, success: false, ...faultBody(fault) } : { id, success: true, state: node?.state },
+      ),
+      total: results.length,
+      message: `${succeeded} of ${results.length} nodes are ${change.state} now`,
+    });
+  });
+
+  app.delete<ById>('/api/v1/nodes/:id', async (request, reply) => {
+    const { actor } = await callerWith(parts, request, 'admin');
+    return done(reply, await retireNode(nodes, request.params.id, actor), 'Node retired');
+  });
+
+  app.post<ById>('/api/v1/nodes/:id/tags', options, async (request, reply) => {
+    await callerWith(parts, request, 'operator');
+    return done(reply, await tagNode(nodes, request.params.id, readTag(request.body), true), 'Tag added');
+  });
+
+  app.delete<{ Params: { id: string; tag: string } }>(
+    '/api/v1/nodes/:id/tags/:tag',
+    async (request, reply) => {
+      await callerWith(parts, request, 'operator');
+      const tag = readTag({ tag: request.params.tag });
+      return done(reply, await tagNode(nodes, request.params.id, tag, false), 'Tag removed');
+    },
+  );
+
+  app.get<ById>('/api/v1/nodes/:id/history', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    const { machineId } = await getNode(nodes, request.params.id);
+    const page = pageOf(request.query as Record<string, unknown>);
+    const { entries, total } = await nodeHistory(nodes.database, machineId, page);
+    return reply.send({ data: entries.map(historyBody), total });
+  });
+
+  /** From machines, which have no account here: facts from anybody, an installation from the boot that got a token. */
+  app.post('/api/v1/report', options, async (request, reply) => {
+    const report = readReport(request.body);
+    const { node, ignored } = await reportNode(nodes, report, bearerOf(request));
+    return reply.send({
+      success: true,
+      data: { id: node.machineId, mac_address: node.macAddress, state: node.state },
+      message: ignored === null ? 'Report recorded' : `Report recorded; nothing changed, because ${ignored}`,
+    });
+  });
+}
+
+/** A parameter that is given twice means its first value. */
+function textOf(query: Record<string, unknown>, name: string): string | null {
+  const value: unknown = query[name];
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  return typeof first === 'string' && first !== '' ? first : null;
+}
+
+function stateOf(text: string | null): InstallState | null {
+  if (text === null) return null;
+  const states = statesOf(installLifecycle);
+  const state = states.find((known) => known === text);
+  if (!state) throw invalidField('state', `must be one of ${states.join(', ')}`);
+  return state;
+}
+
+function macOf(text: string | null): string | null {
+  if (text === null) return null;
+  const mac = normalMac(text);
+  if (mac === null) throw invalidField('mac', 'is not a MAC address');
+  return mac;
+}
+
+function pageOf(query: Record<string, unknown>): { limit: number; offset: number } {
+  return {
+    limit: countOf(query, 'limit', DEFAULT_PAGE, 1, MAX_PAGE),
+    offset: countOf(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function countOf(
+  query: Record<string, unknown>,
+  name: string,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  const text = textOf(query, name);
+  if (text === null) return fallback;
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max))
+    throw invalidField(name, `must be a whole number from ${min} to ${max}`);
+  return value;
+}
+
+const orNull = (text: string): string | null => (text === '' ? null : text);
+
+function nodeBody(node: Node) {
+  const { facts, story } = node;
+  return {
+    id: node.machineId,
+    mac_address: node.macAddress,
+    hostname: orNull(facts.hostname),
+    vendor: orNull(facts.vendor),
+    model: orNull(facts.model),
+    serial_number: orNull(facts.serialNumber),
+    system_uuid: orNull(facts.systemUuid),
+    arch: orNull(facts.arch),
+    boot_mode: orNull(facts.bootMode),
+    ip_address: orNull(facts.ipAddress),
+    state: node.state,
+    workflow: orNull(node.workflow),
+    tags: node.tags,
+    notes: orNull(node.notes),
+    install_attempts: story.attempts,
+    last_install_error: orNull(story.lastError),
+    install_progress: story.progress,
+    operation_id: node.order.operationId,
+    state_changed_at: node.stateChangedAt.toISOString(),
+    last_seen_at: node.lastSeenAt?.toISOString() ?? null,
+    created_at: node.createdAt.toISOString(),
+    updated_at: node.updatedAt.toISOString(),
+  };
+}
+
+function historyBody(entry: HistoryEntry) {
+  const isPerson = entry.actorKind === 'admin' || entry.actorKind === 'operator';
+  return {
+    id: entry.id,
+    from_state: entry.from,
+    to_state: entry.to,
+    triggered_by: isPerson ? 'admin' : entry.actorKind,
+    user_id: isPerson ? entry.actorId : null,
+    comment: orNull(entry.comment),
+    metadata: Object.keys(entry.metadata).length === 0 ? null : entry.metadata,
+    created_at: entry.at.toISOString(),
+  };
+}

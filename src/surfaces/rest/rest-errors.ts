@@ -1,0 +1,62 @@
+/** Errors of the REST routes that follow document 4: the words in `detail`, the reason for programs beside it. */
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { type Role, roleCovers } from '../../domain/actor.ts';
+import { Fault, type FaultKind } from '../../domain/fault.ts';
+import type { Authenticator, Caller } from '../authenticate.ts';
+import { faultOf, WIRE } from '../fault-wire.ts';
+
+/** What a client wrote wrongly is 422 here; that something is not allowed now is 400. */
+const STATUS: Readonly<Record<FaultKind, number>> = {
+  ...(Object.fromEntries(Object.entries(WIRE).map(([kind, { http }]) => [kind, http])) as Record<
+    FaultKind,
+    number
+  >),
+  invalid_argument: 422,
+};
+
+export interface RestSurroundings {
+  readonly authenticator: Authenticator;
+  readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
+}
+
+export function answerFaults(app: FastifyInstance, around: RestSurroundings): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error.statusCode !== undefined && error.statusCode < 500) {
+      return reply.code(error.statusCode).send({ detail: error.message });
+    }
+    const fault = faultOf(error, request.id, (cause) =>
+      around.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
+    );
+    return reply.code(STATUS[fault.kind]).send(faultBody(fault));
+  });
+}
+
+export function faultBody(fault: Fault) {
+  const { violations } = fault;
+  return {
+    detail: fault.message,
+    reason: fault.reason,
+    ...(fault.kind === 'invalid_argument' && violations.length > 0
+      ? { errors: violations.map(({ subject, description }) => ({ field: subject, message: description })) }
+      : {}),
+  };
+}
+
+export async function callerWith(
+  { authenticator }: RestSurroundings,
+  request: FastifyRequest,
+  needed: Role,
+): Promise<Caller> {
+  const caller = await authenticator.caller(request.headers.authorization);
+  if (roleCovers(caller.role, needed)) return caller;
+  throw new Fault('permission_denied', {
+    reason: 'PERMISSION_DENIED',
+    message: `this needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
+    metadata: { needed, role: caller.role },
+  });
+}
+
+/** The token that the caller shows, whoever's it is. */
+export function bearerOf(request: FastifyRequest): string | null {
+  return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+}

@@ -1,0 +1,327 @@
+/** What machines are served while they boot, and what a boot's token opens. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { boot, call, createNode, historyOf, newMac, nodeOf, report, setState } from './rest.ts';
+
+let server: TestServer;
+let dataDir: string;
+const image = randomBytes(100_000);
+const sha256 = createHash('sha256').update(image).digest('hex');
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'ingot-boot-test-'));
+  mkdirSync(join(dataDir, 'boot', 'installer'), { recursive: true });
+  writeFileSync(join(dataDir, 'boot', 'installer', 'vmlinuz'), 'a kernel');
+  writeFileSync(join(dataDir, 'secret.txt'), 'not for machines');
+  server = await startTestServer({ dataDir, netboot: { max_discovered: 60 } });
+  await upload('ubuntu-22.04', image, sha256);
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function upload(name: string, bytes: Buffer, digest: string, headers: Record<string, string> = {}) {
+  return fetch(`${server.httpUrl}/api/v1/images/${name}/content?sha256=${digest}`, {
+    method: 'PUT',
+    headers: {
+      'content-type': 'application/octet-stream',
+      authorization: `Bearer ${server.adminToken}`,
+      ...headers,
+    },
+    body: new Uint8Array(bytes),
+  });
+}
+
+/** As it is written: `fetch` would tidy the path up first. */
+function getRaw(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
+  const { hostname, port } = new URL(server.httpUrl);
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, path, headers }, (answer) => {
+      let text = '';
+      answer.on('data', (chunk) => {
+        text += chunk;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+/** A node that waits to be installed with the image. */
+async function pendingNode() {
+  const node = await createNode(server, { workflow: 'ubuntu' });
+  await setState(server, node.id, 'pending');
+  return node;
+}
+
+beforeAll(async () => {
+  const { status } = await call(server, 'POST', '/workflows', {
+    name: 'ubuntu',
+    cmdline:
+      'console=ttyS0 ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
+    image: { name: 'ubuntu-22.04' },
+  });
+  expect(status).toBe(201);
+});
+
+describe('GET /boot', () => {
+  it('an unknown machine is discovered, sees its id on its console, and boots from disk', async () => {
+    const mac = newMac();
+    const { script, token } = await boot(server, mac.replaceAll(':', '-').toUpperCase());
+    const { body } = await call(server, 'GET', `/nodes?mac=${mac}`);
+    expect(body.data[0]).toMatchObject({ state: 'discovered', last_seen_at: expect.any(String) });
+    expect(script.startsWith('#!ipxe\n')).toBe(true);
+    expect(script).toContain(`machine ${body.data[0].id} is discovered; booting from disk`);
+    expect(script).toContain('sanboot --no-describe --drive 0x80');
+    expect(token).toBeNull();
+    await boot(server, mac);
+    expect((await call(server, 'GET', `/nodes?mac=${mac}`)).body.total).toBe(1);
+  });
+
+  it('a machine that is in the inventory becomes a node when it boots', async () => {
+    const mac = newMac();
+    await server.machines.registerMachine({ machine: { machineId: 'inv-1', spec: { macAddresses: [mac] } } });
+    await boot(server, mac);
+    expect(await nodeOf(server, 'inv-1')).toMatchObject({ mac_address: mac, state: 'discovered' });
+  });
+
+  it('pending gets the installer of its workflow, with a token and the image’s digest', async () => {
+    const { id, mac } = await pendingNode();
+    const { script, token } = await boot(server, mac);
+    const base = server.httpUrl;
+    expect(script).toContain(`kernel ${base}/boot/installer/vmlinuz initrd=initrd console=ttyS0`);
+    expect(script).toContain(`initrd --name initrd ${base}/boot/installer/initrd.gz`);
+    expect(script).toContain(`ingot.url=${base} ingot.mac=${mac} ingot.token=${token}`);
+    expect(script).toContain(`ingot.image=${base}/api/v1/images/ubuntu-22.04/content ingot.sha256=${sha256}`);
+    expect(script).toContain('ingot.size=100000 ingot.post=reboot');
+    expect((await nodeOf(server, id)).state).toBe('pending');
+  });
+
+  it.each(['installed', 'active', 'install_failed', 'reprovision', 'retired'])(
+    '%s boots from disk',
+    async (state) => {
+      const { id, mac } = await pendingNode();
+      const path = {
+        installed: ['installing', 'installed'],
+        active: ['installing', 'installed', 'active'],
+        install_failed: ['installing', 'install_failed'],
+        reprovision: ['installing', 'installed', 'active', 'reprovision'],
+        retired: ['retired'],
+      }[state];
+      for (const step of path ?? []) await setState(server, id, step);
+      expect((await boot(server, mac)).script).toContain('booting from disk');
+    },
+  );
+
+  it('without an image or with an unknown workflow it boots from disk, and says why', async () => {
+    const { id, mac } = await createNode(server);
+    await setState(server, id, 'pending');
+    expect((await boot(server, mac)).script).toContain('workflow install names no image; booting from disk');
+    await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'nowhere' });
+    expect((await boot(server, mac)).script).toContain('there is no workflow nowhere; booting from disk');
+  });
+
+  it('without an address it asks for one; a wrong one is 422', async () => {
+    const { body } = await call(server, 'GET', '/boot', undefined, null);
+    expect(body).toContain(`chain ${server.httpUrl}/api/v1/boot?mac=\${net0/mac:hexhyp}`);
+    for (const bad of ['x', '00:11:22:33:44:55%0Aboot', '00:11:22:33:44:55;sh']) {
+      expect((await call(server, 'GET', `/boot?mac=${bad}`, undefined, null)).status).toBe(422);
+    }
+    const efi = await fetch(`${server.httpUrl}/boot/autoexec.ipxe`);
+    expect(await efi.text()).toContain('/api/v1/boot?mac=');
+  });
+
+  it('a host name that could be an injection is not repeated', async () => {
+    const { mac } = await pendingNode();
+    const { port } = new URL(server.httpUrl);
+    const { text } = await getRaw(`/api/v1/boot?mac=${mac}`, { host: 'evil;reboot' });
+    expect(text).not.toContain('evil');
+    expect(text).toContain(`kernel http://127.0.0.1:${port}/boot/`);
+  });
+
+  it('no more machines wait for approval than the configuration allows', async () => {
+    for (let n = 0; n < 60; n += 1) await boot(server, `02:00:00:00:00:${n.toString(16).padStart(2, '0')}`);
+    const { script } = await boot(server, '02:00:00:00:01:00');
+    expect(script).toContain('not taken in');
+    expect((await call(server, 'GET', '/nodes?mac=02:00:00:00:01:00')).body.total).toBe(0);
+  });
+});
+
+describe('a boot’s token', () => {
+  it('must be carried by the reports of a boot that got one', async () => {
+    const { id, mac } = await pendingNode();
+    const { token } = await boot(server, mac);
+    expect((await report(server, mac, 'started')).status).toBe(403);
+    expect((await report(server, mac, 'started', {}, 'wrong')).status).toBe(403);
+    expect((await report(server, mac, null, { vendor: 'Dell' })).status).toBe(200);
+    expect((await nodeOf(server, id)).state).toBe('pending');
+    expect((await report(server, mac, 'started', {}, token)).status).toBe(200);
+    expect((await nodeOf(server, id)).state).toBe('installing');
+    await report(server, mac, 'complete', {}, token);
+    await report(server, mac, 'failed', { installation_error: 'late' }, token);
+    expect(await nodeOf(server, id)).toMatchObject({ state: 'installed', install_attempts: 0 });
+  });
+
+  it('is another machine’s nowhere, and no operator’s anywhere', async () => {
+    const mine = await pendingNode();
+    const other = await pendingNode();
+    const { token } = await boot(server, mine.mac);
+    await boot(server, other.mac);
+    expect((await report(server, other.mac, 'complete', {}, token)).status).toBe(403);
+    expect((await call(server, 'GET', '/nodes', undefined, token)).status).toBe(401);
+    expect((await call(server, 'GET', '/images', undefined, token)).status).toBe(401);
+  });
+
+  it('each boot has its own; three boots that fail end in install_failed, which boots from disk', async () => {
+    const { id, mac } = await pendingNode();
+    for (const attempt of [1, 2, 3]) {
+      const { token } = await boot(server, mac);
+      await report(server, mac, 'started', {}, token);
+      await report(server, mac, 'failed', { installation_error: 'digest mismatch' }, token);
+      await report(server, mac, 'failed', { installation_error: 'digest mismatch' }, token);
+      expect((await nodeOf(server, id)).install_attempts).toBe(attempt);
+    }
+    expect((await nodeOf(server, id)).state).toBe('install_failed');
+    expect((await boot(server, mac)).token).toBeNull();
+  });
+
+  it('a boot that was not heard of again counts once the next one starts', async () => {
+    const { id, mac } = await pendingNode();
+    const first = await boot(server, mac);
+    await report(server, mac, 'started', {}, first.token);
+    const second = await boot(server, mac);
+    expect((await nodeOf(server, id)).install_attempts).toBe(0);
+    await report(server, mac, 'progress', { installation_progress: 10 }, second.token);
+    expect(await nodeOf(server, id)).toMatchObject({ install_attempts: 1, state: 'installing' });
+    await report(server, mac, 'complete', {}, first.token);
+    expect((await nodeOf(server, id)).state).toBe('installing');
+    expect((await historyOf(server, id)).at(-1)).toBe('installing>installing node_report');
+    await report(server, mac, 'complete', {}, second.token);
+    expect((await nodeOf(server, id)).state).toBe('installed');
+  });
+
+  it('one of an earlier installation changes nothing in the next', async () => {
+    const { id, mac } = await pendingNode();
+    const old = await boot(server, mac);
+    await report(server, mac, 'complete', {}, old.token);
+    for (const state of ['active', 'reprovision', 'pending']) await setState(server, id, state);
+    expect(await report(server, mac, 'complete', {}, old.token)).toMatchObject({
+      status: 200,
+      body: { data: { state: 'pending' } },
+    });
+  });
+
+  it('is stored as a hash only', async () => {
+    const { mac } = await pendingNode();
+    const { token } = await boot(server, mac);
+    const rows = await server.sql('SELECT t::text AS line FROM boot_tokens t');
+    expect(JSON.stringify(rows)).not.toContain(token);
+    expect(server.logged.join('')).not.toContain(token);
+  });
+});
+
+describe('files', () => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${server.httpUrl}${path}`, { headers });
+
+  it('boot files are served to everybody, and nothing outside of their root', async () => {
+    expect(await (await get('/boot/installer/vmlinuz')).text()).toBe('a kernel');
+    for (const path of [
+      '/boot/../secret.txt',
+      '/boot/..%2fsecret.txt',
+      '/boot/%2e%2e/secret.txt',
+      '/boot//etc/passwd',
+      '/boot/.hidden',
+      '/boot/installer',
+      '/boot/nothing',
+    ]) {
+      const answer = await getRaw(path);
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.text).not.toContain('not for machines');
+    }
+  });
+
+  it('an image goes to the boot that installs it and to operators, with ranges; to nobody else', async () => {
+    const { mac } = await pendingNode();
+    const { token } = await boot(server, mac);
+    const path = '/api/v1/images/ubuntu-22.04/content';
+    expect((await get(path)).status).toBe(401);
+    const whole = await get(path, { authorization: `Bearer ${token}` });
+    expect(whole.headers.get('content-length')).toBe('100000');
+    expect(Buffer.from(await whole.arrayBuffer()).equals(image)).toBe(true);
+    const part = await get(path, { authorization: `Bearer ${server.adminToken}`, range: 'bytes=10-19' });
+    expect(part.status).toBe(206);
+    expect(Buffer.from(await part.arrayBuffer()).equals(image.subarray(10, 20))).toBe(true);
+    await upload('other', Buffer.from('other'), createHash('sha256').update('other').digest('hex'));
+    expect((await get('/api/v1/images/other/content', { authorization: `Bearer ${token}` })).status).toBe(
+      401,
+    );
+  });
+
+  it('an image is added in pieces, resumed, and kept only when its digest is right', async () => {
+    const bytes = randomBytes(3_000);
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    const piece = (start: number, end: number) =>
+      upload('pieces', bytes.subarray(start, end), digest, {
+        'content-range': `bytes ${start}-${end - 1}/3000`,
+      });
+    expect((await piece(0, 1_000)).status).toBe(202);
+    expect((await piece(2_000, 3_000)).status).toBe(409);
+    const where = await call(server, 'GET', `/images/pieces/upload?sha256=${digest}`);
+    expect(where.body.data.offset).toBe(1_000);
+    expect((await piece(1_000, 2_000)).status).toBe(202);
+    expect((await piece(2_000, 3_000)).status).toBe(201);
+    expect((await call(server, 'GET', '/images/pieces')).body.data).toMatchObject({
+      sha256: digest,
+      size_bytes: 3000,
+    });
+
+    const wrong = await upload('wrong', bytes, 'f'.repeat(64));
+    expect(wrong.status).toBe(422);
+    expect((await call(server, 'GET', '/images/wrong')).status).toBe(404);
+    expect((await call(server, 'DELETE', '/images/pieces')).status).toBe(200);
+    expect((await call(server, 'GET', '/images/pieces')).status).toBe(404);
+  });
+});
+
+describe('workflows', () => {
+  it.each([
+    [{ cmdline: 'console=ttyS0\nreboot' }, 'cmdline'],
+    [{ cmdline: 'a="b"' }, 'cmdline'],
+    [{ cmdline: "a='b'" }, 'cmdline'],
+    [{ cmdline: 'x={password}' }, '{password} is not a placeholder'],
+    [{ cmdline: 'x={' }, 'cmdline'],
+    [{ cmdline: `\${net0/mac}` }, 'cmdline'],
+    [{ kernel: '../../etc/shadow' }, 'kernel'],
+    [{ kernel: '/etc/shadow' }, 'kernel'],
+    [{ initrd: 'http://user:pass@host/x' }, 'initrd'],
+    [{ image: { url: 'http://host/x', sha256: 'zz', size_bytes: 1 } }, 'image'],
+    [{ image: { url: 'file:///etc/passwd', sha256: 'a'.repeat(64), size_bytes: 1 } }, 'image'],
+    [{ post_install: 'rm -rf /' }, 'post_install'],
+    [{ surprise: 1 }, 'surprise'],
+    [{ name: '' }, 'name'],
+  ])('%j is refused', async (fields, word) => {
+    const { status, body } = await call(server, 'POST', '/workflows', { name: 'w', ...fields });
+    expect(status).toBe(422);
+    expect(body.detail).toContain(word);
+  });
+
+  it('are listed with the built-in one, shown and removed', async () => {
+    const { body } = await call(server, 'GET', '/workflows');
+    expect(body.data.map(({ name }: { name: string }) => name)).toEqual(['install', 'ubuntu']);
+    expect((await call(server, 'GET', '/workflows/install')).body.data.kernel).toBe('installer/vmlinuz');
+    await call(server, 'POST', '/workflows', { name: 'gone' });
+    expect((await call(server, 'DELETE', '/workflows/gone')).status).toBe(200);
+    expect((await call(server, 'DELETE', '/workflows/gone')).status).toBe(404);
+  });
+});

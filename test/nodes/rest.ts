@@ -1,0 +1,84 @@
+/** Document 4's API, as curl would call it. */
+import type { TestServer } from '../parts/server.ts';
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which answer it looks at
+  readonly body: any;
+}
+
+export async function call(
+  server: TestServer,
+  method: string,
+  path: string,
+  body?: unknown,
+  token: string | null = server.adminToken,
+): Promise<Answer> {
+  const response = await fetch(`${server.httpUrl}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: (response.headers.get('content-type') ?? '').includes('json') ? JSON.parse(text) : text,
+  };
+}
+
+let macs = 0;
+export function newMac(): string {
+  macs += 1;
+  return `52:54:00:00:${(macs >> 8).toString(16).padStart(2, '0')}:${(macs & 255).toString(16).padStart(2, '0')}`;
+}
+
+export interface TestNode {
+  readonly id: string;
+  readonly mac: string;
+}
+
+export async function createNode(
+  server: TestServer,
+  fields: Record<string, unknown> = {},
+): Promise<TestNode> {
+  const mac = newMac();
+  const { body } = await call(server, 'POST', '/nodes', { mac_address: mac, ...fields });
+  return { id: body.data.id, mac };
+}
+
+export function setState(server: TestServer, id: string, state: string, more: Record<string, unknown> = {}) {
+  return call(server, 'PATCH', `/nodes/${id}/state`, { state, ...more });
+}
+
+export function report(
+  server: TestServer,
+  mac: string,
+  status: string | null,
+  more: Record<string, unknown> = {},
+  token: string | null = null,
+) {
+  return call(server, 'POST', '/report', { mac_address: mac, installation_status: status, ...more }, token);
+}
+
+export async function nodeOf(server: TestServer, id: string) {
+  return (await call(server, 'GET', `/nodes/${id}`)).body.data;
+}
+
+export async function historyOf(server: TestServer, id: string): Promise<string[]> {
+  const { body } = await call(server, 'GET', `/nodes/${id}/history?limit=1000`);
+  return body.data
+    .map((entry: Record<string, unknown>) => `${entry.from_state}>${entry.to_state} ${entry.triggered_by}`)
+    .reverse();
+}
+
+/** The boot token in a script that installs; null in one that boots from disk. */
+export async function boot(
+  server: TestServer,
+  mac: string,
+): Promise<{ script: string; token: string | null }> {
+  const { body } = await call(server, 'GET', `/boot?mac=${mac}`, undefined, null);
+  return { script: body, token: /ingot\.token=(\S+)/.exec(body)?.[1] ?? null };
+}
