@@ -68,16 +68,24 @@ export class AgentCalls {
 
   /** False: the token is no good any more. */
   async register(registration: Registration, tokenHash: Buffer): Promise<boolean> {
-    return this.#counted(() => this.#registrations.submit({ ...registration, tokenHash }));
+    this.#enter();
+    try {
+      return await this.#registrations.submit({ ...registration, tokenHash });
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 
   /** Null: there is no live entry; the agent must register again. */
   async keepAlive(keepalive: Keepalive): Promise<StoredKeepalive | null> {
-    return this.#counted(async () => {
+    this.#enter();
+    try {
       const kept = await this.#laneOf(keepalive.machineId).submit(keepalive);
       if (kept.outcome === 'gone') return null;
-      return kept.outcome === 'kept' ? kept : this.#firstKeepalives.submit(keepalive);
-    });
+      return kept.outcome === 'kept' ? kept : await this.#firstKeepalives.submit(keepalive);
+    } finally {
+      this.#waiting -= 1;
+    }
   }
 
   #laneOf(machineId: string): Coalescer<Keepalive, KeepaliveOutcome> {
@@ -86,7 +94,7 @@ export class AgentCalls {
     return lane;
   }
 
-  async #counted<T>(work: () => Promise<T>): Promise<T> {
+  #enter(): void {
     if (this.#waiting >= MAX_WAITING) {
       throw new Fault('unavailable', {
         reason: 'TOO_MANY_CALLS',
@@ -94,11 +102,6 @@ export class AgentCalls {
       });
     }
     this.#waiting += 1;
-    try {
-      return await work();
-    } finally {
-      this.#waiting -= 1;
-    }
   }
 
   async #registerAll(agents: ReadonlyArray<RegisteringAgent & Registration>): Promise<boolean[]> {
@@ -131,7 +134,8 @@ async function onceEach<Item extends { readonly machineId: string }, Result>(
   items: readonly Item[],
   flush: (unique: readonly Item[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
-  const last = new Map(items.map((item) => [item.machineId, item]));
+  const last = new Map<string, Item>();
+  for (const item of items) last.set(item.machineId, item);
   if (last.size === items.length) return flush(items);
   const ids = [...last.keys()];
   const results = await flush([...last.values()]);

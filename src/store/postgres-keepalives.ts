@@ -1,4 +1,11 @@
-/** Keepalives in PostgreSQL: one statement a batch, durable when it returns. */
+/**
+ * Keepalives in PostgreSQL: one statement a batch, durable when it returns. The batch is laid out by machine id, so
+ * two replicas that write the same rows take them in the same order and never wait for each other in a circle.
+ *
+ * What every keepalive passes through is kept small here: parameters are array literals made in one go, and a row
+ * that comes back names its place in the batch and nothing that the caller knows already
+ * (docs/decisions/0017-keepalive-path.md).
+ */
 import {
   type AgentAddress,
   type Keepalive,
@@ -8,6 +15,7 @@ import {
   type PresenceTtls,
   type Vitals,
 } from '../domain/agent.ts';
+import { numberArray, textArray } from './array-literal.ts';
 import type { Session } from './database.ts';
 import type { KeepaliveOutcome, KeepaliveStore } from './keepalive-store.ts';
 
@@ -19,21 +27,18 @@ const METRIC_PARAMETERS = METRIC_NAMES.map((_name, index) => `$${index + 6}::dou
  * another pool or provider than its machine's finds nothing.
  */
 const KEEP = `
-  WITH input AS MATERIALIZED (
-    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], ${METRIC_PARAMETERS})
-      AS i(machine_id, pool, provider, agent_version, ${METRIC_NAMES.join(', ')})),
-  kept AS (
-    UPDATE agent_presence p SET
-      last_keepalive_at = now(),
-      expires_at = now() + $1 * interval '1 s',
-      check_at = CASE WHEN p.check_at < now() + $1 * interval '500 ms'
-        THEN now() + $1 * interval '1 s' ELSE p.check_at END,
-      agent_version = coalesce(i.agent_version, p.agent_version),
-      ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(',\n      ')}
-    FROM input i
-    WHERE p.machine_id = i.machine_id AND p.status = 'ready' AND p.pool = i.pool AND p.provider = i.provider
-    RETURNING p.machine_id, p.agent_version)
-  SELECT machine_id, agent_version, now() AS at FROM kept`;
+  UPDATE agent_presence p SET
+    last_keepalive_at = now(),
+    expires_at = now() + $1 * interval '1 s',
+    check_at = CASE WHEN p.check_at < now() + $1 * interval '500 ms'
+      THEN now() + $1 * interval '1 s' ELSE p.check_at END,
+    agent_version = coalesce(i.agent_version, p.agent_version),
+    ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(',\n    ')}
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], ${METRIC_PARAMETERS}) WITH ORDINALITY
+    AS i(machine_id, pool, provider, agent_version, ${METRIC_NAMES.join(', ')}, place)
+  WHERE p.machine_id = i.machine_id AND p.status = 'ready' AND p.pool = i.pool AND p.provider = i.provider
+  RETURNING i.place, CASE WHEN i.agent_version IS NULL THEN p.agent_version END AS known_version,
+    (extract(epoch FROM now()) * 1000)::float8 AS at_ms`;
 
 /** One that was made ready a moment ago counts as well: it was not ready yet when it was looked at. */
 const WHY_NOT = `
@@ -53,6 +58,14 @@ const POOL_METRICS = `
   SELECT pool, ${METRIC_NAMES.map((name) => `${METRICS[name].inPool === 'sum' ? 'sum' : 'avg'}(${name}) AS ${name}`).join(', ')}
   FROM agent_presence WHERE status = 'ready' AND pool = ANY($1) GROUP BY pool`;
 
+interface KeptRow extends Record<string, unknown> {
+  /** In the batch, from 1. */
+  place: number;
+  /** Null where the keepalive itself said it. */
+  known_version: string | null;
+  at_ms: number;
+}
+
 interface VitalsRow extends Metrics {
   machine_id: string;
   agent_version: string;
@@ -70,19 +83,29 @@ export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): 
     incarnation: async () => 'postgresql',
 
     async keep(keepalives) {
-      const rows = await session.run<{ machine_id: string; agent_version: string; at: Date }>(
-        'keep-alive',
-        KEEP,
-        [ttls.keepaliveSeconds, ...columnsOf(keepalives)],
+      const order = keepalives.map((_keepalive, index) => index).sort(byMachineId(keepalives));
+      const batch = order.map((index) => keepalives[index] as Keepalive);
+      const rows = await session.run<KeptRow>('keep-alive', KEEP, [
+        ttls.keepaliveSeconds,
+        ...columnsOf(batch),
+      ]);
+      const at = new Date(rows[0]?.at_ms ?? 0);
+      const outcomes = new Array<KeepaliveOutcome | undefined>(keepalives.length);
+      for (const { place, known_version: known } of rows) {
+        const index = order[place - 1] ?? 0;
+        outcomes[index] = {
+          outcome: 'kept',
+          agentVersion: keepalives[index]?.agentVersion ?? known ?? '',
+          at,
+        };
+      }
+      const waiting = await enteredAmong(
+        session,
+        keepalives.filter((_keepalive, index) => outcomes[index] === undefined),
       );
-      const kept = new Map(rows.map((row) => [row.machine_id, row]));
-      const others = keepalives.filter(({ machineId }) => !kept.has(machineId));
-      const waiting = await enteredAmong(session, others);
-      return keepalives.map(({ machineId }): KeepaliveOutcome => {
-        const row = kept.get(machineId);
-        if (row) return { outcome: 'kept', agentVersion: row.agent_version, at: row.at };
-        return { outcome: waiting.has(machineId) ? 'waiting' : 'gone' };
-      });
+      return keepalives.map(
+        ({ machineId }, index) => outcomes[index] ?? { outcome: waiting.has(machineId) ? 'waiting' : 'gone' },
+      );
     },
 
     async poolMetrics(pools) {
@@ -115,13 +138,18 @@ export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): 
   };
 }
 
-function columnsOf(keepalives: readonly Keepalive[]): unknown[] {
+function byMachineId(keepalives: readonly Keepalive[]): (left: number, right: number) => number {
+  const idOf = (index: number) => keepalives[index]?.machineId ?? '';
+  return (left, right) => (idOf(left) < idOf(right) ? -1 : 1);
+}
+
+function columnsOf(keepalives: readonly Keepalive[]): string[] {
   return [
-    keepalives.map(({ machineId }) => machineId),
-    keepalives.map(({ poolName }) => poolName),
-    keepalives.map(({ providerName }) => providerName),
-    keepalives.map(({ agentVersion }) => agentVersion),
-    ...METRIC_NAMES.map((name) => keepalives.map(({ metrics }) => metrics?.[name] ?? null)),
+    textArray(keepalives.map(({ machineId }) => machineId)),
+    textArray(keepalives.map(({ poolName }) => poolName)),
+    textArray(keepalives.map(({ providerName }) => providerName)),
+    textArray(keepalives.map(({ agentVersion }) => agentVersion)),
+    ...METRIC_NAMES.map((name) => numberArray(keepalives.map(({ metrics }) => metrics?.[name] ?? null))),
   ];
 }
 

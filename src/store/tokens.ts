@@ -1,5 +1,5 @@
 /** Bearer tokens: only their hashes are kept, so a copy of the database opens nothing. */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Actor, Role } from '../domain/actor.ts';
 import { Fault } from '../domain/fault.ts';
 import { appendEvents } from './append-events.ts';
@@ -37,7 +37,12 @@ function tokenOf(row: TokenRow): Token {
 }
 
 export function hashToken(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
+}
+
+/** The hash as text: what a token is remembered by, so that the token itself is not. */
+export function tokenKey(secret: string): string {
+  return hash('sha256', secret, 'base64');
 }
 
 /** 256 random bits. */

@@ -5,7 +5,7 @@
 import type { Actor, Role } from '../domain/actor.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Database } from '../store/database.ts';
-import { findToken, hashToken, type Token } from '../store/tokens.ts';
+import { findToken, type Token, tokenKey } from '../store/tokens.ts';
 
 export interface Caller {
   readonly actor: Actor;
@@ -34,7 +34,7 @@ export class Authenticator {
 
   async caller(authorization: string | undefined): Promise<Caller> {
     const secret = secretOf(authorization);
-    const key = hashToken(secret).toString('base64');
+    const key = tokenKey(secret);
     const believed = this.#believed.get(key);
     if (believed && believed.until > this.#now()) return believed.caller;
     // Many calls of one client that arrive together ask the database once.

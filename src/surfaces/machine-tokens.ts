@@ -6,10 +6,14 @@
 import { findAgentsByTokens, type TokenOwner } from '../store/agents.ts';
 import { Coalescer } from '../store/coalescer.ts';
 import { type Database, isStatementError } from '../store/database.ts';
-import { hashToken } from '../store/tokens.ts';
+import { tokenKey } from '../store/tokens.ts';
+
+export interface TokenBearer extends TokenOwner {
+  readonly tokenHash: Buffer;
+}
 
 interface Believed {
-  readonly owner: TokenOwner;
+  readonly bearer: TokenBearer;
   readonly until: number;
 }
 
@@ -33,18 +37,19 @@ export class MachineTokens {
   }
 
   /** Null: nobody's. */
-  async owner(authorization: string | undefined): Promise<(TokenOwner & { tokenHash: Buffer }) | null> {
+  async owner(authorization: string | undefined): Promise<TokenBearer | null> {
     const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
     if (secret === undefined) return null;
-    const tokenHash = hashToken(secret);
-    const key = tokenHash.toString('latin1');
+    const key = tokenKey(secret);
     const believed = this.#believed.get(key);
-    if (believed && believed.until > this.#now()) return { ...believed.owner, tokenHash };
+    if (believed && believed.until > this.#now()) return believed.bearer;
     const asked = this.#believed;
+    const tokenHash = Buffer.from(key, 'base64');
     const owner = await this.#lookups.submit(tokenHash);
     if (!owner) return null;
-    if (asked === this.#believed) this.#believe(key, owner);
-    return { ...owner, tokenHash };
+    const bearer = { ...owner, tokenHash };
+    if (asked === this.#believed) this.#believe(key, bearer);
+    return bearer;
   }
 
   /** Tokens may have changed. */
@@ -52,9 +57,9 @@ export class MachineTokens {
     this.#believed = new Map();
   }
 
-  #believe(key: string, owner: TokenOwner): void {
+  #believe(key: string, bearer: TokenBearer): void {
     if (this.#believed.size >= MAX_BELIEVED) this.#believed.clear();
-    const expiry = owner.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    this.#believed.set(key, { owner, until: Math.min(this.#now() + BELIEVE_MS, expiry) });
+    const expiry = bearer.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+    this.#believed.set(key, { bearer, until: Math.min(this.#now() + BELIEVE_MS, expiry) });
   }
 }

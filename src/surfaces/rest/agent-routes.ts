@@ -135,7 +135,8 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
       if (keepalive.machineId !== owner.machineId) return refuse(reply, INVALID_TOKEN);
       const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
       if (!stored) return refuse(reply, NOT_FOUND);
-      return reply.send({
+      // Handing back the body and not the reply: fastify would wait for a reply to be sent, which it is already.
+      return {
         status: 'ok',
         machine_state: {
           machine_id: keepalive.machineId,
@@ -144,7 +145,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
           ttl_seconds: ttls.keepaliveSeconds,
           agent_version: stored.agentVersion,
         },
-      });
+      };
     } catch (error) {
       const refusal = isInvalid(error)
         ? invalidPayload(error.message)
