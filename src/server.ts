@@ -21,12 +21,14 @@ import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
 import { StepFailure } from './engine/step-handler.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
+import { createNetworkInstalls } from './operations/network-installs.ts';
 import type { BootTools } from './operations/node-boot.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
 import { createGenericProvider } from './providers/generic/generic-provider.ts';
 import { createClusters } from './providers/kubernetes/clusters.ts';
+import type { NetworkInstalls } from './providers/network-installs.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { InstallWatch } from './reconcilers/install-watch.ts';
@@ -145,7 +147,7 @@ async function run(
   cleanups: Array<() => Promise<void>>,
 ): Promise<{ httpPort: number; grpcPort: number }> {
   const { settings, log } = options;
-  const providers = createProviders(options.configuration, database);
+  const providers = new Map<string, Provider>();
   const machines = new MachineReader(database);
   const dispatcher = createDispatcher(options, database, providers, machines);
   const feed = new EventFeed(database, (error) => log.error({ err: error }, 'reading events'));
@@ -211,6 +213,10 @@ async function run(
     keepalives,
     ttls,
   };
+  const nodes = nodeTools(options, parts);
+  // A provider may drive the install layer, which in turn knows the providers.
+  const configured = createProviders(options.configuration, database, createNetworkInstalls(nodes));
+  for (const provider of configured) providers.set(provider.name, provider);
   const services = [
     machineServiceV1(parts),
     planService(parts),
@@ -248,7 +254,6 @@ async function run(
     logRegistration: (entry: Readonly<Record<string, unknown>>) => log.info(entry, 'request'),
     logUnexpected: around.logUnexpected,
   };
-  const nodes = nodeTools(options, parts);
   const installs = new InstallWatch({
     tools: nodes,
     stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
@@ -375,7 +380,11 @@ function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing
   }
 }
 
-function createProviders(configuration: Configuration, database: Database): Map<string, Provider> {
+function createProviders(
+  configuration: Configuration,
+  database: Database,
+  installs: NetworkInstalls,
+): Provider[] {
   const world = createFakeWorld(database);
   const monotonicNow = () => performance.now();
   const clusters = createClusters(configuration.clusters, monotonicNow);
@@ -392,13 +401,13 @@ function createProviders(configuration: Configuration, database: Database): Map<
           name,
           configuration: provider,
           clusters,
+          installs,
           now: Date.now,
           monotonicNow,
         });
     }
   };
-  const made = Object.entries(configured).map(([name, provider]) => make(name, provider));
-  return new Map(made.map((provider) => [provider.name, provider]));
+  return Object.entries(configured).map(([name, provider]) => make(name, provider));
 }
 
 /** With a few connections of its own, so that looks never stand in line before operations. */

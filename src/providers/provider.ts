@@ -109,9 +109,17 @@ export type ImagingState =
       readonly key: string;
       readonly progress: number;
       readonly lookAgainMs: number;
+      /** What there is to say beside the percentage; told once. */
+      readonly detail?: string;
     }
   | { readonly state: 'written'; readonly key: string; readonly image: string }
-  | { readonly state: 'failed'; readonly key: string; readonly error: string };
+  | {
+      readonly state: 'failed';
+      readonly key: string;
+      readonly error: string;
+      /** To try again would only do the same again. */
+      readonly isFinal?: true;
+    };
 
 export interface Imaging {
   imagingState(call: ProviderCall): Promise<ImagingState>;

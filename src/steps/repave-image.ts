@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { MachineChange } from '../domain/machine-change.ts';
+import type { StepContext } from '../engine/step-handler.ts';
+import type { ImagingState } from '../providers/provider.ts';
 import { callOf, type StepKind, undoCallOf } from './step-kind.ts';
 
 const config = z.object({ image: z.string().default('') });
@@ -13,6 +15,19 @@ function wiped(reason: string, message: string): MachineChange {
       { type: 'InCustomerCluster', status: false, reason, message },
     ],
   };
+}
+
+/** Each percentage and each remark once, however often somebody looks. */
+async function tell(
+  context: StepContext,
+  { progress, detail }: Extract<ImagingState, { state: 'writing' }>,
+): Promise<void> {
+  const isNews = detail !== undefined && context.memo.detail !== detail;
+  if (isNews) context.log(detail);
+  if (context.memo.progress !== progress) context.log(`Progress: ${progress}%`);
+  if (isNews || context.memo.progress !== progress) {
+    await context.save({ progress, ...(detail === undefined ? {} : { detail }) });
+  }
 }
 
 /**
@@ -33,12 +48,16 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
       const imaging = await can.imaging.imagingState(call);
       if (imaging.state === 'idle' || imaging.key !== call.key) return { seen: 'absent' };
       if (imaging.state === 'writing') {
-        context.log(`Progress: ${imaging.progress}%`);
         const { progress, lookAgainMs } = imaging;
+        await tell(context, imaging);
         return { seen: 'under_way', reason: `writing ${image}`, lookAgainMs, progress };
       }
       if (imaging.state === 'failed') {
-        const failure = { class: 'retryable', code: 'EXECUTION_FAILED', message: imaging.error } as const;
+        const failure = {
+          class: imaging.isFinal ? 'needs_human' : 'retryable',
+          code: 'EXECUTION_FAILED',
+          message: imaging.error,
+        } as const;
         return { seen: 'failed', failure, change: wiped('ImagingFailed', imaging.error) };
       }
       context.log('Image written successfully');

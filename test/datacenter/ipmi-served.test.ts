@@ -61,7 +61,7 @@ describe.skipIf(problem !== null)('through a server', () => {
 
   it('a plan that sets netboot and reboots boots it from the network', async () => {
     const { planId } = await newPlan(server, [
-      { name: 'net', kind: { case: 'netboot', value: { mode: 'PXE', image: 'debian-12' } } },
+      { name: 'net', kind: { case: 'netboot', value: { mode: 'PXE' } } },
       { name: 'cycle', kind: { case: 'reboot', value: { mode: 'bmc' } } },
     ]);
     const v1 = v1Of(server);

@@ -96,9 +96,12 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       expect(call.lines.map(({ text }) => text)).toContain(`The BMC says: next boot from ${device}`);
     });
 
-    it('serves an image that the BMC does not know of', async () => {
-      await can.netboot.setBootDevice(callFor(machine), 'pxe', 'debian-12');
-      expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device: 'pxe', image: null });
+    it('stays as it is when the image can’t be served', async () => {
+      await can.netboot.setBootDevice(callFor(machine), 'disk', '');
+      await expect(can.netboot.setBootDevice(callFor(machine), 'pxe', 'debian-12')).rejects.toThrow(
+        'is no node',
+      );
+      expect(await can.netboot.bootDevice(callFor(machine))).toMatchObject({ device: 'disk', image: '' });
     });
 
     it('is none after the boot that it was set for', async () => {

@@ -10,9 +10,20 @@ import { createDatacenterProvider } from '../../src/providers/datacenter/datacen
 import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { type Clusters, createClusters } from '../../src/providers/kubernetes/clusters.ts';
 import type { HostFiles } from '../../src/providers/kubernetes/joining-host.ts';
+import type { NetworkInstalls } from '../../src/providers/network-installs.ts';
 import type { Capabilities, Provider, ProviderCall } from '../../src/providers/provider.ts';
 import type { ApiServer } from '../parts/kubernetes/api-server.ts';
 import type { Sshd } from '../parts/sshd.ts';
+
+/** These machines don't install themselves over the network. */
+const NO_NODES: NetworkInstalls = {
+  read: async () => null,
+  order: async (machineId) => {
+    throw new Error(`${machineId} is no node`);
+  },
+  sentIntoBoot: async () => {},
+  giveUp: async () => {},
+};
 
 export interface SiteOptions {
   readonly ssh?: Readonly<Record<string, unknown>>;
@@ -51,6 +62,7 @@ export function createSite(
     name: 'dc-1',
     configuration,
     clusters: options.clusters ?? new Map(),
+    installs: NO_NODES,
     now: Date.now,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
     ...(options.hostFiles ? { hostFiles: options.hostFiles } : {}),

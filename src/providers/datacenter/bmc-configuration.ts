@@ -34,6 +34,8 @@ export const bmcConfiguration = z
         efi: z.boolean().default(false),
         /** For BMCs that never show that their boot flags are valid. */
         ignore_valid_bit: z.boolean().default(false),
+        /** A machine that has not asked for its installer after so long is sent into a boot again. */
+        patience_seconds: z.int().min(10).max(7_200).default(900),
       })
       .prefault({}),
   })

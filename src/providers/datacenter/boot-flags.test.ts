@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseBootFlags } from './boot-flags.ts';
 
-const STRICT = { boot: { persistent: false, efi: false, ignore_valid_bit: false } };
+const STRICT = { boot: { persistent: false, efi: false, ignore_valid_bit: false, patience_seconds: 900 } };
 const LENIENT = { boot: { ...STRICT.boot, ignore_valid_bit: true } };
 
 /** As ipmitool 1.8.19 prints them. */

@@ -145,7 +145,7 @@ describe('a section bmc', () => {
       cipher_suite: 3,
       privilege: 'administrator',
       timeout_seconds: 10,
-      boot: { persistent: false, efi: false, ignore_valid_bit: false },
+      boot: { persistent: false, efi: false, ignore_valid_bit: false, patience_seconds: 900 },
     });
   });
 

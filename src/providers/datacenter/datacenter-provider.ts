@@ -4,17 +4,20 @@ import { createClusterJoin, lookInCluster } from '../kubernetes/cluster-join.ts'
 import type { Clusters } from '../kubernetes/clusters.ts';
 import type { HostFiles } from '../kubernetes/joining-host.ts';
 import { checkNodeNameLabel } from '../kubernetes/node-name.ts';
+import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { Bmcs } from './bmcs.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
 import { createIpmiNetboot } from './ipmi-netboot.ts';
 import { createIpmiPower } from './ipmi-power.ts';
+import { withNetworkInstalls } from './network-install.ts';
 import { SshHosts } from './ssh-hosts.ts';
 
 export interface DatacenterProviderOptions {
   readonly name: string;
   readonly configuration: DatacenterConfiguration;
   readonly clusters: Clusters;
+  readonly installs: NetworkInstalls;
   readonly now: () => number;
   readonly monotonicNow: () => number;
   /** For tests, whose hosts share a file system. */
@@ -22,16 +25,19 @@ export interface DatacenterProviderOptions {
 }
 
 export function createDatacenterProvider(options: DatacenterProviderOptions): Provider {
-  const { name, configuration, clusters, now, monotonicNow, hostFiles } = options;
+  const { name, configuration, clusters, installs, now, monotonicNow, hostFiles } = options;
   const hosts = new SshHosts(configuration.ssh, monotonicNow);
   const { bmc } = configuration;
   const bmcs = bmc ? new Bmcs(bmc, monotonicNow) : null;
-  const ipmi: Pick<Capabilities, 'power' | 'netboot'> | null =
+  const ipmi: Pick<Capabilities, 'power' | 'netboot' | 'imaging'> | null =
     bmc && bmcs
-      ? {
+      ? withNetworkInstalls({
           power: createIpmiPower({ bmcs, configuration: bmc, remoteExec: hosts }),
           netboot: createIpmiNetboot(bmcs, bmc),
-        }
+          installs,
+          bootPatienceMs: bmc.boot.patience_seconds * 1000,
+          now,
+        })
       : null;
   return {
     name,

@@ -1,0 +1,170 @@
+/** The install layer, as providers drive it for operations. */
+
+import type { Node } from '../domain/node.ts';
+import { DEFAULT_WORKFLOW } from '../domain/workflow.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type {
+  InstallOrderRequest,
+  InstallOrderView,
+  NetworkInstalls,
+} from '../providers/network-installs.ts';
+import type { Session } from '../store/database.ts';
+import { findImage } from '../store/images.ts';
+import { findMachine } from '../store/machines.ts';
+import { findNode, type LockedNode, type NodeChange } from '../store/nodes.ts';
+import type { BootTools } from './node-boot.ts';
+import { knownWorkflow } from './node-boot.ts';
+import { moveNode, type NodeCause } from './node-changes.ts';
+import { NO_FACTS } from './node-input.ts';
+import { addNode, changeAndTell } from './nodes.ts';
+
+/** How an operation gets a node from where it is into the queue. */
+const WAY_TO_PENDING = {
+  discovered: ['pending'],
+  pending: [],
+  installing: ['install_failed', 'pending'],
+  install_failed: ['pending'],
+  installed: ['reprovision', 'pending'],
+  active: ['reprovision', 'pending'],
+  reprovision: ['pending'],
+  deprovisioning: null,
+  migrating: null,
+  retired: null,
+} as const satisfies Record<Node['state'], readonly Node['state'][] | null>;
+
+export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
+  const { database } = tools;
+  return {
+    async read(machineId) {
+      const node = await findNode(database, machineId);
+      return node ? viewOf(node) : null;
+    },
+
+    async order(machineId, request) {
+      await ensureNode(tools, machineId);
+      await changeAndTell(tools, machineId, async (locked, session) => {
+        if (isQueuedFor(locked.node, request)) return takenOver(locked, request);
+        await checkImage(tools, session, locked.node, request.image);
+        return queued(tools, locked, request);
+      });
+    },
+
+    async sentIntoBoot(machineId, operationId) {
+      if ((await findNode(database, machineId)) === null) return;
+      await changeAndTell(tools, machineId, ({ machine, node }) => {
+        if (node.order.operationId !== operationId) return null;
+        return { machine, events: [], node: { ...node, order: { ...node.order, kickedAt: tools.now() } } };
+      });
+    },
+
+    async giveUp(machineId, operationId, reason) {
+      if ((await findNode(database, machineId)) === null) return;
+      await changeAndTell(tools, machineId, (locked) => {
+        const { node } = locked;
+        // What is only queued stays queued, and is served to nobody: its operation is over.
+        if (node.order.operationId !== operationId || node.state !== 'installing') return null;
+        const moved = moveNode(locked, 'install_failed', systemCause(tools, operationId, reason));
+        return { ...moved, node: { ...moved.node, story: { ...moved.node.story, lastError: reason } } };
+      });
+    },
+  };
+}
+
+function viewOf(node: Node): InstallOrderView {
+  const { story, order } = node;
+  const times = [node.stateChangedAt, order.wantedAt, order.kickedAt, node.lastSeenAt];
+  const lastActivity = Math.max(...times.map((time) => time?.getTime() ?? 0));
+  return {
+    state: node.state,
+    progress: story.progress,
+    attempts: story.attempts,
+    lastError: story.lastError,
+    operationId: order.operationId,
+    key: order.key,
+    image: order.image,
+    hasBooted: node.bootsIssued >= story.firstBootNo,
+    wasSent: order.kickedAt !== null,
+    bootEnded: story.bootEnded,
+    lastActivityAt: new Date(lastActivity),
+  };
+}
+
+/** A machine that never booted from the network becomes a node by the first address of its spec. */
+async function ensureNode(tools: BootTools, machineId: string): Promise<void> {
+  if (await findNode(tools.database, machineId)) return;
+  const macAddress = (await findMachine(tools.database, machineId))?.spec.mac_addresses[0];
+  if (macAddress === undefined) {
+    throw permanent(
+      'NO_MAC_ADDRESS',
+      'spec.mac_addresses is empty, and the network knows machines by nothing else',
+    );
+  }
+  const adding = { macAddress, facts: NO_FACTS, workflow: '', tags: [] };
+  const node = await addNode(tools, adding, { kind: 'system', id: 'operation' });
+  if (node?.machineId === machineId || (await findNode(tools.database, machineId))) return;
+  throw permanent('MAC_TAKEN', `another machine has the MAC address ${macAddress}, too`);
+}
+
+function isQueuedFor({ state, order }: Node, request: InstallOrderRequest): boolean {
+  const isOpen = state === 'pending' || state === 'installing';
+  const isSame = order.operationId === request.operationId && order.image === request.image;
+  return isOpen && isSame && (order.key === '' || order.key === request.key);
+}
+
+function takenOver({ machine, node }: LockedNode, { key }: InstallOrderRequest): NodeChange | null {
+  if (node.order.key === key) return null;
+  return { machine, events: [], node: { ...node, order: { ...node.order, key } } };
+}
+
+/** What can't be served must not be queued: the machine would be rebooted for nothing. */
+async function checkImage(tools: BootTools, session: Session, node: Node, image: string): Promise<void> {
+  const name = node.workflow === '' ? DEFAULT_WORKFLOW : node.workflow;
+  const workflow = await knownWorkflow(tools, session, name);
+  if (!workflow) throw permanent('WORKFLOW_NOT_FOUND', `there is no workflow ${name}`);
+  const wanted = image === '' ? workflow.image : { name: image };
+  if (!wanted) throw permanent('NO_IMAGE', `no image was named, and workflow ${name} names none either`);
+  if ('name' in wanted && !(await findImage(session, wanted.name))) {
+    throw permanent('IMAGE_NOT_FOUND', `there is no image ${wanted.name}; add it with \`ingot image add\``);
+  }
+}
+
+function queued(tools: BootTools, locked: LockedNode, request: InstallOrderRequest): NodeChange {
+  const { operationId } = request;
+  const way = WAY_TO_PENDING[locked.node.state];
+  if (way === null) {
+    const message = `the node is ${locked.node.state}, and can’t be installed`;
+    throw new StepFailure({ class: 'needs_human', code: 'NODE_NOT_INSTALLABLE', message });
+  }
+  const cause = systemCause(tools, operationId, '');
+  let { machine, node } = locked;
+  const events = [];
+  for (const state of way) {
+    const moved = moveNode({ machine, node }, state, cause);
+    ({ machine, node } = moved);
+    events.push(...moved.events);
+  }
+  return {
+    machine,
+    events,
+    node: {
+      ...node,
+      story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
+      order: { ...request, wantedAt: tools.now(), kickedAt: null },
+    },
+  };
+}
+
+function systemCause(tools: BootTools, operationId: string, comment: string): NodeCause {
+  return {
+    actor: { kind: 'system', id: 'operation' },
+    owner: 'system',
+    comment,
+    metadata: { operation_id: operationId },
+    operationId,
+    now: tools.now(),
+  };
+}
+
+function permanent(code: string, message: string): StepFailure {
+  return new StepFailure({ class: 'permanent', code, message });
+}

@@ -1,0 +1,170 @@
+/**
+ * Imaging over the network: the machine boots an installer that this control plane serves, and reports by itself how
+ * far it is. Nothing here writes a disk. An order says what shall be installed; the boot device and the power make
+ * the machine ask for it; its reports tell the rest.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { InstallOrderView, NetworkInstalls } from '../network-installs.ts';
+import type {
+  Capabilities,
+  Imaging,
+  ImagingState,
+  Netboot,
+  PowerControl,
+  ProviderCall,
+} from '../provider.ts';
+
+export interface NetworkInstallOptions {
+  readonly power: PowerControl;
+  readonly netboot: Netboot;
+  readonly installs: NetworkInstalls;
+  /** A machine that has not asked for its installer after so long is sent into a boot again. */
+  readonly bootPatienceMs: number;
+  readonly now: () => number;
+}
+
+/** A report wakes the operation at once; this is for those that get lost. */
+const LOOK_AGAIN_MS = 15_000;
+const OFF_WITHIN_MS = 30_000;
+const OFF_LOOK_MS = 500;
+
+export function withNetworkInstalls(
+  options: NetworkInstallOptions,
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging'> {
+  return {
+    power: powerThatTells(options),
+    netboot: netbootWithImage(options),
+    imaging: imagingByReports(options),
+  };
+}
+
+function operationOf(call: ProviderCall): string {
+  return call.key.split('/')[0] ?? '';
+}
+
+function isOurs(view: InstallOrderView | null, call: ProviderCall): view is InstallOrderView {
+  return view !== null && view.operationId === operationOf(call);
+}
+
+/** Switching on is what makes the machine boot; an order of the same operation counts from then. */
+function powerThatTells({ power, installs }: NetworkInstallOptions): PowerControl {
+  const { switchPower } = power;
+  if (!switchPower) return power;
+  return {
+    ...power,
+    async switchPower(call, to) {
+      await switchPower(call, to);
+      if (to === 'on') await installs.sentIntoBoot(call.machine.machineId, operationOf(call));
+    },
+  };
+}
+
+function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot {
+  return {
+    async bootDevice(call) {
+      const boot = await netboot.bootDevice(call);
+      const view = await installs.read(call.machine.machineId);
+      const isQueued = isOurs(view, call) && (view.state === 'pending' || view.state === 'installing');
+      return { ...boot, image: boot.device === 'pxe' && isQueued ? view.image : '' };
+    },
+    async setBootDevice(call, device, image) {
+      const { machineId } = call.machine;
+      const operationId = operationOf(call);
+      // First what would be served, then the boot that asks for it; the other way round on the way back.
+      if (device === 'pxe' && image !== '') {
+        const view = await installs.read(machineId);
+        const key = isOurs(view, call) ? view.key : '';
+        await installs.order(machineId, { operationId, key, image });
+        call.log(`Queued for installation: ${image}`);
+      }
+      await netboot.setBootDevice(call, device, image);
+      if (device !== 'pxe') await installs.giveUp(machineId, operationId, 'the operation was taken back');
+    },
+  };
+}
+
+function imagingByReports(options: NetworkInstallOptions): Imaging {
+  const { installs, netboot, bootPatienceMs, now } = options;
+
+  /** Nothing brings the machine to its installer: it was never sent there, or has not been heard of for too long. */
+  const isAdrift = (view: InstallOrderView) => {
+    const isQuiet = view.state === 'pending' || (view.state === 'installing' && view.bootEnded);
+    const neverSent = view.state === 'pending' && !view.hasBooted && !view.wasSent;
+    return neverSent || (isQuiet && now() - view.lastActivityAt.getTime() > bootPatienceMs);
+  };
+
+  return {
+    async imagingState(call) {
+      const view = await installs.read(call.machine.machineId);
+      if (!isOurs(view, call) || view.key === '' || isAdrift(view)) return { state: 'idle' };
+      return imagingOf(view);
+    },
+    async startImaging(call, image) {
+      const { machineId } = call.machine;
+      await installs.order(machineId, { operationId: operationOf(call), key: call.key, image });
+      const view = await installs.read(machineId);
+      // A reboot of this operation before this step may have sent it already.
+      if (view && !isAdrift(view)) return;
+      await netboot.setBootDevice(call, 'pxe', image);
+      await sendIntoBoot(options, call);
+    },
+    async stopImaging(call) {
+      await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
+    },
+  };
+}
+
+function imagingOf(view: InstallOrderView): ImagingState {
+  const { key, image, lastError, attempts } = view;
+  switch (view.state) {
+    case 'pending':
+      return {
+        state: 'writing',
+        key,
+        progress: 0,
+        lookAgainMs: LOOK_AGAIN_MS,
+        detail: view.hasBooted
+          ? 'The installer was fetched'
+          : 'Waiting for the machine to boot its installer',
+      };
+    case 'installing':
+      return {
+        state: 'writing',
+        key,
+        progress: view.progress ?? 0,
+        lookAgainMs: LOOK_AGAIN_MS,
+        detail: attempts === 0 ? 'The installer is at work' : `Attempt ${attempts} failed: ${lastError}`,
+      };
+    case 'installed':
+    case 'active':
+      return { state: 'written', key, image };
+    default:
+      // The node itself has tried as often as it may: another attempt of ours would only do the same again.
+      return { state: 'failed', key, error: lastError || `the node is ${view.state}`, isFinal: true };
+  }
+}
+
+async function sendIntoBoot({ power, installs }: NetworkInstallOptions, call: ProviderCall): Promise<void> {
+  const { switchPower } = power;
+  if (!switchPower) {
+    const message = 'the machine can’t be sent into a boot: nobody can switch its power';
+    throw new StepFailure({ class: 'permanent', code: 'UNSUPPORTED', message });
+  }
+  if ((await power.bootState(call)).power === 'on') {
+    await switchPower(call, 'off');
+    const until = Date.now() + OFF_WITHIN_MS;
+    while ((await power.bootState(call)).power === 'on') {
+      if (Date.now() > until) throw stillOn();
+      await delay(OFF_LOOK_MS, undefined, { signal: call.signal });
+    }
+    call.checkHeld();
+  }
+  await switchPower(call, 'on');
+  await installs.sentIntoBoot(call.machine.machineId, operationOf(call));
+}
+
+function stillOn(): StepFailure {
+  const message = 'the power was switched off, and stays on';
+  return new StepFailure({ class: 'retryable', code: 'POWER_STAYS_ON', message });
+}

@@ -1,0 +1,43 @@
+/** The install layer as a provider sees it: what shall be on a machine's disk, and what the machine itself reports. */
+
+export interface InstallOrderView {
+  readonly state: string;
+  /** Percent; null while nothing is being installed. */
+  readonly progress: number | null;
+  readonly attempts: number;
+  readonly lastError: string;
+  /** Whose order it is; null: an admin's. */
+  readonly operationId: string | null;
+  /** The attempt that the order belongs to; empty until one takes it. */
+  readonly key: string;
+  readonly image: string;
+  /** The machine has fetched an installer since the order was given. */
+  readonly hasBooted: boolean;
+  /** It was sent into a boot since then. */
+  readonly wasSent: boolean;
+  /** The boot that was told of last has told its end. */
+  readonly bootEnded: boolean;
+  /** When the machine was last heard of or sent into a boot; since then nobody knows more. */
+  readonly lastActivityAt: Date;
+}
+
+export interface InstallOrderRequest {
+  readonly operationId: string;
+  readonly key: string;
+  /** Empty: the one that its workflow names. */
+  readonly image: string;
+}
+
+export interface NetworkInstalls {
+  /** Null: the machine is no node. */
+  read(machineId: string): Promise<InstallOrderView | null>;
+  /**
+   * Queues an installation. One that is queued for the same operation, image and key already is left as it is; a key
+   * that is new takes an order over that no attempt has yet. Throws a StepFailure where it can't be queued.
+   */
+  order(machineId: string, request: InstallOrderRequest): Promise<void>;
+  /** The machine was sent into a boot. */
+  sentIntoBoot(machineId: string, operationId: string): Promise<void>;
+  /** Nothing of this operation's shall be installed any more. */
+  giveUp(machineId: string, operationId: string, reason: string): Promise<void>;
+}
