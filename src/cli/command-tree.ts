@@ -6,12 +6,14 @@
 import { Command } from 'commander';
 import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
 import { completionCommand } from './commands/completion.ts';
+import { imageGroup, workflowGroup } from './commands/image.ts';
 import { lifecycleCommand } from './commands/lifecycle.ts';
 import { createMachine } from './commands/machine-create.ts';
 import { importMachines } from './commands/machine-import.ts';
 import { listMachines } from './commands/machine-list.ts';
 import { registerMachine, updateMachine } from './commands/machine-register.ts';
 import { showMachine } from './commands/machine-show.ts';
+import { nodeGroup } from './commands/node.ts';
 import { planGroup } from './commands/plan.ts';
 import { poolGroup } from './commands/pool.ts';
 import { startRun } from './commands/run-start.ts';
@@ -43,6 +45,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
     .description('Control fleets of physical machines')
     .usage('<command> [args]')
     .option('--server <host:port>', 'the server (or INGOT_SERVER; default 127.0.0.1:50051)')
+    .option('--http-url <url>', 'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080)')
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
     .addHelpText('after', () => helpAfter());
 
@@ -59,6 +62,9 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   root.commandsGroup('By noun:');
   root.addCommand(machineGroup(context));
   root.addCommand(operationGroup(context));
+  root.addCommand(nodeGroup(context));
+  root.addCommand(imageGroup(context));
+  root.addCommand(workflowGroup(context));
   root.addCommand(poolGroup(context));
   root.addCommand(planGroup(context));
   root.addCommand(runGroup(context));
@@ -134,6 +140,7 @@ function helpAfter(): string {
   return `
 Environment:
   INGOT_SERVER    the server, host:port (grpcs://host:port for TLS)
+  INGOT_HTTP_URL  its HTTP port, for nodes, images and workflows
   INGOT_TOKEN     the token; without it, admin.token in the data directory of a server on this machine
   INGOT_DATA_DIR  that data directory (default: .ingot here or in a folder above)
   NO_COLOR        no colours

@@ -5,6 +5,7 @@ import { type Api, connect } from './api.ts';
 import { type ErrorReport, reportOf } from './error-report.ts';
 import { EXIT_CODES, type Exit } from './exit-code.ts';
 import { type OutputStream, TextSink } from './output/text-sink.ts';
+import { createRest, type Rest, restUrl } from './rest.ts';
 import { serverAddress } from './server-address.ts';
 import { findToken } from './token.ts';
 import { OPERATIONS } from './work/operations.ts';
@@ -36,7 +37,14 @@ export interface Given<O> {
   readonly api: Api;
 }
 
+export interface GivenRest<O> {
+  readonly args: readonly string[];
+  readonly options: O;
+  readonly rest: Rest;
+}
+
 interface ConnectionOptions {
+  readonly httpUrl?: string;
   readonly server?: string;
   readonly tokenFile?: string;
 }
@@ -81,6 +89,19 @@ export class CommandContext {
       const command = given.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
       const exit = await run({ args: command.args, options, api: this.#connect(options) });
+      this.exitCode = EXIT_CODES[exit].code;
+    };
+  }
+
+  /** The same for what is on the HTTP port. */
+  restAction<O>(run: (given: GivenRest<O>) => Promise<Exit>): (...given: unknown[]) => Promise<void> {
+    return async (...given) => {
+      const command = given.at(-1) as Command;
+      const options = command.optsWithGlobals<O & ConnectionOptions>();
+      const server = serverAddress(options.server, this.env);
+      const token = findToken({ tokenFile: options.tokenFile, env: this.env, cwd: this.#cwd, server });
+      const rest = createRest(restUrl(options.httpUrl, this.env, server), token);
+      const exit = await run({ args: command.args, options, rest });
       this.exitCode = EXIT_CODES[exit].code;
     };
   }

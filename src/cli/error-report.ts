@@ -65,6 +65,13 @@ const FIXES: Readonly<Record<string, Fix>> = {
   PERMISSION_DENIED: (_error, { program }) => [
     `use a token with a higher role; an admin makes one: ${program} token create <name> --role operator|admin`,
   ],
+  NODE_NOT_FOUND: (_error, { program }) => [`${program} node list`],
+  IMAGE_NOT_FOUND: (_error, { program }) => [`${program} image list`],
+  WORKFLOW_NOT_FOUND: (_error, { program }) => [`${program} workflow list`],
+  INSTALL_ATTEMPTS_EXHAUSTED: (_error, { program }) => [
+    `${program} node state <node-id> pending --force [--workflow <another>]`,
+  ],
+  HTTP_UNAVAILABLE: () => ['npm start', 'or set INGOT_HTTP_URL=http://host:port'],
   UNAVAILABLE: (_error, { address }) => [
     'npm start',
     `or set INGOT_SERVER=host:port (tried ${address ?? 'the default'})`,

@@ -1,0 +1,279 @@
+/** Nodes: machines that boot from the network, and what is installed on them. */
+import { Command, Option } from 'commander';
+import { installLifecycle } from '../../domain/install-state.ts';
+import { statesOf } from '../../domain/lifecycle.ts';
+import type { CommandContext } from '../context.ts';
+import { addOutput, wholeNumber } from '../options.ts';
+import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../output/format.ts';
+import { plainText } from '../output/plain-text.ts';
+import type { Column } from '../output/table.ts';
+import { ageText } from '../output/time-text.ts';
+import type { Rest } from '../rest.ts';
+import { timestampOf } from '../timestamp.ts';
+
+interface NodeBody {
+  readonly id: string;
+  readonly mac_address: string;
+  readonly state: string;
+  readonly hostname: string | null;
+  readonly workflow: string | null;
+  readonly tags: readonly string[];
+  readonly install_attempts: number;
+  readonly install_progress: number | null;
+  readonly last_install_error: string | null;
+  readonly state_changed_at: string;
+  readonly last_seen_at: string | null;
+  readonly [field: string]: unknown;
+}
+
+interface HistoryBody {
+  readonly id: string;
+  readonly from_state: string;
+  readonly to_state: string;
+  readonly triggered_by: string;
+  readonly user_id: string | null;
+  readonly comment: string | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly created_at: string;
+}
+
+interface Answer<T> {
+  readonly data: T;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+const PAGE = 1000;
+
+function nodes(now: number): Rendering<NodeBody> {
+  const columns: readonly Column<NodeBody>[] = [
+    { header: 'NODE_ID', cell: ({ id }) => id },
+    { header: 'MAC_ADDRESS', cell: (node) => node.mac_address },
+    {
+      header: 'STATE',
+      cell: ({ state }) => state,
+      colour: ({ state }) =>
+        state === 'install_failed' ? 'red' : state === 'discovered' ? 'yellow' : undefined,
+    },
+    { header: 'SINCE', cell: (node) => ageText(timestampOf(node.state_changed_at), now) },
+    {
+      header: 'PROGRESS',
+      cell: (node) => (node.state === 'installing' ? `${node.install_progress ?? 0}%` : ''),
+    },
+    {
+      header: 'ATTEMPTS',
+      cell: (node) => (node.install_attempts === 0 ? '' : String(node.install_attempts)),
+    },
+    { header: 'HOSTNAME', cell: (node) => node.hostname ?? '' },
+    { header: 'WORKFLOW', cell: (node) => node.workflow ?? '' },
+    { header: 'TAGS', cell: (node) => node.tags.join(',') },
+  ];
+  return {
+    json: (node) => node as never,
+    name: ({ id }) => id,
+    columns,
+    wideColumns: [
+      ...columns,
+      { header: 'SEEN', cell: (node) => ageText(timestampOf(node.last_seen_at), now) },
+      { header: 'ERROR', cell: (node) => node.last_install_error ?? '' },
+    ],
+  };
+}
+
+export function nodeGroup(context: CommandContext): Command {
+  return new Command('node')
+    .description('Nodes: machines that boot from the network, and what is installed on them')
+    .addCommand(listNodes(context))
+    .addCommand(showNode(context), { isDefault: true })
+    .addCommand(approveNode(context))
+    .addCommand(stateOfNode(context))
+    .addCommand(nodeHistory(context))
+    .addCommand(retireNode(context));
+}
+
+interface ListOptions {
+  readonly output: OutputFormat;
+  readonly state?: string;
+  readonly tag?: string;
+  readonly workflow?: string;
+  readonly mac?: string;
+  readonly search?: string;
+  readonly limit?: number;
+}
+
+function listNodes(context: CommandContext): Command {
+  const command = new Command('list')
+    .description('List nodes with their install state, newest first')
+    .addOption(new Option('--state <state>', 'only in this state').choices(statesOf(installLifecycle)))
+    .option('--tag <tag>', 'only with this tag')
+    .option('--workflow <name>', 'only with this workflow')
+    .option('--mac <address>', 'only the one with this MAC address')
+    .option('--search <text>', 'only where an id, a name, an address or a serial number contains it')
+    .option('--limit <n>', 'at most so many', wholeNumber);
+  return addOutput(command).action(
+    context.restAction<ListOptions>(async ({ options, rest }) => {
+      const rendering = nodes(context.now());
+      const count = await writeList(context.out, options.output, rendering, nodePages(rest, options));
+      if (count === 0 && isForPeople(options.output)) {
+        context.err.line('no nodes; a machine that boots from the network appears here by itself');
+      }
+      return 'ok';
+    }),
+  );
+}
+
+async function* nodePages(rest: Rest, options: ListOptions): AsyncGenerator<readonly NodeBody[]> {
+  const query = new URLSearchParams();
+  for (const key of ['state', 'tag', 'workflow', 'mac'] as const) {
+    const value = options[key];
+    if (value !== undefined) query.set(key, value);
+  }
+  if (options.search !== undefined) query.set('q', options.search);
+  let left = options.limit ?? Number.POSITIVE_INFINITY;
+  for (let offset = 0; left > 0; ) {
+    query.set('limit', String(Math.min(PAGE, left)));
+    query.set('offset', String(offset));
+    const { data, total = 0 } = await rest.call<Answer<NodeBody[]>>('GET', `/nodes?${query}`);
+    yield data;
+    offset += data.length;
+    left -= data.length;
+    if (data.length === 0 || offset >= total) return;
+  }
+}
+
+function showNode(context: CommandContext): Command {
+  const command = new Command('show').description('Show one node').argument('<node-id>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<NodeBody>>('GET', nodePath(id));
+      writeNode(context, options.output, data);
+      return 'ok';
+    }),
+  );
+}
+
+function writeNode(context: CommandContext, output: OutputFormat, node: NodeBody): void {
+  writeOne(context.out, output, nodes(context.now()), node, () => {
+    for (const [field, value] of Object.entries(node)) {
+      const text = Array.isArray(value) ? value.join(', ') : String(value ?? '');
+      context.out.line(`${`${field}:`.padEnd(20)}${plainText(text) || '-'}`);
+    }
+  });
+}
+
+interface ChangeOptions {
+  readonly output: OutputFormat;
+  readonly comment?: string;
+  readonly force?: boolean;
+  readonly workflow?: string;
+}
+
+async function change(
+  context: CommandContext,
+  rest: Rest,
+  id: string,
+  state: string,
+  options: ChangeOptions,
+): Promise<void> {
+  const { comment, force = false, workflow } = options;
+  if (workflow !== undefined) await rest.call('PATCH', nodePath(id), { workflow });
+  const body = { state, force, ...(comment === undefined ? {} : { comment }) };
+  const { data } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
+  writeOne(context.out, options.output, nodes(context.now()), data, () =>
+    context.out.line(`${plainText(data.id)} is ${plainText(data.state)}`),
+  );
+}
+
+const nodePath = (id: string): string => `/nodes/${encodeURIComponent(id)}`;
+
+function approveNode(context: CommandContext): Command {
+  const command = new Command('approve')
+    .description('Approve a discovered node: it is installed when it boots next')
+    .argument('<node-id>')
+    .option('--workflow <name>', 'what to install; without it, the one it has, or the default')
+    .option('--comment <text>', 'goes into the history');
+  return addOutput(command).action(
+    context.restAction<ChangeOptions>(async ({ args: [id = ''], options, rest }) => {
+      await change(context, rest, id, 'pending', options);
+      return 'ok';
+    }),
+  );
+}
+
+function stateOfNode(context: CommandContext): Command {
+  const command = new Command('state')
+    .description('Move a node to another install state')
+    .argument('<node-id>')
+    .argument('<state>', statesOf(installLifecycle).join(', '))
+    .option('--comment <text>', 'goes into the history')
+    .option(
+      '--force',
+      'past the limit of attempts, whose counter begins anew; an illegal step stays illegal',
+    );
+  return addOutput(command).action(
+    context.restAction<ChangeOptions>(async ({ args: [id = '', state = ''], options, rest }) => {
+      await change(context, rest, id, state, options);
+      return 'ok';
+    }),
+  );
+}
+
+function nodeHistory(context: CommandContext): Command {
+  const command = new Command('history')
+    .description('Show every transition of a node, newest first')
+    .argument('<node-id>')
+    .option('--limit <n>', 'at most so many (default 50)', wholeNumber);
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat; limit?: number }>(
+      async ({ args: [id = ''], options, rest }) => {
+        const limit = Math.min(options.limit ?? 50, PAGE);
+        const { data } = await rest.call<Answer<HistoryBody[]>>(
+          'GET',
+          `${nodePath(id)}/history?limit=${limit}`,
+        );
+        await writeList(context.out, options.output, HISTORY, [data]);
+        return 'ok';
+      },
+    ),
+  );
+}
+
+const HISTORY_COLUMNS: readonly Column<HistoryBody>[] = [
+  { header: 'TIME', cell: (entry) => entry.created_at },
+  { header: 'FROM', cell: (entry) => entry.from_state },
+  { header: 'TO', cell: (entry) => entry.to_state },
+  {
+    header: 'BY',
+    cell: ({ triggered_by: by, user_id: user }) => (user === null ? by : `${by}:${user}`),
+  },
+  { header: 'COMMENT', cell: (entry) => entry.comment ?? '' },
+  {
+    header: 'DETAILS',
+    cell: ({ metadata }) =>
+      Object.entries(metadata ?? {})
+        .map(([key, value]) => `${key}=${String(value)}`)
+        .join(' '),
+  },
+];
+
+const HISTORY: Rendering<HistoryBody> = {
+  json: (entry) => entry as never,
+  name: ({ id }) => id,
+  columns: HISTORY_COLUMNS,
+  wideColumns: HISTORY_COLUMNS,
+};
+
+function retireNode(context: CommandContext): Command {
+  const command = new Command('retire')
+    .description('Retire a node for good (admin): nothing is ever installed on it again')
+    .argument('<node-id>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<NodeBody>>('DELETE', nodePath(id));
+      writeOne(context.out, options.output, nodes(context.now()), data, () =>
+        context.out.line(`${plainText(data.id)} is ${plainText(data.state)}`),
+      );
+      return 'ok';
+    }),
+  );
+}

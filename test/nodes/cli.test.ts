@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { launch, type Run } from '../cli/harness.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { boot, newMac, report } from './rest.ts';
+
+let server: TestServer;
+let dir: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  dir = mkdtempSync(join(tmpdir(), 'ingot-node-cli-'));
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function ingot(line: string, env: Record<string, string> = {}): Promise<Run> {
+  return launch(server.grpcAddress, line, {
+    cwd: dir,
+    env: { INGOT_TOKEN: server.adminToken, INGOT_HTTP_URL: server.httpUrl, ...env },
+  }).ended;
+}
+
+it('tells the story of a node from discovery to retirement', async () => {
+  expect((await ingot('node list')).stderr).toContain('no nodes');
+  const mac = newMac();
+  await boot(server, mac);
+  const id = (await ingot('node list -o name')).stdout.trim();
+  expect((await ingot('node list')).stdout).toMatch(new RegExp(`${id} +${mac} +discovered`));
+
+  writeFileSync(join(dir, 'disk.img'), Buffer.alloc(20 * 1024 * 1024, 7));
+  const added = await ingot('image add ubuntu-22.04 disk.img');
+  expect(added).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('added ubuntu-22.04: 20 MiB, sha256 '),
+  });
+  expect(added.stderr).toContain('sent 16 MiB of 20 MiB');
+  expect((await ingot('image add again disk.img')).code).toBe(0);
+  expect((await ingot('image list -o name')).stdout).toBe('again\nubuntu-22.04\n');
+  expect((await ingot('image remove again')).stdout).toBe('removed again\n');
+
+  writeFileSync(join(dir, 'w.yaml'), 'name: ubuntu\nimage: {name: ubuntu-22.04}\n');
+  expect((await ingot('workflow create -f w.yaml')).stdout).toBe('stored workflow ubuntu\n');
+  expect((await ingot('workflow list')).stdout).toMatch(/ubuntu +ubuntu-22.04/);
+  expect((await ingot('workflow show ubuntu')).stdout).toContain('"ubuntu-22.04"');
+
+  expect((await ingot(`node approve ${id} --workflow ubuntu --comment cabled`)).stdout).toBe(
+    `${id} is pending\n`,
+  );
+  const { token } = await boot(server, mac);
+  await report(server, mac, 'progress', { installation_progress: 45 }, token);
+  expect((await ingot('node list --state installing')).stdout).toMatch(/installing +\S+ +45%/);
+  await report(server, mac, 'complete', {}, token);
+  expect((await ingot(`node state ${id} active`)).stdout).toBe(`${id} is active\n`);
+  const history = (await ingot(`node history ${id}`)).stdout;
+  expect(history).toMatch(/installed +active +admin:/);
+  expect(history).toMatch(/discovered +pending +admin:\S+ +cabled/);
+  expect((await ingot(`node show ${id}`)).stdout).toMatch(/state: +active/);
+  expect((await ingot(`node retire ${id}`)).stdout).toBe(`${id} is retired\n`);
+  expect((await ingot('workflow remove ubuntu')).code).toBe(0);
+});
+
+it('errors say what is wrong and what to do', async () => {
+  const mac = newMac();
+  await boot(server, mac);
+  const id = (await ingot(`node list --mac ${mac} -o name`)).stdout.trim();
+  const illegal = await ingot(`node state ${id} active`);
+  expect(illegal).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("Valid transitions: ['pending'"),
+  });
+  expect(await ingot('node show nobody')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('ingot node list'),
+  });
+  expect((await ingot('image add x missing.img')).stderr).toContain('ENOENT');
+  expect((await ingot('node list', { INGOT_HTTP_URL: 'ftp://x' })).code).toBe(64);
+  expect(await ingot('node list', { INGOT_HTTP_URL: 'http://127.0.0.1:9' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no server answers at http://127.0.0.1:9'),
+  });
+  expect((await ingot('node list', { INGOT_TOKEN: 'wrong' })).code).toBe(4);
+});
