@@ -128,6 +128,16 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
       expect(redis.cli('keys', '*:lock')).toEqual([]);
     });
 
+    it('that somebody else has by now is not given back in their place', async () => {
+      redis.cli('set', `${PREFIX}b:lock`, 'somebody', 'px', '400');
+      const put = store.put([ready('a'), ready('b')]);
+      await delay(100);
+      // As if ours had ended by itself.
+      redis.cli('set', LOCK, 'somebody');
+      await put;
+      expect(redis.cli('get', LOCK)).toEqual(['somebody']);
+    });
+
     it('does not keep a machine out when its holder forgot it, and stays that holder’s', async () => {
       redis.cli('set', LOCK, 'somebody', 'px', '60000');
       await store.put([ready('a')]);
