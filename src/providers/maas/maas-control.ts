@@ -1,0 +1,124 @@
+/**
+ * What MAAS can be asked and told about one machine, in our own words. Reads change nothing; a write that MAAS refuses
+ * because the machine is there already, or under way, is for the caller to look at: every stage looks before it acts.
+ *
+ * Failures are StepFailures: MAAS away, slow or overloaded is retryable; a login that it refuses, or a request that it
+ * calls wrong, needs a human; a write whose answer was lost is retryable too, because every effect can be looked at.
+ */
+import type { ProviderCall } from '../provider.ts';
+
+/** The states of document 3 §6.1, and those of MAAS that it has no word for. */
+export const MAAS_STATUSES = [
+  'New',
+  'Commissioning',
+  'Failed commissioning',
+  'Missing',
+  'Ready',
+  'Reserved',
+  'Deployed',
+  'Retired',
+  'Broken',
+  'Deploying',
+  'Allocated',
+  'Failed deployment',
+  'Releasing',
+  'Releasing failed',
+  'Disk erasing',
+  'Failed disk erasing',
+  'Testing',
+  'Failed testing',
+  'Unknown',
+] as const;
+export type MaasStatus = (typeof MAAS_STATUSES)[number];
+
+export interface MaasInterface {
+  readonly id: number;
+  readonly name: string;
+  readonly macAddress: string;
+  /** auto, dhcp, static, link_up, or null without a link. */
+  readonly linkMode: string | null;
+  readonly subnetId: number | null;
+}
+
+export interface MaasMachine {
+  readonly systemId: string;
+  readonly hostname: string;
+  readonly status: MaasStatus;
+  readonly statusMessage: string;
+  readonly power: 'on' | 'off' | 'unknown';
+  readonly macAddresses: readonly string[];
+  /** The one that it boots from over the network; null where MAAS knows none. */
+  readonly bootInterface: MaasInterface | null;
+  readonly interfaces: readonly MaasInterface[];
+  readonly bootDiskId: number | null;
+  readonly hardwareSync: {
+    readonly enabled: boolean;
+    readonly isHealthy: boolean;
+    readonly lastSync: string | null;
+  };
+}
+
+export interface MaasDisk {
+  readonly id: number;
+  readonly name: string;
+  readonly model: string;
+  readonly sizeBytes: number;
+}
+
+export interface MaasEvent {
+  readonly id: number;
+  readonly at: string;
+  readonly level: string;
+  readonly type: string;
+  readonly description: string;
+}
+
+export interface NewMaasMachine {
+  readonly hostname: string;
+  readonly architecture: string;
+  readonly macAddresses: readonly string[];
+  readonly powerType: string;
+  /** Address, user and password among them: never logged, never kept. */
+  readonly powerParameters: Readonly<Record<string, string>>;
+}
+
+export interface MaasDeployment {
+  /** Cloud-init, not yet encoded. */
+  readonly userData: string;
+  readonly osystem: string;
+  readonly distroSeries: string;
+  readonly enableHardwareSync: boolean;
+}
+
+export interface MaasRelease {
+  readonly erase: boolean;
+  readonly secureErase: boolean;
+  readonly quickErase: boolean;
+  readonly comment: string;
+}
+
+export interface MaasControl {
+  /** Every machine that has one of these addresses. */
+  findByMac(call: ProviderCall, macAddresses: readonly string[]): Promise<readonly MaasMachine[]>;
+  /** Null: MAAS has no such machine. */
+  read(call: ProviderCall, systemId: string): Promise<MaasMachine | null>;
+  create(call: ProviderCall, machine: NewMaasMachine): Promise<MaasMachine>;
+  commission(call: ProviderCall, systemId: string): Promise<void>;
+  deploy(call: ProviderCall, systemId: string, deployment: MaasDeployment): Promise<void>;
+  release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void>;
+  /** Stops what is under way: commissioning, deploying, erasing, testing. */
+  abort(call: ProviderCall, systemId: string, comment: string): Promise<void>;
+  powerOn(call: ProviderCall, systemId: string): Promise<void>;
+  powerOff(call: ProviderCall, systemId: string): Promise<void>;
+  markBroken(call: ProviderCall, systemId: string, comment: string): Promise<void>;
+  /** Removes the record; one that is gone already is fine. */
+  remove(call: ProviderCall, systemId: string): Promise<void>;
+  disks(call: ProviderCall, systemId: string): Promise<readonly MaasDisk[]>;
+  setBootDisk(call: ProviderCall, systemId: string, diskId: number): Promise<void>;
+  /** One partition over the whole of that disk. */
+  setFlatLayout(call: ProviderCall, systemId: string, rootDiskId: number): Promise<void>;
+  /** The interface gets its address from MAAS: its link becomes AUTO on its subnet. */
+  linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void>;
+  /** Newest first. */
+  events(call: ProviderCall, systemId: string, limit: number): Promise<readonly MaasEvent[]>;
+}
