@@ -175,7 +175,7 @@ async function run(
     keepaliveSeconds: settings.keepaliveTtlSeconds,
     pendingSeconds: settings.pendingTtlSeconds,
   };
-  const keepalives = await createKeepalives(options, database, ttls, [...providers.keys()]);
+  const keepalives = await createKeepalives(options, database, ttls, () => providers.keys());
   cleanups.push(() => keepalives.close());
   const watch = new PresenceWatch({
     database,
@@ -295,7 +295,7 @@ async function createKeepalives(
   { settings, log }: ServerOptions,
   database: Database,
   ttls: PresenceTtls,
-  providers: readonly string[],
+  providers: () => Iterable<string>,
 ): Promise<KeepaliveStore> {
   if (settings.presenceUrl === null) return createPostgresKeepalives(database, ttls);
   return createRedisKeepalives({

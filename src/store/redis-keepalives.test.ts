@@ -24,7 +24,7 @@ function open(keepaliveSeconds: number): Promise<KeepaliveStore> {
   return createRedisKeepalives({
     url: redis.url,
     ttls: { ...TTLS, keepaliveSeconds },
-    providers: ['generic'],
+    providers: () => ['generic'],
     now: Date.now,
     onAway: (problem) => told.push(`away: ${problem}`),
     onBack: () => told.push('back'),

@@ -29,8 +29,8 @@ import { RedisLink, type RedisLinkOptions } from './redis-link.ts';
 
 export interface RedisKeepalivesOptions extends RedisLinkOptions {
   readonly ttls: PresenceTtls;
-  /** A pool has an index for each of them. */
-  readonly providers: readonly string[];
+  /** By name, at the moment: a pool has an index for each of them. */
+  readonly providers: () => Iterable<string>;
   readonly now: () => number;
 }
 
@@ -95,7 +95,7 @@ export async function createRedisKeepalives(options: RedisKeepalivesOptions): Pr
       const found = new Map<string, Metrics>();
       for (const pool of pools) {
         const many = new MetricsOfMany();
-        for (const provider of providers) await addMetrics(link, provider, pool, many);
+        for (const provider of providers()) await addMetrics(link, provider, pool, many);
         found.set(pool, many.result);
       }
       return found;

@@ -27,7 +27,7 @@ describe.skipIf(noRedis !== null)(`in Redis ${noRedis ?? ''}`.trim(), () => {
       createRedisKeepalives({
         url: redis.url,
         ttls,
-        providers,
+        providers: () => providers,
         now: Date.now,
         onAway: () => {},
         onBack: () => {},
