@@ -7,15 +7,12 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
 import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
-import { actorLabel } from './domain/actor.ts';
 import type { PresenceTtls } from './domain/agent.ts';
-import { type ContractName, changeAtEnd } from './domain/contract.ts';
 import { checkFilter } from './domain/filter/check.ts';
 import { parseFilter } from './domain/filter/parse.ts';
 import { filterPredicate } from './domain/filter/predicate.ts';
 import { sortableId } from './domain/id.ts';
 import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
-import type { WorkType } from './domain/work-type.ts';
 import { Dispatcher } from './engine/dispatcher.ts';
 import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
@@ -23,6 +20,7 @@ import { StepFailure } from './engine/step-handler.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
 import { createNetworkInstalls } from './operations/network-installs.ts';
 import type { BootTools } from './operations/node-boot.ts';
+import { endOf } from './operations/operator-actions.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
@@ -484,16 +482,5 @@ function createDispatcher(
     onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
     onError: (error, during) => log.error({ err: error }, during),
     onLeaseLost: (jobId) => log.warn({ operation: jobId }, 'lost the lease; another replica has it'),
-  });
-}
-
-function endOf(job: Job): MachineChange | null {
-  return changeAtEnd(job.contract as ContractName, {
-    operationId: job.id,
-    type: job.type as WorkType,
-    status: job.status,
-    failedStep: job.error?.step ?? '',
-    failure: job.error?.message ?? '',
-    canceledBy: job.cancel ? actorLabel(job.cancel.actor) : '',
   });
 }

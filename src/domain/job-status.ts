@@ -54,10 +54,16 @@ export const jobLifecycle = {
     {
       from: 'compensating',
       to: 'failed_manual_intervention',
-      owners: ['engine'],
-      when: 'undoing failed after its retries',
+      owners: ['engine', 'operator'],
+      when: 'undoing failed after its retries, or an operator holds it',
     },
     { from: 'pending', to: 'failed_manual_intervention', owners: ['operator'], when: 'an operator holds it' },
+    {
+      from: 'failed_retryable',
+      to: 'failed_manual_intervention',
+      owners: ['operator'],
+      when: 'an operator holds it',
+    },
     { from: 'failed_retryable', to: 'pending', owners: ['operator'], when: 'retried, resumed or rerun' },
     {
       from: 'failed_manual_intervention',

@@ -8,7 +8,7 @@ import { applyCondition, type ConditionChange } from './condition.ts';
 import type { NewEvent } from './event.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from './install-state.ts';
 import { checkTransition, type Lifecycle } from './lifecycle.ts';
-import type { Machine } from './machine.ts';
+import type { Machine, ObservedState } from './machine.ts';
 import { type Phase, phaseLifecycle } from './phase.ts';
 import { type Presence, type PresenceOwner, presenceLifecycle } from './presence.ts';
 import { type ServiceOwner, type ServiceState, serviceLifecycle } from './service-state.ts';
@@ -28,6 +28,8 @@ export interface MachineChange {
   readonly install?: LayerChange<InstallState, InstallOwner>;
   readonly presence?: LayerChange<Presence, PresenceOwner>;
   readonly conditions?: readonly ConditionChange[];
+  /** What an upstream said just now. */
+  readonly observed?: ObservedState;
 }
 
 const LAYERS = {
@@ -92,6 +94,15 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
       metadata: layer.metadata ?? {},
     });
     next = { ...next, [name]: layer.to };
+  }
+  if (change.observed) {
+    const from = machine.observed?.state ?? '';
+    const { state: to, source, power } = change.observed;
+    next = { ...next, observed: change.observed };
+    if (from !== to) {
+      const metadata = { source, power };
+      events.push({ ...base, kind: 'observed', subject: machine.machineId, from, to, comment: '', metadata });
+    }
   }
   for (const condition of change.conditions ?? []) {
     const before = next.conditions[condition.type];

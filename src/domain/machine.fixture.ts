@@ -19,6 +19,7 @@ export function sampleMachine(fields: Partial<Machine> = {}): Machine {
     presence: null,
     pool: null,
     conditions: {},
+    observed: null,
     activeOperationId: null,
     createdAt: at,
     updatedAt: at,

@@ -27,7 +27,20 @@ export interface Machine {
   /** The worker pool that its agent belongs to; null without an agent. */
   readonly pool: string | null;
   readonly conditions: Conditions;
+  /** What an upstream last said of it; null where there is none. */
+  readonly observed: ObservedState | null;
   readonly activeOperationId: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+}
+
+/** Not ours, only recorded. */
+export interface ObservedState {
+  /** The provider that was asked. */
+  readonly source: string;
+  /** In the upstream's own words, such as Deployed; "absent" when it knows no such machine. */
+  readonly state: string;
+  readonly power: string;
+  readonly upstreamId: string;
+  readonly at: string;
 }

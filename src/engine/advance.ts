@@ -11,7 +11,7 @@ import { FAILURE_CLASSES, type Failure } from '../domain/failure.ts';
 import { type JobOwner, type JobStatus, jobLifecycle } from '../domain/job-status.ts';
 import { checkTransition } from '../domain/lifecycle.ts';
 import type { Memo, Step } from '../domain/step.ts';
-import { type StepState, stepLifecycle } from '../domain/step-state.ts';
+import { type StepOwner, type StepState, stepLifecycle } from '../domain/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 
 /** The server's policy, and what the engine must be told about a world that it does not know. */
@@ -41,7 +41,7 @@ export interface Moment {
 }
 
 /** Collects the parts of one move; every status and step change goes through the lifecycle tables. */
-class Draft<Change> {
+export class Draft<Change> {
   job: Job;
   readonly events: JobEvent[] = [];
   readonly #now: string;
@@ -75,10 +75,16 @@ class Draft<Change> {
     return this;
   }
 
-  step(index: number, state: StepState, fields: Partial<Step>, metadata: Record<string, unknown> = {}): this {
+  step(
+    index: number,
+    state: StepState,
+    fields: Partial<Step>,
+    metadata: Record<string, unknown> = {},
+    owner: StepOwner = 'engine',
+  ): this {
     const step = this.#stepAt(index);
-    checkTransition(stepLifecycle, step.state, state, 'engine');
-    const finishedAt = state === 'running' ? null : this.#now;
+    checkTransition(stepLifecycle, step.state, state, owner);
+    const finishedAt = state === 'running' || state === 'waiting' ? null : this.#now;
     const next = { ...step, finishedAt, ...fields, state };
     this.#put(index, next);
     this.events.push({
@@ -123,7 +129,11 @@ class Draft<Change> {
     return this;
   }
 
-  with(fields: Partial<Pick<Job, 'current' | 'error' | 'waitingFor' | 'deaths'>>): this {
+  with(
+    fields: Partial<
+      Pick<Job, 'current' | 'error' | 'waitingFor' | 'deaths' | 'adopting' | 'restarting' | 'cancel'>
+    >,
+  ): this {
     this.job = { ...this.job, ...fields };
     return this;
   }
@@ -198,12 +208,13 @@ export function succeed<Change>(
 ): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
   draft.step(job.current, 'succeeded', { message: done.message, progress: 100 });
-  draft.with({ current: job.current + 1, deaths: 0, waitingFor: '' });
+  const adopting = job.adopting === 'asked' ? 'adopted' : job.adopting;
+  draft.with({ current: job.current + 1, deaths: 0, waitingFor: '', adopting });
   if (draft.job.current < job.steps.length) {
     beginAttempt(draft, draft.job.current, moment.now);
     return draft.move(null, done.change ?? null);
   }
-  draft.with({ error: null }).status('completed', '');
+  draft.with({ error: null }).status(adopting === 'adopted' ? 'reconciled' : 'completed', '');
   return draft.move(0, merged(rules, done.change ?? null, rules.onEnd(draft.job)));
 }
 
@@ -309,10 +320,13 @@ function stopCurrent<Change>(draft: Draft<Change>, last: number | null): void {
   if (step?.state === 'running' && last !== current) draft.step(current, 'failed', { message: 'canceled' });
 }
 
-function lastToUndo(job: Job, from: number, canUndo: (step: Step) => boolean): number | null {
+/** A step that failed may be half done; only an operator who begins anew gets to undo it. */
+const UNDOABLE: ReadonlySet<StepState> = new Set(['running', 'succeeded', 'failed']);
+
+export function lastToUndo(job: Job, from: number, canUndo: (step: Step) => boolean): number | null {
   for (let index = Math.min(from, job.steps.length - 1); index >= 0; index -= 1) {
     const step = job.steps[index];
-    if (step && (step.state === 'running' || step.state === 'succeeded') && canUndo(step)) return index;
+    if (step && UNDOABLE.has(step.state) && canUndo(step)) return index;
   }
   return null;
 }
@@ -331,6 +345,31 @@ export function undone<Change>(
   if (next !== null) {
     return beginUndo(draft.with({ current: next }), next, moment.now).move(null, done.change ?? null);
   }
+  if (job.restarting && job.cancel === null) {
+    return fromTheTop(draft, 'engine')
+      .status('pending', 'everything is undone')
+      .move(0, done.change ?? null);
+  }
   draft.status('cancelled', job.cancel?.reason ?? '', job.cancel?.actor ?? null);
   return draft.move(0, merged(rules, done.change ?? null, rules.onEnd(draft.job)));
 }
+
+/** Every step as if it had never been begun. */
+export function fromTheTop<Change>(draft: Draft<Change>, owner: StepOwner): Draft<Change> {
+  draft.job.steps.forEach((step, index) => {
+    if (step.state === 'waiting') return;
+    const isUndone = step.state === 'undone' ? owner : 'operator';
+    draft.step(index, 'waiting', UNBEGUN, {}, isUndone);
+  });
+  return draft.with({ current: 0, error: null, waitingFor: '', deaths: 0, restarting: false });
+}
+
+export const UNBEGUN = {
+  attempts: 0,
+  startedAt: null,
+  attemptStartedAt: null,
+  message: '',
+  progress: 0,
+  memo: {},
+  undoAttempts: 0,
+} as const satisfies Partial<Step>;

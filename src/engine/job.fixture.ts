@@ -36,6 +36,8 @@ export function sampleJob(fields: Partial<Job> = {}): Job {
     startedAt: null,
     finishedAt: null,
     logBytes: 0,
+    adopting: '',
+    restarting: false,
     ...fields,
   };
 }

@@ -29,7 +29,13 @@ export interface Job {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly logBytes: number;
+  /** An operator wants what is observed to be accepted: asked for the current step, or done for some step. */
+  readonly adopting: Adopting;
+  /** What was done is being undone so that the job can begin anew. */
+  readonly restarting: boolean;
 }
+
+export type Adopting = '' | 'asked' | 'adopted';
 
 export interface CancelRequest {
   readonly actor: Actor;

@@ -174,6 +174,7 @@ class JobRunner<Change> {
     const context = this.#contextFor(step, pass.signal);
     const options = {
       now: this.#tools.now,
+      adopts: this.#job.adopting === 'asked',
       onUnexpected: (error: unknown) => this.#tools.onUnexpected(error, this.#job),
     };
     try {

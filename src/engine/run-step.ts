@@ -42,7 +42,16 @@ function timedOut({ timeoutSeconds, message }: Step): Failure {
 /** Only what has just been set off may be looked at again at once: whoever polls lets go of the job in between. */
 const MIN_WAIT_MS = 1;
 
+/** Whoever adopts says that the work is done; where it is not, nothing is done about it behind his back. */
+const NOTHING_TO_ADOPT: Failure = {
+  class: 'needs_human',
+  code: 'NOTHING_TO_ADOPT',
+  message: 'the step’s work is not seen to be done, so there is nothing to adopt',
+};
+
 export interface PassOptions {
+  /** Only look: an operator wants the observed state to be accepted. */
+  readonly adopts: boolean;
   readonly onUnexpected: (error: unknown) => void;
   readonly now: () => Date;
 }
@@ -69,6 +78,7 @@ export async function runForward<Change>(
           progress: seen.progress,
         };
       case 'absent':
+        if (options.adopts) return { outcome: 'failed', failure: NOTHING_TO_ADOPT };
         if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
         return outcomeOf(await handler.act(context));
     }

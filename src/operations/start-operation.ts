@@ -88,7 +88,7 @@ export function providerOf(machine: Machine, providers: ReadonlyMap<string, Prov
   });
 }
 
-function checkFlags(machine: Machine): void {
+export function checkFlags(machine: Machine): void {
   const flag = (['Retired', 'RMA'] as const).find((type) => isTrue(machine.conditions, type));
   if (!flag) return;
   throw new Fault('failed_precondition', {
@@ -99,7 +99,7 @@ function checkFlags(machine: Machine): void {
   });
 }
 
-function checkPhase(machine: Machine, type: OperationType): void {
+export function checkPhase(machine: Machine, type: OperationType): void {
   const allowed: readonly string[] = OPERATION_TYPES[type].phases;
   if (allowed.includes(machine.phase)) return;
   throw new Fault('failed_precondition', {

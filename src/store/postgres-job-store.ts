@@ -13,7 +13,7 @@ import { Fault } from '../domain/fault.ts';
 import { isActive } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine-change.ts';
-import type { CancelRequest, Job, JobMove } from '../engine/job.ts';
+import type { Adopting, CancelRequest, Job, JobMove } from '../engine/job.ts';
 import type {
   ClaimResult,
   HandBack,
@@ -38,10 +38,12 @@ interface CancelColumns {
   signals: number;
 }
 
-interface JobRow extends OperationRow, CancelColumns {
+export interface JobRow extends OperationRow, CancelColumns {
   epoch: number;
   deaths: number;
   log_bytes: number;
+  adopting: Adopting;
+  restarting: boolean;
 }
 
 const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
@@ -52,7 +54,7 @@ const CLAIM = `
   WHERE operation_id IN (
     SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now()
     ORDER BY due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
-  RETURNING ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, cancel_actor_kind, cancel_actor_id, cancel_reason,
+  RETURNING ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, adopting, restarting, cancel_actor_kind, cancel_actor_id, cancel_reason,
     clock_timestamp() AS now`;
 
 const NEXT_DUE = `
@@ -84,7 +86,7 @@ const RECORD = `
   WITH input AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($2::jsonb) AS i(id text, epoch bigint, status text, steps jsonb, current integer,
       error jsonb, "waitingFor" text, "startedAt" timestamptz, "finishedAt" timestamptz, deaths integer,
-      "logBytes" integer, signals integer, "releaseForMs" float8)),
+      "logBytes" integer, signals integer, "releaseForMs" float8, adopting text, restarting boolean)),
   held AS MATERIALIZED (
     SELECT o.operation_id FROM operations o JOIN input i ON o.operation_id = i.id
     WHERE o.epoch = i.epoch AND o.owner = $1
@@ -92,7 +94,7 @@ const RECORD = `
   recorded AS (
     UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
       waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
-      log_bytes = i."logBytes",
+      log_bytes = i."logBytes", adopting = i.adopting, restarting = i.restarting,
       owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
       due_at = CASE
         WHEN i."releaseForMs" IS NULL THEN o.due_at
@@ -102,10 +104,10 @@ const RECORD = `
     WHERE o.operation_id = i.id AND o.operation_id = held.operation_id AND o.epoch = i.epoch AND o.owner = $1
     RETURNING o.operation_id, o.cancel_requested, o.cancel_actor_kind, o.cancel_actor_id, o.cancel_reason, o.signals),
   machine_written AS (
-    UPDATE machines m SET phase = i.phase, conditions = i.conditions, active_operation_id = i."activeOperationId",
-      updated_at = now()
-    FROM jsonb_to_recordset($3::jsonb) AS i("machineId" text, "operationId" text, phase text, conditions jsonb,
-      "activeOperationId" text)
+    UPDATE machines m SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
+      conditions = i.conditions, active_operation_id = i."activeOperationId", observed = i.observed, updated_at = now()
+    FROM jsonb_to_recordset($3::jsonb) AS i("machineId" text, "operationId" text, phase text, service text,
+      install text, presence text, conditions jsonb, "activeOperationId" text, observed jsonb)
     JOIN recorded ON recorded.operation_id = i."operationId"
     WHERE m.machine_id = i."machineId"),
   appended AS (
@@ -243,8 +245,28 @@ async function recordMoves(
 }
 
 function machineInputOf(machine: Machine & { operationId: string }): Record<string, unknown> {
-  const { machineId, operationId, phase, conditions, activeOperationId } = machine;
-  return { machineId, operationId, phase, conditions, activeOperationId };
+  const {
+    machineId,
+    operationId,
+    phase,
+    service,
+    install,
+    presence,
+    conditions,
+    activeOperationId,
+    observed,
+  } = machine;
+  return {
+    machineId,
+    operationId,
+    phase,
+    service,
+    install,
+    presence,
+    conditions,
+    activeOperationId,
+    observed,
+  };
 }
 
 function touchesMachine(move: JobMove<MachineChange>): boolean {
@@ -265,6 +287,8 @@ function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, 
     deaths,
     logBytes,
     signals,
+    adopting,
+    restarting,
   } = job;
   return {
     id,
@@ -279,11 +303,13 @@ function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, 
     deaths,
     logBytes,
     signals,
+    adopting,
+    restarting,
     releaseForMs,
   };
 }
 
-function operationEvents(move: JobMove<MachineChange>, actor: Actor): NewEvent[] {
+export function operationEvents(move: JobMove<MachineChange>, actor: Actor): NewEvent[] {
   return move.events.map(({ after, ...event }) => ({
     ...event,
     actor: event.actor ?? actor,
@@ -304,7 +330,7 @@ function cancelOf(row: CancelColumns): CancelRequest | null {
   return { actor: { kind, id: row.cancel_actor_id ?? '' }, reason: row.cancel_reason };
 }
 
-function jobOf(row: JobRow): Job {
+export function jobOf(row: JobRow): Job {
   return {
     id: row.operation_id,
     subject: row.machine_id,
@@ -323,5 +349,7 @@ function jobOf(row: JobRow): Job {
     startedAt: row.started_at?.toISOString() ?? null,
     finishedAt: row.finished_at?.toISOString() ?? null,
     logBytes: row.log_bytes,
+    adopting: row.adopting,
+    restarting: row.restarting,
   };
 }

@@ -3,7 +3,7 @@ import type { Conditions } from '../domain/condition.ts';
 import type { ContractName } from '../domain/contract.ts';
 import type { InstallState } from '../domain/install-state.ts';
 import type { JobStatus } from '../domain/job-status.ts';
-import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
+import type { Labels, Machine, MachineSpec, ObservedState } from '../domain/machine.ts';
 import type { Operation, OperationError } from '../domain/operation.ts';
 import type { Phase } from '../domain/phase.ts';
 import type { Presence } from '../domain/presence.ts';
@@ -21,12 +21,13 @@ export interface MachineRow {
   presence: Presence | null;
   pool: string | null;
   conditions: Conditions;
+  observed: ObservedState | null;
   active_operation_id: string | null;
   created_at: Date;
   updated_at: Date;
 }
 
-export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions,
+export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
   active_operation_id, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
@@ -40,6 +41,7 @@ export function machineOf(row: MachineRow): Machine {
     presence: row.presence,
     pool: row.pool,
     conditions: row.conditions,
+    observed: row.observed,
     activeOperationId: row.active_operation_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -226,7 +226,7 @@ function reused(request: StartRequest, known: Known): Fault {
   });
 }
 
-function activeFault(machineId: string, operationId: string): Fault {
+export function activeFault(machineId: string, operationId: string): Fault {
   return new Fault('failed_precondition', {
     reason: 'OPERATION_ACTIVE',
     message: `${machineId} has an active operation, ${operationId}; wait for it or cancel it`,

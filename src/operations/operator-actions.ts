@@ -1,0 +1,78 @@
+/** An operator's action on an operation, with the gates that the operation itself had to pass. */
+import { type Actor, actorLabel } from '../domain/actor.ts';
+import { type ContractName, changeAtEnd } from '../domain/contract.ts';
+import { isActive } from '../domain/job-status.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { MachineChange } from '../domain/machine-change.ts';
+import { mergeChanges } from '../domain/machine-change.ts';
+import type { Operation } from '../domain/operation.ts';
+import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
+import type { OperatorAction } from '../domain/operator-action.ts';
+import type { WorkType } from '../domain/work-type.ts';
+import type { AdvanceRules } from '../engine/advance.ts';
+import type { Job } from '../engine/job.ts';
+import { decideAction } from '../engine/operator-actions.ts';
+import { canUndo } from '../steps/registry.ts';
+import type { Database } from '../store/database.ts';
+import { actOnOperation } from '../store/operator-actions.ts';
+import { cancelOperation } from './cancel-operation.ts';
+import { checkFlags, checkPhase } from './start-operation.ts';
+
+export interface ActionTools {
+  readonly database: Database;
+  readonly cancelHint: (operationId: string) => void;
+  readonly poke: () => void;
+}
+
+export interface ActionCall {
+  readonly operationId: string;
+  readonly action: OperatorAction;
+  readonly reason: string;
+  readonly actor: Actor;
+}
+
+export async function takeAction(tools: ActionTools, call: ActionCall): Promise<Operation> {
+  const { operationId, action, reason, actor } = call;
+  if (action === 'cancel') return cancelOperation(tools, { operationId, reason, actor });
+  const operation = await actOnOperation(tools.database, {
+    operationId,
+    actor,
+    decide: (job, machine) => {
+      const decided = decideAction(job, action, { actor, reason, now: new Date() }, ACTION_RULES);
+      if (decided.decision === 'move' && isActive(decided.move.job.status)) checkGates(job, machine);
+      return decided;
+    },
+  });
+  // A hold takes the operation out of the hands of whoever works on it; everything else hands it to somebody.
+  tools.cancelHint(operationId);
+  tools.poke();
+  return operation;
+}
+
+/** A machine that went back into service since must not be wiped because somebody retries an old operation. */
+function checkGates(job: Job, machine: Machine): void {
+  const contract = job.contract as ContractName;
+  if (contract === 'operation') checkFlags(machine);
+  if (contract === 'operation' && job.type in OPERATION_TYPES) checkPhase(machine, job.type as OperationType);
+}
+
+/** Only what deciding an action needs of the engine's rules. */
+const ACTION_RULES: AdvanceRules<MachineChange> = {
+  backoff: { firstMs: 1_000, maxMs: 60_000 },
+  maxUndoRetries: 3,
+  maxDeaths: 10,
+  canUndo,
+  onEnd: endOf,
+  merge: mergeChanges,
+};
+
+export function endOf(job: Job): MachineChange | null {
+  return changeAtEnd(job.contract as ContractName, {
+    operationId: job.id,
+    type: job.type as WorkType,
+    status: job.status,
+    failedStep: job.error?.step ?? '',
+    failure: job.error?.message ?? '',
+    canceledBy: job.cancel ? actorLabel(job.cancel.actor) : '',
+  });
+}
