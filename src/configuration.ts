@@ -9,6 +9,7 @@ import type { Workflow } from './domain/workflow.ts';
 import { readWorkflow } from './operations/workflow-input.ts';
 import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
 import { clustersConfiguration } from './providers/kubernetes/cluster-configuration.ts';
+import { maasConfiguration } from './providers/maas/maas-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 import { MACHINE_FILTER } from './store/filter-schemas.ts';
 
@@ -37,6 +38,7 @@ const provider = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('fake') }),
   z.strictObject({ kind: z.literal('generic') }),
   datacenterConfiguration,
+  maasConfiguration,
 ]);
 
 /** A filter over machines; checked here, so that a wrong one stops the start. */

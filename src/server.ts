@@ -26,6 +26,7 @@ import { createDatacenterProvider } from './providers/datacenter/datacenter-prov
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
 import { createGenericProvider } from './providers/generic/generic-provider.ts';
 import { createClusters } from './providers/kubernetes/clusters.ts';
+import { createMaasProvider } from './providers/maas/maas-provider.ts';
 import type { NetworkInstalls } from './providers/network-installs.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
@@ -402,6 +403,14 @@ function createProviders(
           installs,
           now: Date.now,
           monotonicNow,
+        });
+      case 'maas':
+        return createMaasProvider({
+          name,
+          configuration: provider,
+          now: Date.now,
+          monotonicNow,
+          random: Math.random,
         });
     }
   };

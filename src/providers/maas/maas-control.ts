@@ -5,7 +5,11 @@
  * Failures are StepFailures: MAAS away, slow or overloaded is retryable; a login that it refuses, or a request that it
  * calls wrong, needs a human; a write whose answer was lost is retryable too, because every effect can be looked at.
  */
+import type { Machine } from '../../domain/machine.ts';
 import type { ProviderCall } from '../provider.ts';
+
+/** To look needs no operation: a reconciler may. */
+export type MaasReadCall = Pick<ProviderCall, 'signal'>;
 
 /** The states of document 3 §6.1, and those of MAAS that it has no word for. */
 export const MAAS_STATUSES = [
@@ -31,6 +35,9 @@ export const MAAS_STATUSES = [
 ] as const;
 export type MaasStatus = (typeof MAAS_STATUSES)[number];
 
+/** Error: MAAS has asked the BMC in vain. Unknown: it has not asked, or can't. */
+export type MaasPowerState = 'on' | 'off' | 'error' | 'unknown';
+
 export interface MaasInterface {
   readonly id: number;
   readonly name: string;
@@ -45,7 +52,8 @@ export interface MaasMachine {
   readonly hostname: string;
   readonly status: MaasStatus;
   readonly statusMessage: string;
-  readonly power: 'on' | 'off' | 'unknown';
+  /** As MAAS heard it last; it asks every few minutes. */
+  readonly power: MaasPowerState;
   readonly macAddresses: readonly string[];
   /** The one that it boots from over the network; null where MAAS knows none. */
   readonly bootInterface: MaasInterface | null;
@@ -83,7 +91,7 @@ export interface NewMaasMachine {
 }
 
 export interface MaasDeployment {
-  /** Cloud-init, not yet encoded. */
+  /** Cloud-init, not yet encoded. It has the machine's token in it: never logged, never kept. */
   readonly userData: string;
   readonly osystem: string;
   readonly distroSeries: string;
@@ -97,28 +105,62 @@ export interface MaasRelease {
   readonly comment: string;
 }
 
+export interface MaasPower {
+  readonly powerType: string;
+  /** Address, user and password among them: never logged, never kept. */
+  readonly powerParameters: Readonly<Record<string, string>>;
+}
+
+/** What the configuration says about a MAAS' site. */
+export interface MaasSite {
+  readonly architecture: string;
+  readonly deploy: {
+    readonly osystem: string;
+    readonly distroSeries: string;
+    readonly hardwareSync: boolean;
+  };
+  /** For people: what the model of the disk to boot from must contain. */
+  readonly bootDiskModel: string;
+  isBootDisk(disk: MaasDisk): boolean;
+  /** Null: the site has none. Read anew for every use. */
+  readUserDataTemplate(): string | null;
+  /** Reads the credentials where the configuration says they are, for this one use. */
+  resolvePower(machine: Machine): MaasPower;
+}
+
 export interface MaasControl {
+  readonly site: MaasSite;
   /** Every machine that has one of these addresses. */
-  findByMac(call: ProviderCall, macAddresses: readonly string[]): Promise<readonly MaasMachine[]>;
+  findByMac(call: MaasReadCall, macAddresses: readonly string[]): Promise<readonly MaasMachine[]>;
   /** Null: MAAS has no such machine. */
-  read(call: ProviderCall, systemId: string): Promise<MaasMachine | null>;
+  read(call: MaasReadCall, systemId: string): Promise<MaasMachine | null>;
+  /** Those of them that MAAS has, in any order; a few requests for many machines. */
+  list(call: MaasReadCall, systemIds: readonly string[]): Promise<readonly MaasMachine[]>;
+  /** Not commissioned: it is New. MAAS refuses an address that another machine has. */
   create(call: ProviderCall, machine: NewMaasMachine): Promise<MaasMachine>;
   commission(call: ProviderCall, systemId: string): Promise<void>;
+  /** A machine that is Ready is allocated to us on the way. */
   deploy(call: ProviderCall, systemId: string, deployment: MaasDeployment): Promise<void>;
+  /** One that is Ready or Releasing already is fine. */
   release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void>;
-  /** Stops what is under way: commissioning, deploying, erasing, testing. */
+  /** Stops what is under way: commissioning, deploying, erasing, testing. Anything else is a conflict. */
   abort(call: ProviderCall, systemId: string, comment: string): Promise<void>;
+  /** MAAS refuses it for a machine that nobody has allocated; one that is Allocated begins to deploy. */
   powerOn(call: ProviderCall, systemId: string): Promise<void>;
-  powerOff(call: ProviderCall, systemId: string): Promise<void>;
+  /** Soft asks the operating system to go down, where the power type can. */
+  powerOff(call: ProviderCall, systemId: string, stopMode?: 'hard' | 'soft'): Promise<void>;
+  /** What the BMC says now, through MAAS; read() has what it said some minutes ago. */
+  queryPower(call: MaasReadCall, systemId: string): Promise<MaasPowerState>;
+  /** Newer MAAS allow it only to the machine's owner. */
   markBroken(call: ProviderCall, systemId: string, comment: string): Promise<void>;
   /** Removes the record; one that is gone already is fine. */
   remove(call: ProviderCall, systemId: string): Promise<void>;
-  disks(call: ProviderCall, systemId: string): Promise<readonly MaasDisk[]>;
+  disks(call: MaasReadCall, systemId: string): Promise<readonly MaasDisk[]>;
   setBootDisk(call: ProviderCall, systemId: string, diskId: number): Promise<void>;
   /** One partition over the whole of that disk. */
   setFlatLayout(call: ProviderCall, systemId: string, rootDiskId: number): Promise<void>;
   /** The interface gets its address from MAAS: its link becomes AUTO on its subnet. */
   linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void>;
-  /** Newest first. */
-  events(call: ProviderCall, systemId: string, limit: number): Promise<readonly MaasEvent[]>;
+  /** Newest first, of every level: what an installation does is told at DEBUG. */
+  events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]>;
 }

@@ -1,0 +1,77 @@
+/**
+ * A MAAS that does not answer is left alone for a while: nobody waits for its time limit then, each is told at once.
+ * When the while is over one request may try; its fate decides for all. Each while is longer than the one before.
+ */
+import { MaasFailure } from './maas-failure.ts';
+
+export interface AnswerBreakerOptions {
+  readonly maas: string;
+  readonly monotonicNow: () => number;
+  readonly random: () => number;
+  /** The longest that the one request may take that tries. */
+  readonly trialMs: number;
+}
+
+/** How many unanswered requests in a row it takes. */
+const MAX_UNANSWERED = 3;
+const FIRST_OPEN_MS = 2_000;
+const LONGEST_OPEN_MS = 60_000;
+
+/** How a request passed: while all was well, or as the one that tries. */
+export type Entry = 'ordinary' | 'trial';
+
+export class AnswerBreaker {
+  readonly #options: AnswerBreakerOptions;
+  #unanswered = 0;
+  /** Null: closed. */
+  #openUntil: number | null = null;
+  #openMs = 0;
+
+  constructor(options: AnswerBreakerOptions) {
+    this.#options = options;
+  }
+
+  /** Throws while MAAS is to be left alone. */
+  check(): void {
+    if (this.#openUntil === null) return;
+    const leftMs = this.#openUntil - this.#options.monotonicNow();
+    if (leftMs > 0) throw this.failure(leftMs);
+  }
+
+  /** As check; whoever passes while it is open is the one that tries. */
+  enter(): Entry {
+    this.check();
+    if (this.#openUntil === null) return 'ordinary';
+    this.#openUntil = this.#options.monotonicNow() + this.#options.trialMs;
+    return 'trial';
+  }
+
+  answered(): void {
+    this.#unanswered = 0;
+    this.#openUntil = null;
+    this.#openMs = 0;
+  }
+
+  /** It was stopped, and nothing is known: another may try. */
+  left(entry: Entry): void {
+    if (entry === 'trial' && this.#openUntil !== null) this.#openUntil = this.#options.monotonicNow();
+  }
+
+  /** Says whether this opened it. */
+  unanswered(entry: Entry): boolean {
+    this.#unanswered++;
+    // Of those that were under way when it opened, each is told so, and none counts twice.
+    const counts = this.#openUntil === null ? this.#unanswered >= MAX_UNANSWERED : entry === 'trial';
+    if (!counts) return false;
+    this.#openMs = this.#openMs === 0 ? FIRST_OPEN_MS : Math.min(this.#openMs * 2, LONGEST_OPEN_MS);
+    // Replicas that noticed together should not try together.
+    const spread = 0.75 + this.#options.random() / 2;
+    this.#openUntil = this.#options.monotonicNow() + this.#openMs * spread;
+    return true;
+  }
+
+  failure(leftMs: number = (this.#openUntil ?? 0) - this.#options.monotonicNow()): MaasFailure {
+    const message = `${this.#options.maas} has not answered ${this.#unanswered} times in a row; it is asked again in ${Math.ceil(leftMs / 1000)} s`;
+    return new MaasFailure({ class: 'retryable', code: 'MAAS_UNAVAILABLE', message });
+  }
+}

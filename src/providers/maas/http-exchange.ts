@@ -1,0 +1,142 @@
+/**
+ * One request and its whole answer over HTTP(S): within a time limit, no larger than allowed, and, where it changes
+ * something, not sent before its sender was asked once more whether it still may.
+ */
+
+import type { Agent } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+
+export interface HttpExchange {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly agent: Agent;
+  readonly limitMs: number;
+  readonly maxAnswerBytes: number;
+  readonly signal: AbortSignal;
+  /** Called when the connection stands, right before the request goes out. */
+  readonly beforeSending: () => void;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly retryAfterMs: number | null;
+  readonly body: string;
+}
+
+export type NoAnswerReason = 'unreachable' | 'late' | 'broken' | 'too_large' | 'certificate';
+
+export class NoAnswer extends Error {
+  readonly reason: NoAnswerReason;
+  /** A word such as ECONNREFUSED, for people. */
+  readonly code: string;
+
+  constructor(reason: NoAnswerReason, code: string) {
+    super(`${reason}: ${code}`);
+    this.name = 'NoAnswer';
+    this.reason = reason;
+    this.code = code;
+  }
+}
+
+/** What TLS says when the server is not who we expect, as opposed to not there. */
+const CERTIFICATE_CODE = /CERT|ALTNAME|UNABLE_TO_(?:VERIFY|GET)|SELF_SIGNED/;
+
+export async function exchange(wanted: HttpExchange): Promise<HttpAnswer> {
+  wanted.signal.throwIfAborted();
+  const end = new AbortController();
+  const late = setTimeout(() => end.abort(new NoAnswer('late', 'ETIMEDOUT')), wanted.limitMs);
+  const stop = () => end.abort(wanted.signal.reason);
+  wanted.signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await send(wanted, end.signal);
+  } finally {
+    clearTimeout(late);
+    wanted.signal.removeEventListener('abort', stop);
+  }
+}
+
+function send(wanted: HttpExchange, end: AbortSignal): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const open = wanted.agent instanceof HttpsAgent ? httpsRequest : httpRequest;
+    const { method, url, headers, agent } = wanted;
+    const request = open(url, { method, headers, agent });
+    let hasAnswer = false;
+    const giveUp = (error: unknown) => {
+      reject(error);
+      request.destroy();
+    };
+    end.addEventListener('abort', () => giveUp(end.reason), { once: true });
+    request.on('error', (error: NodeJS.ErrnoException) => giveUp(lost(error, hasAnswer)));
+    request.on('response', (response) => {
+      hasAnswer = true;
+      readAnswer(response, wanted.maxAnswerBytes).then(resolve, giveUp);
+    });
+    request.once('socket', (socket) => {
+      whenConnected(socket, () => {
+        try {
+          wanted.beforeSending();
+          finish(request, wanted.body);
+        } catch (error) {
+          giveUp(error);
+        }
+      });
+    });
+  });
+}
+
+function finish(request: ClientRequest, body: string | null): void {
+  if (body === null) request.end();
+  else request.end(body);
+}
+
+function whenConnected(socket: Socket, then: () => void): void {
+  if (socket instanceof TLSSocket) {
+    if (socket.getProtocol() === null || socket.connecting) socket.once('secureConnect', then);
+    else then();
+  } else if (socket.connecting) socket.once('connect', then);
+  else then();
+}
+
+function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes > maxBytes) {
+        reject(new NoAnswer('too_large', `more than ${maxBytes} bytes`));
+        response.destroy();
+      }
+    });
+    response.on('error', (error) => reject(lost(error, true)));
+    response.on('end', () => {
+      // It ended before it said it would: fewer bytes than were announced.
+      if (!response.complete) return reject(new NoAnswer('broken', 'it was cut off'));
+      resolve({
+        status: response.statusCode ?? 0,
+        retryAfterMs: retryAfterMs(response.headers['retry-after']),
+        body: Buffer.concat(chunks).toString('utf8'),
+      });
+    });
+    response.on('close', () => reject(new NoAnswer('broken', 'it was cut off')));
+  });
+}
+
+function lost(error: NodeJS.ErrnoException, hasAnswer: boolean): unknown {
+  if (error instanceof NoAnswer) return error;
+  const code = error.code ?? 'the connection broke';
+  if (CERTIFICATE_CODE.test(code)) return new NoAnswer('certificate', code);
+  if (hasAnswer) return new NoAnswer('broken', code);
+  return new NoAnswer(code === 'ECONNRESET' || code === 'EPIPE' ? 'broken' : 'unreachable', code);
+}
+
+/** In seconds; a date, which is allowed too, MAAS never sends. */
+function retryAfterMs(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
+}

@@ -1,0 +1,304 @@
+/**
+ * Requests to one MAAS. Each has a time limit, waits in this MAAS' own queue, fails at once while the MAAS does not
+ * answer, and fails as a MaasFailure.
+ *
+ * What is sent again right away: a read that broke, or that MAAS could not do at the moment; any request that MAAS says
+ * it has not done (503, 409), after the pause it asks for. A write without an answer is never repeated here: its
+ * sender looks first. Nor is a request that ran into its time limit: whoever waits that long should wait in the
+ * engine, where it costs nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Agent, Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { CredentialProblem } from '../kubernetes/credential-reference.ts';
+import type { ProviderCall } from '../provider.ts';
+import { AnswerBreaker, type Entry } from './answer-breaker.ts';
+import { exchange, type HttpAnswer, NoAnswer } from './http-exchange.ts';
+import {
+  type MaasApiKey,
+  type MaasConfiguration,
+  readApiKey,
+  readCertificateFile,
+} from './maas-configuration.ts';
+import type { MaasReadCall } from './maas-control.ts';
+import { type Asked, MaasFailure, refusal, unreadable } from './maas-failure.ts';
+import { oauthHeader } from './oauth-header.ts';
+import { RequestLane } from './request-lane.ts';
+
+/** Names may come more than once. */
+export type Parameters = readonly (readonly [name: string, value: string])[];
+
+export interface MaasRead {
+  readonly doing: string;
+  /** Below /MAAS/api/2.0/, with the slash at its end that MAAS insists on. */
+  readonly path: string;
+  readonly query?: Parameters;
+  /** MAAS asks a BMC before it answers. */
+  readonly asksBmc?: true;
+}
+
+export interface MaasWrite {
+  readonly doing: string;
+  readonly method: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly op?: string;
+  readonly form?: Parameters;
+  /** What of the form must not come back in a message. */
+  readonly secrets?: readonly string[];
+}
+
+export type MaasWriteCall = Pick<ProviderCall, 'signal' | 'checkHeld'>;
+
+export interface MaasApiOptions {
+  readonly name: string;
+  readonly configuration: MaasConfiguration;
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
+  readonly random: () => number;
+}
+
+interface Request {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  readonly form: Parameters | null;
+  readonly asksBmc: boolean;
+  readonly limitMs: number;
+  readonly agent: Agent;
+  readonly asked: Omit<Asked, 'maas'>;
+  readonly beforeSending: () => void;
+}
+
+const MAX_ATTEMPTS = 3;
+const FIRST_PAUSE_MS = 250;
+/** Who is asked to wait longer waits in the engine. */
+const MAX_RETRY_AFTER_MS = 15_000;
+/** A machine with many disks and interfaces takes some 100 KB; lists are asked for in parts. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Requests that wait for a BMC must not take the places of all others. */
+const BMC_LANE_WIDTH = 4;
+
+export class MaasApi {
+  readonly #options: MaasApiOptions;
+  readonly #base: URL;
+  readonly #lane: RequestLane;
+  readonly #bmcLane: RequestLane;
+  readonly #breaker: AnswerBreaker;
+  readonly #reading: Agent;
+  readonly #writing: Agent;
+
+  constructor(options: MaasApiOptions) {
+    this.#options = options;
+    const { name: maas, configuration, monotonicNow, random } = options;
+    this.#base = new URL(`${configuration.url.replace(/\/+$/, '')}/api/2.0/`);
+    const maxWaitMs = configuration.queue_timeout_seconds * 1000;
+    this.#lane = new RequestLane({ maas, width: configuration.concurrency, maxWaitMs });
+    this.#bmcLane = new RequestLane({ maas, width: BMC_LANE_WIDTH, maxWaitMs });
+    const trialMs = configuration.power_query_timeout_seconds * 1000;
+    this.#breaker = new AnswerBreaker({ maas, monotonicNow, random, trialMs });
+    const { ca_file: file } = configuration;
+    const tls = {
+      rejectUnauthorized: true,
+      ...(file === undefined ? {} : { ca: readCertificateFile(file) }),
+    };
+    const agent = (options: { keepAlive: boolean }) =>
+      this.#base.protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
+    this.#reading = agent({ keepAlive: true });
+    // MAAS may close a kept connection just as we send; a read is repeated then, a write could not be.
+    this.#writing = agent({ keepAlive: false });
+  }
+
+  /** The answer as JSON, for its reader to check. */
+  async read(call: MaasReadCall, { doing, path, query = [], asksBmc }: MaasRead): Promise<unknown> {
+    const { configuration } = this.#options;
+    const { power_query_timeout_seconds: bmcSeconds, request_timeout_seconds: seconds } = configuration;
+    return this.#repeatedly(call.signal, {
+      method: 'GET',
+      url: this.#url(path, query),
+      form: null,
+      asksBmc: asksBmc === true,
+      limitMs: (asksBmc ? bmcSeconds : seconds) * 1000,
+      agent: this.#reading,
+      asked: { doing, secrets: [] },
+      beforeSending: () => {},
+    });
+  }
+
+  /** The answer as JSON where it is JSON, otherwise as text. */
+  async write(
+    call: MaasWriteCall,
+    { doing, method, path, op, form = [], secrets = [] }: MaasWrite,
+  ): Promise<unknown> {
+    return this.#repeatedly(call.signal, {
+      method,
+      url: this.#url(path, op === undefined ? [] : [['op', op]]),
+      form: method === 'POST' ? form : null,
+      asksBmc: false,
+      limitMs: this.#options.configuration.request_timeout_seconds * 1000,
+      agent: this.#writing,
+      asked: { doing, secrets },
+      beforeSending: () => call.checkHeld(),
+    });
+  }
+
+  #url(path: string, query: Parameters): URL {
+    const url = new URL(path, this.#base);
+    for (const [name, value] of query) url.searchParams.append(name, value);
+    return url;
+  }
+
+  async #repeatedly(signal: AbortSignal, request: Request): Promise<unknown> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#once(signal, request);
+      } catch (error) {
+        const pauseMs = error instanceof MaasFailure ? this.#pauseMs(error, request, attempt) : null;
+        if (pauseMs === null) throw error;
+        await delay(pauseMs, undefined, { signal });
+      }
+    }
+  }
+
+  /** How long to wait before the request is sent again; null where it is not. */
+  #pauseMs(failure: MaasFailure, { method, asksBmc }: Request, attempt: number): number | null {
+    const { status, retryAfterMs } = failure;
+    // MAAS gives no time when the machine is not in a state for it; one more look tells that from a lost race.
+    const most = status === 409 && retryAfterMs === null ? 2 : MAX_ATTEMPTS;
+    // A BMC that is away stays away longer than anybody should hold its place in the queue.
+    if (asksBmc || attempt >= most || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return null;
+    const wasNotDone = status === 409 || status === 503;
+    const isRead =
+      method === 'GET' && failure.failure.class === 'retryable' && !(failure instanceof LateAnswer);
+    if (!wasNotDone && !isRead) return null;
+    const backoffMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
+    return (retryAfterMs ?? 0) + backoffMs * (0.5 + this.#options.random() / 2);
+  }
+
+  async #once(signal: AbortSignal, request: Request): Promise<unknown> {
+    this.#breaker.check();
+    const lane = request.asksBmc ? this.#bmcLane : this.#lane;
+    return lane.run(signal, async () => {
+      const key = this.#readKey();
+      const entry = this.#breaker.enter();
+      const { consumer, token, secret } = key;
+      const told: Asked = {
+        maas: this.#options.name,
+        doing: request.asked.doing,
+        secrets: [...request.asked.secrets, consumer, token, secret],
+      };
+      const answer = await this.#exchange(request, key, { signal, entry, told });
+      if (answer.status >= 300) throw refusal(answer, told);
+      return parseAnswer(answer, request.method, told);
+    });
+  }
+
+  async #exchange(
+    request: Request,
+    key: MaasApiKey,
+    { signal, entry, told }: { signal: AbortSignal; entry: Entry; told: Asked },
+  ): Promise<HttpAnswer> {
+    const { method, url, form, agent, limitMs, beforeSending } = request;
+    const body = form === null ? null : encodeForm(form);
+    try {
+      const answer = await exchange({
+        ...{ method, url, body, agent, limitMs, signal, beforeSending },
+        headers: {
+          Authorization: oauthHeader(key, { nonce: randomUUID(), nowMs: this.#options.now() }),
+          Accept: 'application/json',
+          ...(body === null ? {} : formHeaders(body)),
+        },
+        maxAnswerBytes: MAX_ANSWER_BYTES,
+      });
+      // A proxy that finds nobody behind it says so with this status.
+      if (answer.status === 502) this.#isAway(entry);
+      else this.#breaker.answered();
+      return answer;
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) {
+        this.#breaker.left(entry);
+        throw error;
+      }
+      // It may be the BMC that MAAS waits for.
+      if (error.reason === 'late' && request.asksBmc) this.#breaker.left(entry);
+      else if (error.reason === 'too_large') this.#breaker.answered();
+      else this.#isAway(entry);
+      throw noAnswer(error, told);
+    }
+  }
+
+  #isAway(entry: Entry): void {
+    if (!this.#breaker.unanswered(entry)) return;
+    for (const lane of [this.#lane, this.#bmcLane]) lane.turnAway(this.#breaker.failure());
+  }
+
+  #readKey(): MaasApiKey {
+    try {
+      return readApiKey(this.#options.configuration);
+    } catch (error) {
+      if (!(error instanceof CredentialProblem)) throw error;
+      throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });
+    }
+  }
+}
+
+/** Whoever waited so long has waited enough. */
+class LateAnswer extends MaasFailure {}
+
+function noAnswer({ reason, code }: NoAnswer, { maas, doing }: Asked): MaasFailure {
+  switch (reason) {
+    case 'late':
+      return new LateAnswer({
+        class: 'retryable',
+        code: 'MAAS_UNAVAILABLE',
+        message: `${maas} did not answer in time (${doing})`,
+      });
+    case 'unreachable':
+      return new MaasFailure({
+        class: 'retryable',
+        code: 'MAAS_UNAVAILABLE',
+        message: `${maas} can’t be reached: ${code} (${doing})`,
+      });
+    case 'broken':
+      return new MaasFailure({
+        class: 'retryable',
+        code: 'MAAS_ANSWER_LOST',
+        message: `${maas} broke off its answer: ${code} (${doing})`,
+      });
+    case 'too_large':
+      return new MaasFailure({
+        class: 'needs_human',
+        code: 'MAAS_ANSWER_TOO_LARGE',
+        message: `${maas} gave an answer that is too large: ${code} (${doing})`,
+      });
+    case 'certificate':
+      return new MaasFailure({
+        class: 'needs_human',
+        code: 'MAAS_CERTIFICATE_INVALID',
+        message: `${maas} has a certificate that nobody we trust vouches for: ${code} (${doing})`,
+      });
+  }
+}
+
+function parseAnswer({ body }: HttpAnswer, method: Request['method'], told: Asked): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    // Some writes are answered with a word, or with nothing.
+    if (method !== 'GET') return body;
+    throw unreadable(told, 'is not JSON');
+  }
+}
+
+function encodeForm(form: Parameters): string {
+  const body = new URLSearchParams();
+  for (const [name, value] of form) body.append(name, value);
+  return body.toString();
+}
+
+function formHeaders(body: string): Record<string, string> {
+  return {
+    'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+  };
+}

@@ -1,0 +1,145 @@
+/** A provider of kind maas: where the MAAS is, who we are to it, and what its site wants of a deployment. */
+import { z } from 'zod';
+import {
+  CredentialProblem,
+  filePath,
+  readCredential,
+  readReferredFile,
+  tryOut,
+  variableName,
+} from '../kubernetes/credential-reference.ts';
+
+const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'must be one word');
+
+const credentials = {
+  user: z.string().regex(/^[\x21-\x7e]{1,64}$/, 'must be a user’s name'),
+  password_file: filePath.optional(),
+  password_env: variableName.optional(),
+};
+
+/** How MAAS reaches the BMCs of this site. The address is each machine's own spec.bmc_endpoint. */
+const power = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('ipmi'),
+      ...credentials,
+      driver: z.enum(['LAN', 'LAN_2_0']).default('LAN_2_0'),
+      boot_type: z.enum(['auto', 'legacy', 'efi']).default('auto'),
+      cipher_suite: z.enum(['3', '8', '12', '17']).default('3'),
+      privilege: z.enum(['USER', 'OPERATOR', 'ADMIN']).default('OPERATOR'),
+    }),
+    z.strictObject({ type: z.literal('redfish'), ...credentials }),
+    /** People switch the power. */
+    z.strictObject({ type: z.literal('manual') }),
+  ])
+  .superRefine((given, issues) => {
+    if (given.type === 'manual') return;
+    if ((given.password_file === undefined) === (given.password_env === undefined)) {
+      const message = 'needs exactly one of password_file and password_env';
+      issues.addIssue({ code: 'custom', path: [], message });
+      return;
+    }
+    const field = given.password_file === undefined ? 'password_env' : 'password_file';
+    tryOut(issues, field, () => readPowerPassword(given));
+  });
+
+const deploy = z.strictObject({
+  osystem: word.default('ubuntu'),
+  distro_series: word.default('noble'),
+  /** A file with the cloud-init that machines of this site get besides Ingot's own part. */
+  user_data_template: filePath.optional(),
+  /** MAAS puts a program onto the machine that tells it of hardware that comes and goes. */
+  hardware_sync: z.boolean().default(true),
+});
+
+const storage = z.strictObject({
+  /** What the model of the disk to boot from contains, in any case of letters. */
+  boot_disk_model: z.string().min(1).max(128).default('BOSS'),
+});
+
+export const maasConfiguration = z
+  .strictObject({
+    kind: z.literal('maas'),
+    /** Up to and with /MAAS, for instance http://maas.example.com:5240/MAAS */
+    url: z.string().refine(isMaasUrl, 'must be an http(s):// URL without user, query or fragment'),
+    api_key_file: filePath.optional(),
+    api_key_env: variableName.optional(),
+    /** Certificates that vouch for it; without it, those that Node trusts. */
+    ca_file: filePath.optional(),
+    request_timeout_seconds: z.number().min(0.1).max(300).default(30),
+    /** MAAS asks the BMC before it answers, and waits up to a minute for it. */
+    power_query_timeout_seconds: z.number().min(0.1).max(300).default(60),
+    /** How many requests are under way at once. */
+    concurrency: z.int().min(1).max(64).default(8),
+    /** How long a request may wait for others before it gives up. */
+    queue_timeout_seconds: z.number().min(0.1).max(300).default(15),
+    architecture: z
+      .string()
+      .regex(/^[a-z0-9]{1,16}\/[a-z0-9-]{1,32}$/, 'must be like amd64/generic')
+      .default('amd64/generic'),
+    deploy: deploy.prefault({}),
+    storage: storage.prefault({}),
+    power: power.optional(),
+  })
+  .superRefine((given, issues) => {
+    const { api_key_file: file, api_key_env: env, ca_file: ca } = given;
+    if ((file === undefined) === (env === undefined)) {
+      const message = 'needs exactly one of api_key_file and api_key_env';
+      issues.addIssue({ code: 'custom', path: [], message });
+    } else tryOut(issues, file === undefined ? 'api_key_env' : 'api_key_file', () => readApiKey(given));
+    if (ca !== undefined) tryOut(issues, 'ca_file', () => readCertificateFile(ca));
+    const { user_data_template: template } = given.deploy;
+    if (template !== undefined) {
+      tryOut(issues, 'deploy.user_data_template', () => readReferredFile(template));
+    }
+  });
+
+export type MaasConfiguration = z.output<typeof maasConfiguration>;
+export type MaasPowerConfiguration = z.output<typeof power>;
+
+function isMaasUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const bare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  return (url.protocol === 'https:' || url.protocol === 'http:') && bare;
+}
+
+/** The three parts of a key as MAAS prints it. */
+export interface MaasApiKey {
+  readonly consumer: string;
+  readonly token: string;
+  readonly secret: string;
+}
+
+/** Read for every request: a key that was replaced is used at once. */
+export function readApiKey(given: Pick<MaasConfiguration, 'api_key_file' | 'api_key_env'>): MaasApiKey {
+  const { api_key_file: file, api_key_env: env } = given;
+  const text = readCredential({ file, env }).trim();
+  const [, consumer, token, secret] =
+    /^([\x21-\x39\x3b-\x7e]+):([\x21-\x39\x3b-\x7e]+):([\x21-\x39\x3b-\x7e]+)$/.exec(text) ?? [];
+  if (consumer === undefined || token === undefined || secret === undefined) {
+    const name = file ?? `the environment variable ${env}`;
+    throw new CredentialProblem(`${name} holds no API key: consumer:token:secret`);
+  }
+  return { consumer, token, secret };
+}
+
+export function readPowerPassword(given: {
+  readonly password_file?: string | undefined;
+  readonly password_env?: string | undefined;
+}): string {
+  const { password_file: file, password_env: env } = given;
+  const password = readCredential({ file, env }).replace(/\r?\n$/, '');
+  if (/[\0\r\n]/.test(password)) {
+    throw new CredentialProblem(`${file ?? `the environment variable ${env}`} has more than one line`);
+  }
+  return password;
+}
+
+export function readCertificateFile(file: string): string {
+  const text = readReferredFile(file);
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new CredentialProblem(`${file} holds no PEM certificate`);
+  }
+  return text;
+}

@@ -1,0 +1,122 @@
+/**
+ * What a refused or lost request to MAAS means to a step. MAAS repeats in its answers what it was sent, so whatever of
+ * them gets into a message has the request's secrets taken out first.
+ */
+import type { FailureClass } from '../../domain/failure.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { HttpAnswer } from './http-exchange.ts';
+
+export class MaasFailure extends StepFailure {
+  /** Null: there was no answer. */
+  readonly status: number | null;
+  /** What MAAS asked us to wait for; null where it did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    failure: { class: FailureClass; code: string; message: string },
+    answer: { status: number | null; retryAfterMs: number | null } = { status: null, retryAfterMs: null },
+  ) {
+    super(failure);
+    this.name = 'MaasFailure';
+    this.status = answer.status;
+    this.retryAfterMs = answer.retryAfterMs;
+  }
+}
+
+interface Row {
+  readonly matches: (status: number) => boolean;
+  readonly class: FailureClass;
+  readonly code: string;
+  readonly words: string;
+}
+
+/** The first row that matches counts. Whether a request may be sent again right away is for maas-api.ts to say. */
+const ROWS: readonly Row[] = [
+  {
+    matches: (status) => status === 401,
+    class: 'needs_human',
+    code: 'MAAS_UNAUTHORIZED',
+    words: 'does not accept our API key',
+  },
+  {
+    matches: (status) => status === 403,
+    class: 'needs_human',
+    code: 'MAAS_FORBIDDEN',
+    words: 'does not allow it',
+  },
+  {
+    matches: (status) => status === 404,
+    class: 'needs_human',
+    code: 'MAAS_NOT_FOUND',
+    words: 'has no such thing',
+  },
+  // The machine is not in a state for it, or two requests met: to look at the machine again answers both.
+  {
+    matches: (status) => status === 409,
+    class: 'retryable',
+    code: 'MAAS_CONFLICT',
+    words: 'is in conflict with it',
+  },
+  {
+    matches: (status) => status === 408 || status === 429 || status >= 500,
+    class: 'retryable',
+    code: 'MAAS_UNAVAILABLE',
+    words: 'can’t do it now',
+  },
+  // Our key must not go to wherever it points.
+  {
+    matches: (status) => status >= 300 && status < 400,
+    class: 'needs_human',
+    code: 'MAAS_REFUSED',
+    words: 'sends us elsewhere; its url must be where it answers',
+  },
+  { matches: () => true, class: 'needs_human', code: 'MAAS_REFUSED', words: 'calls the request wrong' },
+];
+
+export interface Asked {
+  /** The provider's name. */
+  readonly maas: string;
+  readonly doing: string;
+  readonly secrets: readonly string[];
+}
+
+export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): MaasFailure {
+  const row = ROWS.find(({ matches }) => matches(answer.status));
+  const said = brief(withoutSecrets(answer.body, secrets));
+  const told = said === '' ? '' : `: ${said}`;
+  const message = `${maas} ${row?.words} (${doing}, ${answer.status})${told}`;
+  return new MaasFailure(
+    { class: row?.class ?? 'needs_human', code: row?.code ?? 'MAAS_REFUSED', message },
+    answer,
+  );
+}
+
+export function unreadable({ maas, doing }: Asked, problem: string): MaasFailure {
+  const message = `${maas} gave an answer that ${problem} (${doing})`;
+  return new MaasFailure({ class: 'retryable', code: 'MAAS_ANSWER_UNREADABLE', message });
+}
+
+const MAX_TEXT = 300;
+/** Shorter ones would take words out of every sentence. */
+const MIN_SECRET = 4;
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  // The longest first: one that contains another must not leave its ends.
+  const known = secrets.filter(({ length }) => length >= MIN_SECRET).sort((a, b) => b.length - a.length);
+  let clean = text;
+  for (const secret of known) {
+    clean = clean.replaceAll(secret, '[secret]').replaceAll(encodeURIComponent(secret), '[secret]');
+    // As JSON writes it.
+    clean = clean.replaceAll(JSON.stringify(secret).slice(1, -1), '[secret]');
+  }
+  return clean;
+}
+
+/** An error page of a proxy is not worth repeating. */
+function brief(text: string): string {
+  if (/^\s*</.test(text)) return '';
+  return text
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_TEXT);
+}

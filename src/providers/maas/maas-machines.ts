@@ -1,0 +1,313 @@
+/** MaasControl over the MAAS 2.0 REST API. Which request does what is said in docs/maas.md. */
+import type { z } from 'zod';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { ProviderCall } from '../provider.ts';
+import {
+  disksAnswer,
+  eventsAnswer,
+  type InterfaceAnswer,
+  interfaceAnswer,
+  machineAnswer,
+  machinesAnswer,
+  powerOf,
+  powerStateAnswer,
+  shaped,
+  subnetsAnswer,
+  viewOfDisks,
+  viewOfEvent,
+  viewOfMachine,
+} from './maas-answers.ts';
+import type { MaasApi, MaasRead, MaasWrite, Parameters } from './maas-api.ts';
+import type {
+  MaasControl,
+  MaasDeployment,
+  MaasEvent,
+  MaasMachine,
+  MaasPowerState,
+  MaasReadCall,
+  MaasRelease,
+  MaasSite,
+  NewMaasMachine,
+} from './maas-control.ts';
+import { MaasFailure } from './maas-failure.ts';
+
+export interface MaasMachinesOptions {
+  readonly name: string;
+  readonly api: MaasApi;
+  readonly site: MaasSite;
+  readonly now: () => number;
+}
+
+/** MAAS lists machines whole, and without pages: so they are asked for by name, some at a time. */
+const MACHINES_AT_ONCE = 25;
+/** MAAS gives no more in one answer. */
+const MAX_EVENTS_AT_ONCE = 1000;
+
+export class MaasMachines implements MaasControl {
+  readonly site: MaasSite;
+  readonly #name: string;
+  readonly #api: MaasApi;
+  readonly #now: () => number;
+
+  constructor({ name, api, site, now }: MaasMachinesOptions) {
+    this.site = site;
+    this.#name = name;
+    this.#api = api;
+    this.#now = now;
+  }
+
+  async findByMac(call: MaasReadCall, macAddresses: readonly string[]): Promise<readonly MaasMachine[]> {
+    // Without an address, MAAS would list them all.
+    if (macAddresses.length === 0) return [];
+    const query: Parameters = macAddresses.map((address) => ['mac_address', address.toLowerCase()]);
+    return this.#machines(call, { doing: 'looking for a machine', path: 'machines/', query });
+  }
+
+  async read(call: MaasReadCall, systemId: string): Promise<MaasMachine | null> {
+    const request: MaasRead = { doing: `reading ${systemId}`, path: machinePath(systemId) };
+    const answer = await unlessMissing(this.#api.read(call, request));
+    return answer === null ? null : this.#viewOf(answer, request.doing);
+  }
+
+  async list(call: MaasReadCall, systemIds: readonly string[]): Promise<readonly MaasMachine[]> {
+    const machines: MaasMachine[] = [];
+    for (let from = 0; from < systemIds.length; from += MACHINES_AT_ONCE) {
+      const query: Parameters = systemIds.slice(from, from + MACHINES_AT_ONCE).map((id) => ['id', id]);
+      machines.push(...(await this.#machines(call, { doing: 'listing machines', path: 'machines/', query })));
+    }
+    return machines;
+  }
+
+  async create(call: ProviderCall, machine: NewMaasMachine): Promise<MaasMachine> {
+    const power = Object.entries(machine.powerParameters);
+    const doing = `adding ${machine.hostname}`;
+    const answer = await this.#api.write(call, {
+      doing,
+      method: 'POST',
+      path: 'machines/',
+      form: [
+        ['hostname', machine.hostname],
+        ['architecture', machine.architecture],
+        ...machine.macAddresses.map((address) => ['mac_addresses', address] as const),
+        ['power_type', machine.powerType],
+        ...power.map(([name, value]) => [`power_parameters_${name}`, value] as const),
+        // Otherwise MAAS begins by itself, and nobody could say who began it.
+        ['commission', 'false'],
+      ],
+      secrets: power.map(([, value]) => value),
+    });
+    return this.#viewOf(answer, doing);
+  }
+
+  async commission(call: ProviderCall, systemId: string): Promise<void> {
+    await this.#tell(call, systemId, 'commission', []);
+  }
+
+  async deploy(call: ProviderCall, systemId: string, deployment: MaasDeployment): Promise<void> {
+    const { userData, osystem, distroSeries, enableHardwareSync } = deployment;
+    const encoded = Buffer.from(userData, 'utf8').toString('base64');
+    const form: Parameters = [
+      ['user_data', encoded],
+      ['distro_series', `${osystem}/${distroSeries}`],
+      ['enable_hw_sync', String(enableHardwareSync)],
+    ];
+    await this.#tell(call, systemId, 'deploy', form, [encoded, ...wordsOf(userData)]);
+  }
+
+  async release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void> {
+    await this.#tell(call, systemId, 'release', [
+      ['erase', String(release.erase)],
+      ['secure_erase', String(release.secureErase)],
+      ['quick_erase', String(release.quickErase)],
+      ['comment', release.comment],
+    ]);
+  }
+
+  async abort(call: ProviderCall, systemId: string, comment: string): Promise<void> {
+    await this.#tell(call, systemId, 'abort', [['comment', comment]]);
+  }
+
+  async powerOn(call: ProviderCall, systemId: string): Promise<void> {
+    await this.#tell(call, systemId, 'power_on', []);
+  }
+
+  async powerOff(call: ProviderCall, systemId: string, stopMode: 'hard' | 'soft' = 'hard'): Promise<void> {
+    await this.#tell(call, systemId, 'power_off', [['stop_mode', stopMode]]);
+  }
+
+  async queryPower(call: MaasReadCall, systemId: string): Promise<MaasPowerState> {
+    const doing = `asking whether ${systemId} is on`;
+    const query: Parameters = [['op', 'query_power_state']];
+    const answer = await this.#api.read(call, { doing, path: machinePath(systemId), query, asksBmc: true });
+    return powerOf(this.#shaped(powerStateAnswer, answer, doing).state);
+  }
+
+  async markBroken(call: ProviderCall, systemId: string, comment: string): Promise<void> {
+    await this.#tell(call, systemId, 'mark_broken', [['comment', comment]]);
+  }
+
+  async remove(call: ProviderCall, systemId: string): Promise<void> {
+    const request: MaasWrite = {
+      doing: `removing ${systemId}`,
+      method: 'DELETE',
+      path: machinePath(systemId),
+    };
+    await unlessMissing(this.#api.write(call, request));
+  }
+
+  async disks(call: MaasReadCall, systemId: string) {
+    const doing = `reading the disks of ${systemId}`;
+    const answer = await this.#api.read(call, { doing, path: `${nodePath(systemId)}blockdevices/` });
+    return viewOfDisks(this.#shaped(disksAnswer, answer, doing));
+  }
+
+  async setBootDisk(call: ProviderCall, systemId: string, diskId: number): Promise<void> {
+    await this.#api.write(call, {
+      doing: `setting the boot disk of ${systemId}`,
+      method: 'POST',
+      path: `${nodePath(systemId)}blockdevices/${diskId}/`,
+      op: 'set_boot_disk',
+    });
+  }
+
+  async setFlatLayout(call: ProviderCall, systemId: string, rootDiskId: number): Promise<void> {
+    await this.#tell(call, systemId, 'set_storage_layout', [
+      ['storage_layout', 'flat'],
+      ['root_device', String(rootDiskId)],
+    ]);
+  }
+
+  /**
+   * First the new link, then away with the old ones: the subnet is known from them, and whoever goes on after a crash
+   * must still find it.
+   */
+  async linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void> {
+    const path = `${nodePath(systemId)}interfaces/${interfaceId}/`;
+    const doing = `reading interface ${interfaceId} of ${systemId}`;
+    const given = this.#shaped(interfaceAnswer, await this.#api.read(call, { doing, path }), doing);
+    const [kept] = given.links.filter(({ mode }) => mode === 'auto');
+    if (!kept) {
+      const subnet = String(await this.#subnetOf(call, given, systemId));
+      await this.#api.write(call, {
+        doing: `linking interface ${interfaceId} of ${systemId}`,
+        method: 'POST',
+        path,
+        op: 'link_subnet',
+        form: [
+          ['mode', 'AUTO'],
+          ['subnet', subnet],
+        ],
+      });
+    }
+    for (const { id, mode } of given.links) {
+      // MAAS takes that one away by itself.
+      if (id === kept?.id || mode === 'link_up') continue;
+      await this.#api.write(call, {
+        doing: `unlinking interface ${interfaceId} of ${systemId}`,
+        method: 'POST',
+        path,
+        op: 'unlink_subnet',
+        form: [['id', String(id)]],
+      });
+    }
+  }
+
+  async events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]> {
+    const events: MaasEvent[] = [];
+    while (events.length < limit) {
+      const most = Math.min(limit - events.length, MAX_EVENTS_AT_ONCE);
+      const oldest = events.at(-1);
+      const query: Parameters = [
+        ['op', 'query'],
+        ['id', systemId],
+        ['level', 'DEBUG'],
+        ['limit', String(most)],
+        ...(oldest ? [['before', String(oldest.id)] as const] : []),
+      ];
+      const doing = `reading the events of ${systemId}`;
+      const answer = await this.#api.read(call, { doing, path: 'events/', query });
+      const page = this.#shaped(eventsAnswer, answer, doing).events.map(viewOfEvent);
+      events.push(...page);
+      if (page.length < most) break;
+    }
+    return events;
+  }
+
+  /** An interface that has no link has, as a rule, a VLAN, and that a subnet. */
+  async #subnetOf(call: MaasReadCall, given: InterfaceAnswer, systemId: string): Promise<number> {
+    const linked = given.links.find(({ subnet }) => subnet)?.subnet?.id;
+    const seen = given.discovered?.find(({ subnet }) => subnet)?.subnet?.id;
+    if (linked !== undefined || seen !== undefined) return linked ?? seen ?? 0;
+    const doing = 'listing subnets';
+    const subnets = this.#shaped(
+      subnetsAnswer,
+      await this.#api.read(call, { doing, path: 'subnets/' }),
+      doing,
+    );
+    const [only, second] = subnets.filter(
+      ({ vlan, managed }) => vlan?.id !== undefined && vlan.id === given.vlan?.id && managed !== false,
+    );
+    if (only && !second) return only.id;
+    const which = only ? 'more than one subnet' : 'no subnet';
+    const message = `MAAS knows ${which} for interface ${given.name} of ${systemId}`;
+    throw new StepFailure({ class: 'needs_human', code: 'MAAS_SUBNET_UNKNOWN', message });
+  }
+
+  async #machines(call: MaasReadCall, request: MaasRead): Promise<MaasMachine[]> {
+    const answer = this.#shaped(machinesAnswer, await this.#api.read(call, request), request.doing);
+    const now = this.#now();
+    // One that was found by two of its addresses may be listed twice.
+    return [...new Map(answer.map((one) => [one.system_id, viewOfMachine(one, now)])).values()];
+  }
+
+  async #tell(
+    call: ProviderCall,
+    systemId: string,
+    op: string,
+    form: Parameters,
+    secrets: readonly string[] = [],
+  ): Promise<void> {
+    const doing = `${op.replaceAll('_', ' ')} ${systemId}`;
+    await this.#api.write(call, { doing, method: 'POST', path: machinePath(systemId), op, form, secrets });
+  }
+
+  #viewOf(answer: unknown, doing: string): MaasMachine {
+    return viewOfMachine(this.#shaped(machineAnswer, answer, doing), this.#now());
+  }
+
+  #shaped<T>(schema: z.ZodType<T>, answer: unknown, doing: string): T {
+    return shaped(schema, answer, { maas: this.#name, doing });
+  }
+}
+
+/** Names of MAAS' own making: anything else would end up in another path. */
+function checked(systemId: string): string {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(systemId)) return systemId;
+  throw new StepFailure({
+    class: 'needs_human',
+    code: 'MAAS_REFUSED',
+    message: 'that is no system id of a MAAS',
+  });
+}
+
+function machinePath(systemId: string): string {
+  return `machines/${checked(systemId)}/`;
+}
+
+function nodePath(systemId: string): string {
+  return `nodes/${checked(systemId)}/`;
+}
+
+async function unlessMissing<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof MaasFailure && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** A part of the user data may come back alone: each of its longer words counts as a secret. */
+function wordsOf(userData: string): string[] {
+  return [...new Set(userData.split(/[\s"'=:,]+/).filter(({ length }) => length >= 16))];
+}

@@ -1,0 +1,96 @@
+/**
+ * Power through MAAS. It knows on and off, and nothing about boots; so a reboot is off, seen, then on.
+ *
+ * To MAAS, power on of a machine that is Allocated means: deploy it. Therefore only a machine that is Deployed is
+ * switched on here; any other comes on as part of what MAAS does with it.
+ */
+import type { Machine } from '../../domain/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { BootState, Inspect, PowerControl, ProviderCall, Sighting } from '../provider.ts';
+import type { MaasControl, MaasMachine, MaasReadCall } from './maas-control.ts';
+
+const LOOK_AGAIN_MS = 5_000;
+
+export function createMaasPower(maas: MaasControl): PowerControl {
+  return {
+    async bootState(call): Promise<BootState> {
+      const { systemId } = await machineOf(maas, call, call.machine);
+      const power = await maas.queryPower(call, systemId);
+      if (power === 'on' || power === 'off')
+        return { power, bootId: null, ready: false, lookAgainMs: LOOK_AGAIN_MS };
+      const message = `MAAS does not know whether ${call.machine.machineId} (${systemId}) is on: its BMC does not answer MAAS`;
+      throw new StepFailure({ class: 'retryable', code: 'MAAS_POWER_UNKNOWN', message });
+    },
+    async reboot(_call, mode) {
+      const message = `a machine of a MAAS is rebooted over ${mode} by switching its power`;
+      throw new StepFailure({ class: 'permanent', code: 'UNSUPPORTED', message });
+    },
+    async switchPower(call, to) {
+      const { systemId, status } = await machineOf(maas, call, call.machine);
+      if (to === 'on' && status !== 'Deployed') throw notDeployed(call, status);
+      call.log(`Switching power ${to} through MAAS (${systemId})`);
+      await (to === 'on' ? maas.powerOn(call, systemId) : maas.powerOff(call, systemId));
+    },
+    async shutDown(call) {
+      const { systemId } = await machineOf(maas, call, call.machine);
+      call.log(`Asking the operating system to shut down through MAAS (${systemId})`);
+      await maas.powerOff(call, systemId, 'soft');
+    },
+  };
+}
+
+/** A look that takes longer tells nothing about the BMC: it is MAAS that is slow. */
+const LOOK_WITHIN_MS = 3_000;
+
+/**
+ * MAAS asks every BMC by itself, every few minutes, and keeps what it heard; that is what a look takes. To have the BMC
+ * asked for each look would tie up one of MAAS' few workers for as long as the BMC takes. About hosts MAAS only knows
+ * what it last did with them, which says nothing about whether they answer.
+ */
+export function createMaasInspect(maas: MaasControl): Inspect {
+  return {
+    host: async () => null,
+    cluster: async () => null,
+    async bmc(machine, signal): Promise<Sighting | null> {
+      const { mac_addresses: addresses } = machine.spec;
+      if (addresses.length === 0) return null;
+      const limit = AbortSignal.timeout(LOOK_WITHIN_MS);
+      try {
+        const [found, second] = await maas.findByMac({ signal: AbortSignal.any([signal, limit]) }, addresses);
+        return found && !second ? sightingOf(found) : null;
+      } catch (error) {
+        signal.throwIfAborted();
+        const isAway = error instanceof StepFailure && error.failure.class === 'retryable';
+        if (isAway || limit.aborted) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+function sightingOf({ systemId, power }: MaasMachine): Sighting | null {
+  switch (power) {
+    case 'unknown':
+      return null;
+    case 'error':
+      return { ok: false, reason: 'NoAnswer', message: `MAAS gets no answer from the BMC of ${systemId}` };
+    default:
+      return { ok: true, reason: 'BmcOK', message: `the BMC of ${systemId} answers MAAS; power is ${power}` };
+  }
+}
+
+async function machineOf(maas: MaasControl, call: MaasReadCall, machine: Machine): Promise<MaasMachine> {
+  const found = await maas.findByMac(call, machine.spec.mac_addresses);
+  const [only, second] = found;
+  if (only && !second) return only;
+  const message = only
+    ? `MAAS has ${found.length} machines with addresses of ${machine.machineId}: ${found.map(({ systemId }) => systemId).join(', ')}`
+    : `MAAS has no machine with an address of ${machine.machineId} (spec.mac_addresses)`;
+  const code = only ? 'MAAS_MACHINE_AMBIGUOUS' : 'MAAS_MACHINE_MISSING';
+  throw new StepFailure({ class: 'needs_human', code, message });
+}
+
+function notDeployed({ machine }: ProviderCall, status: string): StepFailure {
+  const message = `${machine.machineId} is ${status} in MAAS; only a Deployed machine is switched on by itself`;
+  return new StepFailure({ class: 'permanent', code: 'MAAS_NOT_DEPLOYED', message });
+}

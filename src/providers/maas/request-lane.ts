@@ -1,0 +1,80 @@
+/**
+ * A bounded number of requests at once, the others in a queue that nobody waits in for long. Each MAAS has lanes of
+ * its own, so a slow one holds up its own machines alone; and who gives up in time lets the engine do something else.
+ */
+import { StepFailure } from '../../engine/step-handler.ts';
+
+interface Waiting {
+  readonly go: () => void;
+  readonly giveUp: (error: unknown) => void;
+}
+
+export interface RequestLaneOptions {
+  readonly maas: string;
+  readonly width: number;
+  readonly maxWaitMs: number;
+}
+
+export class RequestLane {
+  readonly #options: RequestLaneOptions;
+  readonly #waiting = new Set<Waiting>();
+  #underWay = 0;
+
+  constructor(options: RequestLaneOptions) {
+    this.#options = options;
+  }
+
+  /** Whoever comes now would have to wait. */
+  get isFull(): boolean {
+    return this.#underWay >= this.#options.width;
+  }
+
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    if (this.isFull) await this.#wait(signal);
+    else this.#underWay++;
+    try {
+      return await work();
+    } finally {
+      const [next] = this.#waiting;
+      // The place goes straight to the next one, so that nobody slips in between.
+      if (next) next.go();
+      else this.#underWay--;
+    }
+  }
+
+  /** Nobody needs to wait for what will not come. */
+  turnAway(error: unknown): void {
+    for (const waiting of [...this.#waiting]) waiting.giveUp(error);
+  }
+
+  #wait(signal: AbortSignal): Promise<void> {
+    const { maas, maxWaitMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      const over = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+        this.#waiting.delete(waiting);
+      };
+      const waiting: Waiting = {
+        go: () => {
+          over();
+          resolve();
+        },
+        giveUp: (error) => {
+          over();
+          reject(error);
+        },
+      };
+      const stop = () => waiting.giveUp(signal.reason);
+      const timer = setTimeout(() => waiting.giveUp(tooManyRequests(maas, maxWaitMs)), maxWaitMs);
+      signal.addEventListener('abort', stop, { once: true });
+      this.#waiting.add(waiting);
+    });
+  }
+}
+
+function tooManyRequests(maas: string, maxWaitMs: number): StepFailure {
+  const message = `${maas} is busy: the request waited ${maxWaitMs / 1000} s for others`;
+  return new StepFailure({ class: 'retryable', code: 'MAAS_BUSY', message });
+}
