@@ -8,6 +8,7 @@
  * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
 import type { Labels, Machine } from '../domain/machine.ts';
+import type { MaasControl } from './maas/maas-control.ts';
 
 export interface ProviderCall {
   readonly machine: Machine;
@@ -81,7 +82,8 @@ export interface Sighting {
 
 /** Quick looks, made all the time by the condition reconciler; none of them changes anything. */
 export interface Inspect {
-  host(machine: Machine, signal: AbortSignal): Promise<Sighting>;
+  /** Null: nobody here can tell. */
+  host(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
   /** Null: the machine has no BMC that could be asked, or it is in use at this moment. */
   bmc(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
   /** Null: the machine is meant for no cluster. */
@@ -149,6 +151,7 @@ export interface Capabilities {
   readonly cluster: ClusterJoin;
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
+  readonly maas: MaasControl;
 }
 
 export type Capability = keyof Capabilities;
