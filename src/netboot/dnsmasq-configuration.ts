@@ -1,0 +1,159 @@
+/**
+ * A configuration of dnsmasq that brings machines to the server's boot script. A machine's own firmware gets iPXE by TFTP;
+ * iPXE, which is told by DHCP option 175, gets the address of the script. Every value is checked before it becomes part of a
+ * line, for a line more or a comma more could be any directive.
+ */
+import { isIPv4 } from 'node:net';
+import { NetbootError } from './netboot-error.ts';
+
+export interface DnsmasqOptions {
+  /** full: dnsmasq gives addresses. proxy: another DHCP server does, and dnsmasq only adds where to boot from. */
+  readonly mode: string;
+  readonly interface: string;
+  /** full: first,last[,netmask][,lease]. proxy: the network's address. */
+  readonly range: string;
+  /** Where machines reach the server. */
+  readonly url: string;
+  readonly tftpRoot: string;
+}
+
+const BIOS_LOADER = 'undionly.kpxe';
+const UEFI_LOADER = 'snponly.efi';
+const MODES = { full: fullLines, proxy: proxyLines } as const;
+
+interface Checked {
+  readonly interface: string;
+  readonly range: readonly string[];
+  readonly url: string;
+}
+
+export function dnsmasqConfiguration(options: DnsmasqOptions): string {
+  const { mode } = options;
+  if (mode !== 'full' && mode !== 'proxy')
+    throw new NetbootError(`--mode: ${quoted(mode)} is neither full nor proxy`);
+  const tftpRoot = checkTftpRoot(options.tftpRoot);
+  const checked: Checked = {
+    interface: checkInterface(options.interface),
+    range: checkRange(mode, options.range),
+    url: checkUrl(options.url),
+  };
+  const lines = [
+    `# dnsmasq for machines that boot from ${checked.url}, made by: ingot netboot config --mode ${mode}`,
+    '# Check it with dnsmasq --test -C <this file>.',
+    '',
+    '# DHCP and TFTP only: no DNS.',
+    'port=0',
+    `interface=${checked.interface}`,
+    'bind-interfaces',
+    '',
+    `# ${BIOS_LOADER} and ${UEFI_LOADER} belong there. Debian has them in the package ipxe:`,
+    `#   cp /usr/lib/ipxe/${BIOS_LOADER} /usr/lib/ipxe/${UEFI_LOADER} ${tftpRoot}/`,
+    'enable-tftp',
+    `tftp-root=${tftpRoot}`,
+    '',
+    '# Who sends option 175 is iPXE already.',
+    'dhcp-match=set:ipxe,175',
+    ...MODES[mode](checked),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function fullLines({ interface: name, range, url }: Checked): string[] {
+  return [
+    '# 64-bit UEFI says 7, or 9.',
+    'dhcp-match=set:uefi,option:client-arch,7',
+    'dhcp-match=set:uefi,option:client-arch,9',
+    `dhcp-boot=tag:!ipxe,tag:!uefi,${BIOS_LOADER}`,
+    `dhcp-boot=tag:!ipxe,tag:uefi,${UEFI_LOADER}`,
+    `dhcp-boot=tag:ipxe,${scriptAddress(url)}`,
+    '',
+    '# There must be no other DHCP server on this network: else use --mode proxy.',
+    `dhcp-range=${range.join(',')}`,
+    '# Machines get this host as their gateway and name server. To name others:',
+    '#dhcp-option=option:router,192.0.2.1',
+    '#dhcp-option=option:dns-server,192.0.2.53',
+    '',
+    '# iPXE waits 13 s for a router advertisement of IPv6 where none arrives. If no router sends them:',
+    '#enable-ra',
+    `#dhcp-range=::,constructor:${name},ra-stateless`,
+    '# (this host needs an IPv6 address on that interface, fd00:1234::1/64 for example)',
+  ];
+}
+
+/** dhcp-boot is ignored in answers of a proxy. */
+function proxyLines({ range, url }: Checked): string[] {
+  return [
+    `pxe-service=tag:!ipxe,x86PC,"iPXE",${BIOS_LOADER}`,
+    `pxe-service=tag:!ipxe,BC_EFI,"iPXE",${UEFI_LOADER}`,
+    `pxe-service=tag:!ipxe,X86-64_EFI,"iPXE",${UEFI_LOADER}`,
+    `pxe-service=tag:ipxe,x86PC,"Ingot",${scriptAddress(url)}`,
+    `pxe-service=tag:ipxe,BC_EFI,"Ingot",${scriptAddress(url)}`,
+    `pxe-service=tag:ipxe,X86-64_EFI,"Ingot",${scriptAddress(url)}`,
+    '',
+    '# Addresses come from the DHCP server that is there already.',
+    `dhcp-range=${range.join(',')},proxy`,
+    '',
+    '# iPXE waits 13 s for a router advertisement of IPv6 where none arrives: the site’s router should send them.',
+  ];
+}
+
+/** iPXE puts its own address in for the variable. */
+function scriptAddress(url: string): string {
+  return `${url}/api/v1/boot?mac=\${net0/mac}`;
+}
+
+function checkInterface(name: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$/.test(name))
+    throw new NetbootError(`--interface: ${quoted(name)} is not the name of a network interface`);
+  return name;
+}
+
+function checkTftpRoot(path: string): string {
+  if (!/^\/[A-Za-z0-9._+@/-]*$/.test(path))
+    throw new NetbootError(
+      `--tftp-root: ${quoted(path)} is not an absolute path of letters, digits and . _ + @ - /`,
+    );
+  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+}
+
+/** What dnsmasq and iPXE take as they are: no comma, no quote, no variable. */
+function checkUrl(text: string): string {
+  const bad = (why: string) => new NetbootError(`--url: ${quoted(text)} ${why}`);
+  if (!/^https?:\/\/[A-Za-z0-9._:[\]/-]+$/.test(text) || !URL.canParse(text))
+    throw bad('is not an address such as http://192.0.2.10:8080');
+  const { hostname } = new URL(text);
+  if (/^(localhost|127\.|0\.0\.0\.0|\[::1?\])/.test(hostname))
+    throw bad('names this host to itself: machines need the address that they reach it by');
+  return text.replace(/\/+$/, '');
+}
+
+function checkRange(mode: keyof typeof MODES, text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  const [first = '', second = '', ...rest] = parts;
+  if (mode === 'proxy') {
+    if (parts.length !== 1 || !isIPv4(first))
+      throw new NetbootError(`--range: ${quoted(text)} is not the address of a network, such as 192.0.2.0`);
+    return parts;
+  }
+  const [netmask, lease] = rest.length === 1 && !isIPv4(rest[0] ?? '') ? [undefined, rest[0]] : rest;
+  const fits =
+    rest.length <= 2 &&
+    isIPv4(first) &&
+    isIPv4(second) &&
+    numberOf(first) <= numberOf(second) &&
+    (netmask === undefined || isIPv4(netmask)) &&
+    (lease === undefined || /^(\d{1,9}[mhd]?|infinite)$/.test(lease));
+  if (!fits)
+    throw new NetbootError(
+      `--range: ${quoted(text)} is not first,last[,netmask][,lease], such as 192.0.2.100,192.0.2.199,255.255.255.0,1h`,
+    );
+  return parts;
+}
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((number, part) => number * 256 + Number(part), 0);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
