@@ -1,4 +1,4 @@
-// Compiles src, test and bench to dist, and lays the SQL migrations beside the code that reads them.
+// Compiles src, test and bench to dist, and lays SQL migrations and scripts beside the code that reads them.
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,5 +11,7 @@ const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p'
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 rmSync(`${root}/dist/src/store/migrations`, { recursive: true, force: true });
 cpSync(`${root}/src/store/migrations`, `${root}/dist/src/store/migrations`, { recursive: true });
+for (const file of ['src/installer/init.sh', 'src/installer/udhcpc-event.sh', 'test/parts/phone-home.sh'])
+  cpSync(`${root}/${file}`, `${root}/dist/${file}`);
 // Says that the whole build went well; scripts/ensure-built.mjs compares its age with the sources'.
 writeFileSync(`${root}/dist/.built`, '');

@@ -3,6 +3,9 @@ import { agentCommand } from './agent/agent-command.ts';
 import { checkAddress } from './check-address.ts';
 import { runClient } from './cli/command-line.ts';
 import { packageVersion } from './cli/package-root.ts';
+import { installerCommand } from './installer/installer-command.ts';
+import { InstallerError } from './installer/installer-error.ts';
+import { netbootCommand } from './netboot/netboot-command.ts';
 import type { Server, ServerOptions } from './server.ts';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
 
@@ -35,12 +38,27 @@ export async function runCommandLine({ program, argv }: Invocation): Promise<voi
         command: [process.execPath, process.argv[1] ?? program, 'agent'],
         env: process.env,
         cwd: process.cwd(),
-        writeOut: (text) => process.stdout.write(text),
-        writeErr: (text) => process.stderr.write(text),
+        ...output,
         signals: process,
       }),
+      installerCommand({ program, cwd: process.cwd(), dataDir: dataDirFor, ...output }),
+      netbootCommand({ program, ...output }),
     ],
   });
+}
+
+const output = {
+  writeOut: (text: string) => process.stdout.write(text),
+  writeErr: (text: string) => process.stderr.write(text),
+};
+
+/** The server's, so that what is built lands where it is served from. */
+function dataDirFor(said: string | undefined): string {
+  try {
+    return readSettings(process.env, said === undefined ? {} : { dataDir: said }, process.cwd()).dataDir;
+  } catch (error) {
+    throw error instanceof SettingError ? new InstallerError(error.message) : error;
+  }
 }
 
 /** The parser names `--http-addr` httpAddr. */

@@ -39,7 +39,7 @@ start() {
   # A flag for one boot is used up by it.
   echo none > boot
   cat /proc/sys/kernel/random/uuid > boot-id
-  setsid sleep 100000 </dev/null >/dev/null 2>&1 &
+  setsid ./machine "$(tail -n 1 boots)" </dev/null >/dev/null 2>&1 &
   echo $! > pid
 }
 stop() { alive && kill -KILL "$(cat pid)"; rm -f pid; }
@@ -102,12 +102,21 @@ export interface IpmiBmc {
   stop(): Promise<void>;
 }
 
-export async function startBmc(): Promise<IpmiBmc> {
+export interface BmcOptions {
+  /**
+   * The script of a shell that is the machine while it has power. Its argument is what to boot from: pxe, default
+   * (the disk), none. Without one, the machine is a process that only is there.
+   */
+  readonly machine?: string;
+}
+
+export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {}): Promise<IpmiBmc> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-bmc-'));
   const file = (name: string) => join(dir, name);
   const port = await freeUdpPort();
   mkdirSync(file('state'));
   writeFileSync(file('hook'), HOOK, { mode: 0o755 });
+  writeFileSync(file('machine'), `#!/bin/sh\n${machine}\n`, { mode: 0o755 });
   writeFileSync(file('controller'), CONTROLLER);
   writeFileSync(file('password'), `${PASSWORD}\n`, { mode: 0o600 });
   writeFileSync(file('boot'), 'none\n');

@@ -1,0 +1,73 @@
+/** Makes the two files that a machine boots to be installed: a kernel, and an initramfs whose init is init.sh. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DRIVERS } from './driver-list.ts';
+import { initramfs } from './initramfs.ts';
+import { InstallerError } from './installer-error.ts';
+import { type PackageSource, readBusybox, readKernel } from './kernel.ts';
+
+export interface InstallerOptions {
+  readonly outputDir: string;
+  /** Where downloaded packages are kept. */
+  readonly cacheDir: string;
+  readonly kernel: PackageSource;
+  readonly busybox: PackageSource;
+}
+
+export interface BuiltInstaller {
+  readonly release: string;
+  readonly modules: number;
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
+}
+
+/** The same packages make the same files. Each file is replaced as a whole: a machine that boots meanwhile gets either. */
+export async function buildInstaller(options: InstallerOptions): Promise<BuiltInstaller> {
+  const { outputDir, cacheDir } = options;
+  const kernel = await readKernel(options.kernel, cacheDir, DRIVERS);
+  const busybox = await readBusybox(options.busybox, cacheDir);
+  const archive = initramfs({
+    release: kernel.release,
+    modules: kernel.modules,
+    busybox,
+    init: scriptText('init.sh'),
+    udhcpcEvent: scriptText('udhcpc-event.sh'),
+  });
+  const files = [
+    { path: join(outputDir, 'vmlinuz'), content: kernel.image },
+    { path: join(outputDir, 'initrd.gz'), content: archive },
+  ];
+  await replaceAll(outputDir, files);
+  return {
+    release: kernel.release,
+    modules: kernel.modules.length,
+    files: files.map(({ path, content }) => ({
+      path,
+      bytes: content.length,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    })),
+  };
+}
+
+export function scriptText(name: 'init.sh' | 'udhcpc-event.sh'): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+async function replaceAll(
+  outputDir: string,
+  files: readonly { readonly path: string; readonly content: Buffer }[],
+): Promise<void> {
+  const drafts = files.map(({ path }) => `${path}.${process.pid}.new`);
+  try {
+    await mkdir(outputDir, { recursive: true });
+    for (const [index, { content }] of files.entries()) await writeFile(drafts[index] ?? '', content);
+    for (const [index, { path }] of files.entries()) await rename(drafts[index] ?? '', path);
+  } catch (error) {
+    throw new InstallerError(
+      `can’t write to ${outputDir}: ${error instanceof Error ? error.message : error}`,
+    );
+  } finally {
+    for (const draft of drafts) await rm(draft, { force: true });
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * The drivers that go into the installer, wherever the kernel has them: network cards, disks, and the buses that lead to
+ * them. A folder means everything in it. What a kernel does not have, or has built in, is not missed.
+ */
+export const DRIVERS: readonly string[] = [
+  'drivers/net/ethernet/',
+  'drivers/net/hyperv/',
+  'drivers/net/phy/',
+  'drivers/net/vmxnet3/',
+  'drivers/net/virtio_net',
+  'drivers/net/xen-netfront',
+  'drivers/ata/',
+  'drivers/message/fusion/',
+  'drivers/mmc/core/mmc_block',
+  'drivers/mmc/host/sdhci-acpi',
+  'drivers/mmc/host/sdhci-pci',
+  'drivers/nvme/host/nvme',
+  'drivers/block/virtio_blk',
+  'drivers/block/xen-blkfront',
+  'drivers/scsi/aacraid/',
+  'drivers/scsi/hpsa',
+  'drivers/scsi/hv_storvsc',
+  'drivers/scsi/isci/',
+  'drivers/scsi/megaraid/',
+  'drivers/scsi/mpi3mr/',
+  'drivers/scsi/mpt3sas/',
+  'drivers/scsi/mvsas/',
+  'drivers/scsi/pm8001/',
+  'drivers/scsi/sd_mod',
+  'drivers/scsi/smartpqi/',
+  'drivers/scsi/virtio_scsi',
+  'drivers/scsi/vmw_pvscsi',
+  'drivers/hv/hv_vmbus',
+  'drivers/pci/controller/pci-hyperv',
+  'drivers/pci/controller/vmd',
+  'drivers/virtio/virtio_mmio',
+  'drivers/virtio/virtio_pci',
+];

@@ -1,0 +1,100 @@
+/** The command `installer build`, as data. */
+import { join, resolve } from 'node:path';
+import type { ExtraCommand } from '../cli/command-tree.ts';
+import { InstallerError } from './installer-error.ts';
+
+export interface InstallerSurroundings {
+  readonly program: string;
+  readonly cwd: string;
+  /** The server's data directory, given what `--data-dir` says. */
+  readonly dataDir: (said: string | undefined) => string;
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+}
+
+const KERNEL_PACKAGE = 'linux-image-cloud-amd64';
+const BUSYBOX_PACKAGE = 'busybox-static';
+const WRONG_USE = 64;
+
+export function installerCommand(around: InstallerSurroundings): ExtraCommand {
+  return {
+    name: 'installer',
+    description: 'The system that installs machines over the network',
+    options: [],
+    run: async () => {
+      around.writeErr(`${around.program}: say what to do: ${around.program} installer build\n`);
+      return WRONG_USE;
+    },
+    subcommands: [
+      {
+        name: 'build',
+        description: 'Make its kernel and initramfs, for the server to serve',
+        options: [
+          {
+            flags: '--data-dir <path>',
+            description: 'the server’s data directory (INGOT_DATA_DIR, default .ingot)',
+          },
+          {
+            flags: '--output <dir>',
+            description: 'where the files go (default boot/installer in the data directory)',
+          },
+          {
+            flags: '--kernel-package <name>',
+            description: `the Debian package of the kernel (default ${KERNEL_PACKAGE}; linux-image-amd64 has more drivers)`,
+          },
+          {
+            flags: '--kernel-deb <file>',
+            description: 'the kernel’s package as a file; nothing is downloaded',
+          },
+          {
+            flags: '--busybox <file>',
+            description: `a static busybox, or its package (default: ${BUSYBOX_PACKAGE})`,
+          },
+        ],
+        helpAfter: `
+Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Files that
+are there already are replaced, each at once. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
+        run: (options) => build(around, options),
+      },
+    ],
+  };
+}
+
+async function build(
+  around: InstallerSurroundings,
+  options: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const said = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
+  const path = (name: string) => {
+    const text = said(name);
+    return text === undefined ? undefined : resolve(around.cwd, text);
+  };
+  try {
+    if (said('kernelPackage') !== undefined && said('kernelDeb') !== undefined)
+      throw new InstallerError('--kernel-package and --kernel-deb exclude each other');
+    // Loaded here, so that other commands do not pay for it.
+    const { buildInstaller } = await import('./build-installer.ts');
+    const { downloadCacheDir } = await import('./cache-dir.ts');
+    const kernelFile = path('kernelDeb');
+    const busyboxFile = path('busybox');
+    const built = await buildInstaller({
+      outputDir: path('output') ?? join(around.dataDir(said('dataDir')), 'boot', 'installer'),
+      cacheDir: downloadCacheDir(),
+      kernel:
+        kernelFile === undefined ? { name: said('kernelPackage') ?? KERNEL_PACKAGE } : { file: kernelFile },
+      busybox: busyboxFile === undefined ? { name: BUSYBOX_PACKAGE } : { file: busyboxFile },
+    });
+    around.writeErr(`Linux ${built.release} with ${built.modules} modules\n`);
+    for (const { path: file, bytes } of built.files) around.writeErr(`${file}: ${mebibytes(bytes)} MiB\n`);
+    around.writeOut(built.files.map(({ sha256, path: file }) => `${sha256}  ${file}\n`).join(''));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof InstallerError)) throw error;
+    around.writeErr(`${around.program}: ${error.message}\n`);
+    return 1;
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(1);
+}

@@ -1,0 +1,77 @@
+/** The kernel and the programs that an initramfs is made of, out of Debian's packages or files of one's own. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { downloadPackage, unpackPackage } from './debian-package.ts';
+import { InstallerError } from './installer-error.ts';
+import { type KernelModule, selectModules } from './kernel-modules.ts';
+
+export interface Kernel {
+  readonly release: string;
+  readonly image: Buffer;
+  readonly modules: readonly KernelModule[];
+}
+
+/** A package by name, to be downloaded, or a file that is there already. */
+export type PackageSource = { readonly name: string } | { readonly file: string };
+
+export async function readKernel(
+  source: PackageSource,
+  cacheDir: string,
+  drivers: readonly string[],
+): Promise<Kernel> {
+  return withUnpacked(source, cacheDir, (root) => {
+    const bootDir = join(root, 'boot');
+    const image = existsSync(bootDir)
+      ? readdirSync(bootDir).find((name) => name.startsWith('vmlinuz-'))
+      : undefined;
+    if (image === undefined) throw new InstallerError(`${nameOf(source)} holds no kernel (boot/vmlinuz-…)`);
+    const release = image.slice('vmlinuz-'.length);
+    const releaseDir = ['lib/modules', 'usr/lib/modules']
+      .map((dir) => join(root, dir, release))
+      .find((dir) => existsSync(join(dir, 'kernel')));
+    if (releaseDir === undefined)
+      throw new InstallerError(`${nameOf(source)} holds no modules (lib/modules/${release})`);
+    const modules = selectModules(releaseDir, drivers);
+    return { release, image: readFileSync(join(bootDir, image)), modules };
+  });
+}
+
+/** A file may be the program itself, or a package that holds it. */
+export async function readBusybox(source: PackageSource, cacheDir: string): Promise<Buffer> {
+  if ('file' in source && !source.file.endsWith('.deb')) return readGiven(source.file);
+  return withUnpacked(source, cacheDir, (root) => {
+    const found = ['bin/busybox', 'usr/bin/busybox'].find((path) => existsSync(join(root, path)));
+    if (found === undefined) throw new InstallerError(`${nameOf(source)} holds no busybox`);
+    return readFileSync(join(root, found));
+  });
+}
+
+async function withUnpacked<T>(
+  source: PackageSource,
+  cacheDir: string,
+  read: (root: string) => T,
+): Promise<T> {
+  const deb = 'file' in source ? source.file : await downloadPackage(source.name, cacheDir);
+  if (!existsSync(deb)) throw new InstallerError(`there is no file ${deb}`);
+  const root = await mkdtemp(join(tmpdir(), 'ingot-installer-'));
+  try {
+    await unpackPackage(deb, root);
+    return read(root);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+function readGiven(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new InstallerError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function nameOf(source: PackageSource): string {
+  return 'file' in source ? source.file : source.name;
+}

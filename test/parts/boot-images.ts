@@ -1,0 +1,120 @@
+/** What machines boot in tests: our installer, and small disk images that phone home. Packages are downloaded once. */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { type BuiltInstaller, buildInstaller, scriptText } from '../../src/installer/build-installer.ts';
+import { downloadCacheDir } from '../../src/installer/cache-dir.ts';
+import { downloadPackage } from '../../src/installer/debian-package.ts';
+import { initramfs } from '../../src/installer/initramfs.ts';
+import { InstallerError } from '../../src/installer/installer-error.ts';
+import { readBusybox, readKernel } from '../../src/installer/kernel.ts';
+import { installPackages } from './debian.ts';
+import { GUEST_SERVER } from './qemu.ts';
+
+const KERNEL_PACKAGE = 'linux-image-cloud-amd64';
+const DRIVERS = ['drivers/net/virtio_net', 'drivers/block/virtio_blk', 'drivers/virtio/virtio_pci'];
+const PACKAGES = ['syslinux', 'mtools', 'busybox-static'];
+
+/** Installs what is missing where that is possible. Returns why there can be no images, or null. */
+export async function ensureBootImages(): Promise<string | null> {
+  const isThere = () =>
+    existsSync('/bin/busybox') &&
+    ['syslinux', 'mformat'].every(
+      (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined,
+    );
+  if (!isThere()) installPackages(...PACKAGES);
+  if (!isThere())
+    return `skipped: there is no syslinux, mtools or busybox, and they could not be installed (Debian: apt-get install ${PACKAGES.join(' ')})`;
+  try {
+    await kernelPackage();
+    return null;
+  } catch (error) {
+    if (error instanceof InstallerError) return `skipped: no kernel for the machines: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The installer as `ingot installer build` makes it. */
+export async function buildTestInstaller(outputDir: string): Promise<BuiltInstaller> {
+  return buildInstaller({
+    outputDir,
+    cacheDir: downloadCacheDir(),
+    kernel: { file: await kernelPackage() },
+    busybox: { file: '/bin/busybox' },
+  });
+}
+
+export interface DiskImageOptions {
+  /** What the system reports as its hostname: letters, digits, dots and dashes. */
+  readonly version: string;
+  /** Where it reports to. */
+  readonly server?: string;
+  /** What it does after its first report. */
+  readonly afterReport?: 'stay' | 'poweroff';
+}
+
+export interface DiskImage {
+  readonly raw: Buffer;
+  readonly packed: Buffer;
+  /** SHA-256 of what is packed. */
+  readonly sha256: string;
+}
+
+/** A disk that boots (BIOS) into a system that posts {mac_address, ip_address, hostname} to /api/v1/report every 3 s. */
+export async function makeDiskImage({
+  version,
+  server = GUEST_SERVER,
+  afterReport = 'stay',
+}: DiskImageOptions): Promise<DiskImage> {
+  if (!/^[\w.-]+$/.test(version)) throw new Error(`not a version: ${version}`);
+  const kernelFile = await kernelPackage();
+  const kernel = await readKernel({ file: kernelFile }, '', DRIVERS);
+  const archive = initramfs({
+    release: kernel.release,
+    modules: kernel.modules,
+    busybox: await readBusybox({ file: '/bin/busybox' }, ''),
+    init: readFileSync(new URL('phone-home.sh', import.meta.url), 'utf8'),
+    udhcpcEvent: scriptText('udhcpc-event.sh'),
+  });
+  const words = `console=ttyS0 quiet test.version=${version} test.server=${server} test.then=${afterReport}`;
+  const raw = bootableDisk({
+    vmlinuz: kernel.image,
+    'initrd.gz': archive,
+    'syslinux.cfg': `DEFAULT l\nPROMPT 0\nTIMEOUT 1\nLABEL l\n KERNEL vmlinuz\n INITRD initrd.gz\n APPEND ${words}\n`,
+  });
+  const packed = gzipSync(raw, { level: 1 });
+  return { raw, packed, sha256: createHash('sha256').update(packed).digest('hex') };
+}
+
+/** One FAT file system over the whole disk, with syslinux in its boot sector. */
+function bootableDisk(files: Readonly<Record<string, string | Buffer>>): Buffer {
+  const dir = mkdtempSync(join(tmpdir(), 'ingot-image-'));
+  const disk = join(dir, 'disk');
+  try {
+    const mebibytes = 24;
+    writeFileSync(disk, '');
+    truncateSync(disk, mebibytes * 1024 * 1024);
+    runTool('mformat', ['-i', disk, '-h', '64', '-s', '32', '-T', String(mebibytes * 2048), '::']);
+    runTool('syslinux', ['--install', disk]);
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
+    runTool('mcopy', ['-i', disk, ...Object.keys(files).map((name) => join(dir, name)), '::']);
+    return readFileSync(disk);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function runTool(program: string, args: readonly string[]): void {
+  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program}: ${stderr}`);
+}
+
+let kernelDeb: Promise<string> | null = null;
+
+function kernelPackage(): Promise<string> {
+  kernelDeb ??= downloadPackage(KERNEL_PACKAGE, downloadCacheDir());
+  return kernelDeb;
+}

@@ -1,0 +1,165 @@
+/**
+ * A real machine: QEMU without acceleration, with a network card, an empty disk and a serial console in a file. It is
+ * switched by hand (`powerOn`), or by a BMC: `startBmc({ machine: machine.script })`.
+ *
+ * Its network is QEMU's own. What it reaches there is DHCP, one TFTP file that leads on to the server's boot script, and the
+ * server, as GUEST_SERVER; `restrict` keeps everything else of this host and its network from it.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installPackages } from './debian.ts';
+
+/** Where the machine finds the server, whatever port that has on this host. */
+export const GUEST_SERVER = 'http://10.0.2.100:8080';
+
+const PROGRAMS = ['qemu-system-x86_64', 'busybox'];
+const FILES = ['/usr/share/seabios/bios-256k.bin', '/usr/lib/ipxe/qemu/pxe-virtio.rom'];
+const PACKAGES = ['qemu-system-x86', 'seabios', 'ipxe-qemu', 'busybox-static'];
+
+/** Installs what is missing where that is possible. Returns why there can be no machine, or null. */
+export function ensureQemu(): string | null {
+  const isThere = () =>
+    FILES.every((file) => existsSync(file)) &&
+    PROGRAMS.every((program) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined);
+  if (!isThere()) installPackages(...PACKAGES);
+  if (isThere()) return null;
+  return `skipped: there is no QEMU with its ROMs, and it could not be installed (Debian: apt-get install ${PACKAGES.join(' ')})`;
+}
+
+export interface QemuOptions {
+  /** The port of the server on this host's loopback. */
+  readonly serverPort: number;
+  /** Random without it. */
+  readonly mac?: string;
+  readonly diskMiB?: number;
+  readonly memoryMiB?: number;
+}
+
+export interface QemuMachine {
+  readonly mac: string;
+  /** The disk: a raw file, full of zeros to begin with. */
+  readonly disk: string;
+  /** What a BMC runs while it has power: see `BmcOptions.machine`. */
+  readonly script: string;
+  /**
+   * Switches it on. From `pxe`, every boot until it is switched off tries the network first, reboots too; from the disk,
+   * none does.
+   */
+  powerOn(from: 'pxe' | 'disk'): void;
+  /** Pulls the plug, whoever has switched it on. */
+  powerOff(): Promise<void>;
+  isOn(): boolean;
+  /** What the serial console has shown so far. */
+  serial(): string;
+  readDisk(length: number, from?: number): Buffer;
+  /** Off, and all its files gone. */
+  destroy(): Promise<void>;
+}
+
+export function createQemuMachine(options: QemuOptions): QemuMachine {
+  const dir = mkdtempSync(join(tmpdir(), 'ingot-qemu-'));
+  const file = (name: string) => join(dir, name);
+  const mac = options.mac ?? randomMac();
+  mkdirSync(file('tftp'));
+  const bootUrl = `${GUEST_SERVER}/api/v1/boot?mac=\${net0/mac}`;
+  // A server that is away for a moment must not strand the machine in its firmware.
+  writeFileSync(file('tftp/boot.ipxe'), `#!ipxe\nchain ${bootUrl} && exit ||\nsleep 3\nreboot\n`);
+  writeFileSync(file('serial'), '');
+  writeFileSync(file('disk'), '');
+  truncateSync(file('disk'), (options.diskMiB ?? 64) * 1024 * 1024);
+  writeFileSync(file('run'), runScript(dir, mac, options), { mode: 0o755 });
+  const pid = () => runningIn(dir);
+  const pullPlug = () => {
+    const running = pid();
+    if (running !== null) process.kill(running, 'SIGKILL');
+  };
+  // A test that fails before it ends its machine must not leave it behind.
+  process.once('exit', pullPlug);
+  let child: ChildProcess | null = null;
+  const powerOff = async () => {
+    pullPlug();
+    while (pid() !== null) await new Promise((resolve) => setTimeout(resolve, 20));
+    child = null;
+  };
+  return {
+    mac,
+    disk: file('disk'),
+    script: `exec ${file('run')} "$1"`,
+    powerOn: (from) => {
+      if (pid() !== null || (child !== null && child.exitCode === null && child.signalCode === null))
+        throw new Error('the machine is on already');
+      child = spawn(file('run'), [from], { stdio: 'ignore' });
+    },
+    powerOff,
+    isOn: () => pid() !== null,
+    serial: () => readFileSync(file('serial'), 'latin1'),
+    readDisk: (length, from = 0) => readPart(file('disk'), length, from),
+    destroy: async () => {
+      process.off('exit', pullPlug);
+      child?.kill('SIGKILL');
+      await powerOff();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Called with what to boot from. The process of the script becomes that of the machine. */
+function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512 }: QemuOptions): string {
+  // One small process for each connection that the machine opens.
+  const forward = `guestfwd=tcp:${new URL(GUEST_SERVER).host}-cmd:busybox nc 127.0.0.1 ${serverPort}`;
+  const net = `user,id=net0,restrict=on,tftp=${dir}/tftp,bootfile=boot.ipxe,${forward}`;
+  // IPv6 stays on: without router advertisements iPXE would wait 13 s for one.
+  return `#!/bin/sh
+case $1 in
+  pxe) net=bootindex=1 disk=bootindex=2 ;;
+  *) net=romfile= disk=bootindex=1 ;;
+esac
+exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -pidfile '${dir}/pid' \\
+  -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
+  -netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
+  -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,$disk" \\
+  </dev/null >>'${dir}/log' 2>&1
+`;
+}
+
+/** The process whose number QEMU has left, if it still is that machine. */
+function runningIn(dir: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(dir, 'pid'), 'utf8'));
+    // A zombie has no command line, and another process another one.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(dir) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of the range that QEMU's documentation uses. */
+function randomMac(): string {
+  return ['52', '54', '00', ...[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))].join(
+    ':',
+  );
+}
+
+function readPart(file: string, length: number, from: number): Buffer {
+  const part = Buffer.alloc(length);
+  const opened = openSync(file, 'r');
+  try {
+    return part.subarray(0, readSync(opened, part, 0, length, from));
+  } finally {
+    closeSync(opened);
+  }
+}
