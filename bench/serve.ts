@@ -6,17 +6,19 @@ import { readSettings } from '../src/settings.ts';
 
 const settings = readSettings(
   process.env,
-  { httpAddress: '127.0.0.1:0', grpcAddress: '127.0.0.1:0' },
+  { httpAddress: process.env.BENCH_HTTP_ADDRESS ?? '127.0.0.1:0', grpcAddress: '127.0.0.1:0' },
   process.cwd(),
 );
 const server = await startServer({
   settings,
   // What looks cost is measured by itself, in sweep.ts.
   configuration: { ...readConfiguration(null), looks: { ...readConfiguration(null).looks, enabled: false } },
-  log: pino({ level: 'warn' }, pino.destination(2)),
+  log: pino({ level: process.env.BENCH_LOG_LEVEL ?? 'warn' }, pino.destination(2)),
   onFatal: (error) => {
     throw error;
   },
 });
-process.stdout.write(`${JSON.stringify({ grpcPort: server.grpcPort, tokenFile: server.adminTokenFile })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ grpcPort: server.grpcPort, httpPort: server.httpPort, tokenFile: server.adminTokenFile })}\n`,
+);
 process.once('SIGTERM', () => void server.stop().then(() => process.exit(0)));

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,6 +25,7 @@ import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.t
 import { insertMissingLooks } from '../src/store/machine-looks.ts';
 import { LoadClient } from './client.ts';
 import { percentiles, perSecond } from './measure.ts';
+import { cpuSeconds } from './processor-time.ts';
 
 const fleet = Number(process.env.BENCH_FLEET ?? 100_000);
 const intervalMs = Number(process.env.BENCH_INTERVAL_MS ?? 60_000);
@@ -113,35 +114,6 @@ function ask(child: ChildProcess, request: Request): Promise<Told> {
     child.once('message', (answer) => resolve(answer as Told));
     child.send(request);
   });
-}
-
-/** Processor seconds of a process; with those of its children, and of the ones that are over. */
-function cpuSeconds(pid: number, family: 'alone' | 'with children'): number {
-  const own = ticksOf(pid);
-  if (own === null) return 0;
-  if (family === 'alone') return own.ticks / 100;
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ticksOf(Number(name)))
-    .filter((child) => child?.parent === pid);
-  const living = children.reduce((sum, child) => sum + (child?.ticks ?? 0), 0);
-  return (own.ticks + own.waitedFor + living) / 100;
-}
-
-function ticksOf(pid: number): { parent: number; ticks: number; waitedFor: number } | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number);
-    const [parent = 0, user = 0, system = 0, childUser = 0, childSystem = 0] = [1, 11, 12, 13, 14].map(
-      (index) => fields[index] ?? 0,
-    );
-    return { parent, ticks: user + system, waitedFor: childUser + childSystem };
-  } catch {
-    return null;
-  }
 }
 
 async function fill(url: string): Promise<void> {
