@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Coalescer } from './coalescer.ts';
 
 const REFUSED = new Error('the database refuses this');
@@ -34,7 +34,10 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-function coalescer(held: HeldFlush, fields: { maxBatch?: number; maxUnderWay?: number } = {}) {
+function coalescer(
+  held: HeldFlush,
+  fields: { maxBatch?: number; maxUnderWay?: number; restMs?: number } = {},
+) {
   const isPoisoned = (error: unknown) => error === REFUSED;
   return new Coalescer<number, string>({
     maxBatch: 100,
@@ -168,5 +171,26 @@ describe('a coalescer', () => {
     });
     expect(await Promise.all(asked)).toEqual(Array.from({ length: 500 }, (_, item) => item * 2));
     expect(most).toBe(3);
+  });
+
+  it('rests after a batch where it is told to, but not when the next one is full', async () => {
+    const held = new HeldFlush();
+    const it = coalescer(held, { maxBatch: 3, restMs: 50 });
+    const answers = [it.submit(1)];
+    await turns();
+    await held.answer();
+    answers.push(it.submit(2), it.submit(3));
+    await turns();
+    expect(held.batches).toEqual([[1]]);
+    answers.push(it.submit(4));
+    await turns();
+    expect(held.batches).toEqual([[1], [2, 3, 4]]);
+    answers.push(it.submit(5));
+    await turns();
+    expect(held.batches).toHaveLength(2);
+    await held.answer();
+    await vi.waitFor(() => expect(held.batches[2]).toEqual([5]));
+    await held.answer();
+    expect(await Promise.all(answers)).toHaveLength(5);
   });
 });

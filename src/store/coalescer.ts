@@ -3,11 +3,15 @@
  * fewer than `maxUnderWay` batches are under way. There is no timer: the wait for the running batch is what
  * forms the next one, so a lone request is never held up and a crowd shares its round trips.
  *
+ * Where requests trickle in without end and nobody minds some milliseconds, `restMs` keeps batches from becoming as
+ * small as the trickle allows: after a batch has left, the next one waits so long unless it is full.
+ *
  * A batch that the database refuses is run again one by one, so that a poisoned request fails alone.
  */
 export interface CoalescerOptions<Item, Result> {
   readonly maxBatch: number;
   readonly maxUnderWay: number;
+  readonly restMs?: number;
   /** Answers every item, in order. */
   readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** The batch failed because of what is in it, not because the database is away. */
@@ -25,6 +29,7 @@ export class Coalescer<Item, Result> {
   #queue: Waiting<Item, Result>[] = [];
   #underWay = 0;
   #scheduled = false;
+  #resting = false;
 
   constructor(options: CoalescerOptions<Item, Result>) {
     this.#options = options;
@@ -48,14 +53,25 @@ export class Coalescer<Item, Result> {
   }
 
   #depart(): void {
-    while (this.#queue.length > 0 && this.#underWay < this.#options.maxUnderWay) {
-      const batch = this.#queue.splice(0, this.#options.maxBatch);
+    const { maxBatch, maxUnderWay, restMs } = this.#options;
+    while (this.#queue.length > 0 && this.#underWay < maxUnderWay) {
+      if (this.#resting && this.#queue.length < maxBatch) return;
+      const batch = this.#queue.splice(0, maxBatch);
       this.#underWay += 1;
+      if (restMs !== undefined && !this.#resting) this.#rest(restMs);
       void this.#run(batch).finally(() => {
         this.#underWay -= 1;
         if (this.#queue.length > 0) this.#schedule();
       });
     }
+  }
+
+  #rest(ms: number): void {
+    this.#resting = true;
+    setTimeout(() => {
+      this.#resting = false;
+      this.#depart();
+    }, ms);
   }
 
   async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
