@@ -26,6 +26,13 @@ export interface HttpOptions {
 const HEADERS_LIMIT_MS = 10_000;
 const REQUEST_LIMIT_MS = 30_000;
 const CHECK_CONNECTIONS_MS = 2_000;
+/** Who finds the line full is not told so, and asks again only after a second or more. */
+const BACKLOG = 4_096;
+/**
+ * With more connections than this an answer ends its own. They are those of agents, which would be idle for the rest
+ * of a minute; each is a file, and files run out. A proxy that reuses its connections has far fewer.
+ */
+const CROWD = 4_000;
 
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   let draining = false;
@@ -38,6 +45,17 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     http: { headersTimeout: HEADERS_LIMIT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
     forceCloseConnections: 'idle',
     return503OnClosing: true,
+  });
+  let open = 0;
+  app.server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+    });
+  });
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (open > CROWD) reply.header('connection', 'close');
+    done();
   });
   app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
   app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
@@ -71,7 +89,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     readMaxBytes: MAX_MESSAGE_BYTES,
     grpc: false,
   });
-  await app.listen({ host: options.host, port: options.port });
+  await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });
   return {
     port: boundPort(app),
     drain: () => {
