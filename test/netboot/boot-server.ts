@@ -20,6 +20,8 @@ export interface Expected {
   /** Answers of the image's address, the last of them again and again. */
   readonly images: readonly Buffer[];
   readonly sha256: string;
+  /** The first answer ends after so many bytes, without warning. */
+  readonly cutAfter?: number;
   /** As a workflow may add them to the command line. */
   readonly extraWords?: string;
   /** What each report is answered with. */
@@ -53,7 +55,7 @@ export async function startBootServer(installerDir: string): Promise<BootServer>
     if (url.pathname === '/api/v1/report') return takeReport(request, response);
     const mac = url.searchParams.get('mac');
     const heard = machines.get(mac ?? url.pathname.split('/').at(-1) ?? '');
-    heard?.requests.push(url.pathname);
+    heard?.requests.push(`${url.pathname}${request.headers.range === undefined ? '' : ' from the middle'}`);
     if (url.pathname === '/api/v1/boot' && heard !== undefined && mac !== null) {
       response.end(heard.installed ? FROM_DISK : installScript(mac, heard.expected));
     } else if (url.pathname.startsWith('/images/') && heard !== undefined) {
@@ -122,7 +124,11 @@ function sendImage(request: IncomingMessage, response: ServerResponse, { expecte
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
   const range = from === 0 ? {} : { 'content-range': `bytes ${from}-${image.length - 1}/${image.length}` };
   response.writeHead(from === 0 ? 200 : 206, { 'content-length': image.length - from, ...range });
-  response.end(image.subarray(from));
+  if (expected.cutAfter === undefined || asked > 1) {
+    response.end(image.subarray(from));
+    return;
+  }
+  response.write(image.subarray(0, expected.cutAfter), () => response.socket?.end());
 }
 
 function isOurs(request: IncomingMessage): boolean {

@@ -76,7 +76,11 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
   it(
     'gets the image on its disk, tells how that went, and boots from it',
     async (context) => {
-      const site = createSite(context, { images: [image.packed], sha256: image.sha256 });
+      const site = createSite(context, {
+        images: [image.packed],
+        sha256: image.sha256,
+        cutAfter: MEBIBYTE,
+      });
       const { machine, heard } = site;
       const bmc = await startBmc({ machine: machine.script });
       context.onTestFinished(() => bmc.stop());
@@ -99,6 +103,12 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       expect(percentages).toEqual([...new Set(percentages)].sort((a, b) => a - b));
       expect(percentages.length).toBeGreaterThan(2);
       expect(machine.readDisk(image.raw.length).equals(image.raw)).toBe(true);
+      // The connection was lost once, and the download went on where it had stopped.
+      const address = `/images/${machine.mac}`;
+      expect(heard.requests.filter((path) => path.startsWith(address))).toEqual([
+        address,
+        `${address} from the middle`,
+      ]);
       await until(site, 'the call from the disk', () =>
         heard.reports.some(({ hostname }) => hostname === 'phone-1.0'),
       );
