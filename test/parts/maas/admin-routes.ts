@@ -1,0 +1,146 @@
+/** What tests tell the simulator and ask it, outside of what MAAS has: below /_sim/. */
+import { z } from 'zod';
+import type { Agents } from './agents.ts';
+import { type FaultInput, type Faults, MACHINE_FAULTS, TRANSPORT_FAULTS } from './faults.ts';
+import type { SimMachine } from './sim-machine.ts';
+import { STATUS, STATUS_NAMES, statusNamed } from './statuses.ts';
+import type { World } from './world.ts';
+
+const fault = z.strictObject({
+  fault: z.enum([...MACHINE_FAULTS, ...TRANSPORT_FAULTS]),
+  system_id: z.string().optional(),
+  mac: z.string().optional(),
+  times: z.int().min(1).nullable().optional(),
+  method: z.string().optional(),
+  op: z.string().optional(),
+  path: z.string().optional(),
+  ms: z.number().min(0).optional(),
+  retry_after: z.int().min(0).optional(),
+  after_effect: z.boolean().optional(),
+  during: z.string().optional(),
+});
+
+const machineInput = z.strictObject({
+  mac_addresses: z.array(z.string()).min(1),
+  hostname: z.string().optional(),
+  /** A name of §6.1, New without it. */
+  status: z.string().default('New'),
+  /** How many events it has seen already. */
+  events: z.int().min(0).default(0),
+});
+
+export interface SimRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly op: string;
+  readonly status: number;
+}
+
+export interface AdminParts {
+  readonly world: World;
+  readonly faults: Faults;
+  readonly agents: Agents;
+  /** The oldest first. */
+  readonly requests: readonly SimRequest[];
+}
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export function answerAdmin(
+  parts: AdminParts,
+  { method, path, body }: { method: string; path: string; body: string },
+): AdminAnswer {
+  const { world, faults, agents, requests } = parts;
+  const given: unknown = body === '' ? {} : JSON.parse(body);
+  const [, systemId] = /^machines\/([^/]+)$/.exec(path) ?? [];
+  const machine = systemId === undefined ? undefined : world.machines.get(systemId);
+  switch (`${method} ${machine ? 'machines/:id' : path}`) {
+    case 'POST machines':
+      return { status: 201, body: viewOf(addMachine(world, machineInput.parse(given)), agents) };
+    case 'GET machines':
+      return { status: 200, body: [...world.machines.values()].map((one) => viewOf(one, agents)) };
+    case 'GET machines/:id':
+      return { status: 200, body: machine ? detailsOf(machine, agents) : null };
+    case 'DELETE machines/:id':
+      if (machine) world.remove(machine);
+      return { status: 200, body: {} };
+    case 'POST faults':
+      addFault(parts, fault.parse(given) as FaultInput);
+      return { status: 201, body: {} };
+    case 'GET faults':
+      return { status: 200, body: faults.list() };
+    case 'DELETE faults':
+      faults.clear();
+      return { status: 200, body: {} };
+    case 'GET requests':
+      return { status: 200, body: requests };
+    case 'POST clock':
+      world.speed = z.strictObject({ speed: z.number().positive() }).parse(given).speed;
+      return { status: 200, body: {} };
+    default:
+      return { status: 404, body: { error: `no ${method} /_sim/${path}` } };
+  }
+}
+
+function addMachine(world: World, input: z.output<typeof machineInput>): SimMachine {
+  const status = statusNamed(input.status);
+  if (status === null) throw new Error(`${input.status} is no status of a MAAS`);
+  const hostname = input.hostname ?? `sim-${world.ids.next()}`;
+  const macs = input.mac_addresses;
+  const machine = world.addAt(
+    { hostname, architecture: 'amd64/generic', macs, powerType: 'ipmi', powerParameters: {} },
+    status,
+  );
+  for (let event = 0; event < input.events; event++) world.tell(machine, 'INFO', 'Power on requested', '');
+  return machine;
+}
+
+function addFault({ world, faults }: AdminParts, input: FaultInput): void {
+  if (input.fault === 'conflicting_candidates') {
+    addCandidate(world, input);
+    return;
+  }
+  faults.add(input);
+  if (input.fault !== 'no_boss_disk') return;
+  // What was found already has none either.
+  for (const machine of world.machines.values()) {
+    if (!faults.has('no_boss_disk', machine)) continue;
+    machine.disks = machine.disks.filter(({ model }) => !model.includes('BOSS'));
+  }
+}
+
+/** Two machines at least have the address afterwards. */
+function addCandidate(world: World, { mac, system_id: id }: FaultInput): void {
+  const address = mac ?? world.machines.get(id ?? '')?.macs[0];
+  if (address === undefined) throw new Error('conflicting_candidates needs mac or system_id');
+  do {
+    addMachine(world, { mac_addresses: [address], status: STATUS_NAMES[STATUS.NEW], events: 0 });
+  } while (world.withMac(address).length < 2);
+}
+
+function viewOf(machine: SimMachine, agents: Agents) {
+  return {
+    system_id: machine.systemId,
+    hostname: machine.hostname,
+    status_name: STATUS_NAMES[machine.status],
+    power_state: machine.power,
+    mac_addresses: machine.macs,
+    agent: agents.view(machine.systemId),
+  };
+}
+
+/** With what MAAS tells nobody; for tests that it has arrived. */
+function detailsOf(machine: SimMachine, agents: Agents) {
+  return {
+    ...viewOf(machine, agents),
+    power_type: machine.powerType,
+    power_parameters: machine.powerParameters,
+    user_data: machine.userData,
+    boot_disk_id: machine.bootDiskId,
+    root_disk_id: machine.rootDiskId,
+    error_description: machine.errorDescription,
+  };
+}

@@ -1,0 +1,149 @@
+/** The simulated MAAS for a test: a process of its own, and what steers it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { build } from 'rolldown';
+import type { SimRequest } from './admin-routes.ts';
+import type { AgentView } from './agents.ts';
+import type { FaultInput } from './faults.ts';
+
+export interface MaasSimulatorOptions {
+  readonly port?: number;
+  /** Simulated seconds a second; 600 makes a deployment take one. */
+  readonly speed?: number;
+  readonly apiKey?: string;
+  readonly minKeepaliveMs?: number;
+}
+
+export interface SimMachineView {
+  readonly system_id: string;
+  readonly hostname: string;
+  readonly status_name: string;
+  readonly power_state: string;
+  readonly mac_addresses: readonly string[];
+  readonly agent: AgentView | null;
+}
+
+export interface SimMachineDetails extends SimMachineView {
+  readonly power_type: string;
+  readonly power_parameters: Readonly<Record<string, string>>;
+  readonly user_data: string;
+  readonly boot_disk_id: number | null;
+  readonly root_disk_id: number | null;
+  readonly error_description: string;
+}
+
+export interface MaasAdmin {
+  /** A machine that MAAS has found by itself, or one at another point of its life. */
+  addMachine(machine: {
+    readonly mac_addresses: readonly string[];
+    readonly hostname?: string;
+    readonly status?: string;
+    readonly events?: number;
+  }): Promise<SimMachineView>;
+  machines(): Promise<SimMachineView[]>;
+  machine(systemId: string): Promise<SimMachineDetails>;
+  removeMachine(systemId: string): Promise<void>;
+  fault(fault: FaultInput): Promise<void>;
+  faults(): Promise<(FaultInput & { readonly left: number | null })[]>;
+  clearFaults(): Promise<void>;
+  /** What MAAS was asked, the oldest first; a spoiled answer has status 0. */
+  requests(): Promise<SimRequest[]>;
+  /** From now on; what is under way keeps its pace. */
+  setSpeed(speed: number): Promise<void>;
+}
+
+export interface MaasSimulator {
+  /** For a provider's configuration: up to and with /MAAS. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly admin: MaasAdmin;
+  /** It is there and says nothing. */
+  freeze(): void;
+  thaw(): void;
+  /** At once, without a word; what it knew is gone. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startMaasSimulator(options: MaasSimulatorOptions = {}): Promise<MaasSimulator> {
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-sim-'));
+  const program = await programFile(folder);
+  const { port = 0, speed = 1, apiKey, minKeepaliveMs = 2_000 } = options;
+  const args = ['--port', String(port), '--speed', String(speed), '--tied'];
+  args.push('--min-keepalive-ms', String(minKeepaliveMs));
+  if (apiKey !== undefined) args.push('--api-key', apiKey);
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH },
+  });
+  const exited = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await exited;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const started = await firstLine(child).catch(async (error: unknown) => {
+    await end('SIGKILL');
+    throw error;
+  });
+  const { url, api_key: key } = JSON.parse(started) as { url: string; api_key: string };
+  return {
+    url,
+    apiKey: key,
+    admin: adminOf(new URL('/_sim/', url)),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
+    kill: () => end('SIGKILL'),
+    stop: () => {
+      child.kill('SIGCONT');
+      return end('SIGTERM');
+    },
+  };
+}
+
+/** From the sources it is made one file first; compiled, it is there. */
+async function programFile(folder: string): Promise<string> {
+  if (!import.meta.url.endsWith('.ts')) return fileURLToPath(new URL('main.js', import.meta.url));
+  const file = join(folder, 'maas-sim.mjs');
+  await build({
+    input: fileURLToPath(new URL('main.ts', import.meta.url)),
+    platform: 'node',
+    tsconfig: false,
+    logLevel: 'warn',
+    output: { file, format: 'esm' },
+  });
+  return file;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('the simulator has no output');
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error('the simulator did not start');
+}
+
+function adminOf(base: URL): MaasAdmin {
+  const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const response = await fetch(new URL(path, base), {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} /_sim/${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  };
+  return {
+    addMachine: (machine) => ask('POST', 'machines', machine),
+    machines: () => ask('GET', 'machines'),
+    machine: (systemId) => ask('GET', `machines/${systemId}`),
+    removeMachine: (systemId) => ask('DELETE', `machines/${systemId}`),
+    fault: (fault) => ask('POST', 'faults', fault),
+    faults: () => ask('GET', 'faults'),
+    clearFaults: () => ask('DELETE', 'faults'),
+    requests: () => ask('GET', 'requests'),
+    setSpeed: (speed) => ask('POST', 'clock', { speed }),
+  };
+}
