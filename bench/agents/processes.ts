@@ -2,6 +2,7 @@
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -49,13 +50,15 @@ export class Processes {
     return { pid: child.pid ?? 0, socket };
   }
 
-  async sender(): Promise<Sender> {
+  /** `crowd`: several of them, which would take the processors from the server that they wait for. */
+  async sender(kind: 'alone' | 'crowd' = 'alone'): Promise<Sender> {
     const child = fork(fileURLToPath(new URL('load.js', import.meta.url)), {
       serialization: 'advanced',
       execArgv: [],
     });
     this.#children.add(child);
     await once(child, 'message');
+    if (kind === 'crowd' && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     return new Sender(child);
   }
 
