@@ -122,6 +122,7 @@ function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512 }: Qe
   // One small process for each connection that the machine opens.
   const forward = `guestfwd=tcp:${new URL(GUEST_SERVER).host}-cmd:busybox nc 127.0.0.1 ${serverPort}`;
   const net = `user,id=net0,restrict=on,tftp=${dir}/tftp,bootfile=boot.ipxe,${forward}`;
+  // A machine that finds nothing to boot tries again, as servers do: with an empty disk, every 10 s or so.
   // IPv6 stays on: without router advertisements iPXE would wait 13 s for one.
   return `#!/bin/sh
 case $1 in
@@ -129,6 +130,7 @@ case $1 in
   *) net=romfile= disk=bootindex=1 ;;
 esac
 exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -pidfile '${dir}/pid' \\
+  -boot reboot-timeout=2000 \\
   -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
   -netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
   -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,$disk" \\
