@@ -2,7 +2,7 @@
  * A MAAS that does not answer is left alone for a while: nobody waits for its time limit then, each is told at once.
  * When the while is over one request may try; its fate decides for all. Each while is longer than the one before.
  */
-import { MaasFailure } from './maas-failure.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
 
 export interface AnswerBreakerOptions {
   readonly maas: string;
@@ -70,8 +70,8 @@ export class AnswerBreaker {
     return true;
   }
 
-  failure(leftMs: number = (this.#openUntil ?? 0) - this.#options.monotonicNow()): MaasFailure {
+  failure(leftMs: number = (this.#openUntil ?? 0) - this.#options.monotonicNow()): StepFailure {
     const message = `${this.#options.maas} has not answered ${this.#unanswered} times in a row; it is asked again in ${Math.ceil(leftMs / 1000)} s`;
-    return new MaasFailure({ class: 'retryable', code: 'MAAS_UNAVAILABLE', message });
+    return new StepFailure({ class: 'retryable', code: 'MAAS_UNAVAILABLE', message });
   }
 }

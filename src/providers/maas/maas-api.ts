@@ -8,6 +8,7 @@
  * engine, where it costs nothing.
  */
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { type Agent, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -149,6 +150,8 @@ export class MaasApi {
   }
 
   async #repeatedly(signal: AbortSignal, request: Request): Promise<unknown> {
+    // A whole fleet may ask with one signal: that is no leak.
+    setMaxListeners(0, signal);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#once(signal, request);

@@ -50,12 +50,14 @@ export async function startServer(options: SimulatorOptions = {}): Promise<Runni
     const { method = 'GET' } = request;
     const asked = { method, path, query: url.searchParams, form };
     const op = url.searchParams.get('op') ?? form.get('op') ?? '';
+    const kept = { method, path, op, status: 0 };
+    requests.push(kept);
+    if (requests.length > MAX_REQUESTS_KEPT) requests.shift();
     const fault = faults.takeTransport({ method, path, op, machine: routes.machineOf(asked) });
     if (fault?.fault === 'slow') await delay(fault.ms ?? 1_000);
     const isSpoiledOnly = fault === null || fault.fault === 'slow' || fault.after_effect === true;
     const answer: MaasAnswer = isSpoiledOnly ? answerOf(request) : { status: 200, body: 'spoiled' };
-    requests.push({ method, path, op, status: fault === null ? answer.status : 0 });
-    if (requests.length > MAX_REQUESTS_KEPT) requests.shift();
+    if (fault === null) kept.status = answer.status;
     if (fault === null || fault.fault === 'slow') respond(response, answer);
     else await spoil(response, fault, { request, body });
 
@@ -172,12 +174,19 @@ async function flood(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'Content-Type': 'application/json' });
   const megabyte = Buffer.alloc(1024 * 1024, ' ');
   while (!response.destroyed) {
-    if (!response.write(megabyte)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (!response.write(megabyte)) await drained(response);
   }
 }
 
-function once(response: ServerResponse, event: 'drain' | 'close'): Promise<void> {
-  return new Promise((resolve) => response.once(event, () => resolve()));
+/** Or given up. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      response.off('drain', over).off('close', over);
+      resolve();
+    };
+    response.on('drain', over).on('close', over);
+  });
 }
 
 function newApiKey(): string {

@@ -71,21 +71,22 @@ export interface MaasSimulator {
 }
 
 export async function startMaasSimulator(options: MaasSimulatorOptions = {}): Promise<MaasSimulator> {
-  const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-sim-'));
-  const program = await programFile(folder);
   const { port = 0, speed = 1, apiKey, minKeepaliveMs = 2_000 } = options;
   const args = ['--port', String(port), '--speed', String(speed), '--tied'];
   args.push('--min-keepalive-ms', String(minKeepaliveMs));
   if (apiKey !== undefined) args.push('--api-key', apiKey);
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [await programFile(), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env.PATH },
   });
   const exited = once(child, 'exit');
+  // A test that fails before it stops its MAAS must not leave it behind, nor a frozen one.
+  const endWithUs = () => child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  exited.then(() => process.off('exit', endWithUs));
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     await exited;
-    rmSync(folder, { recursive: true, force: true });
   };
   const started = await firstLine(child).catch(async (error: unknown) => {
     await end('SIGKILL');
@@ -106,9 +107,19 @@ export async function startMaasSimulator(options: MaasSimulatorOptions = {}): Pr
   };
 }
 
-/** From the sources it is made one file first; compiled, it is there. */
-async function programFile(folder: string): Promise<string> {
-  if (!import.meta.url.endsWith('.ts')) return fileURLToPath(new URL('main.js', import.meta.url));
+let program: Promise<string> | null = null;
+
+/** From the sources it is made one file first, once for all that a test starts; compiled, it is there. */
+function programFile(): Promise<string> {
+  program ??= import.meta.url.endsWith('.ts')
+    ? bundle()
+    : Promise.resolve(fileURLToPath(new URL('main.js', import.meta.url)));
+  return program;
+}
+
+async function bundle(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-sim-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'maas-sim.mjs');
   await build({
     input: fileURLToPath(new URL('main.ts', import.meta.url)),

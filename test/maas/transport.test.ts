@@ -1,0 +1,355 @@
+/** What happens on the way to MAAS and back: refusals, faults, slowness, silence, and what is sent again. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { FaultInput } from '../parts/maas/faults.ts';
+import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
+import { callFor, failureOf, maasAt, type TestMaas } from './call.ts';
+
+let simulator: MaasSimulator;
+let site: TestMaas;
+const call = callFor();
+const DEPLOYMENT = {
+  userData: '#cloud-config\n{}\n',
+  osystem: 'ubuntu',
+  distroSeries: 'noble',
+  enableHardwareSync: false,
+} as const;
+
+beforeAll(async () => {
+  simulator = await startMaasSimulator({ speed: 1 });
+});
+afterAll(() => simulator.stop());
+beforeEach(async () => {
+  await simulator.admin.clearFaults();
+  site = maasAt(simulator, { request_timeout_seconds: 0.5 });
+});
+afterEach(() => site.remove());
+
+const fault = (given: FaultInput) => simulator.admin.fault(given);
+let lastMac = 0;
+async function ready(): Promise<string> {
+  const mac = `52:54:00:01:00:${(++lastMac).toString(16).padStart(2, '0')}`;
+  return (await simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' })).system_id;
+}
+
+/** What MAAS was asked while the work was done. */
+async function during(work: () => Promise<unknown>) {
+  const before = (await simulator.admin.requests()).length;
+  await work();
+  return (await simulator.admin.requests()).slice(before);
+}
+
+async function msOf(work: Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work.catch(() => {});
+  return performance.now() - start;
+}
+
+describe('a read', () => {
+  it.each<FaultInput>([
+    { fault: 'error', times: 2 },
+    { fault: 'bad_gateway', times: 2 },
+    { fault: 'drop', times: 2 },
+    { fault: 'truncate', times: 2 },
+    { fault: 'truncate_quietly', times: 2 },
+    { fault: 'conflict', retry_after: 0, times: 2 },
+    { fault: 'unavailable', times: 2 },
+  ])('that meets $fault twice is sent three times', async (given) => {
+    const id = await ready();
+    await fault(given);
+    const asked = await during(async () => {
+      expect(await site.maas.read(call, id)).toMatchObject({ systemId: id });
+    });
+    expect(asked.map(({ status }) => status)).toEqual([0, 0, 200]);
+  });
+
+  it.each<[FaultInput, string]>([
+    [{ fault: 'error' }, 'MAAS_UNAVAILABLE'],
+    [{ fault: 'truncate' }, 'MAAS_ANSWER_LOST'],
+    [{ fault: 'truncate_quietly' }, 'MAAS_ANSWER_UNREADABLE'],
+    [{ fault: 'drop' }, 'MAAS_ANSWER_LOST'],
+    [{ fault: 'unavailable' }, 'MAAS_UNAVAILABLE'],
+  ])('that meets %o for ever is retryable, after three', async (given, code) => {
+    const id = await ready();
+    await fault({ ...given, times: null });
+    const asked = await during(async () => {
+      expect(await failureOf(site.maas.read(call, id))).toMatchObject({ class: 'retryable', code });
+    });
+    expect(asked).toHaveLength(3);
+  });
+
+  it('waits as long as MAAS asks it to', async () => {
+    const id = await ready();
+    await fault({ fault: 'unavailable', retry_after: 1 });
+    expect(await msOf(site.maas.read(call, id))).toBeGreaterThan(1_000);
+  });
+
+  it('leaves the waiting to the engine where MAAS asks for too much of it', async () => {
+    const id = await ready();
+    await fault({ fault: 'unavailable', retry_after: 600 });
+    const asked = await during(async () => {
+      expect(await failureOf(site.maas.read(call, id))).toMatchObject({ class: 'retryable' });
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('that is answered too late is retryable, and not sent again', async () => {
+    const id = await ready();
+    await fault({ fault: 'slow', ms: 2_000 });
+    const start = performance.now();
+    const failure = await failureOf(site.maas.read(call, id));
+    expect(failure).toMatchObject({ class: 'retryable', code: 'MAAS_UNAVAILABLE' });
+    expect(failure.message).toContain('did not answer in time');
+    expect(performance.now() - start).toBeLessThan(1_500);
+  });
+
+  it('does not follow MAAS elsewhere, where our key would go along', async () => {
+    await fault({ fault: 'redirect' });
+    const failure = await failureOf(site.maas.read(call, await ready()));
+    expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_REFUSED' });
+  });
+
+  it('stops reading an answer that has no end', async () => {
+    site.remove();
+    site = maasAt(simulator);
+    await fault({ fault: 'flood' });
+    expect(await failureOf(site.maas.read(call, await ready()))).toMatchObject({
+      class: 'needs_human',
+      code: 'MAAS_ANSWER_TOO_LARGE',
+    });
+  });
+
+  it('ends at once with its caller', async () => {
+    await fault({ fault: 'slow', ms: 400 });
+    const stop = new AbortController();
+    const reading = site.maas.read(callFor({ signal: stop.signal }), await ready());
+    setTimeout(() => stop.abort(new Error('stopped')), 50);
+    const start = performance.now();
+    await expect(reading).rejects.toThrow('stopped');
+    expect(performance.now() - start).toBeLessThan(300);
+  });
+});
+
+describe('a write', () => {
+  it.each<FaultInput>([
+    { fault: 'conflict', retry_after: 0, times: 2 },
+    { fault: 'unavailable', times: 2 },
+    { fault: 'unavailable', retry_after: 0, times: 2 },
+  ])('that MAAS says it has not done ($fault) is sent again', async (given) => {
+    const id = await ready();
+    await fault({ ...given, method: 'POST' });
+    const asked = await during(() => site.maas.commission(call, id));
+    expect(asked.map(({ op, status }) => `${op} ${status}`)).toEqual([
+      'commission 0',
+      'commission 0',
+      'commission 200',
+    ]);
+  });
+
+  it('in conflict is sent once more where MAAS says nothing about when', async () => {
+    const id = await ready();
+    await fault({ fault: 'conflict', method: 'POST', times: null });
+    const asked = await during(async () => {
+      expect(await failureOf(site.maas.commission(call, id))).toMatchObject({
+        class: 'retryable',
+        code: 'MAAS_CONFLICT',
+      });
+    });
+    expect(asked).toHaveLength(2);
+  });
+
+  it.each<[FaultInput, string]>([
+    [{ fault: 'drop', after_effect: true }, 'MAAS_ANSWER_LOST'],
+    [{ fault: 'truncate', after_effect: true }, 'MAAS_ANSWER_LOST'],
+    [{ fault: 'error', after_effect: true }, 'MAAS_UNAVAILABLE'],
+  ])('whose answer is lost (%o) is never sent again; its effect can be looked at', async (given, code) => {
+    const id = await ready();
+    await fault({ ...given, method: 'POST', times: null });
+    const asked = await during(async () => {
+      expect(await failureOf(site.maas.deploy(call, id, DEPLOYMENT))).toMatchObject({
+        class: 'retryable',
+        code,
+      });
+    });
+    expect(asked).toHaveLength(1);
+    expect((await site.maas.read(call, id))?.status).toBe('Deploying');
+  });
+
+  it('does not leave when its operation is not ours any more', async () => {
+    const id = await ready();
+    const checkHeld = () => {
+      throw new Error('the lease is gone');
+    };
+    const asked = await during(async () => {
+      await expect(site.maas.commission(callFor({ checkHeld }), id)).rejects.toThrow('the lease is gone');
+    });
+    expect(asked).toEqual([]);
+    // A refusal of ours says nothing about MAAS.
+    for (let time = 0; time < 5; time++)
+      await site.maas.commission(callFor({ checkHeld }), id).catch(() => {});
+    expect(await site.maas.read(call, id)).toMatchObject({ status: 'Ready' });
+  });
+});
+
+describe('our key', () => {
+  it('is in the header, as OAuth 1.0a wants it, and in no URL', async () => {
+    const { server, url, requests } = await rawServer((_request, response) => response.end('[]'));
+    const raw = maasAt({ url, apiKey: 'consumer-1:token+2:se&cret' });
+    await raw.maas.findByMac(call, ['52:54:00:00:00:01']);
+    await raw.maas.findByMac(call, ['52:54:00:00:00:01']);
+    const [first, second] = requests;
+    const header = first?.headers.authorization ?? '';
+    expect(header).toMatch(/^OAuth oauth_version="1.0", /);
+    expect(header).toContain('oauth_signature_method="PLAINTEXT"');
+    expect(header).toContain('oauth_consumer_key="consumer-1"');
+    expect(header).toContain('oauth_token="token%2B2"');
+    expect(header).toContain('oauth_signature="%26se%26cret"');
+    expect(header).toMatch(/oauth_timestamp="\d{10}"/);
+    expect(header).toMatch(/oauth_nonce="[^"]{16,}"/);
+    expect(second?.headers.authorization).not.toBe(header);
+    expect(first?.url).toBe('/MAAS/api/2.0/machines/?mac_address=52%3A54%3A00%3A00%3A00%3A01');
+    raw.remove();
+    await closed(server);
+  });
+
+  it('that MAAS does not know needs a human', async () => {
+    const stranger = maasAt({ url: simulator.url, apiKey: 'some:body:else' });
+    const failure = await failureOf(stranger.maas.findByMac(call, ['52:54:00:00:00:01']));
+    expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_UNAUTHORIZED' });
+    stranger.remove();
+  });
+
+  it('is read anew for every request', async () => {
+    const file = `${process.env.TMPDIR ?? '/tmp'}/ingot-maas-key-${process.pid}`;
+    writeFileSync(file, 'some:body:else');
+    const moving = maasAt(simulator, { api_key_file: file });
+    const look = () => moving.maas.findByMac(call, ['52:54:00:00:00:01']);
+    expect(await failureOf(look())).toMatchObject({ code: 'MAAS_UNAUTHORIZED' });
+    writeFileSync(file, simulator.apiKey);
+    await look();
+    rmSync(file);
+    expect(await failureOf(look())).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+    moving.remove();
+  });
+});
+
+describe('many requests', () => {
+  it('are under way only so many at once, the others in order', async () => {
+    let underWay = 0;
+    let most = 0;
+    const { server, url } = await rawServer(async (_request, response) => {
+      most = Math.max(most, ++underWay);
+      await delay(20);
+      underWay--;
+      response.end('[]');
+    });
+    const raw = maasAt({ url, apiKey: 'a:b:c' }, { concurrency: 4 });
+    await Promise.all(Array.from({ length: 40 }, () => raw.maas.findByMac(call, ['52:54:00:00:00:01'])));
+    expect(most).toBe(4);
+    raw.remove();
+    await closed(server);
+  });
+
+  it('do not wait for ever for their turn', async () => {
+    const { server, url } = await rawServer(async (_request, response) => {
+      await delay(400);
+      response.end('[]');
+    });
+    const raw = maasAt({ url, apiKey: 'a:b:c' }, { concurrency: 1, queue_timeout_seconds: 0.1 });
+    const look = () => raw.maas.findByMac(call, ['52:54:00:00:00:01']);
+    const first = look();
+    expect(await failureOf(look())).toMatchObject({ class: 'retryable', code: 'MAAS_BUSY' });
+    await first;
+    raw.remove();
+    await closed(server);
+  });
+});
+
+describe('a MAAS that does not answer', () => {
+  it('is left alone after three requests, tried again, and taken back', async () => {
+    const silent = await startMaasSimulator();
+    const its = maasAt(silent, { request_timeout_seconds: 0.2 });
+    const look = () => its.maas.findByMac(call, ['52:54:00:00:00:01']);
+    await look();
+    silent.freeze();
+    expect(await msOf(Promise.allSettled([look(), look(), look()]))).toBeGreaterThan(150);
+    const failure = await failureOf(look());
+    expect(failure).toMatchObject({ class: 'retryable', code: 'MAAS_UNAVAILABLE' });
+    expect(failure.message).toMatch(/has not answered 3 times in a row; it is asked again in \d s/);
+    expect(await msOf(Promise.allSettled(Array.from({ length: 500 }, look)))).toBeLessThan(150);
+    silent.thaw();
+    await expect.poll(() => look().then(() => 'well'), { timeout: 8_000, interval: 100 }).toBe('well');
+    its.remove();
+    await silent.stop();
+  });
+
+  it('hurts its own machines alone', async () => {
+    const dying = await startMaasSimulator();
+    const its = maasAt(dying, { request_timeout_seconds: 1, concurrency: 2 });
+    dying.freeze();
+    const hung = Array.from({ length: 200 }, () => its.maas.findByMac(call, ['52:54:00:00:00:01']));
+    const id = await ready();
+    const start = performance.now();
+    for (let time = 0; time < 20; time++) await site.maas.read(call, id);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    const ends = await Promise.allSettled(hung);
+    expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
+    // Nobody waited in line behind all the others: two rounds of the limit, and all were turned away.
+    expect(performance.now() - start).toBeLessThan(3_500);
+    its.remove();
+    await dying.stop();
+  });
+
+  it('is unreachable when it is gone', async () => {
+    const gone = await startMaasSimulator();
+    const its = maasAt(gone);
+    await gone.kill();
+    const failure = await failureOf(its.maas.findByMac(call, ['52:54:00:00:00:01']));
+    expect(failure).toMatchObject({ class: 'retryable', code: 'MAAS_UNAVAILABLE' });
+    its.remove();
+  });
+
+  it('tells looks nothing about BMCs', async () => {
+    const gone = await startMaasSimulator();
+    const its = maasAt(gone);
+    await gone.kill();
+    const { machine } = callFor();
+    const spec = { ...machine.spec, mac_addresses: ['52:54:00:00:00:01'] };
+    expect(await its.inspect.bmc({ ...machine, spec }, call.signal)).toBeNull();
+    its.remove();
+  });
+
+  it('about its BMCs is not left alone: it is they who are slow', async () => {
+    const id = await ready();
+    site.remove();
+    site = maasAt(simulator, { power_query_timeout_seconds: 0.1 });
+    await fault({ fault: 'slow', ms: 300, op: 'query_power_state', times: null });
+    for (let time = 0; time < 4; time++) {
+      expect(await failureOf(site.maas.queryPower(call, id))).toMatchObject({ class: 'retryable' });
+    }
+    expect(await site.maas.read(call, id)).not.toBeNull();
+  });
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+async function rawServer(answer: Answer) {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { server, url: `http://127.0.0.1:${port}/MAAS`, requests };
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
