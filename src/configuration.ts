@@ -5,10 +5,12 @@ import { z } from 'zod';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from './domain/agent.ts';
 import { checkFilter } from './domain/filter/check.ts';
 import { parseFilter } from './domain/filter/parse.ts';
+import { HOOKED_STAGES } from './domain/stage.ts';
 import type { Workflow } from './domain/workflow.ts';
 import { readWorkflow } from './operations/workflow-input.ts';
 import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
 import { clustersConfiguration } from './providers/kubernetes/cluster-configuration.ts';
+import { filePath, variableName } from './providers/kubernetes/credential-reference.ts';
 import { maasConfiguration } from './providers/maas/maas-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 import { MACHINE_FILTER } from './store/filter-schemas.ts';
@@ -79,6 +81,20 @@ const netboot = z.strictObject({
   workflows: z.array(workflow).default([]),
 });
 
+/** Stages that the site itself carries out: it is told by HTTP. */
+const hook = z
+  .strictObject({
+    url: z
+      .string()
+      .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'must be an http(s) URL'),
+    token_file: filePath.optional(),
+    token_env: variableName.optional(),
+  })
+  .refine(
+    (given) => given.token_file === undefined || given.token_env === undefined,
+    'has both token_file and token_env',
+  );
+
 const schema = z.strictObject({
   /** Used by machines that name none. */
   default_provider: z.string().default('fake'),
@@ -86,6 +102,8 @@ const schema = z.strictObject({
   looks: looks.default(() => looks.parse({})),
   /** Worker pools that agents may enrol in; more can be created later. */
   pools: z.array(z.string().regex(POOL_RULE, 'must be a pool’s name')).default([]),
+  /** By the name of the stage: force_release_allocations, drain_node, cleanup_storage, scrub_gpu, … */
+  hooks: z.partialRecord(z.enum(HOOKED_STAGES), hook).default({}),
   netboot: netboot.default(() => netboot.parse({})),
   clusters: clustersConfiguration,
   providers: z.record(providerName, provider).default({}),

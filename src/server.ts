@@ -20,12 +20,14 @@ import { StepFailure } from './engine/step-handler.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
 import { createNetworkInstalls } from './operations/network-installs.ts';
 import type { BootTools } from './operations/node-boot.ts';
+import { createNodeServices, type SiteHook } from './operations/node-services.ts';
 import { endOf } from './operations/operator-actions.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from './providers/fake/fake-provider.ts';
 import { createGenericProvider } from './providers/generic/generic-provider.ts';
 import { createClusters } from './providers/kubernetes/clusters.ts';
+import { readCredential } from './providers/kubernetes/credential-reference.ts';
 import { createMaasProvider } from './providers/maas/maas-provider.ts';
 import type { NetworkInstalls } from './providers/network-installs.ts';
 import type { Provider } from './providers/provider.ts';
@@ -215,7 +217,20 @@ async function run(
   const nodes = nodeTools(options, parts);
   // A provider may drive the install layer, which in turn knows the providers.
   const configured = createProviders(options.configuration, database, createNetworkInstalls(nodes));
-  for (const provider of configured) providers.set(provider.name, provider);
+  let httpUrl = '';
+  const nodeServices = createNodeServices({
+    database,
+    keepalives,
+    providers,
+    ttls,
+    serverUrl: () => options.configuration.netboot.base_url ?? httpUrl,
+    hooks: siteHooks(options.configuration),
+    tokensChanged,
+  });
+  for (const provider of configured) {
+    const capabilities = { ...provider.capabilities, nodeServices };
+    providers.set(provider.name, { ...provider, capabilities });
+  }
   const services = [
     machineServiceV1(parts),
     planService(parts),
@@ -279,6 +294,7 @@ async function run(
     checkReady,
   });
   cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));
+  httpUrl = urlOf(settings.httpAddress.host, http.port);
   const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around });
   cleanups.push(async () => {
     grpc.drain();
@@ -327,6 +343,20 @@ function nodeTools({ configuration, log }: ServerOptions, parts: ServerParts): B
     bootTokenSeconds: netboot.boot_token_seconds,
     workflows: new Map(netboot.workflows.map((workflow) => [workflow.name, workflow])),
   };
+}
+
+function siteHooks({ hooks }: Configuration): Map<string, SiteHook> {
+  return new Map(
+    Object.entries(hooks).map(([stage, { url, token_file: file, token_env: env }]) => {
+      const hasToken = file !== undefined || env !== undefined;
+      return [stage, { url, token: () => (hasToken ? readCredential({ file, env }).trim() : null) }];
+    }),
+  );
+}
+
+/** For machines that were not told otherwise: as this server listens. */
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** What agents do is told as it happens; that they go on is not. */

@@ -14,6 +14,15 @@ import { listMachines } from './commands/machine-list.ts';
 import { registerMachine, updateMachine } from './commands/machine-register.ts';
 import { showMachine } from './commands/machine-show.ts';
 import { nodeGroup } from './commands/node.ts';
+import {
+  decommissionMachine,
+  drainMachine,
+  explainMachine,
+  onboardMachine,
+  removeMachine,
+  setService,
+} from './commands/node-lifecycle.ts';
+import { actionCommands } from './commands/op-action.ts';
 import { planGroup } from './commands/plan.ts';
 import { poolGroup } from './commands/pool.ts';
 import { startRun } from './commands/run-start.ts';
@@ -54,6 +63,10 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
     root.addCommand(command(context));
   }
   for (const command of lifecycleCommands(context)) root.addCommand(command);
+  root.addCommand(explainMachine(context));
+
+  root.commandsGroup('Into service and out:');
+  for (const command of SERVICE_COMMANDS) root.addCommand(command(context));
 
   root.commandsGroup('Operations:');
   root.addCommand(listWork(context, OPERATIONS, 'ops'));
@@ -80,6 +93,14 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   const help = new Command('help').argument('[command]').description('Display help for a command');
   return root.addHelpCommand(help.helpGroup('This program:'));
 }
+
+const SERVICE_COMMANDS = [
+  onboardMachine,
+  decommissionMachine,
+  drainMachine,
+  removeMachine,
+  setService,
+] as const;
 
 function lifecycleCommands(context: CommandContext): Command[] {
   return [
@@ -108,6 +129,7 @@ function operationGroup(context: CommandContext): Command {
   group.addCommand(listWork(context, OPERATIONS, 'list'));
   group.addCommand(attachWork(context, OPERATIONS, 'watch'));
   for (const command of [streamLogs, cancelWork]) group.addCommand(command(context, OPERATIONS));
+  for (const command of actionCommands(context)) group.addCommand(command);
   return group;
 }
 

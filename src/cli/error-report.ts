@@ -65,6 +65,10 @@ const FIXES: Readonly<Record<string, Fix>> = {
   PERMISSION_DENIED: (_error, { program }) => [
     `use a token with a higher role; an admin makes one: ${program} token create <name> --role operator|admin`,
   ],
+  WRONG_SERVICE_STATE: ({ metadata: { machine_id: id } }, { program }) =>
+    id === undefined ? [] : [`${program} explain ${id}`],
+  ACTION_NOT_APPLICABLE: ({ metadata: { operation_id: id } }, { program }) =>
+    id === undefined ? [] : [`${program} op show ${id}`],
   NODE_NOT_FOUND: (_error, { program }) => [`${program} node list`],
   IMAGE_NOT_FOUND: (_error, { program }) => [`${program} image list`],
   WORKFLOW_NOT_FOUND: (_error, { program }) => [`${program} workflow list`],

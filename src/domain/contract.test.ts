@@ -15,6 +15,10 @@ const FAILURE_REASONS = {
   UPGRADE: 'UpgradeFailed',
   NET_RECONFIG: 'NetReconfigFailed',
   JOIN: 'JoinFailed',
+  ONBOARD: 'OnboardFailed',
+  DECOMMISSION: 'DecommissionFailed',
+  DRAIN: 'DrainFailed',
+  REMOVE: 'RemoveFailed',
 } as const satisfies Record<WorkType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;

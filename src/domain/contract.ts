@@ -7,7 +7,7 @@ import type { JobStatus } from './job-status.ts';
 import type { MachineChange } from './machine-change.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
-export type ContractName = 'operation' | 'run';
+export type ContractName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
 
 /** What an ending may look at. */
 export interface Ending {
@@ -36,7 +36,34 @@ const CONTRACTS = {
     failed: (ending) => ({ phase: 'MAINTENANCE', conditions: [attention(ending), notCanceled(ending)] }),
     canceled: (ending) => ({ phase: 'MAINTENANCE', conditions: [canceled(ending)] }),
   },
+  onboarding: {
+    succeeded: (ending) => ({
+      service: { to: 'active', owner: 'onboarding', from: ['enrolling'] },
+      conditions: [noAttention(ending), notCanceled(ending)],
+    }),
+    failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ conditions: [canceled(ending)] }),
+  },
+  // A node is never left draining or removing without an operation that owns it.
+  decommission: {
+    succeeded: (ending) => ({ ...stopsDraining(), conditions: [noAttention(ending), notCanceled(ending)] }),
+    failed: (ending) => ({ ...stopsDraining(), conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ ...stopsDraining(), conditions: [canceled(ending)] }),
+  },
+  removal: {
+    succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
+    failed: (ending) => ({ ...stopsRemoving(), conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
+  },
 } as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+function stopsDraining(): MachineChange {
+  return { service: { to: 'offline', owner: 'drain', from: ['draining'] } };
+}
+
+function stopsRemoving(): MachineChange {
+  return { service: { to: 'retired', owner: 'removal', from: ['removing'] } };
+}
 
 const END_OF_STATUS = {
   pending: null,

@@ -17,6 +17,8 @@ import { type ServiceOwner, type ServiceState, serviceLifecycle } from './servic
 export interface LayerChange<S extends string, O extends string> {
   readonly to: S;
   readonly owner: O;
+  /** Only from one of these; from anywhere else it stays where it is. */
+  readonly from?: readonly S[];
   readonly comment?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -83,6 +85,7 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     const layer = change[name];
     const before = machine[name];
     if (layer === undefined || layer.to === before) continue;
+    if (layer.from && (before === null || !(layer.from as readonly string[]).includes(before))) continue;
     checkLayer(name, before, layer);
     events.push({
       ...base,

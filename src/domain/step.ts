@@ -33,6 +33,8 @@ export interface Step extends StepDefinition {
   readonly progress: number;
   readonly memo: Memo;
   readonly undoAttempts: number;
+  /** How often an operator had it begun anew; attempts are counted from one again in each round. */
+  readonly round?: number;
 }
 
 export function newStep(definition: StepDefinition): Step {

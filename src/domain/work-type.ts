@@ -7,7 +7,19 @@ import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
 
 export type RunType = 'REPAVE' | 'RMA' | 'REBOOT' | 'UPGRADE' | 'NET_RECONFIG' | 'JOIN';
 
-export type WorkType = OperationType | Exclude<RunType, 'REPAVE'>;
+/** Document 3's workflows. */
+export type WorkflowType = 'ONBOARD' | 'DECOMMISSION' | 'DRAIN' | 'REMOVE';
+
+export const WORKFLOW_TYPES = {
+  ONBOARD: 'Take the machine from bare metal into service',
+  DECOMMISSION: 'Take the machine out of service, in one of four modes',
+  DRAIN: 'Take the machine out of scheduling',
+  REMOVE: 'Take the machine out of the inventory for good',
+} as const satisfies Record<WorkflowType, string>;
+
+export const WORKFLOW_TYPE_NAMES = Object.keys(WORKFLOW_TYPES) as WorkflowType[];
+
+export type WorkType = OperationType | Exclude<RunType, 'REPAVE'> | WorkflowType;
 
 /** What is stored for a run of each type. */
 export const RUN_TYPES = {
@@ -22,7 +34,11 @@ export const RUN_TYPES = {
 export const RUN_TYPE_NAMES = Object.keys(RUN_TYPES) as RunType[];
 
 export const WORK_TYPE_NAMES: readonly WorkType[] = [
-  ...new Set<WorkType>([...OPERATION_TYPE_NAMES, ...RUN_TYPE_NAMES.map((type) => RUN_TYPES[type].workType)]),
+  ...new Set<WorkType>([
+    ...OPERATION_TYPE_NAMES,
+    ...RUN_TYPE_NAMES.map((type) => RUN_TYPES[type].workType),
+    ...WORKFLOW_TYPE_NAMES,
+  ]),
 ];
 
 /** The name that document 1's API shows. */

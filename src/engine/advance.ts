@@ -359,17 +359,21 @@ export function fromTheTop<Change>(draft: Draft<Change>, owner: StepOwner): Draf
   draft.job.steps.forEach((step, index) => {
     if (step.state === 'waiting') return;
     const isUndone = step.state === 'undone' ? owner : 'operator';
-    draft.step(index, 'waiting', UNBEGUN, {}, isUndone);
+    draft.step(index, 'waiting', unbegun(step), {}, isUndone);
   });
   return draft.with({ current: 0, error: null, waitingFor: '', deaths: 0, restarting: false });
 }
 
-export const UNBEGUN = {
-  attempts: 0,
-  startedAt: null,
-  attemptStartedAt: null,
-  message: '',
-  progress: 0,
-  memo: {},
-  undoAttempts: 0,
-} as const satisfies Partial<Step>;
+/** A new round: whatever earlier attempts set off is not taken for this one's. */
+export function unbegun({ round = 0 }: Step): Partial<Step> {
+  return {
+    attempts: 0,
+    startedAt: null,
+    attemptStartedAt: null,
+    message: '',
+    progress: 0,
+    memo: {},
+    undoAttempts: 0,
+    round: round + 1,
+  };
+}

@@ -7,7 +7,7 @@ import type { Actor } from '../domain/actor.ts';
 import type { JobStatus } from '../domain/job-status.ts';
 import type { OperatorAction } from '../domain/operator-action.ts';
 import type { Step } from '../domain/step.ts';
-import { type AdvanceRules, Draft, fromTheTop, lastToUndo, UNBEGUN } from './advance.ts';
+import { type AdvanceRules, Draft, fromTheTop, lastToUndo, unbegun } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
 
 /** A cancel goes its own way: the holder has to turn around. */
@@ -85,9 +85,9 @@ export function decideAction<Change>(
 type Mover = (job: Job, cause: ActionCause, rules: AdvanceRules<never>) => JobMove<never>;
 
 const MOVES: Readonly<Record<DecidedAction, Mover>> = {
-  retry_stage: (job, cause) => again(job, cause, UNBEGUN, 'retry_stage'),
-  // What it remembered is kept: the step goes on looking at what it had begun.
-  resume: (job, cause) => again(job, cause, { attemptStartedAt: null, undoAttempts: 0 }, 'resume'),
+  retry_stage: (job, cause) => again(job, cause, unbegun, 'retry_stage'),
+  // Another attempt, with what the last one remembered.
+  resume: (job, cause) => again(job, cause, () => ({ attemptStartedAt: null }), 'resume'),
   rerun: (job, cause) => fromStart(job, cause, 'rerun'),
   restart_clean: (job, cause, rules) => {
     const last = lastToUndo(job, Math.min(job.current, job.steps.length - 1), rules.canUndo);
@@ -99,7 +99,7 @@ const MOVES: Readonly<Record<DecidedAction, Mover>> = {
     return draft.move(0);
   },
   adopt_observed_state: (job, cause) => {
-    const move = again(job, cause, { attemptStartedAt: null }, 'adopt_observed_state');
+    const move = again(job, cause, sameAttempt, 'adopt_observed_state');
     return { ...move, job: { ...move.job, adopting: 'asked' } };
   },
   mark_manual_intervention_required: (job, cause, rules) => {
@@ -124,16 +124,28 @@ const MOVES: Readonly<Record<DecidedAction, Mover>> = {
   },
 };
 
+/** The attempt that ended looks once more at what it had begun, with what it remembered. */
+function sameAttempt({ attempts }: Step): Partial<Step> {
+  return { attempts: Math.max(0, attempts - 1), attemptStartedAt: null };
+}
+
 /** The current step once more; where undoing had failed, the undoing. */
-function again(job: Job, cause: ActionCause, fields: Partial<Step>, action: OperatorAction): JobMove<never> {
-  const draft = new Draft<never>(job, cause.now).with({ error: null, waitingFor: '', deaths: 0 });
+function again(
+  job: Job,
+  cause: ActionCause,
+  fields: (step: Step) => Partial<Step>,
+  action: OperatorAction,
+): JobMove<never> {
+  // What was to be adopted and was not there is not asked for again by itself.
+  const adopting = job.adopting === 'adopted' ? 'adopted' : '';
+  const draft = new Draft<never>(job, cause.now).with({ error: null, waitingFor: '', deaths: 0, adopting });
   const comment = told(cause, action);
   if (job.cancel !== null || job.restarting) {
     draft.quietly(job.current, { attemptStartedAt: null, undoAttempts: 0 });
     return draft.status('compensating', comment, cause.actor, 'operator').move(0);
   }
   const step = job.steps[job.current];
-  if (step && step.state !== 'waiting') draft.step(job.current, 'waiting', fields, {}, 'operator');
+  if (step && step.state !== 'waiting') draft.step(job.current, 'waiting', fields(step), {}, 'operator');
   return draft.status('pending', comment, cause.actor, 'operator').move(0);
 }
 

@@ -51,6 +51,9 @@ export interface JobControl {
 
 class HandedOver extends Error {}
 
+/** More than any step may have: an attempt of one round is never taken for one of another. */
+const ATTEMPTS_A_ROUND = 1_000;
+
 /** How long an interrupted handler may take to return. */
 const STOP_GRACE_MS = 5_000;
 
@@ -215,7 +218,9 @@ class JobRunner<Change> {
     return {
       jobId: this.#job.id,
       step: step.name,
-      attempt: this.#job.status === 'compensating' ? step.undoAttempts + 1 : step.attempts,
+      attempt:
+        (step.round ?? 0) * ATTEMPTS_A_ROUND +
+        (this.#job.status === 'compensating' ? step.undoAttempts + 1 : step.attempts),
       fence: lease.epoch,
       checkHeld: () => lease.check(),
       get memo() {

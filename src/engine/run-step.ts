@@ -68,6 +68,7 @@ export async function runForward<Change>(
       case 'done':
         return { outcome: 'done', message: seen.message, change: seen.change };
       case 'failed':
+        if (options.adopts) return { outcome: 'failed', failure: NOTHING_TO_ADOPT };
         return { outcome: 'failed', failure: seen.failure, change: seen.change };
       case 'under_way':
         if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };

@@ -33,7 +33,7 @@ export type ActResult<Change> =
 export interface StepContext {
   readonly jobId: string;
   readonly step: string;
-  /** Counts from 1; attempts to undo are counted apart from those to go forward. */
+  /** Counts from 1 and never comes again; attempts to undo are counted apart from those to go forward. */
   readonly attempt: number;
   /** Grows with every holder; a device or provider that can refuse the smaller one should be given it. */
   readonly fence: number;

@@ -152,6 +152,21 @@ export interface Capabilities {
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
   readonly maas: MaasControl;
+  readonly nodeServices: NodeServices;
+}
+
+/** What a workflow needs of the control plane itself, whatever the provider. */
+export interface NodeServices {
+  /** A new token for the machine's agent; one that it had is no good any more. Never kept, never logged. */
+  issueAgentToken(call: ProviderCall, pool: string): Promise<{ readonly token: string }>;
+  /** Whatever secret of the machine we keep; twice is fine. */
+  forgetSecrets(call: ProviderCall): Promise<void>;
+  /** How machines reach this server's HTTP port. */
+  serverUrl(): string;
+  /** What its agent reports of workloads; null: nobody says. */
+  workloads(call: ProviderCall): Promise<{ readonly workers: number; readonly containers: number } | null>;
+  /** A stage that the site itself carries out, told by HTTP. */
+  hook(call: ProviderCall, stage: string): Promise<'done' | 'under_way' | 'not_configured'>;
 }
 
 export type Capability = keyof Capabilities;

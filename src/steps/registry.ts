@@ -13,6 +13,7 @@ import { rmaAction } from './rma-action.ts';
 import { setNetboot } from './set-netboot.ts';
 import { setPhase } from './set-phase.ts';
 import { sshCommand } from './ssh-command.ts';
+import { workflowStage } from './stage.ts';
 import type { StepKind } from './step-kind.ts';
 import { verifyInCluster } from './verify-in-cluster.ts';
 
@@ -30,6 +31,7 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     sshCommand,
     netReconfig,
     rmaAction,
+    workflowStage,
   ].map((kind) => [kind.kind, kind as AnyStepKind]),
 );
 

@@ -147,8 +147,11 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
   },
 };
 
+/** Stages work on MAAS, which the fake provider has not: test/maas breaks each of them off at every boundary. */
+const PROVED_ELSEWHERE = ['stage'];
+
 it('every step kind has its proofs, and every proof its kind', () => {
-  expect(Object.keys(PROOFS).toSorted()).toEqual([...STEP_KINDS.keys()].toSorted());
+  expect([...Object.keys(PROOFS), ...PROVED_ELSEWHERE].toSorted()).toEqual([...STEP_KINDS.keys()].toSorted());
 });
 
 const cases = [...STEP_KINDS.keys()].flatMap((kind) =>

@@ -19,6 +19,7 @@ import { agentExpired, agentReady, agentRegistered, tokenIssued } from '../domai
 import type { NewEvent } from '../domain/event.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { ChangedMachine } from '../domain/machine-change.ts';
+import { appendEvents } from './append-events.ts';
 import type { Database, Session } from './database.ts';
 import type { KeepaliveStore } from './keepalive-store.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
@@ -421,4 +422,18 @@ export async function readReadyAgents(
     return [{ ...agent, poolName: row.pool, providerName: row.provider }];
   });
   return { agents, last: rows.length < request.limit ? null : (ids.at(-1) ?? null) };
+}
+
+/** Its token opens nothing any more, and what it said is forgotten; the history stays. Twice is fine. */
+export async function forgetAgent(database: Database, machineId: string): Promise<void> {
+  await database.transaction(async (session) => {
+    const machines = await lockMachines(session, [machineId]);
+    const { presence } = machines.get(machineId) ?? { presence: null };
+    await session.run('forget-presence', 'DELETE FROM agent_presence WHERE machine_id = $1', [machineId]);
+    await session.run('forget-agent', 'DELETE FROM agents WHERE machine_id = $1', [machineId]);
+    if (presence !== null && presence !== 'expired') {
+      await writeChanged(session, machines, [machineId], agentExpired);
+    }
+    await appendEvents(session, [], ['tokens']);
+  });
 }

@@ -24,6 +24,17 @@ export async function findOperations(
   return new Map(rows.map((row) => [row.operation_id, operationOf(row)]));
 }
 
+/** The one that is active, or the newest. */
+export async function lastOperationOf(session: Session, machineId: string): Promise<Operation | null> {
+  const [row] = await session.run<OperationRow>(
+    'last-operation-of',
+    `SELECT ${OPERATION_COLUMNS} FROM operations WHERE machine_id = $1
+     ORDER BY (finished_at IS NULL) DESC, coalesce(finished_at, created_at) DESC LIMIT 1`,
+    [machineId],
+  );
+  return row ? operationOf(row) : null;
+}
+
 export interface StoredLine {
   readonly epoch: number;
   readonly line: number;

@@ -25,13 +25,14 @@ const LOCK = `
   FROM operations WHERE operation_id = $1 FOR NO KEY UPDATE`;
 
 const WRITE = `
-  UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
+  WITH written AS (UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
     waiting_for = i."waitingFor", finished_at = i."finishedAt", deaths = i.deaths, adopting = i.adopting,
     restarting = i.restarting, cancel_requested = i."cancelRequested", epoch = o.epoch + 1, owner = NULL,
     due_at = now(), signals = o.signals + 1
   FROM jsonb_to_record($2::jsonb) AS i(status text, steps jsonb, current integer, error jsonb, "waitingFor" text,
     "finishedAt" timestamptz, deaths integer, adopting text, restarting boolean, "cancelRequested" boolean)
-  WHERE o.operation_id = $1 RETURNING ${OPERATION_COLUMNS}`;
+  WHERE o.operation_id = $1 RETURNING o.*)
+  SELECT ${OPERATION_COLUMNS} FROM written`;
 
 /** One that was queued or is held already is made due: what was lost on the way is picked up at once. */
 const POKE = `

@@ -8,6 +8,7 @@ import type { ContractName } from '../domain/contract.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Machine } from '../domain/machine.ts';
+import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import type { Operation } from '../domain/operation.ts';
 import type { Plan } from '../domain/plan.ts';
 import { newStep, type StepDefinition } from '../domain/step.ts';
@@ -26,6 +27,8 @@ export interface NewOperation {
   readonly contract: ContractName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
+  /** What becomes of the machine in the same moment. */
+  readonly change?: MachineChange;
 }
 
 export interface StartRequest {
@@ -51,6 +54,7 @@ type Outcome = Started | Fault;
 interface Fresh {
   readonly request: StartRequest;
   readonly operation: Operation;
+  readonly machineEvents: readonly NewEvent[];
 }
 
 const FIND_REPLAYS = `
@@ -98,9 +102,11 @@ export class OperationStarter {
       );
       const fresh: Fresh[] = [];
       const outcomes = requests.map((request) => {
-        const outcome = decideOne(request, machines, known, plans);
-        if (!(outcome instanceof Fault) && !outcome.replayed)
-          fresh.push({ request, operation: outcome.operation });
+        const machineEvents: NewEvent[] = [];
+        const outcome = decideOne(request, machines, known, plans, machineEvents);
+        if (!(outcome instanceof Fault) && !outcome.replayed) {
+          fresh.push({ request, operation: outcome.operation, machineEvents });
+        }
         return outcome;
       });
       if (fresh.length === 0) return outcomes;
@@ -108,7 +114,7 @@ export class OperationStarter {
       await writeMachines(
         session,
         fresh.flatMap(({ request }) => machines.get(request.machineId) ?? []),
-        fresh.map(startedEvent),
+        fresh.flatMap((started) => [startedEvent(started), ...started.machineEvents]),
         ['due'],
       );
       return outcomes.map((outcome) => withCreation(outcome, createdAt));
@@ -144,6 +150,7 @@ function decideOne(
   machines: Map<string, Machine>,
   known: Map<string, Known>,
   plans: ReadonlyMap<string, Plan>,
+  machineEvents: NewEvent[],
 ): Outcome {
   const { machineId, requestId, fingerprint } = request;
   const key = keyOf(machineId, requestId);
@@ -153,9 +160,16 @@ function decideOne(
   const machine = machines.get(machineId) ?? null;
   try {
     const plan = plans.get(request.planId ?? '') ?? null;
-    const operation = operationFor(request, request.decide(machine, plan));
+    const decided = request.decide(machine, plan);
+    const operation = operationFor(request, decided);
+    const { operationId } = operation;
     if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);
-    if (machine) machines.set(machineId, { ...machine, activeOperationId: operation.operationId });
+    if (machine) {
+      const cause = { at: new Date(), actor: request.actor, operationId };
+      const changed = applyChange(machine, decided.change ?? {}, cause);
+      machines.set(machineId, { ...changed.machine, activeOperationId: operationId });
+      machineEvents.push(...changed.events);
+    }
     known.set(key, { operation, fingerprint });
     return { operation, replayed: false };
   } catch (error) {

@@ -1,9 +1,18 @@
 import { Command } from 'commander';
+import { nextActionFor } from '../../domain/explain.ts';
+import type { FailureClass } from '../../domain/failure.ts';
+import { jobLifecycle } from '../../domain/job-status.ts';
+import { statesOf } from '../../domain/lifecycle.ts';
+import { OPERATOR_ACTIONS } from '../../domain/operator-action.ts';
+import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, addQuiet, addTimeout } from '../options.ts';
-import { type OutputFormat, writeOne } from '../output/format.ts';
+import { isForPeople, type OutputFormat, writeOne } from '../output/format.ts';
+import { plainText } from '../output/plain-text.ts';
+import { instantText } from '../output/time-text.ts';
 import { waitForWork } from '../wait-for-work.ts';
-import type { WorkApi } from '../work/work.ts';
+import { OPERATIONS } from '../work/operations.ts';
+import type { Work, WorkApi } from '../work/work.ts';
 import { workRendering, writeWorkDetail } from '../work-rendering.ts';
 
 export function showWork(context: CommandContext, source: WorkApi): Command {
@@ -15,13 +24,47 @@ export function showWork(context: CommandContext, source: WorkApi): Command {
     context.action<{ output: OutputFormat }>(async ({ args: [id = ''], options, api }) => {
       const work = await source.get(api, id);
       const now = context.now();
-      writeOne(context.out, options.output, workRendering(source, now), work, () =>
-        writeWorkDetail(context.out, source, work, now),
-      );
+      const observed =
+        source === OPERATIONS && isForPeople(options.output) ? await observedOf(api, work) : '';
+      writeOne(context.out, options.output, workRendering(source, now), work, () => {
+        writeWorkDetail(context.out, source, work, now);
+        if (source === OPERATIONS) writeLifecycle(context, work, observed);
+      });
       return 'ok';
     }),
   );
 }
+
+/** What its upstream last said of the machine; empty where there is none. */
+async function observedOf(api: Api, work: Work): Promise<string> {
+  const { status } = await api.machines.getMachine({ machineId: work.machineId });
+  const { observed } = status ?? {};
+  if (!observed) return '';
+  return `${observed.state} (${observed.source}, power ${observed.power}, ${instantText(observed.at)})`;
+}
+
+/** Document 3's detail view: what to do about it. */
+function writeLifecycle({ out, program }: CommandContext, work: Work, observed: string): void {
+  const status = JOB_STATUSES.find((known) => known === work.more?.status);
+  if (status === undefined) return;
+  const failureClass = work.error?.details?.failure_class as FailureClass | undefined;
+  const error = failureClass && { ...NO_ERROR, failureClass };
+  const { action, advice } = nextActionFor({ status, error: error ?? null, operationId: work.id });
+  const command =
+    action === null ? '' : `: ${program} op ${OPERATOR_ACTIONS[action].verb} ${work.id} --reason "…"`;
+  out.line('');
+  for (const [title, text] of [
+    ['Workflow', status],
+    ['Failure class', failureClass ?? ''],
+    ['Observed', observed],
+    ['Next', `${advice}${command}`],
+  ] as const) {
+    if (text !== '') out.line(`${`${title}:`.padEnd(15)}${plainText(text)}`);
+  }
+}
+
+const JOB_STATUSES = statesOf(jobLifecycle);
+const NO_ERROR = { code: '', message: '', retryable: false, step: '', attempts: 0 } as const;
 
 /** What a command that was detached goes on with. */
 export function attachWork(context: CommandContext, source: WorkApi, name: 'watch' | 'attach'): Command {

@@ -62,7 +62,13 @@ export interface Work {
   readonly progressPercent: number;
   readonly cancelRequested: boolean;
   readonly startedBy: string;
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  readonly error?:
+    | {
+        readonly code: string;
+        readonly message: string;
+        readonly details?: Readonly<Record<string, string>>;
+      }
+    | undefined;
   readonly createdAt?: Timestamp | undefined;
   readonly startedAt?: Timestamp | undefined;
   readonly finishedAt?: Timestamp | undefined;

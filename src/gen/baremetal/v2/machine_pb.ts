@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIn4KC01hY2hpbmVTcGVjEhQKDHNzaF9lbmRwb2ludBgBIAEoCRIUCgxibWNfZW5kcG9pbnQYAiABKAkSGgoSdGFyZ2V0X2NsdXN0ZXJfcmVmGAMgASgJEhUKDW1hY19hZGRyZXNzZXMYBCADKAkSEAoIcHJvdmlkZXIYFCABKAki/QIKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudCJNCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEhEKDUZBQ1RPUllfUkVBRFkQARIJCgVSRUFEWRACEg8KC01BSU5URU5BTkNFEAMiegoORWZmZWN0aXZlU3RhdGUiaAoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIHCgNORVcQARIICgRJRExFEAISCAoEQlVTWRADEg8KC01BSU5URU5BTkNFEAQSDQoJQVRURU5USU9OEAUSCwoHQkxPQ0tFRBAGIv8CCgVBZ2VudBIQCghob3N0bmFtZRgBIAEoCRIWCg5jcHVfbWlsbGljb3JlcxgCIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAyABKAMSEQoJZ3B1X2NvdW50GAQgASgFEhIKCnByaXZhdGVfaXAYBSABKAkSMQoNcmVnaXN0ZXJlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIyCg5sYXN0X2tlZXBhbGl2ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoHbWV0cmljcxgKIAMoCzIgLmJhcmVtZXRhbC52Mi5BZ2VudC5NZXRyaWNzRW50cnkaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEifwoJQ29uZGl0aW9uEgwKBHR5cGUYASABKAkSDgoGc3RhdHVzGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIzCg9sYXN0X3RyYW5zaXRpb24YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYFCABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIn4KC01hY2hpbmVTcGVjEhQKDHNzaF9lbmRwb2ludBgBIAEoCRIUCgxibWNfZW5kcG9pbnQYAiABKAkSGgoSdGFyZ2V0X2NsdXN0ZXJfcmVmGAMgASgJEhUKDW1hY19hZGRyZXNzZXMYBCADKAkSEAoIcHJvdmlkZXIYFCABKAkirAMKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlIk0KBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISDwoLTUFJTlRFTkFOQ0UQAyJ6Cg5FZmZlY3RpdmVTdGF0ZSJoCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEgcKA05FVxABEggKBElETEUQAhIICgRCVVNZEAMSDwoLTUFJTlRFTkFOQ0UQBBINCglBVFRFTlRJT04QBRILCgdCTE9DS0VEEAYiegoNT2JzZXJ2ZWRTdGF0ZRIOCgZzb3VyY2UYASABKAkSDQoFc3RhdGUYAiABKAkSDQoFcG93ZXIYAyABKAkSEwoLdXBzdHJlYW1faWQYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIv8CCgVBZ2VudBIQCghob3N0bmFtZRgBIAEoCRIWCg5jcHVfbWlsbGljb3JlcxgCIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAyABKAMSEQoJZ3B1X2NvdW50GAQgASgFEhIKCnByaXZhdGVfaXAYBSABKAkSMQoNcmVnaXN0ZXJlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIyCg5sYXN0X2tlZXBhbGl2ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoHbWV0cmljcxgKIAMoCzIgLmJhcmVtZXRhbC52Mi5BZ2VudC5NZXRyaWNzRW50cnkaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEifwoJQ29uZGl0aW9uEgwKBHR5cGUYASABKAkSDgoGc3RhdHVzGAIgASgIEg4KBnJlYXNvbhgDIAEoCRIzCg9sYXN0X3RyYW5zaXRpb24YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYFCABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -176,6 +176,13 @@ export type MachineStatus = Message<"baremetal.v2.MachineStatus"> & {
    * @generated from field: baremetal.v2.Agent agent = 24;
    */
   agent?: Agent | undefined;
+
+  /**
+   * What an upstream, such as MAAS, last said of it. Not ours, only recorded; not set where there is none.
+   *
+   * @generated from field: baremetal.v2.ObservedState observed = 25;
+   */
+  observed?: ObservedState | undefined;
 };
 
 /**
@@ -278,6 +285,47 @@ export const EffectiveState_ValueSchema: GenEnum<EffectiveState_Value> = /*@__PU
   enumDesc(file_baremetal_v2_machine, 3, 0);
 
 /**
+ * @generated from message baremetal.v2.ObservedState
+ */
+export type ObservedState = Message<"baremetal.v2.ObservedState"> & {
+  /**
+   * The provider that was asked.
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * In the upstream's own words, such as "Deployed"; "absent" when it knows no such machine.
+   *
+   * @generated from field: string state = 2;
+   */
+  state: string;
+
+  /**
+   * @generated from field: string power = 3;
+   */
+  power: string;
+
+  /**
+   * @generated from field: string upstream_id = 4;
+   */
+  upstreamId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 5;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.v2.ObservedState.
+ * Use `create(ObservedStateSchema)` to create a new message.
+ */
+export const ObservedStateSchema: GenMessage<ObservedState> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 4);
+
+/**
  * What the agent on the machine told.
  *
  * @generated from message baremetal.v2.Agent
@@ -345,7 +393,7 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 4);
+  messageDesc(file_baremetal_v2_machine, 5);
 
 /**
  * @generated from message baremetal.v2.Condition
@@ -391,5 +439,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 5);
+  messageDesc(file_baremetal_v2_machine, 6);
 

@@ -1,27 +1,49 @@
 /** baremetal.admin.v1.AdminService: flags, agents' machines and pools, plans and tokens. */
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
+import { type Actor, actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
 import { POOL_RULE } from '../../../domain/agent.ts';
+import { explain } from '../../../domain/explain.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
-import { checkMachineId, checkText } from '../../../domain/machine-input.ts';
+import {
+  checkMachineId,
+  checkOperationId,
+  checkRequestId,
+  checkText,
+} from '../../../domain/machine-input.ts';
+import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../../domain/operator-action.ts';
+import { DECOMMISSION_MODE_NAMES, type DecommissionMode } from '../../../domain/stage.ts';
 import {
   AdminService,
+  DecommissionMode_Value,
   MachineFlag_Value,
+  OperatorAction_Value,
   type PoolSchema,
   type TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import { createAgentMachine } from '../../../operations/agent-machines.ts';
 import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
+import { takeAction } from '../../../operations/operator-actions.ts';
 import { checkPlan } from '../../../operations/plan-input.ts';
 import { createPlan } from '../../../operations/plans.ts';
+import { machineNotFound } from '../../../operations/start-operation.ts';
+import {
+  decommissionMachine,
+  drainMachine,
+  onboardMachine,
+  removeMachine,
+  setServiceState,
+  type WorkflowCall,
+} from '../../../operations/workflows.ts';
+import { findNode } from '../../../store/nodes.ts';
+import { lastOperationOf } from '../../../store/operations.ts';
 import { createPool, type PoolHealth, readPoolHealth } from '../../../store/pools.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { planMessage } from '../v1/to-proto.ts';
-import { machineMessage } from '../v2/to-proto.ts';
+import { machineMessage, operationMessage } from '../v2/to-proto.ts';
 
 /** No later time has a place in a Timestamp, and none can be written as JSON. */
 const YEAR_10000 = Date.UTC(10_000, 0);
@@ -72,6 +94,58 @@ export function adminService(parts: ServerParts): Service {
         return { pools: (await readPoolHealth(parts.database, parts.keepalives)).map(poolMessage) };
       },
 
+      async onboardMachine(request, { caller }) {
+        const call = workflowCall(request, caller.actor);
+        return operationMessage(await onboardMachine(parts, { ...call, pool: request.pool }));
+      },
+
+      async decommissionMachine(request, { caller }) {
+        const call = workflowCall(request, caller.actor);
+        return operationMessage(await decommissionMachine(parts, { ...call, mode: modeOf(request.mode) }));
+      },
+
+      async drainMachine(request, { caller }) {
+        return operationMessage(await drainMachine(parts, workflowCall(request, caller.actor)));
+      },
+
+      async removeMachine(request, { caller }) {
+        return operationMessage(await removeMachine(parts, workflowCall(request, caller.actor)));
+      },
+
+      async setServiceState(request, { caller }) {
+        const machine = await setServiceState(parts.database, {
+          machineId: checkMachineId(request.machineId),
+          to: request.service,
+          reason: requiredReason(request.reason),
+          actor: caller.actor,
+        });
+        return machineMessage(machine);
+      },
+
+      async actOnOperation(request, { caller }) {
+        const operation = await takeAction(parts, {
+          operationId: checkOperationId(request.operationId),
+          action: actionOf(request.action),
+          reason: requiredReason(request.reason),
+          actor: caller.actor,
+        });
+        return operationMessage(operation);
+      },
+
+      async explainMachine(request) {
+        const machineId = checkMachineId(request.machineId);
+        const machine = await parts.machines.find(machineId);
+        if (!machine) throw machineNotFound(machineId);
+        const operation = await lastOperationOf(parts.database, machineId);
+        const node = machine.install === null ? null : await findNode(parts.database, machineId);
+        const { inService, summary, obstacles } = explain({
+          machine,
+          operation,
+          node: node && { state: node.state, lastError: node.story.lastError },
+        });
+        return { inService, summary, obstacles: [...obstacles] };
+      },
+
       async createPlan({ plan }, { caller }) {
         if (!plan) throw missingField('plan');
         const checked = checkPlan(toJson(PlanSchema, plan, { useProtoFieldName: true }));
@@ -113,12 +187,42 @@ export function adminService(parts: ServerParts): Service {
       createMachine: 'operator',
       createPool: 'admin',
       listPools: 'viewer',
+      onboardMachine: 'operator',
+      decommissionMachine: 'operator',
+      drainMachine: 'operator',
+      removeMachine: 'operator',
+      setServiceState: 'operator',
+      actOnOperation: 'operator',
+      explainMachine: 'viewer',
       createPlan: 'admin',
       createToken: 'admin',
       listTokens: 'admin',
       revokeToken: 'admin',
     },
   );
+}
+
+function workflowCall(request: { machineId: string; requestId: string }, actor: Actor): WorkflowCall {
+  return {
+    machineId: checkMachineId(request.machineId),
+    requestId: checkRequestId(request.requestId),
+    actor,
+  };
+}
+
+function modeOf(value: DecommissionMode_Value): DecommissionMode {
+  const name = DecommissionMode_Value[value]?.toLowerCase();
+  const mode = DECOMMISSION_MODE_NAMES.find((known) => known === name);
+  if (!mode) throw invalidField('mode', `must be one of ${DECOMMISSION_MODE_NAMES.join(', ').toUpperCase()}`);
+  return mode;
+}
+
+function actionOf(value: OperatorAction_Value): OperatorAction {
+  const name = OperatorAction_Value[value]?.toLowerCase();
+  const action = OPERATOR_ACTION_NAMES.find((known) => known === name);
+  if (!action)
+    throw invalidField('action', `must be one of ${OPERATOR_ACTION_NAMES.join(', ').toUpperCase()}`);
+  return action;
 }
 
 function flagOf(value: MachineFlag_Value): AdminFlag {

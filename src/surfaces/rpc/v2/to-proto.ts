@@ -61,6 +61,9 @@ export function machineMessage(
       presence: machine.presence ?? '',
       pool: machine.pool ?? '',
       ...(agent && { agent: agentMessage(agent) }),
+      ...(machine.observed && {
+        observed: { ...machine.observed, at: timestampFromMs(Date.parse(machine.observed.at)) },
+      }),
     },
     createdAt: timestampFromDate(machine.createdAt),
     updatedAt: timestampFromDate(machine.updatedAt),

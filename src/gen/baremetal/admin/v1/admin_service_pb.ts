@@ -8,6 +8,8 @@ import type { Plan, PlanSchema } from "../../v1/plan_pb.ts";
 import { file_baremetal_v1_plan } from "../../v1/plan_pb.ts";
 import type { Machine, MachineSchema } from "../../v2/machine_pb.ts";
 import { file_baremetal_v2_machine } from "../../v2/machine_pb.ts";
+import type { OperationSchema } from "../../v2/operation_pb.ts";
+import { file_baremetal_v2_operation } from "../../v2/operation_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/admin/v1/admin_service.proto.
  */
 export const file_baremetal_admin_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAIKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIiEKEUNyZWF0ZVBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiEgoQTGlzdFBvb2xzUmVxdWVzdCI8ChFMaXN0UG9vbHNSZXNwb25zZRInCgVwb29scxgBIAMoCzIYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sIjUKEUNyZWF0ZVBsYW5SZXF1ZXN0EiAKBHBsYW4YASABKAsyEi5iYXJlbWV0YWwudjEuUGxhbiLHAQoFVG9rZW4SDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkiYAoSQ3JlYXRlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPChNDcmVhdGVUb2tlblJlc3BvbnNlEigKBXRva2VuGAEgASgLMhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSITChFMaXN0VG9rZW5zUmVxdWVzdCI/ChJMaXN0VG9rZW5zUmVzcG9uc2USKQoGdG9rZW5zGAEgAygLMhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJMvkGCgxBZG1pblNlcnZpY2USTAoLRmxhZ01hY2hpbmUSJi5iYXJlbWV0YWwuYWRtaW4udjEuRmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSUAoNVW5mbGFnTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5VbmZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEmIKFkNsZWFyTmVlZHNJbnRlcnZlbnRpb24SMS5iYXJlbWV0YWwuYWRtaW4udjEuQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJkCg1DcmVhdGVNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZU1hY2hpbmVSZXF1ZXN0GikuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZU1hY2hpbmVSZXNwb25zZRJNCgpDcmVhdGVQb29sEiUuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVBvb2xSZXF1ZXN0GhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wSWAoJTGlzdFBvb2xzEiQuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1JlcXVlc3QaJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFBvb2xzUmVzcG9uc2USRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAIKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIiEKEUNyZWF0ZVBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiEgoQTGlzdFBvb2xzUmVxdWVzdCI8ChFMaXN0UG9vbHNSZXNwb25zZRInCgVwb29scxgBIAMoCzIYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sIk0KFU9uYm9hcmRNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDAoEcG9vbBgDIAEoCSJ7ChBEZWNvbW1pc3Npb25Nb2RlImcKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDgoKU09GVF9SRVNFVBABEgsKB1JFSU1BR0UQAhIVChFGVUxMX0RFQ09NTUlTU0lPThADEhMKD1NUT1JBR0VfQ0xFQU5VUBAEIn4KGkRlY29tbWlzc2lvbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRI4CgRtb2RlGAMgASgOMiouYmFyZW1ldGFsLmFkbWluLnYxLkRlY29tbWlzc2lvbk1vZGUuVmFsdWUiPQoTRHJhaW5NYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiPgoUUmVtb3ZlTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIk0KFlNldFNlcnZpY2VTdGF0ZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSK5AQoOT3BlcmF0b3JBY3Rpb24ipgEKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDwoLUkVUUllfU1RBR0UQARIKCgZSRVNVTUUQAhIJCgVSRVJVThADEhEKDVJFU1RBUlRfQ0xFQU4QBBIKCgZDQU5DRUwQBRIYChRBRE9QVF9PQlNFUlZFRF9TVEFURRAGEiUKIU1BUktfTUFOVUFMX0lOVEVSVkVOVElPTl9SRVFVSVJFRBAHIncKFUFjdE9uT3BlcmF0aW9uUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkSOAoGYWN0aW9uGAIgASgOMiguYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdG9yQWN0aW9uLlZhbHVlEg4KBnJlYXNvbhgDIAEoCSIrChVFeHBsYWluTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJjCgtFeHBsYW5hdGlvbhISCgppbl9zZXJ2aWNlGAEgASgIEg8KB3N1bW1hcnkYAiABKAkSLwoJb2JzdGFjbGVzGAMgAygLMhwuYmFyZW1ldGFsLmFkbWluLnYxLk9ic3RhY2xlIkcKCE9ic3RhY2xlEgwKBHdoYXQYASABKAkSDwoHdW5ibG9jaxgCIAEoCRILCgN3aG8YAyABKAkSDwoHY29tbWFuZBgEIAEoCSI1ChFDcmVhdGVQbGFuUmVxdWVzdBIgCgRwbGFuGAEgASgLMhIuYmFyZW1ldGFsLnYxLlBsYW4ixwEKBVRva2VuEgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJImAKEkNyZWF0ZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoTQ3JlYXRlVG9rZW5SZXNwb25zZRIoCgV0b2tlbhgBIAEoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiEwoRTGlzdFRva2Vuc1JlcXVlc3QiPwoSTGlzdFRva2Vuc1Jlc3BvbnNlEikKBnRva2VucxgBIAMoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbiIiChJSZXZva2VUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCTLfCwoMQWRtaW5TZXJ2aWNlEkwKC0ZsYWdNYWNoaW5lEiYuYmFyZW1ldGFsLmFkbWluLnYxLkZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lElAKDVVuZmxhZ01hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuVW5mbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJiChZDbGVhck5lZWRzSW50ZXJ2ZW50aW9uEjEuYmFyZW1ldGFsLmFkbWluLnYxLkNsZWFyTmVlZHNJbnRlcnZlbnRpb25SZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSZAoNQ3JlYXRlTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVxdWVzdBopLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVzcG9uc2USTQoKQ3JlYXRlUG9vbBIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQb29sUmVxdWVzdBoYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sElgKCUxpc3RQb29scxIkLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0UG9vbHNSZXF1ZXN0GiUuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1Jlc3BvbnNlElQKDk9uYm9hcmRNYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLk9uYm9hcmRNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SXgoTRGVjb21taXNzaW9uTWFjaGluZRIuLmJhcmVtZXRhbC5hZG1pbi52MS5EZWNvbW1pc3Npb25NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRHJhaW5NYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkRyYWluTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElIKDVJlbW92ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuUmVtb3ZlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKD1NldFNlcnZpY2VTdGF0ZRIqLmJhcmVtZXRhbC5hZG1pbi52MS5TZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSVAoOQWN0T25PcGVyYXRpb24SKS5iYXJlbWV0YWwuYWRtaW4udjEuQWN0T25PcGVyYXRpb25SZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJcCg5FeHBsYWluTWFjaGluZRIpLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYWluTWFjaGluZVJlcXVlc3QaHy5iYXJlbWV0YWwuYWRtaW4udjEuRXhwbGFuYXRpb24SRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.admin.v1.MachineFlag
@@ -303,6 +305,371 @@ export const ListPoolsResponseSchema: GenMessage<ListPoolsResponse> = /*@__PURE_
   messageDesc(file_baremetal_admin_v1_admin_service, 9);
 
 /**
+ * @generated from message baremetal.admin.v1.OnboardMachineRequest
+ */
+export type OnboardMachineRequest = Message<"baremetal.admin.v1.OnboardMachineRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * The worker pool that its agent enrols in.
+   *
+   * @generated from field: string pool = 3;
+   */
+  pool: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.OnboardMachineRequest.
+ * Use `create(OnboardMachineRequestSchema)` to create a new message.
+ */
+export const OnboardMachineRequestSchema: GenMessage<OnboardMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 10);
+
+/**
+ * @generated from message baremetal.admin.v1.DecommissionMode
+ */
+export type DecommissionMode = Message<"baremetal.admin.v1.DecommissionMode"> & {
+};
+
+/**
+ * Describes the message baremetal.admin.v1.DecommissionMode.
+ * Use `create(DecommissionModeSchema)` to create a new message.
+ */
+export const DecommissionModeSchema: GenMessage<DecommissionMode> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 11);
+
+/**
+ * @generated from enum baremetal.admin.v1.DecommissionMode.Value
+ */
+export enum DecommissionMode_Value {
+  /**
+   * @generated from enum value: VALUE_UNSPECIFIED = 0;
+   */
+  VALUE_UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: SOFT_RESET = 1;
+   */
+  SOFT_RESET = 1,
+
+  /**
+   * @generated from enum value: REIMAGE = 2;
+   */
+  REIMAGE = 2,
+
+  /**
+   * @generated from enum value: FULL_DECOMMISSION = 3;
+   */
+  FULL_DECOMMISSION = 3,
+
+  /**
+   * @generated from enum value: STORAGE_CLEANUP = 4;
+   */
+  STORAGE_CLEANUP = 4,
+}
+
+/**
+ * Describes the enum baremetal.admin.v1.DecommissionMode.Value.
+ */
+export const DecommissionMode_ValueSchema: GenEnum<DecommissionMode_Value> = /*@__PURE__*/
+  enumDesc(file_baremetal_admin_v1_admin_service, 11, 0);
+
+/**
+ * @generated from message baremetal.admin.v1.DecommissionMachineRequest
+ */
+export type DecommissionMachineRequest = Message<"baremetal.admin.v1.DecommissionMachineRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * @generated from field: baremetal.admin.v1.DecommissionMode.Value mode = 3;
+   */
+  mode: DecommissionMode_Value;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.DecommissionMachineRequest.
+ * Use `create(DecommissionMachineRequestSchema)` to create a new message.
+ */
+export const DecommissionMachineRequestSchema: GenMessage<DecommissionMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 12);
+
+/**
+ * @generated from message baremetal.admin.v1.DrainMachineRequest
+ */
+export type DrainMachineRequest = Message<"baremetal.admin.v1.DrainMachineRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.DrainMachineRequest.
+ * Use `create(DrainMachineRequestSchema)` to create a new message.
+ */
+export const DrainMachineRequestSchema: GenMessage<DrainMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 13);
+
+/**
+ * @generated from message baremetal.admin.v1.RemoveMachineRequest
+ */
+export type RemoveMachineRequest = Message<"baremetal.admin.v1.RemoveMachineRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.RemoveMachineRequest.
+ * Use `create(RemoveMachineRequestSchema)` to create a new message.
+ */
+export const RemoveMachineRequestSchema: GenMessage<RemoveMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 14);
+
+/**
+ * @generated from message baremetal.admin.v1.SetServiceStateRequest
+ */
+export type SetServiceStateRequest = Message<"baremetal.admin.v1.SetServiceStateRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * active, quarantined, offline or retired
+   *
+   * @generated from field: string service = 2;
+   */
+  service: string;
+
+  /**
+   * Required; goes into the history.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.SetServiceStateRequest.
+ * Use `create(SetServiceStateRequestSchema)` to create a new message.
+ */
+export const SetServiceStateRequestSchema: GenMessage<SetServiceStateRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 15);
+
+/**
+ * @generated from message baremetal.admin.v1.OperatorAction
+ */
+export type OperatorAction = Message<"baremetal.admin.v1.OperatorAction"> & {
+};
+
+/**
+ * Describes the message baremetal.admin.v1.OperatorAction.
+ * Use `create(OperatorActionSchema)` to create a new message.
+ */
+export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 16);
+
+/**
+ * @generated from enum baremetal.admin.v1.OperatorAction.Value
+ */
+export enum OperatorAction_Value {
+  /**
+   * @generated from enum value: VALUE_UNSPECIFIED = 0;
+   */
+  VALUE_UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: RETRY_STAGE = 1;
+   */
+  RETRY_STAGE = 1,
+
+  /**
+   * @generated from enum value: RESUME = 2;
+   */
+  RESUME = 2,
+
+  /**
+   * @generated from enum value: RERUN = 3;
+   */
+  RERUN = 3,
+
+  /**
+   * @generated from enum value: RESTART_CLEAN = 4;
+   */
+  RESTART_CLEAN = 4,
+
+  /**
+   * @generated from enum value: CANCEL = 5;
+   */
+  CANCEL = 5,
+
+  /**
+   * @generated from enum value: ADOPT_OBSERVED_STATE = 6;
+   */
+  ADOPT_OBSERVED_STATE = 6,
+
+  /**
+   * @generated from enum value: MARK_MANUAL_INTERVENTION_REQUIRED = 7;
+   */
+  MARK_MANUAL_INTERVENTION_REQUIRED = 7,
+}
+
+/**
+ * Describes the enum baremetal.admin.v1.OperatorAction.Value.
+ */
+export const OperatorAction_ValueSchema: GenEnum<OperatorAction_Value> = /*@__PURE__*/
+  enumDesc(file_baremetal_admin_v1_admin_service, 16, 0);
+
+/**
+ * @generated from message baremetal.admin.v1.ActOnOperationRequest
+ */
+export type ActOnOperationRequest = Message<"baremetal.admin.v1.ActOnOperationRequest"> & {
+  /**
+   * @generated from field: string operation_id = 1;
+   */
+  operationId: string;
+
+  /**
+   * @generated from field: baremetal.admin.v1.OperatorAction.Value action = 2;
+   */
+  action: OperatorAction_Value;
+
+  /**
+   * Required; goes into the history.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.ActOnOperationRequest.
+ * Use `create(ActOnOperationRequestSchema)` to create a new message.
+ */
+export const ActOnOperationRequestSchema: GenMessage<ActOnOperationRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 17);
+
+/**
+ * @generated from message baremetal.admin.v1.ExplainMachineRequest
+ */
+export type ExplainMachineRequest = Message<"baremetal.admin.v1.ExplainMachineRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.ExplainMachineRequest.
+ * Use `create(ExplainMachineRequestSchema)` to create a new message.
+ */
+export const ExplainMachineRequestSchema: GenMessage<ExplainMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 18);
+
+/**
+ * In plain words.
+ *
+ * @generated from message baremetal.admin.v1.Explanation
+ */
+export type Explanation = Message<"baremetal.admin.v1.Explanation"> & {
+  /**
+   * Workloads can be scheduled on it.
+   *
+   * @generated from field: bool in_service = 1;
+   */
+  inService: boolean;
+
+  /**
+   * One sentence.
+   *
+   * @generated from field: string summary = 2;
+   */
+  summary: string;
+
+  /**
+   * What keeps it out of service, the most important first.
+   *
+   * @generated from field: repeated baremetal.admin.v1.Obstacle obstacles = 3;
+   */
+  obstacles: Obstacle[];
+};
+
+/**
+ * Describes the message baremetal.admin.v1.Explanation.
+ * Use `create(ExplanationSchema)` to create a new message.
+ */
+export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 19);
+
+/**
+ * @generated from message baremetal.admin.v1.Obstacle
+ */
+export type Obstacle = Message<"baremetal.admin.v1.Obstacle"> & {
+  /**
+   * What is the matter, such as "its last operation failed".
+   *
+   * @generated from field: string what = 1;
+   */
+  what: string;
+
+  /**
+   * What unblocks it.
+   *
+   * @generated from field: string unblock = 2;
+   */
+  unblock: string;
+
+  /**
+   * Who must act: operator, site, nobody (it passes by itself), …
+   *
+   * @generated from field: string who = 3;
+   */
+  who: string;
+
+  /**
+   * A command that does it, where there is one.
+   *
+   * @generated from field: string command = 4;
+   */
+  command: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.Obstacle.
+ * Use `create(ObstacleSchema)` to create a new message.
+ */
+export const ObstacleSchema: GenMessage<Obstacle> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 20);
+
+/**
  * @generated from message baremetal.admin.v1.CreatePlanRequest
  */
 export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> & {
@@ -317,7 +684,7 @@ export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> 
  * Use `create(CreatePlanRequestSchema)` to create a new message.
  */
 export const CreatePlanRequestSchema: GenMessage<CreatePlanRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 10);
+  messageDesc(file_baremetal_admin_v1_admin_service, 21);
 
 /**
  * @generated from message baremetal.admin.v1.Token
@@ -363,7 +730,7 @@ export type Token = Message<"baremetal.admin.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 11);
+  messageDesc(file_baremetal_admin_v1_admin_service, 22);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenRequest
@@ -396,7 +763,7 @@ export type CreateTokenRequest = Message<"baremetal.admin.v1.CreateTokenRequest"
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 12);
+  messageDesc(file_baremetal_admin_v1_admin_service, 23);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenResponse
@@ -420,7 +787,7 @@ export type CreateTokenResponse = Message<"baremetal.admin.v1.CreateTokenRespons
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 13);
+  messageDesc(file_baremetal_admin_v1_admin_service, 24);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensRequest
@@ -433,7 +800,7 @@ export type ListTokensRequest = Message<"baremetal.admin.v1.ListTokensRequest"> 
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 14);
+  messageDesc(file_baremetal_admin_v1_admin_service, 25);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensResponse
@@ -450,7 +817,7 @@ export type ListTokensResponse = Message<"baremetal.admin.v1.ListTokensResponse"
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 15);
+  messageDesc(file_baremetal_admin_v1_admin_service, 26);
 
 /**
  * @generated from message baremetal.admin.v1.RevokeTokenRequest
@@ -467,7 +834,7 @@ export type RevokeTokenRequest = Message<"baremetal.admin.v1.RevokeTokenRequest"
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 16);
+  messageDesc(file_baremetal_admin_v1_admin_service, 27);
 
 /**
  * What privileged systems and people do, and customers don't. Calls need the admin role unless they say otherwise.
@@ -532,6 +899,78 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ListPoolsRequestSchema;
     output: typeof ListPoolsResponseSchema;
+  },
+  /**
+   * Takes the machine from bare metal into service through its provider: sixteen stages, each of which looks first.
+   * Needs the operator role, as do the next four.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.OnboardMachine
+   */
+  onboardMachine: {
+    methodKind: "unary";
+    input: typeof OnboardMachineRequestSchema;
+    output: typeof OperationSchema;
+  },
+  /**
+   * Takes the machine out, in one of four modes.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.DecommissionMachine
+   */
+  decommissionMachine: {
+    methodKind: "unary";
+    input: typeof DecommissionMachineRequestSchema;
+    output: typeof OperationSchema;
+  },
+  /**
+   * Out of scheduling for now: draining, then retired. One that is draining already is taken up again.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.DrainMachine
+   */
+  drainMachine: {
+    methodKind: "unary";
+    input: typeof DrainMachineRequestSchema;
+    output: typeof OperationSchema;
+  },
+  /**
+   * Out of the inventory for good, from retired: removing, then deleted.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.RemoveMachine
+   */
+  removeMachine: {
+    methodKind: "unary";
+    input: typeof RemoveMachineRequestSchema;
+    output: typeof OperationSchema;
+  },
+  /**
+   * Transitions of the service layer that belong to a person: quarantined to active, enrolling to quarantined, draining
+   * or removing given up, retired to offline.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.SetServiceState
+   */
+  setServiceState: {
+    methodKind: "unary";
+    input: typeof SetServiceStateRequestSchema;
+    output: typeof MachineSchema;
+  },
+  /**
+   * What an operator can do about an operation, whoever started it. Idempotent. Needs the operator role.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.ActOnOperation
+   */
+  actOnOperation: {
+    methodKind: "unary";
+    input: typeof ActOnOperationRequestSchema;
+    output: typeof OperationSchema;
+  },
+  /**
+   * Why a machine is not in service, what unblocks it, and who must act. Needs the viewer role.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.ExplainMachine
+   */
+  explainMachine: {
+    methodKind: "unary";
+    input: typeof ExplainMachineRequestSchema;
+    output: typeof ExplanationSchema;
   },
   /**
    * Stores a plan. One that exists can be replaced until a run has referenced it.

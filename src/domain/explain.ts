@@ -1,0 +1,275 @@
+/**
+ * Why a machine is not in service, what unblocks it and who must act, in plain words. Pure: it sees what everybody may
+ * see of the machine, its last operation and its node, and says the most important thing first.
+ */
+import type { Condition, ConditionType } from './condition.ts';
+import { isActive } from './job-status.ts';
+import type { Machine } from './machine.ts';
+import { currentStep, type Operation } from './operation.ts';
+import type { OperatorAction } from './operator-action.ts';
+import { OPERATOR_ACTIONS } from './operator-action.ts';
+
+export interface Obstacle {
+  readonly what: string;
+  readonly unblock: string;
+  /** operator, admin, site, agent, or nobody: it passes by itself. */
+  readonly who: string;
+  /** Without the program's name; empty where no command does it. */
+  readonly command: string;
+}
+
+export interface Explanation {
+  readonly inService: boolean;
+  readonly summary: string;
+  readonly obstacles: readonly Obstacle[];
+}
+
+export interface NextAction {
+  readonly action: OperatorAction | null;
+  readonly advice: string;
+}
+
+/** What to do about an operation that is not simply under way. */
+export function nextActionFor(operation: Pick<Operation, 'status' | 'error' | 'operationId'>): NextAction {
+  const { status, error } = operation;
+  if (isActive(status)) return { action: null, advice: 'wait: it is being worked on' };
+  if (status === 'completed' || status === 'reconciled')
+    return { action: null, advice: 'nothing: it has succeeded' };
+  if (status === 'cancelled') return { action: 'rerun', advice: 'nothing, or rerun it' };
+  switch (error?.failureClass) {
+    case 'retryable':
+      return { action: 'retry_stage', advice: 'retry the stage: what failed may pass' };
+    case 'permanent':
+      return { action: 'retry_stage', advice: 'change what the error names, then retry the stage' };
+    case 'effect_unknown':
+      return {
+        action: 'adopt_observed_state',
+        advice: 'look whether it happened; adopt it if it did, retry the stage if it did not',
+      };
+    default:
+      return { action: 'resume', advice: 'look at what the error names, put it right, then resume' };
+  }
+}
+
+export interface ExplainedMachine {
+  readonly machine: Machine;
+  /** The active one, or the last one that ended. */
+  readonly operation: Operation | null;
+  readonly node: { readonly state: string; readonly lastError: string } | null;
+}
+
+export function explain(subject: ExplainedMachine): Explanation {
+  const obstacles = RULES.flatMap((rule) => rule(subject) ?? []);
+  const { machineId } = subject.machine;
+  const [first] = obstacles;
+  if (!first) return { inService: true, summary: `${machineId} is in service.`, obstacles };
+  return { inService: false, summary: `${machineId} is not in service: ${first.what}.`, obstacles };
+}
+
+type Rule = (subject: ExplainedMachine) => Obstacle | null;
+
+/** From what blocks everything else to what is only worth a look. */
+const RULES: readonly Rule[] = [
+  ({ machine }) =>
+    flagged(machine, 'Retired', (condition) => ({
+      what: `it is retired for good (${condition.message || condition.reason})`,
+      unblock: 'nothing does: onboard the hardware again, as a new machine',
+      who: 'admin',
+      command: '',
+    })),
+  ({ machine }) =>
+    machine.service === 'deleted'
+      ? {
+          what: 'it was removed from the inventory',
+          unblock: 'nothing does: onboard the hardware again, as a new machine',
+          who: 'admin',
+          command: '',
+        }
+      : null,
+  ({ machine }) =>
+    flagged(machine, 'RMA', (condition) => ({
+      what: `it is flagged for return (${condition.message || condition.reason})`,
+      unblock: 'repair or replace it, then take the flag off',
+      who: 'admin',
+      command: `unflag ${machine.machineId} rma --reason "…"`,
+    })),
+  ({ operation }) => underWay(operation),
+  ({ operation }) => failedOperation(operation),
+  ({ machine, operation }) =>
+    operation?.status.startsWith('failed')
+      ? null
+      : flagged(machine, 'NeedsIntervention', (condition) => ({
+          what: `somebody must look: ${condition.message || condition.reason}`,
+          unblock: 'put it right, then say so',
+          who: 'operator',
+          command: `clear ${machine.machineId} --reason "…"`,
+        })),
+  ({ machine, operation }) => outOfService(machine, operation),
+  ({ node, machine }) => notInstalled(node, machine),
+  ({ machine }) => wrongPhase(machine),
+  ({ machine }) => {
+    const reachable = machine.conditions.Reachable;
+    return reachable?.status === false && machine.activeOperationId === null
+      ? {
+          what: `it can’t be reached (${reachable.message || reachable.reason})`,
+          unblock: 'look at its power, its network and its console',
+          who: 'site',
+          command: `show ${machine.machineId}`,
+        }
+      : null;
+  },
+];
+
+function flagged(
+  { conditions }: Machine,
+  type: ConditionType,
+  tell: (condition: Condition) => Obstacle,
+): Obstacle | null {
+  const condition = conditions[type];
+  return condition?.status ? tell(condition) : null;
+}
+
+function underWay(operation: Operation | null): Obstacle | null {
+  if (!operation || !isActive(operation.status)) return null;
+  const step = currentStep(operation);
+  const waiting = operation.waitingFor === '' ? '' : `, ${operation.waitingFor}`;
+  return {
+    what: `${operation.type} ${operation.operationId} is ${operation.status}${step ? ` at ${step.name}` : ''}${waiting}`,
+    unblock: 'wait for it, or cancel it',
+    who: 'nobody',
+    command: `op watch ${operation.operationId}`,
+  };
+}
+
+function failedOperation(operation: Operation | null): Obstacle | null {
+  if (!operation?.status.startsWith('failed')) return null;
+  const { action, advice } = nextActionFor(operation);
+  const where = operation.error?.step ? ` at ${operation.error.step}` : '';
+  return {
+    what: `${operation.type} ${operation.operationId} failed${where}: ${operation.error?.message ?? 'no reason'}`,
+    unblock: advice,
+    who: 'operator',
+    command: action ? `op ${OPERATOR_ACTIONS[action].verb} ${operation.operationId} --reason "…"` : '',
+  };
+}
+
+function outOfService(machine: Machine, operation: Operation | null): Obstacle | null {
+  const { machineId, service, presence } = machine;
+  if (operation && isActive(operation.status)) return null;
+  switch (service) {
+    case 'bootstrap_issued':
+      return presence === 'expired'
+        ? {
+            what: 'nobody registered it before its token ran out',
+            unblock: 'issue another token, and start its agent with it',
+            who: 'operator',
+            command: `machine create --machine-id ${machineId} --pool ${machine.pool ?? '<pool>'}`,
+          }
+        : {
+            what: 'its agent has not registered yet',
+            unblock: 'start its agent with the token that was issued',
+            who: 'operator',
+            command: '',
+          };
+    case 'enrolling':
+      return {
+        what: 'it is not onboarded yet',
+        unblock: 'onboard it, or let its agent send keepalives',
+        who: 'operator',
+        command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
+      };
+    case 'offline':
+      return {
+        what: 'its agent is silent',
+        unblock: 'bring the machine or its agent back; its next keepalive puts it back into service',
+        who: 'site',
+        command: `show ${machineId}`,
+      };
+    case 'quarantined':
+      return {
+        what: 'it is quarantined',
+        unblock: 'prove that it is healthy, then release it',
+        who: 'operator',
+        command: `service ${machineId} active --reason "…"`,
+      };
+    case 'draining':
+      return {
+        what: 'it is draining, and nothing works on that',
+        unblock: 'take the drain up again',
+        who: 'operator',
+        command: `drain ${machineId}`,
+      };
+    case 'retired':
+      return {
+        what: 'it was taken out of scheduling on purpose',
+        unblock: 'use it again; its keepalives then put it back into service',
+        who: 'admin',
+        command: `service ${machineId} offline --reason "…"`,
+      };
+    case 'removing':
+      return {
+        what: 'it is being removed, and nothing works on that',
+        unblock: 'take the removal up again',
+        who: 'operator',
+        command: `remove ${machineId}`,
+      };
+    default:
+      return null;
+  }
+}
+
+function notInstalled(node: ExplainedMachine['node'], { machineId }: Machine): Obstacle | null {
+  switch (node?.state) {
+    case 'discovered':
+      return {
+        what: 'it was discovered and waits for approval',
+        unblock: 'approve it with a workflow',
+        who: 'admin',
+        command: `node approve ${machineId} --workflow <name>`,
+      };
+    case 'install_failed':
+      return {
+        what: `its installation failed: ${node.lastError || 'no reason given'}`,
+        unblock: 'put it right or choose another workflow, then reset it',
+        who: 'admin',
+        command: `node state ${machineId} pending --force`,
+      };
+    case 'pending':
+      return {
+        what: 'it waits to boot its installer',
+        unblock: 'boot it from the network',
+        who: 'site',
+        command: `reboot ${machineId}`,
+      };
+    case 'installed':
+      return {
+        what: 'it is installed and waits to be verified',
+        unblock: 'verify it',
+        who: 'admin',
+        command: `node state ${machineId} active`,
+      };
+    default:
+      return null;
+  }
+}
+
+function wrongPhase({ machineId, phase, service }: Machine): Obstacle | null {
+  if (phase === 'MAINTENANCE') {
+    return {
+      what: 'it is in maintenance',
+      unblock: 'end the maintenance',
+      who: 'operator',
+      command: `exit-maintenance ${machineId}`,
+    };
+  }
+  // Agents and workflows bring a machine into service without an operator's phases.
+  if (phase === 'FACTORY_READY' && service === null) {
+    return {
+      what: 'it has never been provisioned',
+      unblock: 'put it into maintenance, reimage it, and end the maintenance',
+      who: 'operator',
+      command: `enter-maintenance ${machineId}`,
+    };
+  }
+  return null;
+}

@@ -1,0 +1,88 @@
+/** What workflows need of the control plane itself: tokens for agents, what agents report, and the site's hooks. */
+import { StepFailure } from '../engine/step-handler.ts';
+import type { NodeServices, ProviderCall } from '../providers/provider.ts';
+import { forgetAgent, readAgents } from '../store/agents.ts';
+import type { Database } from '../store/database.ts';
+import type { KeepaliveStore } from '../store/keepalive-store.ts';
+import { type AgentMachineTools, createAgentMachine } from './agent-machines.ts';
+
+export interface SiteHook {
+  readonly url: string;
+  /** Read for every call; null without one. */
+  readonly token: () => string | null;
+}
+
+export interface NodeServiceTools extends AgentMachineTools {
+  readonly database: Database;
+  readonly keepalives: KeepaliveStore;
+  readonly serverUrl: () => string;
+  readonly hooks: ReadonlyMap<string, SiteHook>;
+  readonly tokensChanged: () => void;
+}
+
+const HOOK_LIMIT_MS = 30_000;
+
+export function createNodeServices(tools: NodeServiceTools): NodeServices {
+  return {
+    serverUrl: tools.serverUrl,
+
+    async issueAgentToken(call, pool) {
+      const { machineId } = call.machine;
+      const actor = { kind: 'system', id: 'onboarding' } as const;
+      const { secret } = await createAgentMachine(tools, {
+        machineId,
+        pool,
+        provider: '',
+        actor,
+        now: new Date(),
+      });
+      tools.tokensChanged();
+      return { token: secret };
+    },
+
+    async forgetSecrets(call) {
+      await forgetAgent(tools.database, call.machine.machineId);
+      tools.tokensChanged();
+    },
+
+    async workloads(call) {
+      const { machineId } = call.machine;
+      const agent = (await readAgents(tools.database, tools.keepalives, [machineId])).get(machineId);
+      const { worker_count: workers, container_count: containers } = agent?.vitals.metrics ?? {};
+      if (workers === undefined && containers === undefined) return null;
+      return { workers: workers ?? 0, containers: containers ?? 0 };
+    },
+
+    async hook(call, stage) {
+      const hook = tools.hooks.get(stage);
+      return hook ? callHook(hook, call, stage) : 'not_configured';
+    },
+  };
+}
+
+/** 200 is done, 202 under way; the key lets the site tell a repetition from a new request. */
+async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Promise<'done' | 'under_way'> {
+  const token = hook.token();
+  const answer = await fetch(hook.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ stage, machine_id: call.machine.machineId, key: call.key }),
+    redirect: 'error',
+    signal: AbortSignal.any([call.signal, AbortSignal.timeout(HOOK_LIMIT_MS)]),
+  }).catch((error: Error) => {
+    throw hookFailed('retryable', stage, `does not answer (${error.name})`);
+  });
+  await answer.body?.cancel();
+  if (answer.status === 202) return 'under_way';
+  if (answer.ok) return 'done';
+  const isTheirs = answer.status >= 500 || answer.status === 429;
+  throw hookFailed(isTheirs ? 'retryable' : 'needs_human', stage, `answered ${answer.status}`);
+}
+
+function hookFailed(failureClass: 'retryable' | 'needs_human', stage: string, what: string): StepFailure {
+  const message = `the site’s hook for ${stage} ${what}`;
+  return new StepFailure({ class: failureClass, code: 'HOOK_FAILED', message });
+}

@@ -1,0 +1,41 @@
+/** Cloud-init for a machine that MAAS deploys: the site's own part, and the agent's settings. */
+import { isMap, parseDocument, YAMLSeq } from 'yaml';
+
+export interface AgentSettings {
+  readonly server: string;
+  readonly machineId: string;
+  readonly pool: string;
+  readonly provider: string;
+  readonly token: string;
+}
+
+const HEADER = '#cloud-config';
+
+/** The template is a cloud-config; the agent's environment is added to the files that it writes. */
+export function renderCloudInit(template: string, agent: AgentSettings): string {
+  const document = parseDocument(template.trim() === '' ? '{}' : template);
+  const [problem] = document.errors;
+  if (problem || !(document.contents === null || isMap(document.contents))) {
+    throw new Error(`the site's user data is no cloud-config: ${problem?.message ?? 'not a mapping'}`);
+  }
+  const files = document.get('write_files');
+  const entry = document.createNode({
+    path: '/etc/ingot/agent.env',
+    owner: 'root:root',
+    permissions: '0600',
+    content: `${environmentOf(agent)}\n`,
+  });
+  if (files instanceof YAMLSeq) files.add(entry);
+  else document.set('write_files', document.createNode([entry]));
+  return `${HEADER}\n${document.toString({ lineWidth: 0 })}`;
+}
+
+function environmentOf({ server, machineId, pool, provider, token }: AgentSettings): string {
+  return [
+    `INGOT_AGENT_SERVER=${server}`,
+    `INGOT_MACHINE_ID=${machineId}`,
+    `INGOT_POOL=${pool}`,
+    `INGOT_AGENT_PROVIDER=${provider}`,
+    `INGOT_MACHINE_TOKEN=${token}`,
+  ].join('\n');
+}

@@ -1,0 +1,132 @@
+/** The stages of document 3 that are about the node itself: its place in the inventory, its workloads, its agent. */
+import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
+import type { StepContext } from '../engine/step-handler.ts';
+import { hooked } from './maas-stages.ts';
+import {
+  ABSENT,
+  countOf,
+  done,
+  needsHuman,
+  onlyLooks,
+  type Seen,
+  type StageHandler,
+  underWay,
+} from './stage-tools.ts';
+import { callOf, type Scene } from './step-kind.ts';
+
+export type ServiceStage =
+  | Extract<OnboardingStage, 'wait_for_agent_enrollment'>
+  | Extract<
+      DecommissionStage,
+      | 'disable_node'
+      | 'force_release_allocations'
+      | 'drain_node'
+      | 'cleanup_storage'
+      | 'scrub_gpu'
+      | 'validate_clean_node'
+      | 'retire_gpuaas_node'
+      | 'remove_gpuaas_node_record'
+      | 'cleanup_secrets'
+    >;
+
+type ServiceScene = Scene<'nodeServices'>;
+
+const LOOK_MS = 3_000;
+const ENROLLMENT_PATIENCE_MS = 3_000_000;
+
+export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene) => StageHandler>> = {
+  disable_node: ({ machine }) => ({
+    async observe() {
+      const { service } = machine;
+      if (service === 'active' || service === 'offline' || service === 'quarantined') return ABSENT;
+      return done(service === null ? 'it is in no service' : `it is ${service}: not schedulable`);
+    },
+    async act() {
+      const service = { to: 'draining', owner: 'admin', from: ['active', 'offline', 'quarantined'] } as const;
+      return { result: 'done', message: 'draining', change: { service } };
+    },
+  }),
+
+  force_release_allocations: (scene) => hooked(scene, 'force_release_allocations'),
+  cleanup_storage: (scene) => hooked(scene, 'cleanup_storage'),
+  scrub_gpu: (scene) => hooked(scene, 'scrub_gpu'),
+
+  drain_node: (scene) => drained(scene, 'drain_node', 'workloads are leaving'),
+  validate_clean_node: (scene) => drained(scene, 'validate_clean_node', 'the node is not clean yet'),
+
+  retire_gpuaas_node: ({ machine }) => ({
+    async observe() {
+      return machine.service === 'draining' ? ABSENT : done(`it is ${machine.service ?? 'in no service'}`);
+    },
+    async act() {
+      const service = { to: 'retired', owner: 'drain', from: ['draining'] } as const;
+      return { result: 'done', message: 'retired', change: { service } };
+    },
+  }),
+
+  remove_gpuaas_node_record: ({ machine }) => ({
+    async observe() {
+      return machine.service === 'deleted' ? done('it is out of the inventory') : ABSENT;
+    },
+    async act() {
+      if (machine.service === 'retired') {
+        const service = { to: 'removing', owner: 'removal' } as const;
+        return { result: 'started', reason: 'removing', lookAgainMs: 1, change: { service } };
+      }
+      const service = { to: 'deleted', owner: 'removal', from: ['removing'] } as const;
+      if (machine.service === 'removing') return { result: 'done', message: 'deleted', change: { service } };
+      const message = `a node that is ${machine.service ?? 'in no service'} can’t be removed; retire it first`;
+      return { result: 'failed', failure: { class: 'needs_human', code: 'NOT_RETIRED', message } };
+    },
+  }),
+
+  cleanup_secrets: ({ machine, can }) => ({
+    async observe(context) {
+      return context.memo.forgotten === true ? done('no secret of it is kept') : ABSENT;
+    },
+    async act(context) {
+      await context.effect(() => can.nodeServices.forgetSecrets(callOf(context, machine)));
+      await context.save({ forgotten: true });
+      return { result: 'started', reason: 'forgetting its secrets', lookAgainMs: 1 };
+    },
+  }),
+
+  wait_for_agent_enrollment: ({ machine }) =>
+    onlyLooks(async (context) => {
+      if (machine.presence === 'ready') return done('its agent is ready');
+      return enrolling(context, machine.presence);
+    }),
+};
+
+async function enrolling(context: StepContext, presence: string | null): Promise<Seen> {
+  const since = countOf(context, 'waitingSince');
+  const now = context.now().getTime();
+  if (since === 0) await context.save({ waitingSince: now });
+  else if (now - since > ENROLLMENT_PATIENCE_MS) {
+    return needsHuman(
+      'AGENT_NEVER_ENROLLED',
+      `its agent is ${presence ?? 'unknown'}; look at the machine’s console`,
+    );
+  }
+  return underWay(`its agent is ${presence ?? 'unknown'}`, LOOK_MS);
+}
+
+/** The site is told, and the agent's own figures must agree: nothing runs on it any more. */
+function drained(
+  scene: ServiceScene,
+  stage: 'drain_node' | 'validate_clean_node',
+  reason: string,
+): StageHandler {
+  const hook = hooked(scene, stage);
+  return {
+    async observe(context) {
+      const told = await hook.observe(context);
+      if (told.seen !== 'done') return told;
+      const load = await scene.can.nodeServices.workloads(callOf(context, scene.machine));
+      if (load === null) return done('nobody reports workloads');
+      if (load.workers + load.containers === 0) return done('its agent reports no workloads');
+      return underWay(`${reason}: ${load.workers} workers, ${load.containers} containers`, LOOK_MS);
+    },
+    act: (context) => hook.act(context),
+  };
+}

@@ -1,0 +1,70 @@
+/** What stages have in common. */
+
+import type { FailureClass } from '../domain/failure.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { MachineChange } from '../domain/machine-change.ts';
+import type { ActResult, Observation, StepContext, StepHandler } from '../engine/step-handler.ts';
+import type { MaasMachine } from '../providers/maas/maas-control.ts';
+
+export type StageHandler = StepHandler<MachineChange>;
+export type Seen = Observation<MachineChange>;
+export type Acted = ActResult<MachineChange>;
+
+/** Another look at an upstream that works by itself. */
+export const LOOK_AGAIN_MS = 5_000;
+
+export function done(message: string, change?: MachineChange): Seen & { seen: 'done' } {
+  return { seen: 'done', message, ...(change ? { change } : {}) };
+}
+
+export function underWay(reason: string, lookAgainMs = LOOK_AGAIN_MS): Seen {
+  return { seen: 'under_way', reason, lookAgainMs };
+}
+
+export const ABSENT: Seen = { seen: 'absent' };
+
+export function failed(failureClass: FailureClass, code: string, message: string): Seen & { seen: 'failed' } {
+  return { seen: 'failed', failure: { class: failureClass, code, message } };
+}
+
+export function needsHuman(code: string, message: string): Seen & { seen: 'failed' } {
+  return failed('needs_human', code, message);
+}
+
+export function started(reason: string, lookAgainMs = 1_000): Acted {
+  return { result: 'started', reason, lookAgainMs };
+}
+
+/** What MAAS said of the machine, as its observed state. */
+export function observedIn(
+  source: string,
+  seen: MaasMachine | null,
+  machine: Machine,
+  now: Date,
+): MachineChange {
+  return {
+    observed: {
+      source,
+      state: seen?.status ?? 'absent',
+      power: seen?.power ?? 'unknown',
+      upstreamId: seen?.systemId ?? machine.observed?.upstreamId ?? '',
+      at: now.toISOString(),
+    },
+  };
+}
+
+/** How often this attempt has done something, counted before it is done. */
+export function countOf(context: StepContext, name: string): number {
+  const value = context.memo[name];
+  return typeof value === 'number' ? value : 0;
+}
+
+/** A stage that only looks. */
+export function onlyLooks(observe: StageHandler['observe']): StageHandler {
+  return {
+    observe,
+    act: async () => {
+      throw new Error('this stage has nothing to do');
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { STAGE_NAMES, type StageName } from '../domain/stage.ts';
+import type { Capability } from '../providers/provider.ts';
+import { MAAS_STAGES, type MaasStage } from './maas-stages.ts';
+import { SERVICE_STAGES, type ServiceStage } from './service-stages.ts';
+import type { Scene, StepKind } from './step-kind.ts';
+
+const config = z.object({
+  stage: z.enum(STAGE_NAMES as [StageName, ...StageName[]]),
+  pool: z.string().default(''),
+  erase: z.boolean().default(false),
+});
+type Config = z.output<typeof config>;
+
+function isMaasStage(stage: StageName): stage is MaasStage {
+  return stage in MAAS_STAGES;
+}
+
+/** A stage of document 3's workflows. */
+export const workflowStage: StepKind<Config, 'maas' | 'nodeServices'> = {
+  kind: 'stage',
+  needs: ({ stage }): Array<Extract<Capability, 'maas' | 'nodeServices'>> =>
+    isMaasStage(stage) ? ['maas', 'nodeServices'] : ['nodeServices'],
+  config: config as z.ZodType<Config>,
+  title: 'Stage',
+  doneTitle: 'Done',
+  canUndo: true,
+  handler: ({ stage, pool, erase }, scene) => {
+    const handler = isMaasStage(stage)
+      ? MAAS_STAGES[stage](scene, { pool, erase })
+      : SERVICE_STAGES[stage as ServiceStage](scene as Scene<'nodeServices'>);
+    return {
+      ...handler,
+      undo: handler.undo ?? (async () => ({ result: 'done', message: 'nothing to undo' })),
+    };
+  },
+};

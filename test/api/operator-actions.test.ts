@@ -1,0 +1,285 @@
+/** Document 3 §8: every action on every job state, and what each does. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobStatus } from '../../src/domain/job-status.ts';
+import { jobLifecycle } from '../../src/domain/job-status.ts';
+import { statesOf } from '../../src/domain/lifecycle.ts';
+import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../src/domain/operator-action.ts';
+import { ACTION_TABLE } from '../../src/engine/operator-actions.ts';
+import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import {
+  conditionOf,
+  ended,
+  fakeStateOf,
+  fresh,
+  get,
+  newMachine,
+  phaseOf,
+  run,
+  start,
+  statusOf,
+  until,
+  waitingAt,
+} from './fleet.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server?.stop());
+
+function act(operationId: string, action: OperatorAction, reason = 'because') {
+  const value = OperatorAction_Value[action.toUpperCase() as keyof typeof OperatorAction_Value];
+  return server.admin.actOnOperation({ operationId, action: value, reason });
+}
+
+function mend(machineId: string) {
+  return server.machines.updateMachine({
+    machine: { machineId },
+    updateMask: { paths: ['labels.fake/fail-step', 'labels.fake/hang-step'] },
+  });
+}
+
+async function failedReboot() {
+  const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/fail-step': 'reboot' } });
+  const operation = await run(server, 'REBOOT', machineId);
+  expect(phaseOf(operation)).toBe('FAILED');
+  return { machineId, operationId: operation.operationId };
+}
+
+const read = (operationId: string) => server.operations.getOperation({ operationId });
+
+async function actionEvents(operationId: string) {
+  return server.sql<{ from_state: string; to_state: string; comment: string; actor_kind: string }>(
+    `SELECT from_state, to_state, comment, actor_kind FROM events
+     WHERE operation_id = $1 AND kind = 'operation' ORDER BY event_id`,
+    [operationId],
+  );
+}
+
+describe('what each action does', () => {
+  it('retry_stage runs the failed step again, with all of its attempts, and the history says why', async () => {
+    const { machineId, operationId } = await failedReboot();
+    await mend(machineId);
+    const again = await act(operationId, 'retry_stage', 'the BMC was replaced');
+    expect(again.status).toBe('pending');
+    expect(phaseOf(await ended(server, { operationId }))).toBe('SUCCEEDED');
+    expect(statusOf(await get(server, machineId)).conditions).toMatchObject({ NeedsIntervention: false });
+    const retried = (await actionEvents(operationId)).find(
+      ({ comment }) => comment !== '' && comment.includes('replaced'),
+    );
+    expect(retried).toMatchObject({
+      from_state: 'failed_retryable',
+      to_state: 'pending',
+      comment: 'retry_stage: the BMC was replaced',
+      actor_kind: 'admin',
+    });
+  });
+
+  it('a retry that fails again ends failed again', async () => {
+    const { operationId } = await failedReboot();
+    await act(operationId, 'retry_stage');
+    const again = await ended(server, { operationId });
+    expect(phaseOf(again)).toBe('FAILED');
+    expect(again.steps[0]?.retryCount).toBe(1);
+  });
+
+  it('resume goes on from the failed step; steps that succeeded are not done again', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'repave' },
+    });
+    const operation = await run(server, 'REIMAGE', machineId);
+    expect(operation.steps.map(({ name }) => name)).toEqual(['netboot', 'reboot', 'repave']);
+    const boots = (await fakeStateOf(server, machineId)).bootCount;
+    await mend(machineId);
+    await act(operation.operationId, 'resume');
+    expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
+    expect((await fakeStateOf(server, machineId)).bootCount).toBe(boots);
+  });
+
+  it('rerun begins at the top; what is found done is adopted', async () => {
+    const { machineId, operationId } = await failedReboot();
+    await mend(machineId);
+    await act(operationId, 'rerun');
+    const again = await ended(server, { operationId });
+    expect(phaseOf(again)).toBe('SUCCEEDED');
+    expect(again.steps.every(({ retryCount }) => retryCount === 0)).toBe(true);
+  });
+
+  it('a canceled operation can be rerun', async () => {
+    const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
+    const operation = await start(server, 'REBOOT', machineId);
+    await waitingAt(server, operation, 'reboot');
+    await act(operation.operationId, 'cancel', 'wrong machine');
+    expect(phaseOf(await ended(server, operation))).toBe('CANCELED');
+    await mend(machineId);
+    await act(operation.operationId, 'rerun', 'right machine after all');
+    expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
+  });
+
+  it('restart_clean undoes what was done, then begins anew', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'repave' },
+    });
+    const operation = await run(server, 'REIMAGE', machineId);
+    await mend(machineId);
+    await act(operation.operationId, 'restart_clean', 'from scratch');
+    expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
+    const statuses = (await actionEvents(operation.operationId)).map(({ to_state }) => to_state);
+    expect(statuses.slice(-4)).toEqual(['compensating', 'pending', 'running', 'completed']);
+    const undone = await server.sql<{ subject: string }>(
+      `SELECT subject FROM events WHERE operation_id = $1 AND kind = 'step' AND to_state = 'undone' ORDER BY event_id`,
+      [operation.operationId],
+    );
+    expect(undone.map(({ subject }) => subject)).toContain('netboot');
+  });
+
+  it('adopt accepts what is seen to be done, and ends reconciled', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'netboot' },
+    });
+    const operation = await run(server, 'REIMAGE', machineId, { imageRef: 'debian-12' });
+    expect(operation.error?.details).toMatchObject({ step: 'netboot' });
+    // Somebody sets the boot device by hand.
+    await mend(machineId);
+    await server.sql(
+      `UPDATE fake_machines SET state = state || '{"bootDevice": "pxe", "netbootImage": "debian-12", "task": null}' WHERE machine_id = $1`,
+      [machineId],
+    );
+    await act(operation.operationId, 'adopt_observed_state', 'set by hand');
+    expect((await ended(server, operation)).status).toBe('reconciled');
+  });
+
+  it('adopt does nothing behind an operator’s back where nothing is to be adopted', async () => {
+    const { machineId, operationId } = await failedReboot();
+    await mend(machineId);
+    const boots = (await fakeStateOf(server, machineId)).bootCount;
+    await act(operationId, 'adopt_observed_state', 'I believe it rebooted');
+    const after = await ended(server, { operationId });
+    expect(phaseOf(after)).toBe('FAILED');
+    expect((await fakeStateOf(server, machineId)).bootCount).toBe(boots);
+    await act(operationId, 'retry_stage');
+    expect(phaseOf(await ended(server, { operationId }))).toBe('SUCCEEDED');
+  });
+
+  it('hold freezes an operation that is being worked on, and the machine says that somebody must look', async () => {
+    const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/step-ms': '1000' } });
+    const operation = await start(server, 'REBOOT', machineId);
+    await waitingAt(server, operation, 'reboot');
+    const held = await act(operation.operationId, 'mark_manual_intervention_required', 'smoke in the rack');
+    expect(held).toMatchObject({ status: 'failed_manual_intervention', error: { code: 'HELD' } });
+    const machine = await get(server, machineId);
+    expect(statusOf(machine)).toMatchObject({ activeOperationId: '', effectiveState: 'ATTENTION' });
+    expect(conditionOf(machine, 'NeedsIntervention')?.message).toContain('smoke in the rack');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect((await read(operation.operationId)).status).toBe('failed_manual_intervention');
+    await act(operation.operationId, 'retry_stage', 'smoke is gone');
+    expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
+  });
+
+  it('what is queued or being worked on already is not queued twice', async () => {
+    const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
+    const operation = await start(server, 'REBOOT', machineId);
+    await waitingAt(server, operation, 'reboot');
+    const before = await actionEvents(operation.operationId);
+    for (const action of ['retry_stage', 'resume', 'rerun', 'adopt_observed_state'] as const) {
+      expect((await act(operation.operationId, action)).status).toBe('running');
+    }
+    expect(await actionEvents(operation.operationId)).toEqual(before);
+    await act(operation.operationId, 'cancel');
+    await ended(server, operation);
+  });
+
+  it('a machine that has gone back into service is not wiped by a retry', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'repave' },
+    });
+    const operation = await run(server, 'REIMAGE', machineId);
+    await mend(machineId);
+    await run(server, 'EXIT_MAINTENANCE', machineId);
+    const refused = await refusal(act(operation.operationId, 'retry_stage'));
+    expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'WRONG_PHASE' });
+    expect((await read(operation.operationId)).status).toBe('failed_retryable');
+  });
+
+  it('one operation at a time: a retry waits for nobody, it is refused', async () => {
+    const { machineId, operationId } = await failedReboot();
+    await server.machines.updateMachine({
+      machine: { machineId, labels: { 'fake/hang-step': 'reboot' } },
+      updateMask: { paths: ['labels'] },
+    });
+    const other = await start(server, 'REBOOT', machineId, { requestId: fresh('other') });
+    const refused = await refusal(act(operationId, 'retry_stage'));
+    expect(refused).toMatchObject({
+      reason: 'OPERATION_ACTIVE',
+      metadata: { operation_id: other.operationId },
+    });
+    await act(other.operationId, 'cancel');
+    await ended(server, other);
+  });
+
+  it('needs an operation, an action and a reason', async () => {
+    const { operationId } = await failedReboot();
+    expect(await refusal(server.admin.actOnOperation({ operationId, action: 1 }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('reason'),
+    });
+    expect(await refusal(server.admin.actOnOperation({ operationId, reason: 'x' }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('RETRY_STAGE'),
+    });
+    expect(await refusal(act('op-nobody', 'resume'))).toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('every action on every job state', () => {
+  const IN_STATE: Readonly<Record<JobStatus, string>> = {
+    pending: `status = 'pending', due_at = 'infinity', finished_at = NULL`,
+    running: `status = 'running', due_at = 'infinity', finished_at = NULL`,
+    compensating: `status = 'compensating', due_at = 'infinity', finished_at = NULL`,
+    completed: `status = 'completed'`,
+    reconciled: `status = 'reconciled'`,
+    failed_retryable: `status = 'failed_retryable'`,
+    failed_manual_intervention: `status = 'failed_manual_intervention'`,
+    cancelled: `status = 'cancelled'`,
+  };
+
+  const actions = OPERATOR_ACTION_NAMES.filter((action) => action !== 'cancel');
+  const cases = actions.flatMap((action) =>
+    statesOf(jobLifecycle).map((status) => [action, status] as const),
+  );
+
+  it.each(cases)('%s on %s', async (action, status) => {
+    const { machineId, operationId } = await failedReboot();
+    await server.sql(`UPDATE operations SET ${IN_STATE[status]} WHERE operation_id = $1`, [operationId]);
+    const isActive = ['pending', 'running', 'compensating'].includes(status);
+    await server.sql('UPDATE machines SET active_operation_id = $2 WHERE machine_id = $1', [
+      machineId,
+      isActive ? operationId : null,
+    ]);
+    const verdict = ACTION_TABLE[action as keyof typeof ACTION_TABLE][status];
+    if (verdict === 'refuse') {
+      expect(await refusal(act(operationId, action))).toMatchObject({
+        code: 'FAILED_PRECONDITION',
+        reason: 'ACTION_NOT_APPLICABLE',
+      });
+      expect((await read(operationId)).status).toBe(status);
+      return;
+    }
+    const first = await act(operationId, action);
+    if (verdict === 'nothing') expect(first.status).toBe(status);
+    else expect(first.status).not.toBe(status);
+    // Asking twice is as good as once.
+    await act(operationId, action).catch(async (error: unknown) => {
+      expect(error).toMatchObject({ reason: 'ACTION_NOT_APPLICABLE' });
+    });
+    await until(
+      async () => read(operationId),
+      ({ status: now }) => (verdict === 'nothing' ? true : now !== 'pending'),
+    );
+  });
+});
