@@ -25,6 +25,7 @@ export interface HttpExchange {
 export interface HttpAnswer {
   readonly status: number;
   readonly retryAfterMs: number | null;
+  readonly isJson: boolean;
   readonly body: string;
 }
 
@@ -121,6 +122,7 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
       resolve({
         status: response.statusCode ?? 0,
         retryAfterMs: retryAfterMs(response.headers['retry-after']),
+        isJson: /^application\/json\b/i.test(response.headers['content-type'] ?? ''),
         body: Buffer.concat(chunks).toString('utf8'),
       });
     });

@@ -222,8 +222,9 @@ export class MaasApi {
         this.#breaker.left(entry);
         throw error;
       }
-      // It may be the BMC that MAAS waits for.
-      if (error.reason === 'late' && request.asksBmc) this.#breaker.left(entry);
+      // It may be the BMC that MAAS waits for. And a stranger in its place is not its silence.
+      const tellsNothing = error.reason === 'late' ? request.asksBmc : error.reason === 'certificate';
+      if (tellsNothing) this.#breaker.left(entry);
       else if (error.reason === 'too_large') this.#breaker.answered();
       else this.#isAway(entry);
       throw noAnswer(error, told);
@@ -283,12 +284,12 @@ function noAnswer({ reason, code }: NoAnswer, { maas, doing }: Asked): MaasFailu
   }
 }
 
-function parseAnswer({ body }: HttpAnswer, method: Request['method'], told: Asked): unknown {
+function parseAnswer({ body, isJson }: HttpAnswer, method: Request['method'], told: Asked): unknown {
   try {
     return JSON.parse(body) as unknown;
   } catch {
     // Some writes are answered with a word, or with nothing.
-    if (method !== 'GET') return body;
+    if (method !== 'GET' && !isJson) return body;
     throw unreadable(told, 'is not JSON');
   }
 }

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sampleMachine } from '../../domain/machine.fixture.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { maasConfiguration } from './maas-configuration.ts';
+import { createMaasSite } from './maas-site.ts';
+
+let dir: string;
+const file = (name: string) => join(dir, name);
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'ingot-maas-site-'));
+  writeFileSync(file('key'), 'a:b:c\n');
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function siteWith(fields: Readonly<Record<string, unknown>>) {
+  writeFileSync(file('password'), 'first\n');
+  const url = 'https://maas.example.com/MAAS';
+  const given = { kind: 'maas', url, api_key_file: file('key'), ...fields };
+  return createMaasSite('site-a', maasConfiguration.parse(given));
+}
+
+const IPMI = () => ({ power: { type: 'ipmi', user: 'admin', password_file: file('password') } });
+const REDFISH = () => ({ power: { type: 'redfish', user: 'admin', password_file: file('password') } });
+
+const machineAt = (bmc_endpoint: string) => {
+  const machine = sampleMachine();
+  return { ...machine, spec: { ...machine.spec, bmc_endpoint } };
+};
+
+function failureOf(work: () => unknown) {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof StepFailure) return error.failure;
+    throw error;
+  }
+  throw new Error('it did not fail');
+}
+
+test('the password is read when it is wanted, so a new one counts at once', () => {
+  const site = siteWith(IPMI());
+  const passwordOf = () => site.resolvePower(machineAt('10.0.0.7')).powerParameters.power_pass;
+  expect(passwordOf()).toBe('first');
+  writeFileSync(file('password'), 'second\n');
+  expect(passwordOf()).toBe('second');
+  rmSync(file('password'));
+  expect(failureOf(passwordOf)).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+});
+
+test('IPMI takes the address of the machine’s BMC, at its own port', () => {
+  const site = siteWith(IPMI());
+  const addressOf = (endpoint: string) =>
+    site.resolvePower(machineAt(endpoint)).powerParameters.power_address;
+  expect(addressOf('bmc-7.example.com')).toBe('bmc-7.example.com');
+  expect(addressOf('10.0.0.7:623')).toBe('10.0.0.7');
+  expect(addressOf('[fd00::7]')).toBe('fd00::7');
+  for (const wrong of ['', 'https://10.0.0.7', '10.0.0.7:624']) {
+    expect(failureOf(() => addressOf(wrong))).toMatchObject({
+      class: 'needs_human',
+      code: 'NO_BMC_ENDPOINT',
+    });
+  }
+});
+
+test('Redfish takes it as it is', () => {
+  const site = siteWith(REDFISH());
+  expect(site.resolvePower(machineAt('https://10.0.0.7'))).toEqual({
+    powerType: 'redfish',
+    powerParameters: { power_address: 'https://10.0.0.7', power_user: 'admin', power_pass: 'first' },
+  });
+  expect(failureOf(() => site.resolvePower(machineAt('')))).toMatchObject({ code: 'NO_BMC_ENDPOINT' });
+});
+
+test('a site that says nothing about power can add no machine', () => {
+  const failure = failureOf(() => siteWith({}).resolvePower(machineAt('10.0.0.7')));
+  expect(failure).toMatchObject({ class: 'needs_human', code: 'NO_POWER_CREDENTIALS' });
+  expect(siteWith({ power: { type: 'manual' } }).resolvePower(machineAt(''))).toEqual({
+    powerType: 'manual',
+    powerParameters: {},
+  });
+});
+
+test('the boot disk is the one whose model has the site’s word in it', () => {
+  const site = siteWith({ storage: { boot_disk_model: 'boss' } });
+  const disk = (model: string) => ({ id: 1, name: 'sda', model, sizeBytes: 1 });
+  expect(site.isBootDisk(disk('DELLBOSS VD'))).toBe(true);
+  expect(site.isBootDisk(disk('SAMSUNG MZWLJ'))).toBe(false);
+});
+
+test('the template is read when it is wanted', () => {
+  expect(siteWith({}).readUserDataTemplate()).toBeNull();
+  writeFileSync(file('template'), '#cloud-config\npackages: [jq]\n');
+  const site = siteWith({ deploy: { user_data_template: file('template') } });
+  expect(site.readUserDataTemplate()).toContain('packages: [jq]');
+});
