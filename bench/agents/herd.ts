@@ -1,10 +1,10 @@
 /**
  * The server was away for longer than anybody may be silent, and all agents come back within one second. Each has a
  * connection of its own, from several processes and addresses: a process may have 20,000 files open, and an address
- * 28,000 ports. Agents have processors of their own, so here theirs is the lower priority. The usual load goes on
- * beside it, to tell when things are as they were.
+ * 28,000 ports. Agents have processors of their own, so here theirs is the lower priority. A few others go on at
+ * their usual pace, to tell when things are as they were.
  *
- * A connection takes both sides about as much of the processors as ten keepalives on one that is open, so where the
+ * A connection takes both sides as much of the processors as seven to ten keepalives on one that is open, so where the
  * machine is busy with other things this measures the agents' side: an agent that was not served in 10 s comes again.
  */
 import {
@@ -59,7 +59,7 @@ export async function returnAtOnce(bench: Bench): Promise<void> {
   const usual = bench.sender.send({
     ...common,
     from: 0,
-    to: FLEET,
+    to: Math.ceil(FLEET / 16),
     withinMs: INTERVAL_MS,
     afterAnswer: 'close',
   });
@@ -84,7 +84,10 @@ export async function returnAtOnce(bench: Bench): Promise<void> {
   show(`${rounded(FLEET)} agents come back within one second`, `all served within ${ms(servedBy)}`);
   show('  from when each came until stored', quantiles(first));
   show('  tried again', `${troubles(herd)}; never served: ${FLEET - first.length}`);
-  show('  the usual load beside it is calm again after', `${calmAfter(beside.due, beside.took)} s`);
+  show(
+    '  those at their usual pace are under 50 ms (p99) again after',
+    `${calmAfter(beside.due, beside.took)} s`,
+  );
   const second = took.filter((_took, index) => (due[index] ?? 0) > 1_000);
   show(`  their second keepalives, a minute later: ${rounded(second.length)}`, quantiles(second));
   show(`  CPU over ${SECONDS} s, of one core`, ofOneCore(used));
