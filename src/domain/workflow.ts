@@ -43,7 +43,7 @@ export const BUILT_IN_WORKFLOW: Workflow = {
   kernel: 'installer/vmlinuz',
   initrd: 'installer/initrd.gz',
   cmdline:
-    'console=tty0 console=ttyS0 quiet ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
+    'console=tty0 console=ttyS0 quiet panic=30 ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
   image: null,
   postInstall: 'reboot',
 };

@@ -30,7 +30,7 @@ uptime_seconds() {
 # --- what the server says on the kernel's command line
 
 read_parameters() {
-  url='' mac='' token='' image='' sha256='' size='' wanted_disk=''
+  url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post=''
   for word in $(cat /proc/cmdline); do
     case $word in
       ingot.url=*) url=${word#*=} ;;
@@ -40,6 +40,7 @@ read_parameters() {
       ingot.sha256=*) sha256=$(printf '%s' "${word#*=}" | tr 'A-F' 'a-f') ;;
       ingot.size=*) size=${word#*=} ;;
       ingot.disk=*) wanted_disk=${word#*=} ;;
+      ingot.post=*) post=${word#*=} ;;
     esac
   done
   url=${url%/}
@@ -406,4 +407,9 @@ fi
 install
 say 'installed'
 report complete 100 "$COMPLETE_FOR"
+if [ "$post" = poweroff ]; then
+  sync
+  poweroff -f
+  sleep 1000
+fi
 restart 0

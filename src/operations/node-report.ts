@@ -59,7 +59,16 @@ export async function reportNode(
     ignored = told.ignored;
     return { ...told.change, wakes: operationId };
   });
+  // An installer that begins and is not wanted must hear that before it writes a byte.
+  if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
   return { node, ignored };
+}
+
+function notWanted(why: string): Fault {
+  return new Fault('aborted', {
+    reason: 'BOOT_NOT_WANTED',
+    message: `nothing shall be installed by this boot: ${why}`,
+  });
 }
 
 /** A machine that nobody knows is taken in as discovered. */

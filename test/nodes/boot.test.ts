@@ -221,6 +221,17 @@ describe('a boot’s token', () => {
     });
   });
 
+  it('an installer that begins and is not wanted any more is told so before it writes', async () => {
+    const { id, mac } = await pendingNode();
+    const { token } = await boot(server, mac);
+    await setState(server, id, 'retired');
+    expect(await report(server, mac, 'started', {}, token)).toMatchObject({
+      status: 409,
+      body: { reason: 'BOOT_NOT_WANTED' },
+    });
+    expect((await nodeOf(server, id)).state).toBe('retired');
+  });
+
   it('is stored as a hash only', async () => {
     const { mac } = await pendingNode();
     const { token } = await boot(server, mac);

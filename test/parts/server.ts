@@ -39,6 +39,8 @@ export interface TestServerOptions {
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
   readonly leaseMs?: number;
+  /** Any free one without it. */
+  readonly httpPort?: number;
   readonly pools?: readonly string[];
   readonly keepaliveTtlSeconds?: number;
   readonly pendingTtlSeconds?: number;
@@ -84,7 +86,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     settings: readSettings(
       {},
       {
-        httpAddress: '127.0.0.1:0',
+        httpAddress: `127.0.0.1:${options.httpPort ?? 0}`,
         grpcAddress: '127.0.0.1:0',
         dataDir,
         databaseUrl: database.url,

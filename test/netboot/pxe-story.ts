@@ -1,0 +1,237 @@
+/**
+ * The whole story on a real machine: it boots from the network with an empty disk, is discovered, approved, installed,
+ * boots from disk and phones home; a REIMAGE puts another image on it; an image whose bytes are not what its digest
+ * says fails three times. Nothing serves it but Ingot; its power is behind a real IPMI BMC. The test checks each
+ * chapter, and the demo tells it.
+ */
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
+import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
+import { call, nodeOf } from '../nodes/rest.ts';
+import { buildTestInstaller, type DiskImage, makeDiskImage } from '../parts/boot-images.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { createQemuMachine, type QemuMachine } from '../parts/qemu.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { ipmitool } from './ipmitool.ts';
+
+/** Machines that others run at the same time make it slow. */
+const CHAPTER_MS = 300_000;
+
+export interface PxeSite {
+  readonly server: TestServer;
+  readonly dataDir: string;
+  readonly bmc: IpmiBmc;
+  readonly machine: QemuMachine;
+  readonly images: Readonly<Record<'first' | 'second', DiskImage>>;
+  stop(): Promise<void>;
+}
+
+export type Tell = (line: string) => void;
+
+export async function openPxeSite(tell: Tell): Promise<PxeSite> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'ingot-pxe-'));
+  const cleanups: Array<() => Promise<void> | void> = [
+    () => rmSync(dataDir, { recursive: true, force: true }),
+  ];
+  const stop = async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  };
+  try {
+    tell('building the installer and two disk images');
+    await buildTestInstaller(join(dataDir, 'boot', 'installer'));
+    const images = {
+      first: await makeDiskImage({ version: 'first-1.0', afterReport: 'stay' }),
+      second: await makeDiskImage({ version: 'second-2.0', afterReport: 'stay' }),
+    };
+    const key = unusedKey();
+    cleanups.push(() => key.remove());
+    // The BMC needs the machine, the machine the server's port, and the server the BMC's password.
+    const port = await freePort();
+    const machine = createQemuMachine({ serverPort: port });
+    cleanups.push(() => machine.destroy());
+    const bmc = await startBmc({ machine: machine.script });
+    cleanups.push(() => bmc.stop());
+    const configuration = datacenterConfiguration.parse({
+      kind: 'datacenter',
+      ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
+      bmc: bmcFields(bmc),
+    });
+    const server = await startTestServer({
+      dataDir,
+      httpPort: port,
+      providers: { 'dc-1': configuration },
+      netboot: { provider: 'dc-1' },
+    });
+    cleanups.push(() => server.stop());
+    await addImage(server, 'first-1.0', images.first);
+    await addImage(server, 'second-2.0', images.second);
+    await call(server, 'POST', '/workflows', { name: 'first', image: { name: 'first-1.0' } });
+    return { server, dataDir, bmc, machine, images, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function addImage(server: TestServer, name: string, { packed, sha256 }: DiskImage): Promise<void> {
+  const PIECE = 8 * 1024 * 1024;
+  for (let start = 0; start < packed.length; start += PIECE) {
+    const bytes = packed.subarray(start, start + PIECE);
+    const answer = await fetch(`${server.httpUrl}/api/v1/images/${name}/content?sha256=${sha256}`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${server.adminToken}`,
+        'content-type': 'application/octet-stream',
+        'content-range': `bytes ${start}-${start + bytes.length - 1}/${packed.length}`,
+      },
+      body: new Uint8Array(bytes),
+    });
+    if (!answer.ok) throw new Error(`the image was not taken: ${await answer.text()}`);
+  }
+}
+
+/** What the machine shows on its console is the best account of why something did not happen. */
+export async function until<T>(
+  site: PxeSite,
+  what: string,
+  look: () => Promise<T>,
+  isSo: (seen: T) => boolean,
+): Promise<T> {
+  const end = Date.now() + CHAPTER_MS;
+  for (;;) {
+    const seen = await look();
+    if (isSo(seen)) return seen;
+    if (Date.now() > end) {
+      throw new Error(
+        `not in time: ${what}; last seen ${JSON.stringify(seen)}\n${site.machine.serial().slice(-3000)}`,
+      );
+    }
+    await delay(250);
+  }
+}
+
+export async function discoverMachine(site: PxeSite, tell: Tell): Promise<string> {
+  const { server, bmc, machine } = site;
+  tell(`power on over IPMI, booting from the network with an empty disk (${machine.mac})`);
+  await ipmitool(bmc, 'chassis', 'bootdev', 'pxe');
+  await ipmitool(bmc, 'chassis', 'power', 'on');
+  const { body } = await until(
+    site,
+    'the machine is discovered',
+    () => call(server, 'GET', `/nodes?mac=${machine.mac}`),
+    (answer) => answer.body.total === 1,
+  );
+  const { id, state } = body.data[0];
+  tell(`${id} is ${state}`);
+  return id;
+}
+
+export async function installMachine(site: PxeSite, id: string, tell: Tell): Promise<void> {
+  const { server } = site;
+  await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'first' });
+  await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending', comment: 'approved' });
+  tell(`approved ${id} with workflow first`);
+  const seen = new Set<string>();
+  await until(
+    site,
+    'the machine is installed',
+    async () => {
+      const node = await nodeOf(server, id);
+      const line = `${node.state}${node.state === 'installing' ? ` ${node.install_progress}%` : ''}`;
+      if (!seen.has(line)) tell(`  ${line}`);
+      seen.add(line);
+      return node;
+    },
+    ({ state }) => state === 'installed',
+  );
+  await phonesHome(site, id, 'first-1.0');
+  tell('it booted from its disk and phoned home: first-1.0');
+  await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'active', comment: 'verified' });
+  tell(`${id} is active`);
+}
+
+/** The system on the disk reports its version as its name, and the name that a node has stays; so it is taken off. */
+async function phonesHome(site: PxeSite, id: string, version: string): Promise<void> {
+  await until(
+    site,
+    `${version} phones home`,
+    async () => {
+      const node = await nodeOf(site.server, id);
+      if (node.hostname !== null && node.hostname !== version) {
+        await call(site.server, 'PATCH', `/nodes/${id}`, { hostname: '' });
+      }
+      return node;
+    },
+    ({ hostname }) => hostname === version,
+  );
+}
+
+export async function reimageMachine(site: PxeSite, id: string, tell: Tell) {
+  const { server, bmc } = site;
+  await server.machines.updateMachine({
+    machine: { machineId: id, spec: { bmcEndpoint: bmc.endpoint } },
+    updateMask: { paths: ['spec.bmc_endpoint'] },
+  });
+  await endOf(
+    site,
+    await server.machines.enterMaintenance({ machineId: id, requestId: 'maintenance' }),
+    tell,
+  );
+  const started = await server.machines.reimageMachine({
+    machineId: id,
+    requestId: 'reimage-second',
+    imageRef: 'second-2.0',
+  });
+  tell(`REIMAGE ${started.operationId} with second-2.0`);
+  const operation = await endOf(site, started, tell);
+  await phonesHome(site, id, 'second-2.0');
+  tell('it booted from its disk and phoned home: second-2.0');
+  return operation;
+}
+
+/** The bytes on the server are no longer those of the digest: no machine may ever write them. */
+export function corruptImage({ dataDir }: PxeSite, sha256: string, tell: Tell): void {
+  const file = join(dataDir, 'images', sha256);
+  const handle = openSync(file, 'r+');
+  writeSync(handle, Buffer.from('not what was added'), 0, 18, Math.floor(statSync(file).size / 2));
+  closeSync(handle);
+  tell('an image was changed behind its digest');
+}
+
+export async function failingReimage(site: PxeSite, id: string, tell: Tell) {
+  const started = await site.server.machines.reimageMachine({
+    machineId: id,
+    requestId: 'reimage-corrupt',
+    imageRef: 'first-1.0',
+  });
+  tell(`REIMAGE ${started.operationId} with an image that is not what its digest says`);
+  return endOf(site, started, tell);
+}
+
+async function endOf(site: PxeSite, { operationId }: { readonly operationId: string }, tell: Tell) {
+  let told = '';
+  return until(
+    site,
+    `${operationId} ends`,
+    async () => {
+      const operation = await site.server.operations.getOperation({ operationId });
+      const line = `${operation.status} ${operation.currentStep} ${operation.waitingFor}`.trim();
+      if (line !== told) tell(`  ${line}`);
+      told = line;
+      return operation;
+    },
+    ({ finishedAt }) => finishedAt !== undefined,
+  );
+}

@@ -1,0 +1,118 @@
+/** A real machine, from an empty disk to service and back, by nothing but what Ingot serves. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { historyOf, nodeOf } from '../nodes/rest.ts';
+import { ensureBootImages } from '../parts/boot-images.ts';
+import { ensureIpmi } from '../parts/ipmi.ts';
+import { ensureQemu } from '../parts/qemu.ts';
+import {
+  corruptImage,
+  discoverMachine,
+  failingReimage,
+  installMachine,
+  openPxeSite,
+  type PxeSite,
+  reimageMachine,
+} from './pxe-story.ts';
+
+const TIME_LIMIT = 400_000;
+const obstacle = ensureQemu() ?? ensureIpmi() ?? (await ensureBootImages());
+if (obstacle !== null) console.warn(obstacle);
+
+describe.skipIf(obstacle !== null)('a real machine', () => {
+  let site: PxeSite;
+  let id: string;
+  const startedAt = performance.now();
+  /** `npm run demo:pxe` lets it be heard. */
+  const tell = (line: string) => {
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1).padStart(6);
+    if (process.env.INGOT_TELL) console.log(`${seconds} s  ${line}`);
+  };
+
+  beforeAll(async () => {
+    site = await openPxeSite(tell);
+  }, TIME_LIMIT);
+  afterAll(async () => {
+    await site?.stop();
+  });
+
+  const disk = (length: number) => site.machine.readDisk(length);
+
+  it(
+    'boots by PXE with an empty disk and is discovered',
+    async () => {
+      id = await discoverMachine(site, tell);
+      expect(await nodeOf(site.server, id)).toMatchObject({
+        state: 'discovered',
+        mac_address: site.machine.mac,
+      });
+      expect((await site.server.machines.getMachine({ machineId: id })).spec).toMatchObject({
+        provider: 'dc-1',
+      });
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'is approved, installed, boots from disk, phones home and is active',
+    async () => {
+      await installMachine(site, id, tell);
+      const { raw } = site.images.first;
+      expect(disk(raw.length).equals(raw)).toBe(true);
+      expect(await historyOf(site.server, id)).toEqual([
+        'discovered>pending admin',
+        'pending>installing node_report',
+        'installing>installed node_report',
+        'installed>active admin',
+      ]);
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'a REIMAGE puts another image on it, and its reports are the operation’s log',
+    async () => {
+      const operation = await reimageMachine(site, id, tell);
+      expect(operation).toMatchObject({ status: 'completed' });
+      const { raw } = site.images.second;
+      expect(disk(raw.length).equals(raw)).toBe(true);
+      expect(await nodeOf(site.server, id)).toMatchObject({
+        state: 'installed',
+        operation_id: operation.operationId,
+      });
+      const lines = await site.server.sql<{ text: string }>(
+        'SELECT text FROM operation_logs WHERE operation_id = $1 ORDER BY epoch, line',
+        [operation.operationId],
+      );
+      const log = lines.map(({ text }) => text).join('\n');
+      for (const line of [
+        'Queued for installation: second-2.0',
+        'Switching power',
+        'The installer is at work',
+        'Progress: ',
+        'Image written successfully',
+      ]) {
+        expect(log).toContain(line);
+      }
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'an image with a wrong digest fails three times, ends in install_failed, and fails the operation with the node’s words',
+    async () => {
+      corruptImage(site, site.images.first.sha256, tell);
+      const operation = await failingReimage(site, id, tell);
+      expect(operation).toMatchObject({ status: 'failed_manual_intervention' });
+      expect(operation.error?.message).toMatch(/digest/);
+      expect(await nodeOf(site.server, id)).toMatchObject({
+        state: 'install_failed',
+        install_attempts: 3,
+        last_install_error: expect.stringMatching(/digest/),
+      });
+      // Nothing of it was written: what was there before is still there.
+      const { raw } = site.images.second;
+      expect(disk(raw.length).equals(raw)).toBe(true);
+    },
+    TIME_LIMIT,
+  );
+});
