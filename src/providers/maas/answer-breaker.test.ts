@@ -25,9 +25,9 @@ test('two without an answer are nothing, three in a row are', () => {
   breaker.unanswered('ordinary');
   breaker.answered();
   breaker.unanswered('ordinary');
-  expect(breaker.unanswered('ordinary')).toBe(false);
+  breaker.unanswered('ordinary');
   expect(isOpen(breaker)).toBe(false);
-  expect(breaker.unanswered('ordinary')).toBe(true);
+  breaker.unanswered('ordinary');
   expect(isOpen(breaker)).toBe(true);
 });
 

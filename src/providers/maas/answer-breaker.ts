@@ -35,7 +35,7 @@ export class AnswerBreaker {
   check(): void {
     if (this.#openUntil === null) return;
     const leftMs = this.#openUntil - this.#options.monotonicNow();
-    if (leftMs > 0) throw this.failure(leftMs);
+    if (leftMs > 0) throw this.#failure(leftMs);
   }
 
   /** As check; whoever passes while it is open is the one that tries. */
@@ -57,20 +57,18 @@ export class AnswerBreaker {
     if (entry === 'trial' && this.#openUntil !== null) this.#openUntil = this.#options.monotonicNow();
   }
 
-  /** Says whether this opened it. */
-  unanswered(entry: Entry): boolean {
+  unanswered(entry: Entry): void {
     this.#unanswered++;
     // Of those that were under way when it opened, each is told so, and none counts twice.
     const counts = this.#openUntil === null ? this.#unanswered >= MAX_UNANSWERED : entry === 'trial';
-    if (!counts) return false;
+    if (!counts) return;
     this.#openMs = this.#openMs === 0 ? FIRST_OPEN_MS : Math.min(this.#openMs * 2, LONGEST_OPEN_MS);
     // Replicas that noticed together should not try together.
     const spread = 0.75 + this.#options.random() / 2;
     this.#openUntil = this.#options.monotonicNow() + this.#openMs * spread;
-    return true;
   }
 
-  failure(leftMs: number = (this.#openUntil ?? 0) - this.#options.monotonicNow()): StepFailure {
+  #failure(leftMs: number): StepFailure {
     const message = `${this.#options.maas} has not answered ${this.#unanswered} times in a row; it is asked again in ${Math.ceil(leftMs / 1000)} s`;
     return new StepFailure({ class: 'retryable', code: 'MAAS_UNAVAILABLE', message });
   }

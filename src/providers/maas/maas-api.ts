@@ -183,6 +183,7 @@ export class MaasApi {
     const lane = request.asksBmc ? this.#bmcLane : this.#lane;
     return lane.run(signal, async () => {
       const key = this.#readKey();
+      // Again: whoever waited in line behind those that found MAAS away is told so, and the next.
       const entry = this.#breaker.enter();
       const { consumer, token, secret } = key;
       const told: Asked = {
@@ -214,7 +215,7 @@ export class MaasApi {
         maxAnswerBytes: MAX_ANSWER_BYTES,
       });
       // A proxy that finds nobody behind it says so with this status.
-      if (answer.status === 502) this.#isAway(entry);
+      if (answer.status === 502) this.#breaker.unanswered(entry);
       else this.#breaker.answered();
       return answer;
     } catch (error) {
@@ -226,14 +227,9 @@ export class MaasApi {
       const tellsNothing = error.reason === 'late' ? request.asksBmc : error.reason === 'certificate';
       if (tellsNothing) this.#breaker.left(entry);
       else if (error.reason === 'too_large') this.#breaker.answered();
-      else this.#isAway(entry);
+      else this.#breaker.unanswered(entry);
       throw noAnswer(error, told);
     }
-  }
-
-  #isAway(entry: Entry): void {
-    if (!this.#breaker.unanswered(entry)) return;
-    for (const lane of [this.#lane, this.#bmcLane]) lane.turnAway(this.#breaker.failure());
   }
 
   #readKey(): MaasApiKey {

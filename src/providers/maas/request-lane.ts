@@ -43,11 +43,6 @@ export class RequestLane {
     }
   }
 
-  /** Nobody needs to wait for what will not come. */
-  turnAway(error: unknown): void {
-    for (const waiting of [...this.#waiting]) waiting.giveUp(error);
-  }
-
   #wait(signal: AbortSignal): Promise<void> {
     const { maas, maxWaitMs } = this.#options;
     return new Promise((resolve, reject) => {

@@ -30,7 +30,7 @@ const LONGEST_PAUSE_MS = 10_000;
 const LIMIT_MS = 15_000;
 
 /** Null: it starts no agent. Throws where it is no cloud-config at all. */
-export function readAgentSettings(userData: string): AgentSettings | null {
+function readAgentSettings(userData: string): AgentSettings | null {
   if (!userData.startsWith('#cloud-config')) return null;
   const config = parse(userData) as { write_files?: { path?: string; content?: string }[] } | null;
   const file = config?.write_files?.find(({ path }) => path === ENVIRONMENT_FILE);

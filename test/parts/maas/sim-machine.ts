@@ -78,7 +78,7 @@ export const VLAN_ID = 5001;
 const SYSTEM_ID_LETTERS = '346789abcdefghkmnpqrtwxy';
 
 /** Six letters, as MAAS makes them. */
-export function systemIdOf(number: number): string {
+function systemIdOf(number: number): string {
   let text = '';
   for (let rest = number + 24 ** 5; text.length < 6; rest = Math.floor(rest / 24)) {
     text = `${SYSTEM_ID_LETTERS[rest % 24] ?? '3'}${text}`;
