@@ -32,6 +32,7 @@ const machineInput = z.strictObject({
 export interface SimRequest {
   readonly method: string;
   readonly path: string;
+  readonly query: string;
   readonly op: string;
   readonly status: number;
 }

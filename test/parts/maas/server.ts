@@ -50,7 +50,7 @@ export async function startServer(options: SimulatorOptions = {}): Promise<Runni
     const { method = 'GET' } = request;
     const asked = { method, path, query: url.searchParams, form };
     const op = url.searchParams.get('op') ?? form.get('op') ?? '';
-    const kept = { method, path, op, status: 0 };
+    const kept = { method, path, query: url.search, op, status: 0 };
     requests.push(kept);
     if (requests.length > MAX_REQUESTS_KEPT) requests.shift();
     const fault = faults.takeTransport({ method, path, op, machine: routes.machineOf(asked) });
