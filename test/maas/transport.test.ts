@@ -1,7 +1,9 @@
 /** What happens on the way to MAAS and back: refusals, faults, slowness, silence, and what is sent again. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../parts/maas/faults.ts';
@@ -223,7 +225,8 @@ describe('our key', () => {
   });
 
   it('is read anew for every request', async () => {
-    const file = `${process.env.TMPDIR ?? '/tmp'}/ingot-maas-key-${process.pid}`;
+    const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-key-'));
+    const file = join(folder, 'key');
     writeFileSync(file, 'some:body:else');
     const moving = maasAt(simulator, { api_key_file: file });
     const look = () => moving.maas.findByMac(call, ['52:54:00:00:00:01']);
@@ -232,6 +235,7 @@ describe('our key', () => {
     await look();
     rmSync(file);
     expect(await failureOf(look())).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+    rmSync(folder, { recursive: true });
     moving.remove();
   });
 });

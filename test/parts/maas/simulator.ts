@@ -1,7 +1,7 @@
 /** The simulated MAAS for a test: a process of its own, and what steers it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -70,12 +70,17 @@ export interface MaasSimulator {
   stop(): Promise<void>;
 }
 
-export async function startMaasSimulator(options: MaasSimulatorOptions = {}): Promise<MaasSimulator> {
+export function startMaasSimulator(options: MaasSimulatorOptions = {}): Promise<MaasSimulator> {
   const { port = 0, speed = 1, apiKey, minKeepaliveMs = 2_000 } = options;
   const args = ['--port', String(port), '--speed', String(speed), '--tied'];
   args.push('--min-keepalive-ms', String(minKeepaliveMs));
   if (apiKey !== undefined) args.push('--api-key', apiKey);
-  const child = spawn(process.execPath, [await programFile(), ...args], {
+  // Once it has said that it is there, it needs its file no more.
+  return withProgram((file) => startProgram([file, ...args]));
+}
+
+async function startProgram(args: readonly string[]): Promise<MaasSimulator> {
+  const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { PATH: process.env.PATH },
   });
@@ -107,28 +112,33 @@ export async function startMaasSimulator(options: MaasSimulatorOptions = {}): Pr
   };
 }
 
-let program: Promise<string> | null = null;
+let bundle: Promise<string> | null = null;
 
 /** From the sources it is made one file first, once for all that a test starts; compiled, it is there. */
-function programFile(): Promise<string> {
-  program ??= import.meta.url.endsWith('.ts')
-    ? bundle()
-    : Promise.resolve(fileURLToPath(new URL('main.js', import.meta.url)));
-  return program;
+async function withProgram<T>(use: (file: string) => Promise<T>): Promise<T> {
+  if (!import.meta.url.endsWith('.ts')) return use(fileURLToPath(new URL('main.js', import.meta.url)));
+  bundle ??= bundled();
+  const code = await bundle;
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-sim-'));
+  try {
+    const file = join(folder, 'maas-sim.mjs');
+    writeFileSync(file, code);
+    return await use(file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
-async function bundle(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-sim-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'maas-sim.mjs');
-  await build({
+async function bundled(): Promise<string> {
+  const { output } = await build({
     input: fileURLToPath(new URL('main.ts', import.meta.url)),
     platform: 'node',
     tsconfig: false,
     logLevel: 'warn',
-    output: { file, format: 'esm' },
+    write: false,
+    output: { format: 'esm', codeSplitting: false },
   });
-  return file;
+  return output[0].code;
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {
