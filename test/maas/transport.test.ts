@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { FaultInput } from '../parts/maas/faults.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { callFor, failureOf, maasAt, type TestMaas } from './call.ts';
@@ -275,6 +275,7 @@ describe('many requests', () => {
 describe('a MAAS that does not answer', () => {
   it('is left alone after three requests, tried again, and taken back', async () => {
     const silent = await startMaasSimulator();
+    onTestFinished(() => silent.stop());
     const its = maasAt(silent, { request_timeout_seconds: 0.2 });
     const look = () => its.maas.findByMac(call, ['52:54:00:00:00:01']);
     await look();
@@ -287,11 +288,11 @@ describe('a MAAS that does not answer', () => {
     silent.thaw();
     await expect.poll(() => look().then(() => 'well'), { timeout: 8_000, interval: 100 }).toBe('well');
     its.remove();
-    await silent.stop();
   });
 
   it('hurts its own machines alone', async () => {
     const dying = await startMaasSimulator();
+    onTestFinished(() => dying.stop());
     const its = maasAt(dying, { request_timeout_seconds: 1, concurrency: 2 });
     dying.freeze();
     const hung = Array.from({ length: 200 }, () => its.maas.findByMac(call, ['52:54:00:00:00:01']));
@@ -304,11 +305,11 @@ describe('a MAAS that does not answer', () => {
     // Nobody waited in line behind all the others: two rounds of the limit, and all were turned away.
     expect(performance.now() - start).toBeLessThan(3_500);
     its.remove();
-    await dying.stop();
   });
 
   it('is unreachable when it is gone', async () => {
     const gone = await startMaasSimulator();
+    onTestFinished(() => gone.stop());
     const its = maasAt(gone);
     await gone.kill();
     const failure = await failureOf(its.maas.findByMac(call, ['52:54:00:00:00:01']));
@@ -318,6 +319,7 @@ describe('a MAAS that does not answer', () => {
 
   it('tells looks nothing about BMCs', async () => {
     const gone = await startMaasSimulator();
+    onTestFinished(() => gone.stop());
     const its = maasAt(gone);
     await gone.kill();
     const { machine } = callFor();
