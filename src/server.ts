@@ -34,6 +34,7 @@ import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { InstallWatch } from './reconcilers/install-watch.ts';
 import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
+import { ServiceReconciler } from './reconcilers/service-reconciler.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Notice } from './store/append-events.ts';
@@ -258,6 +259,15 @@ async function run(
   };
   watch.start();
   cleanups.push(() => watch.stop());
+  const service = new ServiceReconciler({
+    database,
+    providers,
+    actions: parts,
+    intervalMs: options.configuration.looks.interval_seconds * 1000,
+    onError: (error, during) => log.error({ err: error }, during),
+  });
+  service.start();
+  cleanups.push(() => service.stop());
   const agents = {
     database,
     keepalives,

@@ -156,6 +156,10 @@ function failedOperation(operation: Operation | null): Obstacle | null {
 function outOfService(machine: Machine, operation: Operation | null): Obstacle | null {
   const { machineId, service, presence } = machine;
   if (operation && isActive(operation.status)) return null;
+  // What the failed operation says is the reason for this, and not another one.
+  const isExplained = operation?.status.startsWith('failed') === true;
+  if (isExplained && (service === 'enrolling' || service === 'draining' || service === 'removing'))
+    return null;
   switch (service) {
     case 'bootstrap_issued':
       return presence === 'expired'

@@ -35,6 +35,15 @@ const conditionChange: fc.Arbitrary<ConditionChange> = fc.record(
   { requiredKeys: ['type', 'status', 'reason', 'message'] },
 ) as fc.Arbitrary<ConditionChange>;
 
+it('a change that comes only from elsewhere gives way to the one before it', () => {
+  const retired = { service: { to: 'retired', owner: 'drain' } } as const;
+  const givesUp = { service: { to: 'offline', owner: 'drain', from: ['draining'] } } as const;
+  const draining = sampleMachine({ service: 'draining' });
+  expect(applyChange(draining, mergeChanges(retired, givesUp), cause).machine.service).toBe('retired');
+  expect(applyChange(draining, mergeChanges({}, givesUp), cause).machine.service).toBe('offline');
+  expect(applyChange(sampleMachine({ service: 'active' }), givesUp, cause).machine.service).toBe('active');
+});
+
 const machineChange: fc.Arbitrary<MachineChange> = fc.record(
   {
     phase: fc.constantFrom('READY' as const, 'MAINTENANCE' as const),

@@ -53,10 +53,19 @@ export interface ChangedMachine {
   readonly events: readonly NewEvent[];
 }
 
-/** The later change wins where both speak of the same layer or condition. */
+/**
+ * The later change wins where both speak of the same layer or condition; unless it would only come from a state that
+ * the first one leaves behind.
+ */
 export function mergeChanges(first: MachineChange, second: MachineChange): MachineChange {
   const conditions = [...(first.conditions ?? []), ...(second.conditions ?? [])];
-  return { ...first, ...second, conditions };
+  const merged: MachineChange = { ...first, ...second, conditions };
+  const kept = (Object.keys(LAYERS) as LayerName[]).filter((name) => {
+    const from: readonly string[] | undefined = second[name]?.from;
+    const to = first[name]?.to;
+    return to !== undefined && from !== undefined && !from.includes(to);
+  });
+  return { ...merged, ...Object.fromEntries(kept.map((name) => [name, first[name]])) };
 }
 
 export function applyChange(machine: Machine, change: MachineChange, cause: ChangeCause): ChangedMachine {

@@ -228,6 +228,10 @@ class JobRunner<Change> {
       },
       signal,
       now: this.#tools.now,
+      elapsedMs: () => {
+        const began = step.attemptStartedAt === null ? null : Date.parse(step.attemptStartedAt);
+        return began === null ? 0 : Math.max(0, this.#tools.now().getTime() - began);
+      },
       log: (text, stream = 'stdout') => log.write(step.name, text, stream),
       save: async (memo) => {
         lease.check();

@@ -43,6 +43,8 @@ export interface StepContext {
   readonly memo: Memo;
   /** Aborted on cancel, on time-out and when the lease is lost. */
   readonly signal: AbortSignal;
+  /** For how long this attempt has been under way. */
+  readonly elapsedMs?: () => number;
   log(text: string, stream?: 'stdout' | 'stderr'): void;
   /** Written before the effect that it prepares for. */
   save(memo: Memo): Promise<void>;

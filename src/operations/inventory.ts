@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
-import { invalidField } from '../domain/fault.ts';
+import { Fault, invalidField } from '../domain/fault.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
 import { checkLabels, checkMachineId, checkSpec } from '../domain/machine-input.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -163,6 +163,7 @@ async function replace(
   next: (machine: Machine) => MachineInput,
 ): Promise<Machine> {
   const machine = await changeMachine(tools.database, machineId, (before) => {
+    if (before.service === 'deleted') throw machineDeleted(machineId);
     const { labels, spec } = next(before);
     if (isDeepStrictEqual([labels, spec], [before.labels, before.spec]))
       return { machine: before, events: [] };
@@ -173,6 +174,16 @@ async function replace(
   });
   if (!machine) throw machineNotFound(machineId);
   return machine;
+}
+
+/** An identity that was removed never comes back; the hardware does, as another machine. */
+function machineDeleted(machineId: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'MACHINE_DELETED',
+    message: `${machineId} was removed for good; register the hardware under another id`,
+    metadata: { machine_id: machineId },
+    violations: [{ subject: `machines/${machineId}`, description: 'was removed' }],
+  });
 }
 
 export function machineEvent(machineId: string, from: string, to: string, actor: Actor): NewEvent {

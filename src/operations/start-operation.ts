@@ -89,6 +89,14 @@ export function providerOf(machine: Machine, providers: ReadonlyMap<string, Prov
 }
 
 export function checkFlags(machine: Machine): void {
+  if (machine.service === 'deleted') {
+    throw new Fault('failed_precondition', {
+      reason: 'MACHINE_DELETED',
+      message: `${machine.machineId} was removed for good and takes no operations`,
+      metadata: { machine_id: machine.machineId },
+      violations: [{ subject: `machines/${machine.machineId}`, description: 'was removed' }],
+    });
+  }
   const flag = (['Retired', 'RMA'] as const).find((type) => isTrue(machine.conditions, type));
   if (!flag) return;
   throw new Fault('failed_precondition', {

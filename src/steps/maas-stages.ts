@@ -4,6 +4,7 @@
  */
 import { type DecommissionStage, type OnboardingStage, STAGES } from '../domain/stage.ts';
 import type { StepContext } from '../engine/step-handler.ts';
+import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { renderCloudInit } from './cloud-init.ts';
@@ -70,9 +71,9 @@ async function waitsOr(context: StepContext, seconds: number, reason: string, co
   const now = context.now().getTime();
   if (since === 0) {
     await context.save({ ...context.memo, waitingSince: now });
-    return underWay(reason);
+    return underWay(context, reason);
   }
-  if (now - since < seconds * 1000 * PATIENCE) return underWay(reason);
+  if (now - since < seconds * 1000 * PATIENCE) return underWay(context, reason);
   return needsHuman(code, `${reason}, for ${Math.round((now - since) / 1000)} seconds`);
 }
 
@@ -148,7 +149,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
         if (seen.status === 'Ready' || BEYOND_READY.includes(seen.status))
           return done(`MAAS says ${seen.status}`);
         if (seen.status === 'Commissioning' || seen.status === 'Testing' || seen.status === 'Releasing') {
-          return underWay(`MAAS says ${seen.status}`);
+          return underWay(context, `MAAS says ${seen.status}`);
         }
         if (seen.status === 'Failed deployment') return done('to be recovered later');
         // Commissioning that failed may pass when it is tried again; the stage before does not come back by itself.
@@ -180,7 +181,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
         if (seen.status !== 'Ready') return done(`MAAS says ${seen.status}: storage is as it was deployed`);
         const { bootDiskModel } = scene.can.maas.site;
         const disks = await scene.can.maas.disks(call, seen.systemId);
-        const wanted = disks.find(({ model }) => model.toLowerCase().includes(bootDiskModel.toLowerCase()));
+        const wanted = disks.find((disk) => scene.can.maas.site.isBootDisk(disk));
         if (!wanted) {
           const models = disks.map(({ name, model }) => `${name} ${model}`.trim()).join(', ');
           return needsHuman(
@@ -193,9 +194,8 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       }),
     async act(context) {
       const call = callOf(context, scene.machine);
-      const { bootDiskModel } = scene.can.maas.site;
       const disks = await scene.can.maas.disks(call, idOf(scene));
-      const wanted = disks.find(({ model }) => model.toLowerCase().includes(bootDiskModel.toLowerCase()));
+      const wanted = disks.find((disk) => scene.can.maas.site.isBootDisk(disk));
       if (!wanted) return started('looking for the boot disk again');
       await context.effect(() => scene.can.maas.setBootDisk(call, idOf(scene), wanted.id));
       await context.effect(() => scene.can.maas.setFlatLayout(call, idOf(scene), wanted.id));
@@ -251,7 +251,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
         }
         if (['Ready', 'Allocated', 'Reserved'].includes(seen.status)) return ABSENT;
         if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
-          return underWay(`MAAS says ${seen.status}`);
+          return underWay(context, `MAAS says ${seen.status}`);
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
     act: (context) => deploy(scene, context, config),
@@ -262,7 +262,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
     onlyLooks((context) =>
       inMaas(scene, context, (seen) => {
         if (seen.status === 'Deployed') return done('deployed');
-        if (seen.status === 'Deploying') return underWay('MAAS says Deploying');
+        if (seen.status === 'Deploying') return underWay(context, 'MAAS says Deploying');
         if (seen.status === 'Failed deployment') return done('the deployment failed; it is classified next');
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
@@ -273,8 +273,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       inMaas(scene, context, async (seen, call) => {
         if (seen.status !== 'Failed deployment') return done('there is no failure to classify');
         const events = await scene.can.maas.events(call, seen.systemId, 50);
-        const datasource = events.find(({ description }) => /datasource|cloud-init/i.test(description));
-        if (datasource) return done(`datasource: ${datasource.description}`);
+        if (isDatasourceFailure(events)) return done('the machine did not find its datasource');
         const what = seen.statusMessage || events[0]?.description || 'no reason given';
         return needsHuman('DEPLOYMENT_FAILED', `MAAS says: ${what}`);
       }),
@@ -285,7 +284,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       inMaas(scene, context, (seen) => {
         if (seen.status === 'Deployed') return done('deployed');
         if (['Deploying', 'Releasing', 'Disk erasing'].includes(seen.status)) {
-          return underWay(`MAAS says ${seen.status}`);
+          return underWay(context, `MAAS says ${seen.status}`);
         }
         if (seen.status === 'Failed deployment' && countOf(context, 'retries') >= MAX_DATASOURCE_RETRIES) {
           return needsHuman(
@@ -340,7 +339,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       if (['Ready', 'New', 'Retired'].includes(seen.status))
         return done(`MAAS says ${seen.status}`, observed);
       if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
-        return underWay(`MAAS says ${seen.status}`);
+        return underWay(context, `MAAS says ${seen.status}`);
       const isFailed = seen.status === 'Releasing failed' || seen.status === 'Failed disk erasing';
       if (isFailed && countOf(context, 'released') > 0) {
         return failed('retryable', 'RELEASE_FAILED', `MAAS says ${seen.status}: ${seen.statusMessage}`);

@@ -31,7 +31,6 @@ export type ServiceStage =
 
 type ServiceScene = Scene<'nodeServices'>;
 
-const LOOK_MS = 3_000;
 const ENROLLMENT_PATIENCE_MS = 3_000_000;
 
 export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene) => StageHandler>> = {
@@ -108,7 +107,7 @@ async function enrolling(context: StepContext, presence: string | null): Promise
       `its agent is ${presence ?? 'unknown'}; look at the machine’s console`,
     );
   }
-  return underWay(`its agent is ${presence ?? 'unknown'}`, LOOK_MS);
+  return underWay(context, `its agent is ${presence ?? 'unknown'}`);
 }
 
 /** The site is told, and the agent's own figures must agree: nothing runs on it any more. */
@@ -125,7 +124,7 @@ function drained(
       const load = await scene.can.nodeServices.workloads(callOf(context, scene.machine));
       if (load === null) return done('nobody reports workloads');
       if (load.workers + load.containers === 0) return done('its agent reports no workloads');
-      return underWay(`${reason}: ${load.workers} workers, ${load.containers} containers`, LOOK_MS);
+      return underWay(context, `${reason}: ${load.workers} workers, ${load.containers} containers`);
     },
     act: (context) => hook.act(context),
   };

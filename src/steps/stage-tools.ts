@@ -10,15 +10,20 @@ export type StageHandler = StepHandler<MachineChange>;
 export type Seen = Observation<MachineChange>;
 export type Acted = ActResult<MachineChange>;
 
-/** Another look at an upstream that works by itself. */
-export const LOOK_AGAIN_MS = 5_000;
+const LOOK_AGAIN = { minMs: 500, maxMs: 15_000, share: 8 } as const;
+
+/** When to look again at an upstream that works by itself: often at first, rarely when it takes long. */
+export function nextLookMs(context: StepContext): number {
+  const { minMs, maxMs, share } = LOOK_AGAIN;
+  return Math.min(maxMs, Math.max(minMs, (context.elapsedMs?.() ?? 0) / share));
+}
 
 export function done(message: string, change?: MachineChange): Seen & { seen: 'done' } {
   return { seen: 'done', message, ...(change ? { change } : {}) };
 }
 
-export function underWay(reason: string, lookAgainMs = LOOK_AGAIN_MS): Seen {
-  return { seen: 'under_way', reason, lookAgainMs };
+export function underWay(context: StepContext, reason: string): Seen {
+  return { seen: 'under_way', reason, lookAgainMs: nextLookMs(context) };
 }
 
 export const ABSENT: Seen = { seen: 'absent' };

@@ -33,13 +33,28 @@ export interface Page<Row> {
 }
 
 export async function listMachines(session: Session, request: PageRequest<Machine>): Promise<Page<Machine>> {
-  const { text, values } = where(request, 'machine_id > $1');
+  // What was removed is outside of the inventory, unless somebody asks for it.
+  const inventory =
+    request.filter && asksForService(request.filter) ? '' : ` AND service IS DISTINCT FROM 'deleted'`;
+  const { text, values } = where(request, `machine_id > $1${inventory}`);
   const rows = await session.run<MachineRow>(
     statementName('list-machines', request),
     `SELECT ${MACHINE_COLUMNS} FROM machines WHERE ${text} ORDER BY machine_id LIMIT ${request.size + 1}`,
     values,
   );
   return pageOf(rows.map(machineOf), request.size, (machine) => machine.machineId);
+}
+
+function asksForService(filter: CheckedFilter<Machine>): boolean {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.terms.some(asksForService);
+    case 'not':
+      return asksForService(filter.term);
+    default:
+      return filter.field.column === 'service';
+  }
 }
 
 /** Newest first. */

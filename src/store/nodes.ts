@@ -113,7 +113,8 @@ export async function findNodeIdByMac(session: Session, mac: string): Promise<st
 export async function machinesWithMac(session: Session, mac: string): Promise<string[]> {
   const rows = await session.run<{ machine_id: string }>(
     'machines-with-mac',
-    `SELECT machine_id FROM machines WHERE spec -> 'mac_addresses' @> $1::jsonb ORDER BY machine_id LIMIT 2`,
+    `SELECT machine_id FROM machines WHERE spec -> 'mac_addresses' @> $1::jsonb
+       AND service IS DISTINCT FROM 'deleted' ORDER BY machine_id LIMIT 2`,
     [JSON.stringify([mac])],
   );
   return rows.map((row) => row.machine_id);

@@ -49,6 +49,7 @@ export interface TestServerOptions {
   /** Off unless asked for: looks would tell conditions that no test expects. */
   readonly looks?: { readonly intervalSeconds: number };
   readonly netboot?: Partial<Configuration['netboot']>;
+  readonly hooks?: Configuration['hooks'];
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
 }
@@ -106,6 +107,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         interval_seconds: options.looks?.intervalSeconds ?? 60,
       },
       netboot: { ...readConfiguration(null).netboot, ...options.netboot },
+      hooks: options.hooks ?? {},
       providers: options.providers ?? {},
     },
     log: pino({ level: 'trace', base: null }, sink),

@@ -6,3 +6,5 @@ ALTER TABLE operations
 
 -- What an upstream, such as MAAS, last said of the machine. It is not ours, only recorded.
 ALTER TABLE machines ADD COLUMN observed jsonb;
+
+CREATE INDEX machines_by_service ON machines (service, machine_id) WHERE service IS NOT NULL;

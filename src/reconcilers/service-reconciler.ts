@@ -1,0 +1,144 @@
+/**
+ * Keeps the service layer true: a node whose agent speaks again is back in service, and what an upstream such as MAAS
+ * says of machines is recorded on a schedule, a node that has drifted is quarantined, and a workflow that failed
+ * although the world went on without it is offered what is observed. Every change says why; nothing is touched while an
+ * operation works on it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Actor } from '../domain/actor.ts';
+import { changeByDrift, DRIFT_ACTOR } from '../domain/drift.ts';
+import type { Machine } from '../domain/machine.ts';
+import { applyChange } from '../domain/machine-change.ts';
+import { type ActionTools, takeAction } from '../operations/operator-actions.ts';
+import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { Database } from '../store/database.ts';
+import { changeMachine } from '../store/machines.ts';
+import { lastOperationOf } from '../store/operations.ts';
+import { lastServiceActor, machinesThatAreBack, machinesUpstream } from '../store/service-machines.ts';
+
+export interface ServiceReconcilerOptions {
+  readonly database: Database;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly actions: ActionTools;
+  /** How often each machine's upstream is asked. */
+  readonly intervalMs: number;
+  readonly onError: (error: unknown, during: string) => void;
+}
+
+const HEARTBEAT: Actor = { kind: 'system', id: 'heartbeat' };
+const DRIFT: Actor = { kind: 'system', id: DRIFT_ACTOR };
+const TICK_MS = 1_000;
+const BATCH = 500;
+const PAGE = 200;
+
+export class ServiceReconciler {
+  readonly #options: ServiceReconcilerOptions;
+  readonly #stopping = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+
+  constructor(options: ServiceReconcilerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loops.push(this.#every(TICK_MS, 'bringing nodes back', () => this.#bringBack()));
+    for (const { name, capabilities } of this.#options.providers.values()) {
+      const { maas } = capabilities;
+      if (!maas) continue;
+      // Each upstream has a loop of its own: one that is slow or away holds up nobody else's machines.
+      const during = `reading the machines of ${name}`;
+      this.#loops.push(this.#every(this.#options.intervalMs, during, () => this.#readUpstream(name, maas)));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#loops);
+  }
+
+  async #every(intervalMs: number, during: string, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        if (!signal.aborted) this.#options.onError(error, during);
+      }
+      // Only an abort ends this early.
+      await delay(intervalMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #bringBack(): Promise<void> {
+    const { database } = this.#options;
+    for (const machineId of await machinesThatAreBack(database, BATCH)) {
+      await changeMachine(database, machineId, (machine) => {
+        const isBack = machine.service === 'offline' && machine.presence === 'ready';
+        if (!isBack || machine.activeOperationId !== null) return { machine, events: [] };
+        const comment = 'its agent speaks';
+        const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;
+        return applyChange(machine, change, { at: new Date(), actor: HEARTBEAT, operationId: null });
+      });
+    }
+  }
+
+  async #readUpstream(provider: string, maas: MaasControl): Promise<void> {
+    const { database } = this.#options;
+    const { signal } = this.#stopping;
+    let after = '';
+    for (;;) {
+      const machines = await machinesUpstream(database, provider, after, PAGE);
+      if (machines.length === 0 || signal.aborted) return;
+      after = machines.at(-1)?.machineId ?? '';
+      const ids = machines.map(({ observed }) => observed?.upstreamId ?? '');
+      const found = await maas.list({ signal }, ids);
+      const byId = new Map(found.map((seen) => [seen.systemId, seen]));
+      for (const machine of machines) {
+        await this.#record(provider, machine, byId.get(machine.observed?.upstreamId ?? '') ?? null);
+      }
+    }
+  }
+
+  async #record(provider: string, before: Machine, seen: MaasMachine | null): Promise<void> {
+    const { database } = this.#options;
+    const state = seen?.status ?? 'absent';
+    const power = seen?.power ?? 'unknown';
+    const byDrift =
+      before.service === 'quarantined' &&
+      (await lastServiceActor(database, before.machineId)) === DRIFT_ACTOR;
+    const isNews = before.observed?.state !== state || before.observed?.power !== power;
+    if (!isNews && Object.keys(changeByDrift(before, state, byDrift)).length === 0) {
+      await this.#adopt(before, state);
+      return;
+    }
+    const at = new Date();
+    const upstreamId = before.observed?.upstreamId ?? '';
+    const observed = { source: provider, state, power, upstreamId, at: at.toISOString() };
+    const machine = await changeMachine(database, before.machineId, (now) =>
+      applyChange(
+        now,
+        { observed, ...changeByDrift(now, state, byDrift) },
+        { at, actor: DRIFT, operationId: null },
+      ),
+    );
+    if (machine) await this.#adopt(machine, state);
+  }
+
+  /** An onboarding that failed, and came true all the same: its own stages decide whether it can be adopted. */
+  async #adopt(machine: Machine, state: string): Promise<void> {
+    const { service, presence, activeOperationId, machineId } = machine;
+    const isThere = state === 'Deployed' && presence === 'ready';
+    if (service !== 'enrolling' || activeOperationId !== null || !isThere) return;
+    const operation = await lastOperationOf(this.#options.database, machineId);
+    if (operation?.type !== 'ONBOARD' || !operation.status.startsWith('failed')) return;
+    // Asked once: where there was nothing to adopt, a human looks.
+    if (operation.error?.code === 'NOTHING_TO_ADOPT') return;
+    await takeAction(this.#options.actions, {
+      operationId: operation.operationId,
+      action: 'adopt_observed_state',
+      reason: 'the upstream says Deployed, and the agent speaks',
+      actor: DRIFT,
+    });
+  }
+}

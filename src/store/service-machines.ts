@@ -1,0 +1,43 @@
+/** Machines by their place in the service layer, for those who keep it true. */
+import type { Machine } from '../domain/machine.ts';
+import type { Session } from './database.ts';
+import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
+
+/** Those whose agents speak although they count as gone. */
+export async function machinesThatAreBack(session: Session, limit: number): Promise<string[]> {
+  const rows = await session.run<{ machine_id: string }>(
+    'machines-that-are-back',
+    `SELECT machine_id FROM machines
+     WHERE service = 'offline' AND presence = 'ready' AND active_operation_id IS NULL ORDER BY machine_id LIMIT $1`,
+    [limit],
+  );
+  return rows.map((row) => row.machine_id);
+}
+
+/** Machines of a provider that an upstream knows, in the order of their ids. */
+export async function machinesUpstream(
+  session: Session,
+  provider: string,
+  after: string,
+  limit: number,
+): Promise<Machine[]> {
+  const rows = await session.run<MachineRow>(
+    'machines-upstream',
+    `SELECT ${MACHINE_COLUMNS} FROM machines
+     WHERE spec ->> 'provider' = $1 AND machine_id > $2 AND observed ->> 'upstreamId' <> ''
+       AND service IS DISTINCT FROM 'deleted'
+     ORDER BY machine_id LIMIT $3`,
+    [provider, after, limit],
+  );
+  return rows.map(machineOf);
+}
+
+/** Who moved the machine to where it is in the service layer. */
+export async function lastServiceActor(session: Session, machineId: string): Promise<string | null> {
+  const [row] = await session.run<{ actor_id: string }>(
+    'last-service-actor',
+    `SELECT actor_id FROM events WHERE machine_id = $1 AND kind = 'service' ORDER BY event_id DESC LIMIT 1`,
+    [machineId],
+  );
+  return row?.actor_id ?? null;
+}

@@ -1,0 +1,88 @@
+/** A server with a MAAS, and machines that it onboards. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
+import { until } from '../api/fleet.ts';
+import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
+import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
+
+export const SPEED = 3000;
+
+export interface MaasSite {
+  readonly simulator: MaasSimulator;
+  readonly providers: NonNullable<TestServerOptions['providers']>;
+  readonly bmcPassword: string;
+  stop(): Promise<void>;
+}
+
+export async function openMaasSite(options: { readonly speed?: number } = {}): Promise<MaasSite> {
+  const simulator = await startMaasSimulator({ speed: options.speed ?? SPEED, minKeepaliveMs: 300 });
+  const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-site-'));
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const bmcPassword = 'not-for-the-log';
+  const configuration = maasConfiguration.parse({
+    kind: 'maas',
+    url: simulator.url,
+    api_key_file: file('api-key', simulator.apiKey),
+    power: { type: 'ipmi', user: 'admin', password_file: file('password', bmcPassword) },
+    request_timeout_seconds: 10,
+  });
+  return {
+    simulator,
+    providers: { 'site-a': configuration },
+    bmcPassword,
+    stop: async () => {
+      await simulator.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function startMaasServer(site: MaasSite, options: TestServerOptions = {}): Promise<TestServer> {
+  return startTestServer({ providers: site.providers, pools: ['gpu'], ...options });
+}
+
+let count = 0;
+
+export function newMac(): string {
+  count += 1;
+  const hex = (value: number) => value.toString(16).padStart(2, '0');
+  return `52:54:01:${hex((count >> 16) & 255)}:${hex((count >> 8) & 255)}:${hex(count & 255)}`;
+}
+
+export async function newMachine(server: TestServer, mac = newMac()): Promise<{ id: string; mac: string }> {
+  const id = `gpu-${mac.replaceAll(':', '')}`;
+  await server.machines.registerMachine({
+    machine: { machineId: id, spec: { provider: 'site-a', bmcEndpoint: '10.1.2.3', macAddresses: [mac] } },
+  });
+  return { id, mac };
+}
+
+let requests = 0;
+export function requestId(): string {
+  requests += 1;
+  return `maas-${requests}`;
+}
+
+export function onboard(server: TestServer, machineId: string): Promise<Operation> {
+  return server.admin.onboardMachine({ machineId, pool: 'gpu', requestId: requestId() });
+}
+
+export function ended(server: TestServer, { operationId }: { operationId: string }): Promise<Operation> {
+  return until(
+    () => server.operations.getOperation({ operationId }),
+    ({ finishedAt }) => finishedAt !== undefined,
+    120_000,
+  );
+}
+
+export async function statusOf(server: TestServer, machineId: string) {
+  const { status } = await server.machines.getMachine({ machineId });
+  if (!status) throw new Error('a machine has a status');
+  return status;
+}
