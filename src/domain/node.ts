@@ -56,7 +56,7 @@ export interface Node {
 
 export const MAX_INSTALL_ATTEMPTS = 3;
 
-export const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
+const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
 
 /** Lower case with colons; null when it is no MAC address. */
 export function normalMac(text: string): string | null {

@@ -10,14 +10,14 @@ export type RunType = 'REPAVE' | 'RMA' | 'REBOOT' | 'UPGRADE' | 'NET_RECONFIG' |
 /** Document 3's workflows. */
 export type WorkflowType = 'ONBOARD' | 'DECOMMISSION' | 'DRAIN' | 'REMOVE';
 
-export const WORKFLOW_TYPES = {
+const WORKFLOW_TYPES = {
   ONBOARD: 'Take the machine from bare metal into service',
   DECOMMISSION: 'Take the machine out of service, in one of four modes',
   DRAIN: 'Take the machine out of scheduling',
   REMOVE: 'Take the machine out of the inventory for good',
 } as const satisfies Record<WorkflowType, string>;
 
-export const WORKFLOW_TYPE_NAMES = Object.keys(WORKFLOW_TYPES) as WorkflowType[];
+const WORKFLOW_TYPE_NAMES = Object.keys(WORKFLOW_TYPES) as WorkflowType[];
 
 export type WorkType = OperationType | Exclude<RunType, 'REPAVE'> | WorkflowType;
 

@@ -76,7 +76,7 @@ function stringOf(value: unknown, field: string, maxLength: number): string {
 }
 
 /** "8000m" and "8000" are both millicores: that is how agents in the field send it. */
-export function readCpu(text: string): number {
+function readCpu(text: string): number {
   const match = /^(\d{1,9})m?$/.exec(text);
   const value = Number(match?.[1]);
   if (!(value > 0)) throw invalidField('cpu', 'must be millicores, such as "8000m"');
@@ -85,7 +85,7 @@ export function readCpu(text: string): number {
 
 const MEMORY_UNITS = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 } as const;
 
-export function readMemory(text: string): number {
+function readMemory(text: string): number {
   const match = /^(\d{1,16})(Ki|Mi|Gi|Ti|)$/.exec(text);
   const bytes = Number(match?.[1]) * MEMORY_UNITS[(match?.[2] ?? '') as keyof typeof MEMORY_UNITS];
   if (!(bytes > 0 && bytes <= MAX_COUNT)) {

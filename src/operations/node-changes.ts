@@ -16,7 +16,7 @@ export interface NodeCause {
   readonly now: Date;
 }
 
-export const NO_ORDER: InstallOrder = {
+const NO_ORDER: InstallOrder = {
   operationId: null,
   key: '',
   image: '',

@@ -94,7 +94,6 @@ const report = z.object({
 export type NodeInput = z.output<typeof nodeInput>;
 export type NodePatch = z.output<typeof nodePatch>;
 export type StateChange = z.output<typeof stateChange>;
-export type BulkStateChange = z.output<typeof bulkStateChange>;
 export type NodeReport = z.output<typeof report>;
 
 export const readNodeInput = (body: unknown) => read(nodeInput, body);

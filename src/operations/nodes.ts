@@ -42,7 +42,7 @@ export interface NodeToAdd {
   readonly tags: readonly string[];
 }
 
-export function nodeNotFound(id: string): Fault {
+function nodeNotFound(id: string): Fault {
   return new Fault('not_found', {
     reason: 'NODE_NOT_FOUND',
     message: 'Node not found',

@@ -58,8 +58,6 @@ const schema = z.strictObject({
   post_install: z.enum(POST_INSTALLS).default('reboot'),
 });
 
-export type WorkflowInput = z.input<typeof schema>;
-
 export function readWorkflow(body: unknown): Workflow {
   const { image: given, post_install: postInstall, ...rest } = read(schema, body);
   return { ...rest, postInstall, image: given ? imageOf(given) : null };

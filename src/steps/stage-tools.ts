@@ -13,7 +13,7 @@ export type Acted = ActResult<MachineChange>;
 const LOOK_AGAIN = { minMs: 500, maxMs: 15_000, share: 8 } as const;
 
 /** When to look again at an upstream that works by itself: often at first, rarely when it takes long. */
-export function nextLookMs(context: StepContext): number {
+function nextLookMs(context: StepContext): number {
   const { minMs, maxMs, share } = LOOK_AGAIN;
   return Math.min(maxMs, Math.max(minMs, (context.elapsedMs?.() ?? 0) / share));
 }

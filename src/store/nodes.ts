@@ -159,7 +159,7 @@ export interface LockedNode {
   readonly node: Node;
 }
 
-export async function lockNode(session: Session, machineId: string): Promise<LockedNode | null> {
+async function lockNode(session: Session, machineId: string): Promise<LockedNode | null> {
   const machine = (await lockMachines(session, [machineId])).get(machineId);
   if (!machine) return null;
   const [row] = await session.run<Row>(
@@ -195,7 +195,7 @@ export async function changeNode(
   });
 }
 
-export async function writeNodeChange(
+async function writeNodeChange(
   session: Session,
   before: LockedNode,
   change: NodeChange,

@@ -103,7 +103,7 @@ async function addImage(server: TestServer, name: string, { packed, sha256 }: Di
 }
 
 /** What the machine shows on its console is the best account of why something did not happen. */
-export async function until<T>(
+async function until<T>(
   site: PxeSite,
   what: string,
   look: () => Promise<T>,
