@@ -2,12 +2,13 @@
  * Why a machine is not in service, what unblocks it and who must act, in plain words. Pure: it sees what everybody may
  * see of the machine, its last operation and its node, and says the most important thing first.
  */
-import type { Condition, ConditionType } from './condition.ts';
+import { type Condition, type ConditionType, isTrue } from './condition.ts';
 import { isActive } from './job-status.ts';
 import type { Machine } from './machine.ts';
 import { currentStep, type Operation } from './operation.ts';
 import type { OperatorAction } from './operator-action.ts';
 import { OPERATOR_ACTIONS } from './operator-action.ts';
+import type { ServiceState } from './service-state.ts';
 
 export interface Obstacle {
   readonly what: string;
@@ -94,7 +95,7 @@ const RULES: readonly Rule[] = [
       command: `unflag ${machine.machineId} rma --reason "…"`,
     })),
   ({ operation }) => underWay(operation),
-  ({ operation }) => failedOperation(operation),
+  ({ machine, operation }) => failedOperation(machine, operation),
   ({ machine, operation }) =>
     operation?.status.startsWith('failed')
       ? null
@@ -141,8 +142,13 @@ function underWay(operation: Operation | null): Obstacle | null {
   };
 }
 
-function failedOperation(operation: Operation | null): Obstacle | null {
+/** States in which only the operation that brought the machine there can go on. */
+const OWNED_BY_OPERATION: readonly (ServiceState | null)[] = ['enrolling', 'draining', 'removing'];
+
+function failedOperation({ service, conditions }: Machine, operation: Operation | null): Obstacle | null {
   if (!operation?.status.startsWith('failed')) return null;
+  // Somebody has looked and cleared it: it stays failed for ever, and is in nobody's way.
+  if (!isTrue(conditions, 'NeedsIntervention') && !OWNED_BY_OPERATION.includes(service)) return null;
   const { action, advice } = nextActionFor(operation);
   const where = operation.error?.step ? ` at ${operation.error.step}` : '';
   return {
@@ -158,8 +164,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
   if (operation && isActive(operation.status)) return null;
   // What the failed operation says is the reason for this, and not another one.
   const isExplained = operation?.status.startsWith('failed') === true;
-  if (isExplained && (service === 'enrolling' || service === 'draining' || service === 'removing'))
-    return null;
+  if (isExplained && OWNED_BY_OPERATION.includes(service)) return null;
   switch (service) {
     case 'bootstrap_issued':
       return presence === 'expired'

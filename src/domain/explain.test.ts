@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest';
+import type { ConditionType } from './condition.ts';
+import { type ExplainedMachine, explain, nextActionFor } from './explain.ts';
+import { FAILURE_CLASSES, type FailureClass } from './failure.ts';
+import { isActive, type JobStatus, jobLifecycle } from './job-status.ts';
+import { sampleMachine } from './machine.fixture.ts';
+import type { Machine } from './machine.ts';
+import type { Operation } from './operation.ts';
+import { newStep } from './step.ts';
+
+function flag(type: ConditionType, message = ''): Machine['conditions'] {
+  return { [type]: { status: true, reason: 'Because', message, lastTransition: '2026-01-01T00:00:00.000Z' } };
+}
+
+function operation(fields: Partial<Operation> = {}): Operation {
+  const definition = {
+    kind: 'stage',
+    config: {},
+    timeoutSeconds: 60,
+    maxRetries: 1,
+    title: '',
+    doneTitle: '',
+  };
+  return {
+    operationId: 'op-1',
+    machineId: 'm-1',
+    requestId: 'r-1',
+    type: 'ONBOARD',
+    status: 'running',
+    planId: '',
+    contract: 'onboarding',
+    params: {},
+    steps: [{ ...newStep({ name: 'deploy_via_maas', ...definition }), state: 'running' }],
+    current: 0,
+    error: null,
+    waitingFor: '',
+    cancelRequested: false,
+    startedBy: 'alice',
+    createdAt: new Date('2026-01-01T00:00:00.000Z'),
+    startedAt: null,
+    finishedAt: null,
+    ...fields,
+  };
+}
+
+function failure(failureClass: FailureClass, fields: Partial<Operation> = {}): Operation {
+  const code = 'PXE_NOT_FIXABLE';
+  const error = { code, message: 'it stays wrong', retryable: false, step: 'pxe', attempts: 1, failureClass };
+  return operation({ status: FAILURE_CLASSES[failureClass].endsAs, error, ...fields });
+}
+
+type Situation = Partial<Machine> & Partial<Pick<ExplainedMachine, 'operation' | 'node'>>;
+
+function explained({ operation: last = null, node = null, ...machine }: Situation) {
+  return explain({ machine: sampleMachine(machine), operation: last, node });
+}
+
+/** A machine in service but for what a row says. */
+const SERVING = { phase: 'READY', service: 'active', presence: 'ready' } as const;
+const ENROLLING = { ...SERVING, service: 'enrolling', conditions: flag('NeedsIntervention') } as const;
+
+type Row = readonly [situation: string, given: Situation, what: string, who: string, command: string];
+
+const TABLE: readonly Row[] = [
+  ['retired for good', { ...SERVING, conditions: flag('Retired', 'too old') }, 'too old', 'admin', ''],
+  ['deleted', { ...SERVING, service: 'deleted' }, 'it was removed from the inventory', 'admin', ''],
+  [
+    'to be returned',
+    { ...SERVING, conditions: flag('RMA', 'bad DIMM') },
+    'it is flagged for return (bad DIMM)',
+    'admin',
+    'unflag m-1 rma --reason "…"',
+  ],
+  [
+    'to be returned while an operation works on it',
+    { ...SERVING, conditions: flag('RMA'), operation: operation() },
+    'it is flagged for return',
+    'admin',
+    'unflag m-1 rma --reason "…"',
+  ],
+  [
+    'an operation under way',
+    { ...SERVING, service: 'enrolling', operation: operation({ waitingFor: 'MAAS says Deploying' }) },
+    'ONBOARD op-1 is running at deploy_via_maas, MAAS says Deploying',
+    'nobody',
+    'op watch op-1',
+  ],
+  [
+    'an operation that nobody has begun',
+    { ...SERVING, service: 'draining', operation: operation({ status: 'pending', steps: [] }) },
+    'ONBOARD op-1 is pending',
+    'nobody',
+    'op watch op-1',
+  ],
+  [
+    'an operation that needs a human',
+    { ...ENROLLING, operation: failure('needs_human') },
+    'ONBOARD op-1 failed at pxe: it stays wrong',
+    'operator',
+    'op resume op-1 --reason "…"',
+  ],
+  [
+    'an operation that may pass',
+    { ...ENROLLING, operation: failure('retryable') },
+    'ONBOARD op-1 failed at pxe',
+    'operator',
+    'op retry-stage op-1 --reason "…"',
+  ],
+  [
+    'an operation whose effect nobody knows',
+    { ...ENROLLING, operation: failure('effect_unknown') },
+    'ONBOARD op-1 failed at pxe',
+    'operator',
+    'op adopt op-1 --reason "…"',
+  ],
+  [
+    'a failed onboarding whose flag was taken off: it is not onboarded all the same',
+    { ...ENROLLING, conditions: {}, operation: failure('needs_human') },
+    'ONBOARD op-1 failed at pxe',
+    'operator',
+    'op resume op-1 --reason "…"',
+  ],
+  [
+    'somebody must look, and no operation says why',
+    { ...SERVING, conditions: flag('NeedsIntervention', 'it smells') },
+    'somebody must look: it smells',
+    'operator',
+    'clear m-1 --reason "…"',
+  ],
+  [
+    'a token that was issued',
+    { ...SERVING, service: 'bootstrap_issued', presence: 'pending' },
+    'its agent has not registered yet',
+    'operator',
+    '',
+  ],
+  [
+    'a token that ran out',
+    { ...SERVING, service: 'bootstrap_issued', presence: 'expired', pool: 'gpu' },
+    'nobody registered it before its token ran out',
+    'operator',
+    'machine create --machine-id m-1 --pool gpu',
+  ],
+  [
+    'not onboarded',
+    { ...SERVING, service: 'enrolling', pool: 'gpu' },
+    'it is not onboarded yet',
+    'operator',
+    'onboard m-1 --pool gpu',
+  ],
+  ['silent', { ...SERVING, service: 'offline' }, 'its agent is silent', 'site', 'show m-1'],
+  [
+    'quarantined',
+    { ...SERVING, service: 'quarantined' },
+    'it is quarantined',
+    'operator',
+    'service m-1 active --reason "…"',
+  ],
+  [
+    'draining without an operation',
+    { ...SERVING, service: 'draining' },
+    'it is draining, and nothing works on that',
+    'operator',
+    'drain m-1',
+  ],
+  [
+    'retired on purpose',
+    { ...SERVING, service: 'retired', operation: operation({ type: 'DRAIN', status: 'completed' }) },
+    'it was taken out of scheduling on purpose',
+    'admin',
+    'service m-1 offline --reason "…"',
+  ],
+  [
+    'removing without an operation',
+    { ...SERVING, service: 'removing' },
+    'it is being removed, and nothing works on that',
+    'operator',
+    'remove m-1',
+  ],
+  [
+    'discovered',
+    { phase: 'READY', node: { state: 'discovered', lastError: '' } },
+    'it was discovered and waits for approval',
+    'admin',
+    'node approve m-1 --workflow <name>',
+  ],
+  [
+    'an installation that failed',
+    { phase: 'READY', node: { state: 'install_failed', lastError: 'no disk' } },
+    'its installation failed: no disk',
+    'admin',
+    'node state m-1 pending --force',
+  ],
+  [
+    'waiting for its installer',
+    { phase: 'READY', node: { state: 'pending', lastError: '' } },
+    'it waits to boot its installer',
+    'site',
+    'reboot m-1',
+  ],
+  [
+    'installed',
+    { phase: 'READY', node: { state: 'installed', lastError: '' } },
+    'it is installed and waits to be verified',
+    'admin',
+    'node state m-1 active',
+  ],
+  ['in maintenance', { phase: 'MAINTENANCE' }, 'it is in maintenance', 'operator', 'exit-maintenance m-1'],
+  ['new', {}, 'it has never been provisioned', 'operator', 'enter-maintenance m-1'],
+  [
+    'out of reach',
+    {
+      phase: 'READY',
+      conditions: { Reachable: { status: false, reason: 'Silent', message: '', lastTransition: '' } },
+    },
+    'it can’t be reached (Silent)',
+    'site',
+    'show m-1',
+  ],
+];
+
+describe('explain', () => {
+  it.each(TABLE)('%s: says first what is in the way, who must act and how', (_situation, given, ...first) => {
+    const { inService, summary, obstacles } = explained(given);
+    const [what, who, command] = first;
+    expect(inService).toBe(false);
+    expect(obstacles[0]).toMatchObject({ what: expect.stringContaining(what), who, command });
+    expect(obstacles[0]?.unblock).not.toBe('');
+    expect(summary).toBe(`m-1 is not in service: ${obstacles[0]?.what}.`);
+  });
+
+  it.each<readonly [string, Situation]>([
+    ['active', SERVING],
+    ['active, and onboarded', { ...SERVING, operation: operation({ status: 'completed' }) }],
+    ['active, and adopted', { ...SERVING, operation: operation({ status: 'reconciled' }) }],
+    ['active, and a drain was canceled', { ...SERVING, operation: operation({ status: 'cancelled' }) }],
+    ['active by its agent, never provisioned', { ...SERVING, phase: 'FACTORY_READY' }],
+    ['ready', { phase: 'READY' }],
+    // Somebody looked, and said that it is well: the operation stays failed for ever.
+    ['active, and a failure was cleared', { ...SERVING, operation: failure('needs_human') }],
+    [
+      'ready, and a failure was cleared',
+      { phase: 'READY', operation: failure('needs_human', { type: 'REBOOT' }) },
+    ],
+  ])('%s: in service, and nothing in the way', (_situation, given) => {
+    expect(explained(given)).toEqual({ inService: true, summary: 'm-1 is in service.', obstacles: [] });
+  });
+
+  it('tells what a failed operation left behind once, and not as a second obstacle', () => {
+    for (const service of ['enrolling', 'draining', 'removing'] as const) {
+      const given = { ...ENROLLING, service, operation: failure('needs_human') };
+      expect(explained(given).obstacles).toHaveLength(1);
+    }
+  });
+});
+
+describe('the recommended next action', () => {
+  const statuses = Object.keys(jobLifecycle.states) as JobStatus[];
+
+  it.each(statuses.filter((status) => !status.startsWith('failed')))('of one that is %s', (status) => {
+    const action = status === 'cancelled' ? 'rerun' : null;
+    expect(nextActionFor(operation({ status })).action).toBe(action);
+    const word = isActive(status) ? 'wait' : 'nothing';
+    expect(nextActionFor(operation({ status })).advice).toContain(word);
+  });
+
+  const BY_CLASS = {
+    retryable: 'retry_stage',
+    permanent: 'retry_stage',
+    needs_human: 'resume',
+    effect_unknown: 'adopt_observed_state',
+  } as const satisfies Record<FailureClass, string>;
+
+  it.each(Object.entries(BY_CLASS))('of one that failed as %s is %s', (failureClass, action) => {
+    for (const status of ['failed_retryable', 'failed_manual_intervention'] as const) {
+      const next = nextActionFor(failure(failureClass as FailureClass, { status }));
+      expect(next).toMatchObject({ action, advice: expect.stringMatching(/\S/) });
+    }
+  });
+
+  it('of one that failed and does not say how is a look', () => {
+    expect(nextActionFor(operation({ status: 'failed_manual_intervention' })).action).toBe('resume');
+  });
+});
