@@ -195,11 +195,7 @@ export async function changeNode(
   });
 }
 
-async function writeNodeChange(
-  session: Session,
-  before: LockedNode,
-  change: NodeChange,
-): Promise<void> {
+async function writeNodeChange(session: Session, before: LockedNode, change: NodeChange): Promise<void> {
   await writeNode(session, change);
   const notices: Notice[] = [];
   if (change.wakes) {

@@ -12,6 +12,9 @@ export interface ReplicaOptions {
   readonly journalFile: string;
   readonly logFile: string;
   readonly leaseMs: number;
+  /** Another program than the storm's, that reports as it does; where the build puts it. */
+  readonly program?: string;
+  readonly configFile?: string;
 }
 
 export interface Exit {
@@ -22,8 +25,8 @@ export interface Exit {
 type Obeying = Extract<Report, { report: 'obeying' }>;
 
 /** Tests run from the sources, the program from dist; a replica is always a process of compiled code. */
-function replicaProgram(): string {
-  const place = import.meta.url.endsWith('.ts') ? '../../dist/test/chaos/replica.js' : 'replica.js';
+function compiledProgram(program: string): string {
+  const place = import.meta.url.endsWith('.ts') ? `../../dist/${program}` : `../../${program}`;
   const file = fileURLToPath(new URL(place, import.meta.url));
   if (!existsSync(file)) throw new Error(`${file} is missing; build first`);
   return file;
@@ -38,13 +41,16 @@ export class ReplicaProcess {
   state: 'starting' | 'ready' | 'frozen' | 'exited' = 'starting';
   /** What the storm is about to do to it, or has done; one fault at a time. */
   told: 'kill' | 'stop' | 'terminate' | null = null;
+  /** Known when it is ready. */
+  httpPort = 0;
   readonly #child: ChildProcess;
   #api: Api | null = null;
   #onObeying: (report: Obeying) => void = () => {};
 
   constructor(options: ReplicaOptions) {
     const log = openSync(options.logFile, 'a');
-    this.#child = spawn(process.execPath, [replicaProgram(), options.journalFile], {
+    const program = compiledProgram(options.program ?? 'test/chaos/replica.js');
+    this.#child = spawn(process.execPath, [program, options.journalFile], {
       stdio: ['pipe', 'pipe', log],
       env: {
         PATH: process.env.PATH,
@@ -54,6 +60,7 @@ export class ReplicaProcess {
         INGOT_GRPC_ADDR: '127.0.0.1:0',
         INGOT_LEASE_MS: String(options.leaseMs),
         INGOT_LOG_LEVEL: 'warn',
+        INGOT_CONFIG: options.configFile ?? '',
       },
     });
     closeSync(log);
@@ -126,6 +133,7 @@ export class ReplicaProcess {
           this.#onObeying(report);
           return;
         }
+        this.httpPort = report.httpPort;
         const token = readFileSync(report.adminTokenFile, 'utf8').trim();
         const address = { host: '127.0.0.1', port: report.grpcPort, tls: false };
         this.#api = connect(address, { token, origin: report.adminTokenFile });
