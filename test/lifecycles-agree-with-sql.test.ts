@@ -56,7 +56,11 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
 ];
 
 /** Stdout or stderr is no lifecycle, and that a table has only one row isn't one either. */
-const OTHER_CHECKS: ReadonlySet<string> = new Set(['operation_logs.stream', 'presence_watch.singleton']);
+const OTHER_CHECKS: ReadonlySet<string> = new Set([
+  'operation_logs.stream',
+  'operations.adopting',
+  'presence_watch.singleton',
+]);
 
 /** Whether the database takes a value; nothing of it stays. */
 async function takes(statement: string, value: string): Promise<boolean> {

@@ -48,9 +48,18 @@ const NEEDED = {
     watchOperations: 'viewer',
     streamOperationLogs: 'viewer',
   },
-  [AdminService.typeName]: Object.fromEntries(
-    AdminService.methods.map((method) => [method.localName, 'admin' as const]),
-  ),
+  [AdminService.typeName]: {
+    ...Object.fromEntries(AdminService.methods.map((method) => [method.localName, 'admin' as const])),
+    createMachine: 'operator',
+    listPools: 'viewer',
+    onboardMachine: 'operator',
+    decommissionMachine: 'operator',
+    drainMachine: 'operator',
+    removeMachine: 'operator',
+    setServiceState: 'operator',
+    actOnOperation: 'operator',
+    explainMachine: 'viewer',
+  },
 } satisfies Record<string, Record<string, Role>>;
 
 const SERVICES: readonly DescService[] = [MachineService, OperationService, AdminService];

@@ -28,10 +28,23 @@ describe('bash completion', () => {
   });
 
   it.each([
-    [['re'], ['register', 'reboot', 'reimage']],
+    [['re'], ['register', 'reboot', 'reimage', 'remove']],
     [
       ['op', ''],
-      ['show', 'get', 'list', 'watch', 'logs', 'cancel'],
+      [
+        'show',
+        'get',
+        'list',
+        'watch',
+        'logs',
+        'cancel',
+        'retry-stage',
+        'resume',
+        'rerun',
+        'restart-clean',
+        'adopt',
+        'hold',
+      ],
     ],
     [['operation', 'c'], ['cancel']],
     [
