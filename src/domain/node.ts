@@ -1,5 +1,6 @@
 /** A machine that boots from the network: its hardware, what shall be installed on it, and how far that is. */
 import type { InstallState } from './install-state.ts';
+import type { ServiceState } from './service-state.ts';
 
 /** What a machine, or somebody who looked at it, says of its hardware. Empty: not said. */
 export interface HardwareFacts {
@@ -41,6 +42,8 @@ export interface Node {
   readonly machineId: string;
   readonly macAddress: string;
   readonly state: InstallState;
+  /** Its place in the service layer; null until it needs one. */
+  readonly service: ServiceState | null;
   readonly facts: HardwareFacts;
   readonly workflow: string;
   readonly tags: readonly string[];

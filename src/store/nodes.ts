@@ -4,6 +4,7 @@ import type { InstallState } from '../domain/install-state.ts';
 import { ACTIVE_JOB_STATUSES } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { HardwareFacts, Node } from '../domain/node.ts';
+import type { ServiceState } from '../domain/service-state.ts';
 import { appendEvents, type Notice } from './append-events.ts';
 import type { Database, Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
@@ -12,6 +13,7 @@ interface NodeRow {
   machine_id: string;
   mac_address: string;
   install: InstallState;
+  service: ServiceState | null;
   hostname: string;
   vendor: string;
   model: string;
@@ -41,7 +43,7 @@ interface NodeRow {
   updated_at: Date;
 }
 
-const COLUMNS = `n.machine_id, n.mac_address, m.install, n.hostname, n.vendor, n.model, n.serial_number,
+const COLUMNS = `n.machine_id, n.mac_address, m.install, m.service, n.hostname, n.vendor, n.model, n.serial_number,
   n.system_uuid, n.arch, n.boot_mode, n.ip_address, n.workflow, n.tags, n.notes, n.install_attempts,
   n.last_install_error, n.install_progress, n.state_changed_at, n.last_seen_at, n.boots_issued, n.boot_no,
   n.boot_ended, n.first_boot_no, n.wanted_operation, n.wanted_key, n.wanted_image, n.wanted_at, n.kicked_at,
@@ -53,6 +55,7 @@ function nodeOf(row: NodeRow): Node {
     machineId: row.machine_id,
     macAddress: row.mac_address,
     state: row.install,
+    service: row.service,
     facts: {
       hostname: row.hostname,
       vendor: row.vendor,

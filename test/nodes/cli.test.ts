@@ -52,7 +52,7 @@ it('tells the story of a node from discovery to retirement', async () => {
   );
   const { token } = await boot(server, mac);
   await report(server, mac, 'progress', { installation_progress: 45 }, token);
-  expect((await ingot('node list --state installing')).stdout).toMatch(/installing +\S+ +45%/);
+  expect((await ingot('node list --state installing')).stdout).toMatch(/installing +\S+ +- +45%/);
   await report(server, mac, 'complete', {}, token);
   expect((await ingot(`node state ${id} active`)).stdout).toBe(`${id} is active\n`);
   const history = (await ingot(`node history ${id}`)).stdout;

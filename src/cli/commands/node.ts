@@ -15,6 +15,7 @@ interface NodeBody {
   readonly id: string;
   readonly mac_address: string;
   readonly state: string;
+  readonly service: string | null;
   readonly hostname: string | null;
   readonly workflow: string | null;
   readonly tags: readonly string[];
@@ -56,6 +57,7 @@ function nodes(now: number): Rendering<NodeBody> {
         state === 'install_failed' ? 'red' : state === 'discovered' ? 'yellow' : undefined,
     },
     { header: 'SINCE', cell: (node) => ageText(timestampOf(node.state_changed_at), now) },
+    { header: 'SERVICE', cell: ({ service }) => service ?? '' },
     {
       header: 'PROGRESS',
       cell: (node) => (node.state === 'installing' ? `${node.install_progress ?? 0}%` : ''),

@@ -201,6 +201,7 @@ function nodeBody(node: Node) {
     boot_mode: orNull(facts.bootMode),
     ip_address: orNull(facts.ipAddress),
     state: node.state,
+    service: node.service,
     workflow: orNull(node.workflow),
     tags: node.tags,
     notes: orNull(node.notes),
