@@ -1,6 +1,6 @@
 /**
- * Writes docs/lifecycles from the tables in src/domain, so that the pages can't say anything else than the code
- * does. With --check nothing is written, and a page that differs is an error.
+ * Writes docs/lifecycles and docs/workflows.md from the tables in the code, so that the pages can't say anything else
+ * than it does. With --check nothing is written, and a page that differs is an error.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,24 +17,27 @@ import { type Lifecycle, statesOf } from '../src/domain/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycles.ts';
 import { OPERATION_TYPES } from '../src/domain/operation-type.ts';
 import { phaseLifecycle } from '../src/domain/phase.ts';
+import { code, page, table } from './markdown.ts';
+import { workflowPage } from './workflow-page.ts';
 
 type AnyLifecycle = Lifecycle<string, string>;
 
 const FOLDER = 'docs/lifecycles';
 const NOTE = `<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain. Change those, not this page. -->`;
 
-/** The text of every page, by file name. */
-export function lifecyclePages(): Map<string, string> {
-  const pages = LIFECYCLES.map((lifecycle) => [`${lifecycle.name}.md`, lifecyclePage(lifecycle)] as const);
-  return new Map([['README.md', indexPage()], ...pages]);
+/** The text of every page, by its path. */
+export function generatedPages(): Map<string, string> {
+  const pages = LIFECYCLES.map(
+    (lifecycle) => [`${FOLDER}/${lifecycle.name}.md`, lifecyclePage(lifecycle)] as const,
+  );
+  return new Map([[`${FOLDER}/README.md`, indexPage()], ...pages, ['docs/workflows.md', workflowPage()]]);
 }
 
-/** What is not as it should be in the folder: missing, different, or nobody's. */
+/** What is not as it should be: missing, different, or nobody's. */
 export function stalePages(root: string): string[] {
-  const pages = lifecyclePages();
-  const found = markdownIn(root);
-  const differing = [...pages].filter(([name, text]) => !found.includes(name) || read(root, name) !== text);
-  return [...differing.map(([name]) => name), ...found.filter((name) => !pages.has(name))];
+  const pages = generatedPages();
+  const differing = [...pages].filter(([path, text]) => read(root, path) !== text);
+  return [...differing.map(([path]) => path), ...lifecyclesIn(root).filter((path) => !pages.has(path))];
 }
 
 function lifecyclePage(lifecycle: AnyLifecycle): string {
@@ -164,44 +167,34 @@ function stateOf(...inputs: Partial<EffectiveStateInput>[]): EffectiveState {
   );
 }
 
-function page(parts: readonly string[]): string {
-  return `${parts.join('\n\n')}\n`;
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
-function markdownIn(root: string): string[] {
+function lifecyclesIn(root: string): string[] {
   const folder = join(root, FOLDER);
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.md')) : [];
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${FOLDER}/${name}`);
 }
 
-function read(root: string, name: string): string {
-  return readFileSync(join(root, FOLDER, name), 'utf8');
+function read(root: string, path: string): string | null {
+  const file = join(root, path);
+  return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
 function run(args: readonly string[]): number {
   const root = packageRoot();
   const stale = stalePages(root);
   if (args.includes('--check')) {
-    for (const name of stale) console.error(`${FOLDER}/${name} is not what the tables in src/domain give`);
+    for (const path of stale) console.error(`${path} is not what the tables in the code give`);
     if (stale.length > 0) console.error('Write them anew: node dist/scripts/lifecycle-pages.js');
     return stale.length === 0 ? 0 : 1;
   }
-  const pages = lifecyclePages();
+  const pages = generatedPages();
   mkdirSync(join(root, FOLDER), { recursive: true });
-  for (const name of stale) {
-    const text = pages.get(name);
-    if (text === undefined) rmSync(join(root, FOLDER, name));
-    else writeFileSync(join(root, FOLDER, name), text);
-    console.log(`${FOLDER}/${name}`);
+  for (const path of stale) {
+    const text = pages.get(path);
+    if (text === undefined) rmSync(join(root, path));
+    else writeFileSync(join(root, path), text);
+    console.log(path);
   }
   return 0;
 }

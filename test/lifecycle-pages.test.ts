@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { lifecyclePages, stalePages } from '../scripts/lifecycle-pages.ts';
+import { generatedPages, stalePages } from '../scripts/lifecycle-pages.ts';
 import { packageRoot } from '../src/cli/package-root.ts';
 import { EFFECTIVE_STATES } from '../src/domain/effective-state.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycles.ts';
+import { OPERATOR_ACTIONS } from '../src/domain/operator-action.ts';
+import { DECOMMISSION_MODES, DECOMMISSION_STAGES, ONBOARDING } from '../src/domain/stage.ts';
+import { ACTION_TABLE } from '../src/engine/operator-actions.ts';
 
-const pages = lifecyclePages();
+const pages = generatedPages();
 
-describe('the pages in docs/lifecycles', () => {
+describe('the pages that are generated', () => {
   it('are what the tables give; otherwise build, and run node dist/scripts/lifecycle-pages.js', () => {
     expect(stalePages(packageRoot())).toEqual([]);
   });
@@ -15,7 +18,7 @@ describe('the pages in docs/lifecycles', () => {
   it.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const))(
     '%s shows every state and every transition, in the tables and in the diagram',
     (name, lifecycle) => {
-      const text = pages.get(`${name}.md`) ?? '';
+      const text = pages.get(`docs/lifecycles/${name}.md`) ?? '';
       expect(text).toContain(lifecycle.question);
       for (const state of statesOf(lifecycle))
         expect(text).toContain(`| \`${state}\` | ${lifecycle.states[state]?.meaning}`);
@@ -35,11 +38,46 @@ describe('the pages in docs/lifecycles', () => {
   });
 
   it('give the effective state in its order of precedence', () => {
-    const rows = (pages.get('README.md') ?? '')
+    const rows = (pages.get('docs/lifecycles/README.md') ?? '')
       .split('\n')
       .filter((line) => /^\| (condition `|an operation|phase `)/.test(line));
     const states = rows.map((row) => row.split(' | ')[1]?.replaceAll('`', ''));
     expect(states).toEqual(['BLOCKED', 'BLOCKED', 'ATTENTION', 'BUSY', 'NEW', 'IDLE', 'MAINTENANCE']);
     expect(new Set(states)).toEqual(new Set(Object.keys(EFFECTIVE_STATES)));
   });
+});
+
+describe('the page about workflows', () => {
+  const text = pages.get('docs/workflows.md') ?? '';
+  const rowsOf = (name: string) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(`| \`${name}\` |`))
+      .map((line) => line.slice(2, -2).split(' | '));
+
+  it('has the sixteen stages of onboarding and the thirteen of decommission, in their order', () => {
+    const rows = text.split('\n').flatMap((line) => /^\| \d+ \| `(\w+)` \|/.exec(line)?.[1] ?? []);
+    expect(rows).toEqual([...ONBOARDING, ...Object.keys(DECOMMISSION_STAGES)]);
+    expect([ONBOARDING.length, Object.keys(DECOMMISSION_STAGES).length]).toEqual([16, 13]);
+  });
+
+  it.each(Object.keys(DECOMMISSION_STAGES))('says which modes use %s', (stage) => {
+    const cells = rowsOf(stage)[0]?.slice(1, 5);
+    const expected = Object.values(DECOMMISSION_MODES).map(({ stages }) => {
+      const place = (stages as readonly string[]).indexOf(stage);
+      return place === -1 ? '–' : String(place + 1);
+    });
+    expect(cells).toEqual(expected);
+  });
+
+  it.each(Object.entries(OPERATOR_ACTIONS))(
+    'says what %s does, and what to by status',
+    (action, { effect }) => {
+      const [description, verdicts] = rowsOf(action);
+      expect(description?.[2]).toBe(effect);
+      expect(verdicts).toHaveLength(9);
+      if (action in ACTION_TABLE)
+        expect(verdicts?.slice(1)).toEqual(Object.values(ACTION_TABLE[action as keyof typeof ACTION_TABLE]));
+    },
+  );
 });
