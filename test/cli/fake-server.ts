@@ -21,6 +21,7 @@ import {
 } from '@grpc/grpc-js';
 import {
   AdminService,
+  type ExplanationSchema,
   type PoolSchema,
   TokenSchema,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -88,6 +89,7 @@ export class FakeFleet {
   readonly operations = new Map<string, Operation>();
   readonly plans = new Map<string, Plan>();
   pools: Array<MessageInitShape<typeof PoolSchema>> = [];
+  explanation: MessageInitShape<typeof ExplanationSchema> = { inService: true };
   readonly events: OperationEvent[] = [];
   readonly logs: LogChunk[] = [];
   readonly calls: Recorded[] = [];
@@ -260,6 +262,16 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     flagMachine: ({ machineId }) => fleet.machine(machineId),
     unflagMachine: ({ machineId }) => fleet.machine(machineId),
     clearNeedsIntervention: ({ machineId }) => fleet.machine(machineId),
+    actOnOperation: ({ operationId }) => fleet.operation(operationId),
+    explainMachine: ({ machineId }) => {
+      fleet.machine(machineId);
+      return fleet.explanation;
+    },
+    onboardMachine: (request) => fleet.start(OperationType.ONBOARD, request),
+    decommissionMachine: (request) => fleet.start(OperationType.DECOMMISSION, request),
+    drainMachine: (request) => fleet.start(OperationType.DRAIN, request),
+    removeMachine: (request) => fleet.start(OperationType.REMOVE, request),
+    setServiceState: ({ machineId }) => fleet.machine(machineId),
     createMachine: ({ machineId, pool, provider }) => ({
       machine: {
         machineId: machineId || '1165a9b6',

@@ -1,0 +1,274 @@
+/** Document 3 at the terminal: into service and out of it, and what people do about operations. */
+import { create } from '@bufbuild/protobuf';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DECOMMISSION_MODE_NAMES } from '../../src/domain/stage.ts';
+import {
+  DecommissionMode_Value,
+  OperatorAction_Value,
+} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import {
+  ErrorStatusSchema,
+  Operation_Phase,
+  OperationType,
+  StepStatus_State,
+  StepStatusSchema,
+} from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { at, START } from './fake-server.ts';
+import { until, useFakeServer } from './harness.ts';
+import { begin, end } from './play.ts';
+
+const cli = useFakeServer();
+/** A command line that says too little is not even sent. */
+const USAGE = 64;
+const now = () => START + 3 * 60 * 60 * 1000;
+const requests = (method: string) =>
+  cli.fleet.calls.filter((call) => call.method === method).map(({ request }) => request);
+
+beforeEach(() => {
+  cli.fleet.addMachine({
+    machineId: 'gpu-1',
+    status: {
+      service: 'enrolling',
+      observed: { source: 'site-a', state: 'Ready', power: 'off', at: at(60) },
+    },
+  });
+  cli.fleet.addMachine({ machineId: 'gpu-2', status: { service: 'active' } });
+  cli.fleet.nextOperationIds = ['op-1'];
+});
+
+/** An onboarding that came to its third stage and failed there. */
+function failedOnboarding(failureClass: string, status = 'failed_manual_intervention'): void {
+  cli.fleet.start(OperationType.ONBOARD, { machineId: 'gpu-1', requestId: 'r1' });
+  const step = (name: string, state: StepStatus_State, retryCount = 0) =>
+    create(StepStatusSchema, { name, kind: 'stage', state, retryCount, maxRetries: 3 });
+  const message = 'eth0 stays dhcp';
+  const details = { failure_class: failureClass, step: 'ensure_pxe_interface_auto' };
+  cli.fleet.change('op-1', {
+    status,
+    phase: Operation_Phase.FAILED,
+    finishedAt: at(90),
+    steps: [
+      step('load_site_config', StepStatus_State.SUCCEEDED),
+      step('ensure_pxe_interface_auto', StepStatus_State.FAILED, 2),
+    ],
+    error: create(ErrorStatusSchema, { code: 'PXE_NOT_FIXABLE', message, details }),
+  });
+}
+
+describe('op', () => {
+  const VERBS = {
+    'retry-stage': 'RETRY_STAGE',
+    resume: 'RESUME',
+    rerun: 'RERUN',
+    'restart-clean': 'RESTART_CLEAN',
+    adopt: 'ADOPT_OBSERVED_STATE',
+    hold: 'MARK_MANUAL_INTERVENTION_REQUIRED',
+  } as const satisfies Record<string, keyof typeof OperatorAction_Value>;
+
+  it.each(Object.entries(VERBS))('%s asks for %s, with the reason', async (verb, action) => {
+    failedOnboarding('needs_human');
+    expect(await cli.run(`op ${verb} op-1 --reason "the switch was mended"`)).toEqual({
+      code: 0,
+      stdout: 'Operation: op-1 FAILED (failed_manual_intervention)\n',
+      stderr: '',
+    });
+    expect(requests('actOnOperation')).toMatchObject([
+      { operationId: 'op-1', action: OperatorAction_Value[action], reason: 'the switch was mended' },
+    ]);
+  });
+
+  it.each(Object.keys(VERBS))('%s without a reason, or without an operation, asks nobody', async (verb) => {
+    const { code, stderr } = await cli.run(`op ${verb} op-1`);
+    expect([code, stderr]).toEqual([USAGE, expect.stringContaining('--reason')]);
+    expect((await cli.run(`op ${verb} --reason why`)).code).toBe(USAGE);
+    expect(cli.fleet.calls).toEqual([]);
+  });
+
+  it('cancel sends its reason too', async () => {
+    cli.fleet.start(OperationType.ONBOARD, { machineId: 'gpu-1', requestId: 'r1' });
+    expect((await cli.run('op cancel op-1 --reason "wrong rack" --no-wait')).code).toBe(0);
+    expect(requests('cancelOperation')).toMatchObject([{ operationId: 'op-1', reason: 'wrong rack' }]);
+  });
+
+  it('gives the operation as data', async () => {
+    failedOnboarding('needs_human');
+    const { stdout } = await cli.run('op resume op-1 --reason why -o json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      operation_id: 'op-1',
+      type: 'ONBOARD',
+      status: 'failed_manual_intervention',
+    });
+    expect((await cli.run('op hold op-1 --reason why -o name')).stdout).toBe('op-1\n');
+  });
+
+  it('that does not exist exits as everything that fails', async () => {
+    expect(await cli.run('op resume op-9 --reason why')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('operation op-9 not found'),
+    });
+  });
+});
+
+describe('op show', () => {
+  it('is the detail view: workflow state, stage, attempts, failure class, observed state, what to do', async () => {
+    failedOnboarding('needs_human');
+    const { stdout } = await cli.run('op show op-1', { now });
+    expect(stdout).toContain('Error:        eth0 stays dhcp [PXE_NOT_FIXABLE]\n');
+    expect(stdout).toMatch(/^ensure_pxe_interface_auto {2}stage {2}FAILED +0% +2\/3 /m);
+    expect(stdout.slice(stdout.indexOf('\nWorkflow:'))).toBe(`
+Workflow:      failed_manual_intervention
+Failure class: needs_human
+Observed:      Ready (site-a, power off, 2026-01-30T10:01:00Z)
+Next:          look at what the error names, put it right, then resume: ingot op resume op-1 --reason "…"
+`);
+  });
+
+  it.each([
+    ['retryable', 'failed_retryable', 'ingot op retry-stage op-1 --reason "…"'],
+    ['permanent', 'failed_retryable', 'ingot op retry-stage op-1 --reason "…"'],
+    ['effect_unknown', 'failed_manual_intervention', 'ingot op adopt op-1 --reason "…"'],
+  ])('recommends for %s what the server would', async (failureClass, status, command) => {
+    failedOnboarding(failureClass, status);
+    const { stdout } = await cli.run('op show op-1');
+    expect(stdout).toContain(`Failure class: ${failureClass}\n`);
+    expect(stdout).toMatch(/^Next: .*/m);
+    expect(/^Next: .*/m.exec(stdout)?.[0]).toContain(command);
+  });
+
+  it('has nothing to recommend while it is worked on, and nothing observed where nobody looked', async () => {
+    cli.fleet.start(OperationType.DRAIN, { machineId: 'gpu-2', requestId: 'r1' });
+    cli.fleet.change('op-1', { status: 'running', phase: Operation_Phase.RUNNING });
+    const { stdout } = await cli.run('op show op-1');
+    expect(stdout).toContain('Next:          wait: it is being worked on\n');
+    expect(stdout).not.toContain('Observed:');
+    expect(stdout).not.toContain('Failure class:');
+  });
+
+  it('asks for the machine only where somebody reads what it says', async () => {
+    failedOnboarding('needs_human');
+    await cli.run('op show op-1 -o json');
+    expect(requests('getMachine')).toEqual([]);
+  });
+});
+
+describe('explain', () => {
+  it('says what is in the way, what unblocks it, who must act and how', async () => {
+    cli.fleet.explanation = {
+      summary: 'gpu-1 is not in service: its agent is silent.',
+      obstacles: [
+        { what: 'its agent is silent', unblock: 'bring it back', who: 'site', command: 'show gpu-1' },
+        { what: 'it is old', unblock: 'nothing does', who: 'admin' },
+      ],
+    };
+    expect(await cli.run('explain gpu-1')).toEqual({
+      code: 0,
+      stdout: `\
+gpu-1 is not in service: its agent is silent.
+
+What:     its agent is silent
+Unblock:  bring it back
+Who:      site
+Command:  ingot show gpu-1
+
+What:     it is old
+Unblock:  nothing does
+Who:      admin
+`,
+      stderr: '',
+    });
+    expect(JSON.parse((await cli.run('explain gpu-1 -o json')).stdout)).toMatchObject({
+      obstacles: [{ who: 'site', command: 'show gpu-1' }, { who: 'admin' }],
+    });
+  });
+
+  it('lets no machine write to the terminal', async () => {
+    cli.fleet.explanation = { summary: 'gpu-1 said \u001b[2J', obstacles: [] };
+    expect((await cli.run('explain gpu-1')).stdout).not.toContain('\u001b');
+  });
+
+  it('of a machine that nobody knows fails', async () => {
+    expect(await cli.run('explain gpu-9')).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
+describe('into service and out of it', () => {
+  const same = { machineId: 'gpu-1', requestId: 'made-up-id' };
+
+  it.each<readonly [line: string, method: string, request: object]>([
+    ['onboard gpu-1 --pool gpu', 'onboardMachine', { ...same, pool: 'gpu' }],
+    ['drain gpu-1', 'drainMachine', same],
+    ['remove gpu-1', 'removeMachine', same],
+    ...DECOMMISSION_MODE_NAMES.map(
+      (mode) =>
+        [
+          `decommission gpu-1 --mode ${mode}`,
+          'decommissionMachine',
+          {
+            ...same,
+            mode: DecommissionMode_Value[mode.toUpperCase() as keyof typeof DecommissionMode_Value],
+          },
+        ] as const,
+    ),
+  ])('%s calls %s', async (line, method, request) => {
+    expect(await cli.run(`${line} --no-wait`)).toMatchObject({
+      code: 0,
+      stdout: 'Operation: op-1 PENDING\n',
+    });
+    expect(requests(method)).toMatchObject([request]);
+  });
+
+  it.each(['onboard gpu-1', 'decommission gpu-1', 'decommission gpu-1 --mode gently', 'drain', 'remove'])(
+    '%s is not enough',
+    async (line) => {
+      expect((await cli.run(line)).code).toBe(USAGE);
+      expect(cli.fleet.calls).toEqual([]);
+    },
+  );
+
+  it('waits for the end, and the exit code tells it', async () => {
+    const running = cli.launch('drain gpu-1 -q');
+    await until(() => requests('watchOperations').length > 0, 'a watch');
+    begin(cli.fleet, 'op-1');
+    end(cli.fleet, 'op-1', Operation_Phase.FAILED, 3);
+    expect((await running.ended).code).toBe(1);
+  });
+
+  it.each(['onboard --pool gpu', 'decommission --mode soft_reset', 'remove'])(
+    '%s of several asks first, and does nothing on a no',
+    async (line) => {
+      const [verb, ...options] = line.split(' ');
+      const several = `${verb} gpu-1 gpu-2 ${options.join(' ')}`;
+      const declined = await cli.run(several, { isTerminal: true, answer: 'n\n' });
+      expect(declined).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing was done') });
+      expect(cli.fleet.operations.size).toBe(0);
+      expect((await cli.run(`${several} --yes --no-wait`)).code).toBe(0);
+      expect(cli.fleet.operations.size).toBe(2);
+    },
+  );
+
+  it('tells how to ask for the same again without doing it twice', async () => {
+    cli.server.stop();
+    const { stderr } = await cli.run('decommission gpu-1 --mode reimage --no-wait');
+    expect(stderr).toContain(
+      'retry safely: ingot decommission gpu-1 --mode reimage --request-id=made-up-id\n',
+    );
+  });
+});
+
+describe('service', () => {
+  it('sets a state, with the reason', async () => {
+    expect((await cli.run('service gpu-2 active --reason "looked at it" -o name')).stdout).toBe('gpu-2\n');
+    expect(requests('setServiceState')).toMatchObject([
+      { machineId: 'gpu-2', service: 'active', reason: 'looked at it' },
+    ]);
+  });
+
+  it.each(['service gpu-2 active', 'service gpu-2 --reason why', 'service gpu-2 draining --reason why'])(
+    '%s is refused here already',
+    async (line) => {
+      expect((await cli.run(line)).code).toBe(USAGE);
+      expect(cli.fleet.calls).toEqual([]);
+    },
+  );
+});
