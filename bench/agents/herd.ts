@@ -5,7 +5,7 @@
  * their usual pace, to tell when things are as they were.
  *
  * A connection takes both sides as much of the processors as seven to ten keepalives on one that is open, so where the
- * machine is busy with other things this measures the agents' side: an agent that was not served in 10 s comes again.
+ * machine is busy with other things this measures the agents' side: an agent that was not served in 30 s comes again.
  */
 import {
   type Bench,

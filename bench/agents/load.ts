@@ -43,7 +43,7 @@ export interface Told {
 
 /** Neighbours in time are not neighbours in the table. */
 const STRIDE = 48_271;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 class Tally {
   readonly #due: number[] = [];

@@ -83,7 +83,7 @@ export const AGENT_SETTINGS = {
     flag: '--timeout',
     variable: 'INGOT_AGENT_TIMEOUT',
     value: 'seconds',
-    fallback: '10',
+    fallback: '30',
     description: 'how long an answer may take',
   },
   privateIp: {
