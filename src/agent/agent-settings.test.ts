@@ -21,7 +21,7 @@ describe('the settings of the agent', () => {
       pool: 'gpu',
       provider: 'generic',
       intervalMs: 60_000,
-      timeoutMs: 10_000,
+      timeoutMs: 30_000,
       privateIp: null,
       logLevel: 'info',
     });
