@@ -69,7 +69,7 @@ const netboot = z.strictObject({
     .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+$/, 'must be http(s)://host[:port]')
     .nullable()
     .default(null),
-  /** The provider of machines that nobody knew before they booted; without it, the default provider. */
+  /** The provider of machines that nobody knew before they booted; without it, generic. */
   provider: z.string().nullable().default(null),
   boot_token_seconds: z.int().min(60).max(604_800).default(14_400),
   /** An installation that reports nothing for so long counts as a failed attempt. */

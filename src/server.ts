@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
 import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
 import type { PresenceTtls } from './domain/agent.ts';
+import { DEFAULT_AGENT_PROVIDER } from './domain/agent.ts';
 import { checkFilter } from './domain/filter/check.ts';
 import { parseFilter } from './domain/filter/parse.ts';
 import { filterPredicate } from './domain/filter/predicate.ts';
@@ -336,14 +337,15 @@ async function createKeepalives(
 }
 
 function nodeTools({ configuration, log }: ServerOptions, parts: ServerParts): BootTools {
-  const { netboot, default_provider: defaultProvider } = configuration;
+  const { netboot } = configuration;
   const promoted = netboot.auto_promote.map((text) =>
     filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
   );
   return {
     database: parts.database,
     providers: parts.providers,
-    nodeProvider: netboot.provider ?? defaultProvider,
+    // Nobody but the machine itself speaks for it until somebody says who else does.
+    nodeProvider: netboot.provider ?? DEFAULT_AGENT_PROVIDER,
     newMachineId: parts.newMachineId,
     now: parts.now,
     logTransition: (entry) => log.info(entry, 'node state changed'),

@@ -23,7 +23,7 @@ export function restUrl(
   const given = flag ?? env.INGOT_HTTP_URL;
   if (given === undefined || given === '') {
     const host = server.host.includes(':') ? `[${server.host}]` : server.host;
-    return `http://${host}:${HTTP_PORT}`;
+    return `${server.tls ? 'https' : 'http'}://${host}:${HTTP_PORT}`;
   }
   if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
     const setting = flag === undefined ? 'INGOT_HTTP_URL' : '--http-url';

@@ -5,6 +5,7 @@
  * agent's own enrolment is the whole onboarding: it registers, it speaks, it is in service.
  */
 import type { Actor } from './actor.ts';
+import { isTrue } from './condition.ts';
 import type { Machine } from './machine.ts';
 import { applyChange, type ChangedMachine, type MachineChange } from './machine-change.ts';
 
@@ -56,7 +57,9 @@ export function agentReady(machine: Machine, at: Date): ChangedMachine {
   return applyChange(machine, change, byAgent(machine, at));
 }
 
-function serviceOfReadyAgent({ service, activeOperationId }: Machine): ServiceChange | null {
+function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
+  // What somebody must look at first does not come back by itself.
+  if (service === 'offline' && isTrue(conditions, 'NeedsIntervention')) return null;
   if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
   if (service === 'enrolling' && activeOperationId === null) return { to: 'active', owner: 'onboarding' };
   return null;

@@ -48,7 +48,11 @@ const CONTRACTS = {
   decommission: {
     succeeded: (ending) => ({ ...stopsDraining(), conditions: [noAttention(ending), notCanceled(ending)] }),
     failed: (ending) => ({ ...stopsDraining(), conditions: [attention(ending), notCanceled(ending)] }),
-    canceled: (ending) => ({ ...stopsDraining(), conditions: [canceled(ending)] }),
+    // Half a cleanup is none: what was stopped on its way needs somebody who looks, unless it only drained.
+    canceled: (ending) => ({
+      ...stopsDraining(),
+      conditions: [canceled(ending), ...(ending.type === 'DECOMMISSION' ? [halfCleaned(ending)] : [])],
+    }),
   },
   removal: {
     succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
@@ -56,6 +60,15 @@ const CONTRACTS = {
     canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
   },
 } as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+function halfCleaned(ending: Ending): ConditionChange {
+  return {
+    type: 'NeedsIntervention',
+    status: true,
+    reason: failureReason(ending.type),
+    message: `${ending.type} ${ending.operationId} was canceled: the node may be half cleaned`,
+  };
+}
 
 function stopsDraining(): MachineChange {
   return { service: { to: 'offline', owner: 'drain', from: ['draining'] } };

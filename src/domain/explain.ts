@@ -227,7 +227,9 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
   }
 }
 
-function notInstalled(node: ExplainedMachine['node'], { machineId }: Machine): Obstacle | null {
+function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Machine): Obstacle | null {
+  // Somebody else installs a machine that is in the service layer: what booted once is not waited for.
+  if (service !== null && node?.state === 'discovered') return null;
   switch (node?.state) {
     case 'discovered':
       return {

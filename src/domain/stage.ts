@@ -92,7 +92,7 @@ export const DECOMMISSION_MODES = {
     stages: ['disable_node', 'drain_node', 'cleanup_storage', 'validate_clean_node'],
   },
   reimage: {
-    purpose: 'give the machine back to MAAS, erased, to be onboarded again under the same identity',
+    purpose: 'give the machine back to MAAS, erased; the node is retired and keeps its identity',
     stages: [
       'disable_node',
       'force_release_allocations',

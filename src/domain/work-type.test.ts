@@ -25,9 +25,11 @@ describe('a run', () => {
   });
 });
 
-it('work has each type of both documents once', () => {
+const WORKFLOWS = ['ONBOARD', 'DECOMMISSION', 'DRAIN', 'REMOVE'] as const;
+
+it('work has each type of the documents once', () => {
   expect([...WORK_TYPE_NAMES].sort()).toEqual(
-    [...new Set([...OPERATION_TYPE_NAMES, 'JOIN', 'NET_RECONFIG', 'RMA', 'UPGRADE'])].sort(),
+    [...new Set([...OPERATION_TYPE_NAMES, 'JOIN', 'NET_RECONFIG', 'RMA', 'UPGRADE', ...WORKFLOWS])].sort(),
   );
   expect(new Set(WORK_TYPE_NAMES).size).toBe(WORK_TYPE_NAMES.length);
 });

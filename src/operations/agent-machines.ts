@@ -11,7 +11,7 @@ import type { KeepaliveStore } from '../store/keepalive-store.ts';
 import { findMachine } from '../store/machines.ts';
 import { listPools } from '../store/pools.ts';
 import { hashToken, newSecret } from '../store/tokens.ts';
-import { bareMachine, machineEvent } from './inventory.ts';
+import { bareMachine, machineDeleted, machineEvent } from './inventory.ts';
 import { machineNotFound } from './start-operation.ts';
 
 export interface AgentMachineTools {
@@ -77,6 +77,7 @@ async function createNew(tools: AgentMachineTools, provider: string, issue: Issu
 async function issueFor(tools: AgentMachineTools, call: AgentMachineCall, issue: Issue): Promise<Machine> {
   const { machineId, provider } = call;
   const before = await findMachine(tools.database, machineId);
+  if (before?.service === 'deleted') throw machineDeleted(machineId);
   if (before && provider !== '' && provider !== before.spec.provider) {
     throw invalidField('provider', `${machineId} belongs to the provider ${before.spec.provider}`);
   }

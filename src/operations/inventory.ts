@@ -177,7 +177,7 @@ async function replace(
 }
 
 /** An identity that was removed never comes back; the hardware does, as another machine. */
-function machineDeleted(machineId: string): Fault {
+export function machineDeleted(machineId: string): Fault {
   return new Fault('failed_precondition', {
     reason: 'MACHINE_DELETED',
     message: `${machineId} was removed for good; register the hardware under another id`,

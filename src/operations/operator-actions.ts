@@ -39,8 +39,11 @@ export async function takeAction(tools: ActionTools, call: ActionCall): Promise<
     actor,
     decide: (job, machine) => {
       const decided = decideAction(job, action, { actor, reason, now: new Date() }, ACTION_RULES);
-      if (decided.decision === 'move' && isActive(decided.move.job.status)) checkGates(job, machine);
-      return decided;
+      if (decided.decision !== 'move' || !isActive(decided.move.job.status)) return decided;
+      checkGates(job, machine);
+      // A node that went back into scheduling since is taken out again before anything is done to it.
+      const change = mergeChanges(decided.move.change ?? {}, TAKEN_OUT[job.contract as ContractName] ?? {});
+      return { ...decided, move: { ...decided.move, change } };
     },
   });
   // A hold takes the operation out of the hands of whoever works on it; everything else hands it to somebody.
@@ -48,6 +51,11 @@ export async function takeAction(tools: ActionTools, call: ActionCall): Promise<
   tools.poke();
   return operation;
 }
+
+const TAKEN_OUT: Partial<Record<ContractName, MachineChange>> = {
+  decommission: { service: { to: 'draining', owner: 'admin', from: ['active', 'offline', 'quarantined'] } },
+  removal: { service: { to: 'removing', owner: 'removal', from: ['retired'] } },
+};
 
 /** A machine that went back into service since must not be wiped because somebody retries an old operation. */
 function checkGates(job: Job, machine: Machine): void {

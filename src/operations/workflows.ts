@@ -22,7 +22,7 @@ import { checkCapabilities, defineStep } from '../steps/registry.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
 import { poolExists } from '../store/pools.ts';
-import { machineNotFound, providerOf, type StartTools } from './start-operation.ts';
+import { checkFlags, machineNotFound, providerOf, type StartTools } from './start-operation.ts';
 
 export interface WorkflowTools extends StartTools {
   readonly database: Database;
@@ -115,6 +115,7 @@ async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflo
     decide: (machine) => {
       if (!machine) throw machineNotFound(machineId);
       const steps = stepsOf(workflow);
+      if (type === 'ONBOARD') checkFlags(machine);
       checkCapabilities(steps, providerOf(machine, tools.providers));
       // The state that it begins in, and the operation that owns it, come into being together.
       const change = workflow.begins[machine.service ?? 'none'];

@@ -6,6 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Actor } from '../domain/actor.ts';
+import { isTrue } from '../domain/condition.ts';
 import { changeByDrift, DRIFT_ACTOR } from '../domain/drift.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
@@ -15,7 +16,12 @@ import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
 import { lastOperationOf } from '../store/operations.ts';
-import { lastServiceActor, machinesThatAreBack, machinesUpstream } from '../store/service-machines.ts';
+import {
+  lastServiceActor,
+  machinesHalfCleaned,
+  machinesThatAreBack,
+  machinesUpstream,
+} from '../store/service-machines.ts';
 
 export interface ServiceReconcilerOptions {
   readonly database: Database;
@@ -28,6 +34,9 @@ export interface ServiceReconcilerOptions {
 
 const HEARTBEAT: Actor = { kind: 'system', id: 'heartbeat' };
 const DRIFT: Actor = { kind: 'system', id: DRIFT_ACTOR };
+const CLEANUP: Actor = { kind: 'system', id: 'cleanup' };
+/** As contract.ts names it. */
+const HALF_CLEANED = ['DecommissionFailed'] as const;
 const TICK_MS = 1_000;
 const BATCH = 500;
 const PAGE = 200;
@@ -72,13 +81,31 @@ export class ServiceReconciler {
 
   async #bringBack(): Promise<void> {
     const { database } = this.#options;
+    await this.#quarantineHalfCleaned();
     for (const machineId of await machinesThatAreBack(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
-        const isBack = machine.service === 'offline' && machine.presence === 'ready';
+        const isBack =
+          machine.service === 'offline' &&
+          machine.presence === 'ready' &&
+          !isTrue(machine.conditions, 'NeedsIntervention');
         if (!isBack || machine.activeOperationId !== null) return { machine, events: [] };
         const comment = 'its agent speaks';
         const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;
         return applyChange(machine, change, { at: new Date(), actor: HEARTBEAT, operationId: null });
+      });
+    }
+  }
+
+  /** A failed cleanup keeps a node out of scheduling until somebody has looked. */
+  async #quarantineHalfCleaned(): Promise<void> {
+    const { database } = this.#options;
+    for (const machineId of await machinesHalfCleaned(database, HALF_CLEANED, BATCH)) {
+      await changeMachine(database, machineId, (machine) => {
+        if (machine.service !== 'offline' || machine.activeOperationId !== null)
+          return { machine, events: [] };
+        const comment = machine.conditions.NeedsIntervention?.message ?? '';
+        const change = { service: { to: 'quarantined', owner: 'reconciler', comment } } as const;
+        return applyChange(machine, change, { at: new Date(), actor: CLEANUP, operationId: null });
       });
     }
   }

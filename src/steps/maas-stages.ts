@@ -11,6 +11,7 @@ import { renderCloudInit } from './cloud-init.ts';
 import {
   ABSENT,
   countOf,
+  countOne,
   done,
   failed,
   needsHuman,
@@ -39,6 +40,7 @@ type Stage = (scene: MaasScene, config: StageConfig) => StageHandler;
 const BEYOND_READY: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deployed'];
 const MAX_DATASOURCE_RETRIES = 2;
 const MAX_LINK_ATTEMPTS = 3;
+const MAX_COMMISSIONS = 2;
 const PATIENCE = 0.9;
 
 function idOf({ machine }: MaasScene): string {
@@ -136,8 +138,8 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
         return done(`MAAS says ${seen.status}`);
       }),
     async act(context) {
-      await context.save({ commissioned: countOf(context, 'commissioned') + 1 });
       await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
+      await countOne(context, 'commissioned');
       return started('commissioning begins');
     },
     undo: (context) => abortIf(scene, context, ['Commissioning', 'Testing']),
@@ -158,8 +160,7 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
           : needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
     async act(context) {
-      const tries = countOf(context, 'commissioned') + 1;
-      if (tries > 2) {
+      if (countOf(context, 'commissioned') >= MAX_COMMISSIONS) {
         return {
           result: 'failed',
           failure: {
@@ -169,8 +170,8 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
           },
         };
       }
-      await context.save({ commissioned: tries });
       await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
+      await countOne(context, 'commissioned');
       return started('commissioning begins again');
     },
   }),
@@ -227,8 +228,8 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       const seen = await scene.can.maas.read(call, idOf(scene));
       const nic = seen?.bootInterface;
       if (!nic) return started('looking for the boot interface again');
-      await context.save({ linked: countOf(context, 'linked') + 1 });
       await context.effect(() => scene.can.maas.linkAuto(call, idOf(scene), nic.id));
+      await countOne(context, 'linked');
       return started(`waiting for ${nic.name} to be AUTO`);
     },
   }),
@@ -298,9 +299,9 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       const call = callOf(context, scene.machine);
       const seen = await scene.can.maas.read(call, idOf(scene));
       if (seen?.status === 'Failed deployment') {
-        await context.save({ retries: countOf(context, 'retries') + 1 });
         const release = { erase: false, secureErase: false, quickErase: false, comment: 'datasource retry' };
         await context.effect(() => scene.can.maas.release(call, seen.systemId, release));
+        await countOne(context, 'retries');
         return started('releasing the machine for another try');
       }
       return deploy(scene, context, config);
@@ -347,11 +348,13 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       return ABSENT;
     },
     async act(context) {
-      await context.save({ released: countOf(context, 'released') + 1 });
       const release = { erase, secureErase: erase, quickErase: false, comment: 'decommission' };
       await context.effect(() =>
         scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release),
       );
+      await countOne(context, 'released');
+      // What ran on it is gone, and must not count as alive until its time to live is over.
+      await context.effect(() => scene.can.nodeServices.forgetSecrets(callOf(context, scene.machine)));
       return started('MAAS releases the machine');
     },
   }),

@@ -58,10 +58,17 @@ export function observedIn(
   };
 }
 
-/** How often this attempt has done something, counted before it is done. */
+/**
+ * How often this attempt has done something. Counted when it is done: a holder that died on the way has proved nothing
+ * about the machine, and deaths have a limit of their own.
+ */
 export function countOf(context: StepContext, name: string): number {
   const value = context.memo[name];
   return typeof value === 'number' ? value : 0;
+}
+
+export function countOne(context: StepContext, name: string): Promise<void> {
+  return context.save({ ...context.memo, [name]: countOf(context, name) + 1 });
 }
 
 /** A stage that only looks. */

@@ -430,6 +430,7 @@ export async function forgetAgent(database: Database, machineId: string): Promis
     const machines = await lockMachines(session, [machineId]);
     const { presence } = machines.get(machineId) ?? { presence: null };
     await session.run('forget-presence', 'DELETE FROM agent_presence WHERE machine_id = $1', [machineId]);
+    await session.run('forget-boot-tokens', 'DELETE FROM boot_tokens WHERE machine_id = $1', [machineId]);
     await session.run('forget-agent', 'DELETE FROM agents WHERE machine_id = $1', [machineId]);
     if (presence !== null && presence !== 'expired') {
       await writeChanged(session, machines, [machineId], agentExpired);

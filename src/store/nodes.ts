@@ -106,7 +106,8 @@ export async function findNode(session: Session, machineId: string): Promise<Nod
 export async function findNodeIdByMac(session: Session, mac: string): Promise<string | null> {
   const [row] = await session.run<{ machine_id: string }>(
     'find-node-by-mac',
-    'SELECT machine_id FROM nodes WHERE mac_address = $1',
+    `SELECT machine_id FROM nodes JOIN machines USING (machine_id)
+     WHERE mac_address = $1 AND service IS DISTINCT FROM 'deleted'`,
     [mac],
   );
   return row?.machine_id ?? null;
@@ -134,6 +135,13 @@ export interface NewNode {
 /** False: the address, or the machine, has a node already. */
 export async function insertNode(session: Session, node: NewNode): Promise<boolean> {
   const { facts } = node;
+  // An address that a removed machine had belongs to whoever has the hardware now.
+  await session.run(
+    'free-mac',
+    `UPDATE nodes n SET mac_address = 'removed ' || n.machine_id FROM machines m
+     WHERE n.mac_address = $1 AND m.machine_id = n.machine_id AND m.service = 'deleted'`,
+    [node.macAddress],
+  );
   const rows = await session.run(
     'insert-node',
     `INSERT INTO nodes (machine_id, mac_address, hostname, vendor, model, serial_number, system_uuid, arch,

@@ -8,8 +8,26 @@ export async function machinesThatAreBack(session: Session, limit: number): Prom
   const rows = await session.run<{ machine_id: string }>(
     'machines-that-are-back',
     `SELECT machine_id FROM machines
-     WHERE service = 'offline' AND presence = 'ready' AND active_operation_id IS NULL ORDER BY machine_id LIMIT $1`,
+     WHERE service = 'offline' AND presence = 'ready' AND active_operation_id IS NULL
+       AND conditions -> 'NeedsIntervention' ->> 'status' IS DISTINCT FROM 'true' ORDER BY machine_id LIMIT $1`,
     [limit],
+  );
+  return rows.map((row) => row.machine_id);
+}
+
+/** Those out of service whose cleanup failed or was stopped half-way. */
+export async function machinesHalfCleaned(
+  session: Session,
+  reasons: readonly string[],
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.run<{ machine_id: string }>(
+    'machines-half-cleaned',
+    `SELECT machine_id FROM machines
+     WHERE service = 'offline' AND active_operation_id IS NULL
+       AND conditions -> 'NeedsIntervention' ->> 'status' = 'true'
+       AND conditions -> 'NeedsIntervention' ->> 'reason' = ANY($1) ORDER BY machine_id LIMIT $2`,
+    [reasons, limit],
   );
   return rows.map((row) => row.machine_id);
 }

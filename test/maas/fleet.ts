@@ -8,10 +8,12 @@ import { until } from '../api/fleet.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
 
-export const SPEED = 3000;
+const SPEED = 3000;
 
 export interface MaasSite {
   readonly simulator: MaasSimulator;
+  /** For a provider of any name. */
+  readonly configuration: NonNullable<TestServerOptions['providers']>[string];
   readonly providers: NonNullable<TestServerOptions['providers']>;
   readonly bmcPassword: string;
   stop(): Promise<void>;
@@ -34,6 +36,7 @@ export async function openMaasSite(options: { readonly speed?: number } = {}): P
   });
   return {
     simulator,
+    configuration,
     providers: { 'site-a': configuration },
     bmcPassword,
     stop: async () => {
@@ -55,10 +58,14 @@ export function newMac(): string {
   return `52:54:01:${hex((count >> 16) & 255)}:${hex((count >> 8) & 255)}:${hex(count & 255)}`;
 }
 
-export async function newMachine(server: TestServer, mac = newMac()): Promise<{ id: string; mac: string }> {
+export async function newMachine(
+  server: TestServer,
+  { provider = 'site-a' }: { readonly provider?: string } = {},
+): Promise<{ id: string; mac: string }> {
+  const mac = newMac();
   const id = `gpu-${mac.replaceAll(':', '')}`;
   await server.machines.registerMachine({
-    machine: { machineId: id, spec: { provider: 'site-a', bmcEndpoint: '10.1.2.3', macAddresses: [mac] } },
+    machine: { machineId: id, spec: { provider, bmcEndpoint: '10.1.2.3', macAddresses: [mac] } },
   });
   return { id, mac };
 }

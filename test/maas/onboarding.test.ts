@@ -343,7 +343,10 @@ describe.concurrent('decommission', () => {
         'retired>removing',
         'removing>deleted',
       ]);
-      expect(await refusal(onboard(server, id))).toMatchObject({ reason: 'WRONG_SERVICE_STATE' });
+      expect(await refusal(onboard(server, id))).toMatchObject({ reason: 'MACHINE_DELETED' });
+      expect(await refusal(server.admin.createMachine({ machineId: id, pool: 'gpu' }))).toMatchObject({
+        reason: 'MACHINE_DELETED',
+      });
       expect(await refusal(server.machines.registerMachine({ machine: { machineId: id } }))).toMatchObject({
         reason: 'MACHINE_DELETED',
       });
@@ -371,6 +374,60 @@ describe.concurrent('decommission', () => {
       );
       expect(quarantined.reason).toBe('WRONG_TRANSITION_OWNER');
       expect(await statusOf(server, id)).toMatchObject({ service: 'active' });
+    },
+    TIME_LIMIT,
+  );
+});
+
+describe('a cleanup that fails', () => {
+  it(
+    'quarantines the node, whose keepalives do not bring it back; a retry takes it out of scheduling first',
+    async () => {
+      let status = 400;
+      const hooks: Server = createServer((_request, response) => {
+        response.statusCode = status;
+        response.end();
+      });
+      await new Promise<void>((resolve) => hooks.listen(0, '127.0.0.1', resolve));
+      const address = hooks.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      const hooked = await startMaasServer(site, {
+        hooks: { cleanup_storage: { url: `http://127.0.0.1:${port}/` } },
+      });
+      try {
+        const { id } = await newMachine(hooked);
+        await ended(hooked, await onboard(hooked, id));
+        const mode = DecommissionMode_Value.SOFT_RESET;
+        const call = { machineId: id, requestId: requestId(), mode };
+        const operation = await ended(hooked, await hooked.admin.decommissionMachine(call));
+        expect(operation).toMatchObject({
+          status: 'failed_manual_intervention',
+          error: { code: 'HOOK_FAILED' },
+        });
+        await until(
+          () => statusOf(hooked, id),
+          ({ service }) => service === 'quarantined',
+        );
+        // Two rounds of whoever brings nodes back.
+        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        expect(await statusOf(hooked, id)).toMatchObject({ service: 'quarantined', presence: 'ready' });
+        status = 200;
+        const { operationId } = operation;
+        const action = OperatorAction_Value.RETRY_STAGE;
+        await hooked.admin.actOnOperation({ operationId, action, reason: 'the hook was mended' });
+        expect(await statusOf(hooked, id)).toMatchObject({
+          service: 'draining',
+          activeOperationId: operationId,
+        });
+        expect(await ended(hooked, operation)).toMatchObject({ status: 'completed' });
+        await until(
+          () => statusOf(hooked, id),
+          ({ service }) => service === 'active',
+        );
+      } finally {
+        await hooked.stop();
+        hooks.close();
+      }
     },
     TIME_LIMIT,
   );

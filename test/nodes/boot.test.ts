@@ -273,6 +273,8 @@ describe('files', () => {
     const part = await get(path, { authorization: `Bearer ${server.adminToken}`, range: 'bytes=10-19' });
     expect(part.status).toBe(206);
     expect(Buffer.from(await part.arrayBuffer()).equals(image.subarray(10, 20))).toBe(true);
+    await report(server, mac, 'complete', {}, token);
+    expect((await get(path, { authorization: `Bearer ${token}` })).status).toBe(401);
     await upload('other', Buffer.from('other'), createHash('sha256').update('other').digest('hex'));
     expect((await get('/api/v1/images/other/content', { authorization: `Bearer ${token}` })).status).toBe(
       401,

@@ -22,7 +22,7 @@ import {
   storeImage,
   storeWorkflow,
 } from '../../store/images.ts';
-import { isOperationActive } from '../../store/nodes.ts';
+import { findNode, isOperationActive } from '../../store/nodes.ts';
 import { answerFaults, bearerOf, callerWith, type RestSurroundings } from './rest-errors.ts';
 
 export interface NetbootRouteParts extends RestSurroundings {
@@ -155,8 +155,12 @@ async function keepImage(
 async function bootOf({ nodes: { database } }: NetbootRouteParts, request: FastifyRequest) {
   const token = bearerOf(request);
   const boot = token === null ? null : await findBootToken(database, token);
-  if (boot?.operationId && !(await isOperationActive(database, boot.operationId))) return null;
-  return boot;
+  if (!boot) return null;
+  if (boot.operationId && !(await isOperationActive(database, boot.operationId))) return null;
+  // One boot, one use: once it has told its end, or another one has begun, it opens nothing more.
+  const story = (await findNode(database, boot.machineId))?.story;
+  const isOver = !story || boot.bootNo < Math.max(story.bootNo, story.firstBootNo);
+  return isOver || (boot.bootNo === story.bootNo && story.bootEnded) ? null : boot;
 }
 
 function workflowRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
