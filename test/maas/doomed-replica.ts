@@ -1,0 +1,57 @@
+/**
+ * A replica that dies by its own SIGKILL where a plan says so: the real server, with its settings from the environment.
+ * Its one argument is the folder of the plan. Each death is written down right before it, as a file that can be made
+ * only once, so that whoever takes the operation over goes on.
+ */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { readConfiguration } from '../../src/configuration.ts';
+import type { Job } from '../../src/engine/job.ts';
+import type { CrashPoint } from '../../src/engine/run-job.ts';
+import { startServer } from '../../src/server.ts';
+import { readSettings } from '../../src/settings.ts';
+import type { Report } from '../chaos/replica-messages.ts';
+import type { DeathPlan } from './death-plan.ts';
+
+const folder = process.argv[2] ?? '.';
+const plan = JSON.parse(readFileSync(join(folder, 'plan.json'), 'utf8')) as DeathPlan;
+
+function reach(point: CrashPoint, job: Job): void {
+  const death = plan[job.subject];
+  const stage = job.steps[job.current]?.name;
+  if (death?.type !== job.type || death.stage !== stage || death.point !== point) return;
+  try {
+    closeSync(openSync(join(folder, job.subject), 'wx'));
+  } catch {
+    return;
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
+const settings = readSettings(process.env, {}, process.cwd());
+const configuration = readConfiguration(settings.configFile);
+const server = await startServer({
+  settings,
+  configuration: { ...configuration, looks: { ...configuration.looks, enabled: false } },
+  log: pino({ level: settings.logLevel, base: null }, pino.destination({ dest: 2, sync: true })),
+  onFatal: (error) => {
+    throw error;
+  },
+  reach,
+});
+
+const stop = async () => {
+  await server.stop();
+  process.exit(0);
+};
+process.once('SIGTERM', stop);
+// The test is gone: nobody is left to work for.
+process.stdin.resume().once('close', stop);
+const report: Report = {
+  report: 'ready',
+  grpcPort: server.grpcPort,
+  httpPort: server.httpPort,
+  adminTokenFile: server.adminTokenFile,
+};
+writeSync(1, `${JSON.stringify(report)}\n`);
