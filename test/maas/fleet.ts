@@ -52,7 +52,7 @@ export function startMaasServer(site: MaasSite, options: TestServerOptions = {})
 
 let count = 0;
 
-function newMac(): string {
+export function newMac(): string {
   count += 1;
   const hex = (value: number) => value.toString(16).padStart(2, '0');
   return `52:54:01:${hex((count >> 16) & 255)}:${hex((count >> 8) & 255)}:${hex(count & 255)}`;
