@@ -353,6 +353,8 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
         scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release),
       );
       await countOne(context, 'released');
+      // What ran on it is gone, and must not count as alive until its time to live is over.
+      await context.effect(() => scene.can.nodeServices.forgetSecrets(callOf(context, scene.machine)));
       return started('MAAS releases the machine');
     },
   }),
