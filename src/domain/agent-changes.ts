@@ -59,7 +59,7 @@ export function agentReady(machine: Machine, at: Date): ChangedMachine {
 
 function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
   // What somebody must look at first does not come back by itself.
-  if (service === 'offline' && isTrue(conditions, 'NeedsIntervention')) return null;
+  if (isTrue(conditions, 'NeedsIntervention')) return null;
   if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
   if (service === 'enrolling' && activeOperationId === null) return { to: 'active', owner: 'onboarding' };
   return null;

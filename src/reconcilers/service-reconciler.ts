@@ -159,8 +159,8 @@ export class ServiceReconciler {
     if (service !== 'enrolling' || activeOperationId !== null || !isThere) return;
     const operation = await lastOperationOf(this.#options.database, machineId);
     if (operation?.type !== 'ONBOARD' || !operation.status.startsWith('failed')) return;
-    // Asked once: where there was nothing to adopt, a human looks.
-    if (operation.error?.code === 'NOTHING_TO_ADOPT') return;
+    // Asked once: where there was nothing to adopt, a human looks. What a human holds, he alone lets go.
+    if (operation.error?.code === 'NOTHING_TO_ADOPT' || operation.error?.code === 'HELD') return;
     await takeAction(this.#options.actions, {
       operationId: operation.operationId,
       action: 'adopt_observed_state',

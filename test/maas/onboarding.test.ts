@@ -253,6 +253,8 @@ describe.concurrent('decommission', () => {
           observed: { state: 'Ready' },
         });
         expect(known[0]?.status_name).toBe('Ready');
+        // What ran on it is gone, and does not count as alive.
+        expect(await statusOf(server, id)).toMatchObject({ presence: 'expired' });
       } else {
         // It stays deployed; its own keepalives bring it back.
         await until(
