@@ -1,0 +1,283 @@
+/** What Ingot makes of a MAAS that does things by itself, of agents that fall silent, and of a MAAS that is dead. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { newMachine as newFakeMachine, run, until } from '../api/fleet.ts';
+import type { TestServer } from '../parts/server.ts';
+import { callFor, maasAt, type TestMaas } from './call.ts';
+import {
+  ended,
+  type MaasSite,
+  newMachine,
+  onboard,
+  openMaasSite,
+  startMaasServer,
+  statusOf,
+} from './fleet.ts';
+
+const TIME_LIMIT = 120_000;
+/** Agents of the simulated MAAS speak three times a second. */
+const SILENCE_SECONDS = 4;
+/** Some rounds of the reconciler, in which nothing must happen. */
+const A_WHILE_MS = 4_000;
+
+let site: MaasSite;
+let mortal: MaasSite;
+let maas: TestMaas['maas'];
+let closeMaas: () => void;
+let server: TestServer;
+
+beforeAll(async () => {
+  [site, mortal] = await Promise.all([openMaasSite(), openMaasSite()]);
+  ({ maas, remove: closeMaas } = maasAt(site.simulator));
+  server = await startMaasServer(site, {
+    providers: { ...site.providers, 'site-b': mortal.configuration },
+    looks: { intervalSeconds: 1 },
+    keepaliveTtlSeconds: SILENCE_SECONDS,
+  });
+}, TIME_LIMIT);
+afterAll(async () => {
+  mortal?.simulator.thaw();
+  await server?.stop();
+  closeMaas?.();
+  await site?.stop();
+  await mortal?.stop();
+});
+
+type Machine = Awaited<ReturnType<typeof newMachine>>;
+
+async function inService(provider = 'site-a'): Promise<Machine> {
+  const machine = await newMachine(server, { provider });
+  expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
+  return machine;
+}
+
+async function systemIdOf({ mac }: Machine): Promise<string> {
+  const all = await site.simulator.admin.machines();
+  return all.find(({ mac_addresses: macs }) => macs.includes(mac))?.system_id ?? '';
+}
+
+const RELEASE = { erase: false, secureErase: false, quickErase: false, comment: 'by somebody' };
+
+/** Somebody releases it and deploys it again with what it had, all without us. */
+async function deployAgain(systemId: string, userData: string): Promise<void> {
+  await maas.release(callFor(), systemId, RELEASE);
+  await until(
+    () => maas.read(callFor(), systemId),
+    (seen) => seen?.status === 'Ready',
+    20_000,
+  );
+  const deployment = { osystem: 'ubuntu', distroSeries: 'jammy', enableHardwareSync: true, userData };
+  await maas.deploy(callFor(), systemId, deployment);
+}
+
+function serviceIs(machineId: string, service: string) {
+  return until(
+    () => statusOf(server, machineId),
+    (status) => status.service === service,
+    60_000,
+  );
+}
+
+async function history(machineId: string, kind: 'service' | 'observed'): Promise<string[]> {
+  const rows = await server.sql<{ line: string }>(
+    `SELECT concat_ws(' ', from_state || '>' || to_state, 'by ' || actor_id, nullif(comment, '')) AS line
+     FROM events WHERE machine_id = $1 AND kind = $2 ORDER BY event_id`,
+    [machineId, kind],
+  );
+  return rows.map(({ line }) => line);
+}
+
+/** An onboarding that an operator holds while MAAS goes on with it. */
+async function heldOnboarding() {
+  const machine = await newMachine(server);
+  const { operationId } = await onboard(server, machine.id);
+  await until(
+    async () => maas.findByMac(callFor(), [machine.mac]),
+    ([seen]) => seen?.status === 'Deploying' || seen?.status === 'Deployed',
+    60_000,
+  );
+  await server.admin.actOnOperation({
+    operationId,
+    action: OperatorAction_Value.MARK_MANUAL_INTERVENTION_REQUIRED,
+    reason: 'not today',
+  });
+  return { ...machine, operationId };
+}
+
+async function stays(machineId: string, service: string): Promise<void> {
+  await until(
+    () => statusOf(server, machineId),
+    ({ presence, observed }) => presence === 'ready' && observed?.state === 'Deployed',
+    60_000,
+  );
+  await new Promise((resolve) => setTimeout(resolve, A_WHILE_MS));
+  expect(await statusOf(server, machineId)).toMatchObject({ service, presence: 'ready' });
+}
+
+describe.concurrent('a machine in service', () => {
+  it(
+    'is quarantined when MAAS says Broken, and back when it is deployed again and its agent speaks',
+    async () => {
+      const machine = await inService();
+      const systemId = await systemIdOf(machine);
+      const { user_data: userData } = await site.simulator.admin.machine(systemId);
+      await maas.markBroken(callFor(), systemId, 'smoke');
+      const quarantined = await serviceIs(machine.id, 'quarantined');
+      expect(quarantined.observed).toMatchObject({ state: 'Broken', source: 'site-a' });
+      await deployAgain(systemId, userData);
+      await serviceIs(machine.id, 'active');
+      const service = await history(machine.id, 'service');
+      expect(service.filter((line) => line.includes('quarantined'))).toEqual([
+        expect.stringMatching(
+          /^(active|offline)>quarantined by drift the upstream says Broken; a node that is/,
+        ),
+        'quarantined>active by drift the upstream says Deployed again, and the agent speaks',
+      ]);
+      // What changed is told once, and what did not is not told again with every look.
+      const all = await history(machine.id, 'observed');
+      const seen = all.slice(all.indexOf('Deployed>Broken by drift'));
+      expect(seen[0]).toBe('Deployed>Broken by drift');
+      expect(seen.at(-1)).toMatch(/>Deployed by drift$/);
+      expect(new Set(seen).size).toBe(seen.length);
+    },
+    TIME_LIMIT,
+  );
+
+  it.each(['Ready', 'absent'])(
+    'is quarantined when MAAS says %s',
+    async (state) => {
+      const machine = await inService();
+      const systemId = await systemIdOf(machine);
+      if (state === 'Ready') await maas.release(callFor(), systemId, RELEASE);
+      else await site.simulator.admin.removeMachine(systemId);
+      await serviceIs(machine.id, 'quarantined');
+      await until(
+        () => statusOf(server, machine.id),
+        ({ observed }) => observed?.state === state,
+        20_000,
+      );
+      const explained = await server.admin.explainMachine({ machineId: machine.id });
+      expect(explained.obstacles[0]).toMatchObject({ what: 'it is quarantined', who: 'operator' });
+      expect((await history(machine.id, 'service')).at(-1)).toMatch(
+        />quarantined by drift the upstream says/,
+      );
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'is offline while its agent is silent, and active when it speaks again',
+    async () => {
+      const machine = await inService();
+      const systemId = await systemIdOf(machine);
+      await maas.powerOff(callFor(), systemId);
+      await serviceIs(machine.id, 'offline');
+      await until(
+        () => statusOf(server, machine.id),
+        ({ observed }) => observed?.power === 'off' && observed.state === 'Deployed',
+        20_000,
+      );
+      await maas.powerOn(callFor(), systemId);
+      await serviceIs(machine.id, 'active');
+      expect((await history(machine.id, 'service')).map((line) => line.split(' ')[0])).toEqual([
+        '>enrolling',
+        'enrolling>active',
+        'active>offline',
+        'offline>active',
+      ]);
+    },
+    TIME_LIMIT,
+  );
+});
+
+describe.concurrent('an onboarding', () => {
+  it(
+    'that failed, and came true without us, is adopted and ends reconciled',
+    async () => {
+      const machine = await newMachine(server);
+      await site.simulator.admin.fault({ fault: 'deployment_failure', mac: machine.mac });
+      const operation = await ended(server, await onboard(server, machine.id));
+      expect(operation).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code: 'DEPLOYMENT_FAILED' },
+      });
+      const systemId = await systemIdOf(machine);
+      const { user_data: userData } = await site.simulator.admin.machine(systemId);
+      await deployAgain(systemId, userData);
+      const adopted = await until(
+        () => server.operations.getOperation({ operationId: operation.operationId }),
+        ({ status }) => status === 'reconciled',
+        60_000,
+      );
+      expect(adopted.error).toBeUndefined();
+      expect(await statusOf(server, machine.id)).toMatchObject({ service: 'active', activeOperationId: '' });
+      expect(await history(machine.id, 'service')).toEqual([
+        expect.stringContaining('>enrolling'),
+        expect.stringContaining('enrolling>active'),
+      ]);
+      const [told] = await server.sql<{ comment: string; actor_id: string }>(
+        `SELECT comment, actor_id FROM events WHERE operation_id = $1 AND comment LIKE 'adopt_observed_state:%'`,
+        [operation.operationId],
+      );
+      expect(told).toEqual({
+        comment: 'adopt_observed_state: the upstream says Deployed, and the agent speaks',
+        actor_id: 'drift',
+      });
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'that an operator holds stays held, whatever comes true, until he adopts it',
+    async () => {
+      const { id, operationId } = await heldOnboarding();
+      await stays(id, 'enrolling');
+      const held = await server.operations.getOperation({ operationId });
+      expect(held).toMatchObject({ status: 'failed_manual_intervention', error: { code: 'HELD' } });
+      const action = OperatorAction_Value.ADOPT_OBSERVED_STATE;
+      await server.admin.actOnOperation({ operationId, action, reason: 'it is well' });
+      expect(await ended(server, { operationId })).toMatchObject({ status: 'reconciled' });
+      await serviceIs(id, 'active');
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'whose machine an operator quarantined leaves it there, until he says that it is well',
+    async () => {
+      const { id } = await heldOnboarding();
+      await server.admin.setServiceState({ machineId: id, service: 'quarantined', reason: 'suspicious' });
+      await stays(id, 'quarantined');
+      await server.admin.setServiceState({ machineId: id, service: 'active', reason: 'looked at it' });
+      expect(await statusOf(server, id)).toMatchObject({ service: 'active' });
+    },
+    TIME_LIMIT,
+  );
+});
+
+describe('a MAAS that is dead', () => {
+  it(
+    'hurts its own machines alone, and they are not blamed for its silence',
+    async () => {
+      const [theirs, ours] = await Promise.all([inService('site-b'), inService()]);
+      const waiting = await newMachine(server, { provider: 'site-b' });
+      mortal.simulator.freeze();
+      const stuck = await onboard(server, waiting.id);
+      const startedAt = performance.now();
+      await Promise.all([inService(), run(server, 'ENTER_MAINTENANCE', await newFakeMachine(server))]);
+      expect(performance.now() - startedAt).toBeLessThan(30_000);
+      await maas.markBroken(callFor(), await systemIdOf(ours), 'smoke');
+      await serviceIs(ours.id, 'quarantined');
+      const { finishedAt, currentStep } = await server.operations.getOperation({
+        operationId: stuck.operationId,
+      });
+      expect([finishedAt, currentStep]).toEqual([undefined, 'create_or_find_in_maas']);
+      mortal.simulator.thaw();
+      expect(await ended(server, stuck)).toMatchObject({ status: 'completed' });
+      await serviceIs(theirs.id, 'active');
+      // Its agent was as silent as its MAAS; nothing else was held against it.
+      expect((await history(theirs.id, 'service')).join()).not.toContain('quarantined');
+    },
+    TIME_LIMIT,
+  );
+});
