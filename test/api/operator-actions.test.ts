@@ -254,8 +254,14 @@ describe('every action on every job state', () => {
   );
 
   it.each(cases)('%s on %s', async (action, status) => {
-    const { machineId, operationId } = await failedReboot();
-    await server.sql(`UPDATE operations SET ${IN_STATE[status]} WHERE operation_id = $1`, [operationId]);
+    // A quick one, made to look as if it had failed.
+    const machineId = await newMachine(server);
+    const { operationId } = await run(server, 'ENTER_MAINTENANCE', machineId);
+    await server.sql(
+      `UPDATE operations SET ${IN_STATE[status]}, current = 0, steps = jsonb_set(steps, '{0,state}', '"failed"')
+       WHERE operation_id = $1`,
+      [operationId],
+    );
     const isActive = ['pending', 'running', 'compensating'].includes(status);
     await server.sql('UPDATE machines SET active_operation_id = $2 WHERE machine_id = $1', [
       machineId,
