@@ -1,6 +1,6 @@
 /** What machines are served while they boot, and what a boot's token opens. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -260,6 +260,14 @@ describe('files', () => {
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expect(answer.text).not.toContain('not for machines');
     }
+  });
+
+  it('firmware with UEFI gets the site’s own loader, or that of the package ipxe, with the script beside it', async () => {
+    const packaged = existsSync('/usr/lib/ipxe/snponly.efi');
+    expect((await get('/boot/boot.efi')).status).toBe(packaged ? 200 : 404);
+    writeFileSync(join(dataDir, 'boot', 'boot.efi'), 'a loader');
+    expect(await (await get('/boot/boot.efi')).text()).toBe('a loader');
+    expect(await (await get('/boot/autoexec.ipxe')).text()).toContain('/api/v1/boot?mac=');
   });
 
   it('an image goes to the boot that installs it and to operators, with ranges; to nobody else', async () => {

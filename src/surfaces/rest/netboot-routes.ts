@@ -1,4 +1,5 @@
 /** What machines fetch while they boot and install, and the images and workflows that they are served from. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import send from '@fastify/send';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -37,6 +38,9 @@ interface ByName {
   readonly Params: { readonly name: string };
 }
 
+const EFI_FILE = 'boot.efi';
+const IPXE_DIR = '/usr/lib/ipxe';
+const IPXE_EFI = 'snponly.efi';
 const SENT: ReadonlySet<number> = new Set([200, 206, 304, 416]);
 const PIECE_BYTES = 16 * 1024 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
@@ -72,6 +76,13 @@ function bootRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
   app.get<{ Params: { '*': string } }>('/boot/*', async (request, reply) =>
     sendFile(request, reply, join(parts.dataDir, 'boot'), request.params['*']),
   );
+
+  /** What firmware with UEFI loads first: the site's own, or the one of Debian's package ipxe. */
+  app.get('/boot/boot.efi', async (request, reply) => {
+    const own = join(parts.dataDir, 'boot');
+    const isOwn = existsSync(join(own, EFI_FILE));
+    return isOwn ? sendFile(request, reply, own, EFI_FILE) : sendFile(request, reply, IPXE_DIR, IPXE_EFI);
+  });
 }
 
 function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
