@@ -79,10 +79,18 @@ export async function returnAtOnce(bench: Bench): Promise<void> {
 
   const due = joined(herd.map((told) => told.due));
   const took = joined(herd.map((told) => told.took));
-  const first = took.filter((_took, index) => (due[index] ?? 0) <= 1_000);
+  const isFirst = (index: number) => (due[index] ?? 0) <= 1_000;
+  const first = took.filter((_took, index) => isFirst(index));
   const servedBy = first.length === 0 ? Number.NaN : Math.max(...[0.5, 0.99, 1].map((p) => share(first, p)));
   show(`${rounded(FLEET)} agents come back within one second`, `all served within ${ms(servedBy)}`);
   show('  from when each came until stored', quantiles(first));
+  const servedAt = took.map((took, index) => took + (due[index] ?? 0)).filter((_at, index) => isFirst(index));
+  show(
+    '  served by 5, 10, 15, … s',
+    [5, 10, 15, 20, 25, 30, 35, 40]
+      .map((s) => rounded(servedAt.filter((at) => at <= s * 1000).length))
+      .join(', '),
+  );
   show('  tried again', `${troubles(herd)}; never served: ${FLEET - first.length}`);
   show(
     '  those at their usual pace are under 50 ms (p99) again after',

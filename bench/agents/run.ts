@@ -3,7 +3,8 @@
  * server of their own. Agents are simulated by other processes on the same machine, so they take their share of it;
  * processor time, from /proc, says who used what. Ratios are of things measured in turns within this one run.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -49,4 +50,33 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+const QUEUE = '/proc/sys/net/core/somaxconn';
+const LONG_QUEUE = 65_535;
+
+/**
+ * How many connections wait until the server takes them is the system's setting, and docs/agents.md asks for a longer
+ * queue than its default. Root gets it in a network of its own, which nobody else notices.
+ */
+function inOwnNetwork(): boolean {
+  if (process.env.BENCH_OWN_NETWORK || process.getuid?.() !== 0 || queueLength() >= LONG_QUEUE) return false;
+  const { status, error } = spawnSync(
+    'unshare',
+    ['--net', 'sh', '-c', `ip link set lo up && echo ${LONG_QUEUE} > ${QUEUE} && exec "$@"`, 'sh'].concat(
+      process.execPath,
+      process.argv.slice(1),
+    ),
+    { stdio: 'inherit', env: { ...process.env, BENCH_OWN_NETWORK: '1' } },
+  );
+  if (error) return false;
+  process.exitCode = status ?? 1;
+  return true;
+}
+
+function queueLength(): number {
+  return Number(readFileSync(QUEUE, 'utf8'));
+}
+
+if (!inOwnNetwork()) {
+  show('connections that can wait for the server', rounded(queueLength()));
+  await main();
+}

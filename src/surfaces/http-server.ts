@@ -20,14 +20,23 @@ export interface HttpOptions {
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   /** Throws when this replica can't serve. */
   readonly checkReady: () => Promise<void>;
+  readonly limits?: SlowLimits;
 }
 
-/** Whoever sends slower than this only wants to keep a place. */
-const HEADERS_LIMIT_MS = 10_000;
-const REQUEST_LIMIT_MS = 30_000;
-const CHECK_CONNECTIONS_MS = 2_000;
-/** Who finds the line full is not told so, and asks again only after a second or more. */
-const BACKLOG = 4_096;
+/** How long a client may take; whoever sends slower than this only wants to keep a place. */
+export interface SlowLimits {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often that is looked at. */
+  readonly checkMs: number;
+}
+
+const SLOW_LIMITS: SlowLimits = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_000 };
+/** Who finds the line full is not told so, and asks again after a second, three, seven… The system may allow less. */
+const BACKLOG = 65_535;
+const LATENESS_CHECK_MS = 500;
+/** What was late longer ago than this delays nobody any more. */
+const LATENESS_MEMORY_MS = 60_000;
 /**
  * With more connections than this an answer ends its own. They are those of agents, which would be idle for the rest
  * of a minute; each is a file, and files run out. A proxy that reuses its connections has far fewer.
@@ -36,13 +45,14 @@ const CROWD = 4_000;
 
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   let draining = false;
+  const limits = options.limits ?? SLOW_LIMITS;
   const app = fastify({
     logger: false,
     bodyLimit: MAX_MESSAGE_BYTES,
-    requestTimeout: REQUEST_LIMIT_MS,
+    requestTimeout: limits.requestMs,
     // An agent comes once a minute: a connection that waited for it would be one of a hundred thousand idle ones.
     keepAliveTimeout: 5_000,
-    http: { headersTimeout: HEADERS_LIMIT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_MS },
+    http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.checkMs },
     forceCloseConnections: 'idle',
     return503OnClosing: true,
   });
@@ -57,6 +67,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     if (open > CROWD) reply.header('connection', 'close');
     done();
   });
+  const stopForgiving = forgiveOwnLateness(app.server, limits);
   app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
   app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
     const reason = draining ? 'shutting down' : await unreadiness(options.checkReady);
@@ -99,8 +110,29 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
       await app.close();
       clearTimeout(timer);
+      stopForgiving();
     },
   };
+}
+
+/**
+ * A client's clock runs while this process is too busy to read what the client has long sent: when a fleet comes back
+ * at once, those who waited longest would be cut off as slow. So the limits grow by what this process was late by.
+ */
+function forgiveOwnLateness(server: FastifyInstance['server'], limits: SlowLimits): () => void {
+  const late: Array<{ readonly at: number; readonly ms: number }> = [];
+  const periodMs = Math.min(LATENESS_CHECK_MS, limits.checkMs / 2);
+  let expectedAt = performance.now() + periodMs;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    late.push({ at: now, ms: Math.max(0, now - expectedAt) });
+    while ((late[0]?.at ?? now) < now - LATENESS_MEMORY_MS) late.shift();
+    expectedAt = now + periodMs;
+    const forgivenMs = late.reduce((sum, { ms }) => sum + ms, 0);
+    server.headersTimeout = limits.headersMs + forgivenMs;
+    server.requestTimeout = limits.requestMs + forgivenMs;
+  }, periodMs).unref();
+  return () => clearInterval(timer);
 }
 
 function boundPort(app: FastifyInstance): number {
