@@ -14,7 +14,7 @@ import {
 import { insertBootToken, newBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
 import { findImage, findWorkflow } from '../store/images.ts';
-import { isOperationActive } from '../store/nodes.ts';
+import { isOperationWanted } from '../store/nodes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { discover, type ReportTools } from './node-report.ts';
 import { changeAndTell } from './nodes.ts';
@@ -79,7 +79,7 @@ async function installationOf(
 ): Promise<Installation | { readonly reason: string }> {
   if (node.state !== 'pending' && node.state !== 'installing') return { reason: '' };
   const { operationId } = node.order;
-  if (operationId !== null && !(await isOperationActive(session, operationId))) {
+  if (operationId !== null && !(await isOperationWanted(session, operationId))) {
     return { reason: 'the operation that wanted to install it is over' };
   }
   const name = node.workflow === '' ? DEFAULT_WORKFLOW : node.workflow;

@@ -7,7 +7,7 @@ import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
 import {
   countDiscovered,
   findNodeIdByMac,
-  isOperationActive,
+  isOperationWanted,
   type LastEntry,
   type LockedNode,
   lastInHistory,
@@ -43,7 +43,7 @@ export async function reportNode(
     const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
     if (report.installation_status == null) return { ...seen, events: [] };
     const { operationId } = locked.node.order;
-    const isLive = operationId === null || (await isOperationActive(session, operationId));
+    const isLive = operationId === null || (await isOperationWanted(session, operationId));
     checkToken(locked.node, boot, token, isLive);
     const told = tellInstallation(
       tools,

@@ -348,13 +348,13 @@ export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
       return ABSENT;
     },
     async act(context) {
+      const call = callOf(context, scene.machine);
       const release = { erase, secureErase: erase, quickErase: false, comment: 'decommission' };
-      await context.effect(() =>
-        scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release),
-      );
+      // What runs on it will be gone, and must not count as alive until its time to live is over. Before the release,
+      // so that whoever takes over after a death does both.
+      await context.effect(() => scene.can.nodeServices.forgetSecrets(call));
+      await context.effect(() => scene.can.maas.release(call, idOf(scene), release));
       await countOne(context, 'released');
-      // What ran on it is gone, and must not count as alive until its time to live is over.
-      await context.effect(() => scene.can.nodeServices.forgetSecrets(callOf(context, scene.machine)));
       return started('MAAS releases the machine');
     },
   }),

@@ -272,11 +272,13 @@ async function wakeOperation(session: Session, operationId: string): Promise<voi
   );
 }
 
-export async function isOperationActive(session: Session, operationId: string): Promise<boolean> {
+/** Whether it still goes forward: one that was canceled wants nothing installed, also while it is being undone. */
+export async function isOperationWanted(session: Session, operationId: string): Promise<boolean> {
   const rows = await session.run(
-    'operation-active',
-    'SELECT 1 AS found FROM operations WHERE operation_id = $1 AND status = ANY($2)',
-    [operationId, ACTIVE_JOB_STATUSES],
+    'operation-wanted',
+    `SELECT 1 AS found FROM operations
+     WHERE operation_id = $1 AND status IN ('pending', 'running') AND NOT cancel_requested`,
+    [operationId],
   );
   return rows.length > 0;
 }

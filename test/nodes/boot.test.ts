@@ -232,6 +232,30 @@ describe('a boot’s token', () => {
     expect((await nodeOf(server, id)).state).toBe('retired');
   });
 
+  it('an operation that was canceled has nothing installed, also while it is being undone', async () => {
+    const { id, mac } = await pendingNode();
+    await server.machines.registerMachine({
+      machine: { machineId: 'orderer', labels: { 'fake/hang-step': 'reboot', 'fake/step-ms': '1' } },
+    });
+    await server.machines.enterMaintenance({ machineId: 'orderer', requestId: 'in' });
+    const rebooting = async () =>
+      server.machines.rebootMachine({ machineId: 'orderer', requestId: 'hangs' }).catch(() => null);
+    let operation = await rebooting();
+    while (operation === null) operation = await rebooting();
+    const { operationId } = operation;
+    await server.sql('UPDATE nodes SET wanted_operation = $2 WHERE machine_id = $1', [id, operationId]);
+    const { token } = await boot(server, mac);
+    expect(token).not.toBeNull();
+    await server.sql(
+      `UPDATE operations SET status = 'compensating', cancel_requested = true, due_at = 'infinity'
+       WHERE operation_id = $1`,
+      [operationId],
+    );
+    expect((await boot(server, mac)).script).toContain('is over; booting from disk');
+    expect((await report(server, mac, 'started', {}, token)).status).toBe(403);
+    expect((await nodeOf(server, id)).state).toBe('pending');
+  });
+
   it('is stored as a hash only', async () => {
     const { mac } = await pendingNode();
     const { token } = await boot(server, mac);

@@ -23,7 +23,7 @@ import {
   storeImage,
   storeWorkflow,
 } from '../../store/images.ts';
-import { findNode, isOperationActive } from '../../store/nodes.ts';
+import { findNode, isOperationWanted } from '../../store/nodes.ts';
 import { answerFaults, bearerOf, callerWith, type RestSurroundings } from './rest-errors.ts';
 
 export interface NetbootRouteParts extends RestSurroundings {
@@ -167,7 +167,7 @@ async function bootOf({ nodes: { database } }: NetbootRouteParts, request: Fasti
   const token = bearerOf(request);
   const boot = token === null ? null : await findBootToken(database, token);
   if (!boot) return null;
-  if (boot.operationId && !(await isOperationActive(database, boot.operationId))) return null;
+  if (boot.operationId && !(await isOperationWanted(database, boot.operationId))) return null;
   // One boot, one use: once it has told its end, or another one has begun, it opens nothing more.
   const story = (await findNode(database, boot.machineId))?.story;
   const isOver = !story || boot.bootNo < Math.max(story.bootNo, story.firstBootNo);
