@@ -61,6 +61,8 @@ function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine
   // What somebody must look at first does not come back by itself.
   if (isTrue(conditions, 'NeedsIntervention')) return null;
   if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
+  // A canceled onboarding may leave an agent that speaks; nobody has said that the machine shall be in service.
+  if (isTrue(conditions, 'OperationCanceled')) return null;
   if (service === 'enrolling' && activeOperationId === null) return { to: 'active', owner: 'onboarding' };
   return null;
 }

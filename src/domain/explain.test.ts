@@ -86,6 +86,18 @@ const TABLE: readonly Row[] = [
     'op watch op-1',
   ],
   [
+    'an onboarding that was canceled',
+    {
+      ...SERVING,
+      service: 'enrolling',
+      conditions: flag('OperationCanceled'),
+      operation: operation({ status: 'cancelled' }),
+    },
+    'its onboarding was canceled',
+    'operator',
+    'onboard m-1 --pool <pool>',
+  ],
+  [
     'an operation that nobody has begun',
     { ...SERVING, service: 'draining', operation: operation({ status: 'pending', steps: [] }) },
     'ONBOARD op-1 is pending',

@@ -181,6 +181,14 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
             command: '',
           };
     case 'enrolling':
+      if (isTrue(machine.conditions, 'OperationCanceled')) {
+        return {
+          what: 'its onboarding was canceled',
+          unblock: 'onboard it again',
+          who: 'operator',
+          command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
+        };
+      }
       return {
         what: 'it is not onboarded yet',
         unblock: 'onboard it, or let its agent send keepalives',
