@@ -4,6 +4,7 @@ import { isActive, jobLifecycle, PHASE_OF_JOB } from './job-status.ts';
 import { statesOf } from './lifecycle.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import { applyChange } from './machine-change.ts';
+import type { ServiceState } from './service-state.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
 const FAILURE_REASONS = {
@@ -123,5 +124,35 @@ describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract
       cause,
     ).machine;
     expect(end(flagged, { type, status: 'completed' }).conditions.NeedsIntervention?.status).toBe(true);
+  });
+});
+
+describe('the end of a workflow leaves no machine in a state that only an operation may own', () => {
+  const ENDS = statuses.filter((status) => !isActive(status));
+  const serviceAfter = (
+    contract: ContractName,
+    type: WorkType,
+    service: ServiceState,
+    status: Ending['status'],
+  ) => endOf(sampleMachine({ service }), { type, status }, contract).service;
+
+  it.each(ENDS)('a decommission that is %s does not stay draining', (status) => {
+    expect(serviceAfter('decommission', 'DECOMMISSION', 'draining', status)).toBe('offline');
+    expect(serviceAfter('decommission', 'DRAIN', 'draining', status)).toBe('offline');
+  });
+
+  it.each(ENDS.filter((status) => PHASE_OF_JOB[status] !== 'SUCCEEDED'))(
+    'what came as far as removing and is %s keeps its identity, retired',
+    (status) => {
+      expect(serviceAfter('decommission', 'DECOMMISSION', 'removing', status)).toBe('retired');
+      expect(serviceAfter('removal', 'REMOVE', 'removing', status)).toBe('retired');
+    },
+  );
+
+  it('and moves none that is elsewhere', () => {
+    for (const service of ['active', 'offline', 'quarantined', 'retired', 'deleted'] as const) {
+      for (const status of ENDS)
+        expect(serviceAfter('decommission', 'DECOMMISSION', service, status)).toBe(service);
+    }
   });
 });

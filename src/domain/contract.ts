@@ -47,10 +47,10 @@ const CONTRACTS = {
   // A node is never left draining or removing without an operation that owns it.
   decommission: {
     succeeded: (ending) => ({ ...stopsDraining(), conditions: [noAttention(ending), notCanceled(ending)] }),
-    failed: (ending) => ({ ...stopsDraining(), conditions: [attention(ending), notCanceled(ending)] }),
+    failed: (ending) => ({ ...givesBack(), conditions: [attention(ending), notCanceled(ending)] }),
     // Half a cleanup is none: what was stopped on its way needs somebody who looks, unless it only drained.
     canceled: (ending) => ({
-      ...stopsDraining(),
+      ...givesBack(),
       conditions: [canceled(ending), ...(ending.type === 'DECOMMISSION' ? [halfCleaned(ending)] : [])],
     }),
   },
@@ -70,12 +70,20 @@ function halfCleaned(ending: Ending): ConditionChange {
   };
 }
 
+const OFFLINE = { to: 'offline', owner: 'drain', from: ['draining'] } as const;
+const RETIRED = { to: 'retired', owner: 'removal', from: ['removing'] } as const;
+
 function stopsDraining(): MachineChange {
-  return { service: { to: 'offline', owner: 'drain', from: ['draining'] } };
+  return { service: OFFLINE };
 }
 
 function stopsRemoving(): MachineChange {
-  return { service: { to: 'retired', owner: 'removal', from: ['removing'] } };
+  return { service: RETIRED };
+}
+
+/** A decommission may have come as far as the removal. */
+function givesBack(): MachineChange {
+  return { service: { ...OFFLINE, otherwise: RETIRED } };
 }
 
 const END_OF_STATUS = {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CONDITION_TYPES, type ConditionChange } from './condition.ts';
 import { sampleMachine } from './machine.fixture.ts';
+import type { Machine } from './machine.ts';
 import type { MachineChange } from './machine-change.ts';
 import { applyChange, mergeChanges } from './machine-change.ts';
 
@@ -42,6 +43,21 @@ it('a change that comes only from elsewhere gives way to the one before it', () 
   expect(applyChange(draining, mergeChanges(retired, givesUp), cause).machine.service).toBe('retired');
   expect(applyChange(draining, mergeChanges({}, givesUp), cause).machine.service).toBe('offline');
   expect(applyChange(sampleMachine({ service: 'active' }), givesUp, cause).machine.service).toBe('active');
+});
+
+it('a change may say where it goes from elsewhere', () => {
+  const retired = { to: 'retired', owner: 'removal', from: ['removing'] } as const;
+  const givesUp = {
+    service: { to: 'offline', owner: 'drain', from: ['draining'], otherwise: retired },
+  } as const;
+  const serviceAfter = (service: Machine['service'], change: MachineChange) =>
+    applyChange(sampleMachine({ service }), change, cause).machine.service;
+  expect(serviceAfter('draining', givesUp)).toBe('offline');
+  expect(serviceAfter('removing', givesUp)).toBe('retired');
+  expect(serviceAfter('active', givesUp)).toBe('active');
+  expect(serviceAfter(null, givesUp)).toBeNull();
+  const deleted = { service: { to: 'deleted', owner: 'removal' } } as const;
+  expect(serviceAfter('removing', mergeChanges(deleted, givesUp))).toBe('deleted');
 });
 
 const machineChange: fc.Arbitrary<MachineChange> = fc.record(

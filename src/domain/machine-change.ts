@@ -19,6 +19,8 @@ export interface LayerChange<S extends string, O extends string> {
   readonly owner: O;
   /** Only from one of these; from anywhere else it stays where it is. */
   readonly from?: readonly S[];
+  /** Where it comes from none of those. */
+  readonly otherwise?: LayerChange<S, O>;
   readonly comment?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -61,9 +63,8 @@ export function mergeChanges(first: MachineChange, second: MachineChange): Machi
   const conditions = [...(first.conditions ?? []), ...(second.conditions ?? [])];
   const merged: MachineChange = { ...first, ...second, conditions };
   const kept = (Object.keys(LAYERS) as LayerName[]).filter((name) => {
-    const from: readonly string[] | undefined = second[name]?.from;
     const to = first[name]?.to;
-    return to !== undefined && from !== undefined && !from.includes(to);
+    return to !== undefined && second[name] !== undefined && !fitting(second[name], to);
   });
   return { ...merged, ...Object.fromEntries(kept.map((name) => [name, first[name]])) };
 }
@@ -91,10 +92,9 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     next = { ...next, phase: change.phase };
   }
   for (const name of Object.keys(LAYERS) as LayerName[]) {
-    const layer = change[name];
     const before = machine[name];
-    if (layer === undefined || layer.to === before) continue;
-    if (layer.from && (before === null || !(layer.from as readonly string[]).includes(before))) continue;
+    const layer = fitting(change[name], before);
+    if (layer === null || layer.to === before) continue;
     checkLayer(name, before, layer);
     events.push({
       ...base,
@@ -135,6 +135,16 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     });
   }
   return { machine: next, events };
+}
+
+/** The change, or one of those that it names for other cases, that begins in the state; null: none does. */
+function fitting(
+  layer: LayerChange<string, string> | undefined,
+  state: string | null,
+): LayerChange<string, string> | null {
+  if (layer === undefined) return null;
+  if (layer.from === undefined || (state !== null && layer.from.includes(state))) return layer;
+  return fitting(layer.otherwise, state);
 }
 
 /** A machine that has not needed the layer before enters it in its first state, and goes on from there. */

@@ -1,0 +1,61 @@
+/** However a workflow ends, no machine is left in a state that only an operation may own. */
+import { createServer, type Server } from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+import { ended, fresh, get, newMachine, waitingAt } from './fleet.ts';
+
+let server: TestServer;
+let site: Server;
+beforeAll(async () => {
+  // The site is never done with it.
+  site = createServer((_request, response) => {
+    response.statusCode = 202;
+    response.end();
+  });
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  const address = site.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  server = await startTestServer({ hooks: { drain_node: { url: `http://127.0.0.1:${port}/` } } });
+});
+afterAll(async () => {
+  await server?.stop();
+  site?.close();
+});
+
+/** A drain that waits for the site, of a machine that is where `service` says. */
+async function waiting(service: 'draining' | 'removing') {
+  const machineId = await newMachine(server);
+  await server.sql(`UPDATE machines SET service = 'active' WHERE machine_id = $1`, [machineId]);
+  const operation = await server.admin.drainMachine({ machineId, requestId: fresh('drain') });
+  await waitingAt(server, operation, 'drain_node');
+  await server.sql('UPDATE machines SET service = $2 WHERE machine_id = $1', [machineId, service]);
+  return { machineId, operation };
+}
+
+const serviceOf = async (machineId: string) => (await get(server, machineId)).status?.service;
+
+it.each([
+  ['draining', 'offline'],
+  ['removing', 'retired'],
+] as const)(
+  'one that is %s is %s when its operation is canceled, held, or given up',
+  async (service, after) => {
+    const canceled = await waiting(service);
+    await server.machines.cancelOperation({ operationId: canceled.operation.operationId });
+    expect(await ended(server, canceled.operation)).toMatchObject({ status: 'cancelled' });
+    expect(await serviceOf(canceled.machineId)).toBe(after);
+
+    const held = await waiting(service);
+    const { operationId } = held.operation;
+    const action = OperatorAction_Value.MARK_MANUAL_INTERVENTION_REQUIRED;
+    // In the same transaction: nothing is read in between.
+    await server.admin.actOnOperation({ operationId, action, reason: 'not today' });
+    expect(await serviceOf(held.machineId)).toBe(after);
+    const history = await server.sql(
+      `SELECT to_state FROM events WHERE machine_id = $1 AND kind = 'service' AND operation_id = $2 AND to_state = $3`,
+      [held.machineId, operationId, after],
+    );
+    expect(history).toHaveLength(1);
+  },
+);
