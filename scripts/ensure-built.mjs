@@ -22,8 +22,10 @@ export function ensureBuilt() {
 }
 
 function isCurrent() {
-  if (!existsSync(`${root}/dist/src/main.js`)) return false;
-  const sources = ['src', 'proto', 'tsconfig.json'].map((name) => `${root}/${name}`).filter(existsSync);
+  if (!existsSync(`${root}/dist/src/main.js`) || !existsSync(`${root}/dist/console/index.html`)) return false;
+  const sources = ['src', 'proto', 'console', 'tsconfig.json']
+    .map((name) => `${root}/${name}`)
+    .filter(existsSync);
   // An installed package of Ingot comes built and without its sources.
   if (!sources.includes(`${root}/tsconfig.json`)) return true;
   return existsSync(stamp) && sources.every((path) => newest(path) <= statSync(stamp).mtimeMs);

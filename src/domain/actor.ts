@@ -27,3 +27,7 @@ export const ROLES = ['viewer', 'operator', 'admin'] as const satisfies readonly
 export function roleCovers(held: Role, needed: Role): boolean {
   return ROLES.indexOf(held) >= ROLES.indexOf(needed);
 }
+
+export function isRole(text: string): text is Role {
+  return (ROLES as readonly string[]).includes(text);
+}

@@ -58,3 +58,7 @@ export function applyCondition(conditions: Conditions, change: ConditionChange, 
   const { status, reason, message } = change;
   return { ...conditions, [change.type]: { status, reason, message, lastTransition } };
 }
+
+export function isConditionType(text: string): text is ConditionType {
+  return text in CONDITIONS;
+}

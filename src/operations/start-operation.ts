@@ -3,8 +3,8 @@
  * checks is part of the API: replay, machine, provider and recipe, flags, phase, active operation.
  */
 import { type Actor, actorLabel } from '../domain/actor.ts';
-import { isTrue } from '../domain/condition.ts';
 import { Fault } from '../domain/fault.ts';
+import { blockingFlag, isPhaseFor } from '../domain/gate.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
 import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
@@ -97,7 +97,7 @@ export function checkFlags(machine: Machine): void {
       violations: [{ subject: `machines/${machine.machineId}`, description: 'was removed' }],
     });
   }
-  const flag = (['Retired', 'RMA'] as const).find((type) => isTrue(machine.conditions, type));
+  const flag = blockingFlag(machine);
   if (!flag) return;
   throw new Fault('failed_precondition', {
     reason: 'MACHINE_BLOCKED',
@@ -108,8 +108,8 @@ export function checkFlags(machine: Machine): void {
 }
 
 export function checkPhase(machine: Machine, type: OperationType): void {
-  const allowed: readonly string[] = OPERATION_TYPES[type].phases;
-  if (allowed.includes(machine.phase)) return;
+  if (isPhaseFor(type, machine.phase)) return;
+  const allowed = OPERATION_TYPES[type].phases;
   throw new Fault('failed_precondition', {
     reason: 'WRONG_PHASE',
     message: `${machine.machineId} is ${machine.phase}; ${type} needs ${allowed.join(' or ')}`,

@@ -1,0 +1,114 @@
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect } from 'react';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { isRole } from '../../src/domain/actor.ts';
+import { fleet } from './api/clients.ts';
+import { IdentityProvider, type Who } from './identity.tsx';
+import { PageActionProvider } from './keyboard/page-actions.tsx';
+import { ShortcutProvider } from './keyboard/shortcuts.tsx';
+import { LiveProvider } from './live/live.tsx';
+import { SignIn } from './pages/sign-in.tsx';
+import { useToken } from './session.ts';
+import { Shell } from './shell.tsx';
+import { Empty, Failed, Loading } from './ui/blank.tsx';
+import { PageTitle } from './ui/page-title.tsx';
+import { ToastProvider } from './ui/toasts.tsx';
+
+const FleetPage = lazy(() => import('./pages/fleet/fleet-page.tsx').then((m) => ({ default: m.FleetPage })));
+const MachinesPage = lazy(() =>
+  import('./pages/machines/machines-page.tsx').then((m) => ({ default: m.MachinesPage })),
+);
+const MachinePage = lazy(() =>
+  import('./pages/machine/machine-page.tsx').then((m) => ({ default: m.MachinePage })),
+);
+const OperationsPage = lazy(() =>
+  import('./pages/operations/operations-page.tsx').then((m) => ({ default: m.OperationsPage })),
+);
+const OperationPage = lazy(() =>
+  import('./pages/operation/operation-page.tsx').then((m) => ({ default: m.OperationPage })),
+);
+const NodesPage = lazy(() => import('./pages/nodes/nodes-page.tsx').then((m) => ({ default: m.NodesPage })));
+const AgentsPage = lazy(() =>
+  import('./pages/agents/agents-page.tsx').then((m) => ({ default: m.AgentsPage })),
+);
+const PlansPage = lazy(() => import('./pages/plans/plans-page.tsx').then((m) => ({ default: m.PlansPage })));
+const AuditPage = lazy(() => import('./pages/audit/audit-page.tsx').then((m) => ({ default: m.AuditPage })));
+
+export function App() {
+  const token = useToken();
+  if (token === null) return <SignIn />;
+  // Another token is another person: nothing of the one before stays.
+  return (
+    <LiveProvider key={token}>
+      <SignedIn />
+    </LiveProvider>
+  );
+}
+
+function SignedIn() {
+  const asked = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
+  if (asked.isPending) return <Loading />;
+  if (asked.isError) {
+    return (
+      <main>
+        <Failed what="The server can’t be asked" error={asked.error} onRetry={() => void asked.refetch()} />
+      </main>
+    );
+  }
+  return (
+    <IdentityProvider who={asked.data}>
+      <ToastProvider>
+        <ShortcutProvider>
+          <PageActionProvider>
+            <Shell>
+              <Suspense fallback={<Loading lines={6} />}>
+                <Pages />
+              </Suspense>
+            </Shell>
+          </PageActionProvider>
+        </ShortcutProvider>
+      </ToastProvider>
+    </IdentityProvider>
+  );
+}
+
+async function whoAmI(): Promise<Who> {
+  const { name, role, version } = await fleet.whoAmI({});
+  if (!isRole(role)) throw new Error(`the server has a role ${role} that this console does not know`);
+  return { name, role, version };
+}
+
+function Pages() {
+  return (
+    <Switch>
+      <Route path="/">
+        <Redirect to="/fleet" replace />
+      </Route>
+      <Route path="/fleet" component={FleetPage} />
+      <Route path="/machines" component={MachinesPage} />
+      <Route path="/machines/:id">{({ id }) => <MachinePage key={id} machineId={id} />}</Route>
+      <Route path="/operations" component={OperationsPage} />
+      <Route path="/operations/:id">{({ id }) => <OperationPage key={id} operationId={id} />}</Route>
+      <Route path="/nodes" component={NodesPage} />
+      <Route path="/agents" component={AgentsPage} />
+      <Route path="/plans" component={PlansPage} />
+      <Route path="/audit" component={AuditPage} />
+      <Route>
+        <NotFound />
+      </Route>
+    </Switch>
+  );
+}
+
+function NotFound() {
+  const [path] = useLocation();
+  useEffect(() => {
+    document.title = 'Not found · Ingot';
+  }, []);
+  return (
+    <>
+      <PageTitle title="There is no such page" />
+      <Empty title={path}>The menu on the left has all pages; Ctrl-K finds machines and operations.</Empty>
+    </>
+  );
+}

@@ -1,0 +1,162 @@
+/** Ctrl-K: machines and operations by the beginning of their ids, pages, and what can be done to the machine of this page. */
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { machines, operations } from '../api/clients.ts';
+import { machineView } from '../machine-view.ts';
+import { operationView } from '../operation-view.ts';
+import { listOf, machineHref, operationHref, PAGES, quoted } from '../pages.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { usePageActions } from './page-actions.tsx';
+
+interface Entry {
+  readonly key: string;
+  readonly group: string;
+  readonly text: string;
+  readonly hint: string;
+  readonly run: () => void;
+}
+
+const SHOWN = 8;
+const TYPING_MS = 150;
+
+export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: string) => void }) {
+  const [text, setText] = useState('');
+  const [marked, setMarked] = useState(0);
+  const listId = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const entries = useEntries(text.trim(), (href) => {
+    onClose();
+    onGo(href);
+  });
+  const current = Math.min(marked, Math.max(0, entries.length - 1));
+  const choose = (entry: Entry | undefined) => entry?.run();
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  });
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setMarked((current + step + entries.length) % Math.max(1, entries.length));
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      choose(entries[current]);
+    }
+  };
+  return (
+    <Dialog
+      title="Find machines, operations and actions"
+      onClose={onClose}
+      size="wide"
+      foot={<Button onClick={onClose}>Close</Button>}
+    >
+      <input
+        className="input"
+        role="combobox"
+        aria-label="Search"
+        aria-expanded="true"
+        aria-controls={listId}
+        aria-activedescendant={entries[current] && `${listId}-${current}`}
+        placeholder="An id, a page, an action"
+        autoFocus
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setMarked(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div className="palette" role="listbox" id={listId} aria-label="Found" ref={list}>
+        {entries.map((entry, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the box above, which has the focus
+          <div
+            key={entry.key}
+            id={`${listId}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === current}
+            onClick={() => choose(entry)}
+          >
+            <span className="soft">{entry.group}</span>
+            <span>{entry.text}</span>
+            <span className="soft">{entry.hint}</span>
+          </div>
+        ))}
+      </div>
+      {entries.length === 0 && <p className="soft">Nothing is called like that.</p>}
+    </Dialog>
+  );
+}
+
+function useEntries(text: string, go: (href: string) => void): Entry[] {
+  const asked = useSettled(text);
+  const actions = usePageActions();
+  const foundMachines = useQuery({
+    queryKey: ['palette', 'machines', asked],
+    queryFn: async () =>
+      (await machines.listMachines({ filter: startsWith('machine_id', asked), pageSize: SHOWN })).machines,
+    enabled: asked !== '',
+  });
+  const foundOperations = useQuery({
+    queryKey: ['palette', 'operations', asked],
+    queryFn: async () =>
+      (
+        await operations.listOperations({
+          filter: `${startsWith('operation_id', asked)} OR ${startsWith('machine_id', asked)}`,
+          pageSize: SHOWN,
+        })
+      ).operations,
+    enabled: asked !== '',
+  });
+  const wanted = text.toLowerCase();
+  const matching = (entry: Entry) => `${entry.group} ${entry.text}`.toLowerCase().includes(wanted);
+  const link = (group: string, key: string, hint: string, href: string): Entry => ({
+    key: `${group}\n${key}`,
+    group,
+    text: key,
+    hint,
+    run: () => go(href),
+  });
+  const known = [
+    ...actions.map((action) => ({
+      key: `Action\n${action.text}`,
+      group: 'Action',
+      text: action.text,
+      hint: action.disabledBecause,
+      run: () => {
+        if (action.disabledBecause !== '') return;
+        action.run();
+      },
+    })),
+    ...PAGES.map(({ href, title }) => link('Page', title, '', href)),
+  ];
+  return [
+    ...known.filter(matching),
+    ...(foundMachines.data ?? [])
+      .map(machineView)
+      .map(({ machineId, effectiveState }) =>
+        link('Machine', machineId, effectiveState, machineHref(machineId)),
+      ),
+    ...(foundOperations.data ?? [])
+      .map(operationView)
+      .map(({ operationId, machineId, type, phase }) =>
+        link('Operation', operationId, `${type} of ${machineId}, ${phase}`, operationHref(operationId)),
+      ),
+    ...(text === '' ? [] : [link('Search', `Machines that match ${text}`, '', listOf('/machines', text))]),
+  ];
+}
+
+function startsWith(field: string, text: string): string {
+  return `${field} = ${quoted(`${text}*`)}`;
+}
+
+/** What was typed, once somebody stops typing. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

@@ -1,0 +1,35 @@
+/** `j` and `k` walk through the rows of a list, Enter opens the one that is marked. */
+import { useEffect, useState } from 'react';
+import { useKey } from './shortcuts.tsx';
+
+export interface RowKeys {
+  /** -1: none. */
+  readonly marked: number;
+  readonly mark: (row: number) => void;
+}
+
+export function useRowKeys(
+  rows: number,
+  open: (row: number) => void,
+  show: (row: number) => void = () => {},
+): RowKeys {
+  const [marked, mark] = useState(-1);
+  useEffect(() => {
+    if (marked >= rows) mark(rows - 1);
+  }, [marked, rows]);
+  const go = (row: number) => {
+    if (rows === 0) return;
+    const next = Math.min(Math.max(row, 0), rows - 1);
+    mark(next);
+    show(next);
+  };
+  useKey('j', 'Next row', () => go(marked + 1));
+  useKey('k', 'Row before', () => go(marked - 1));
+  useKey('Enter', 'Open the marked row', (event) => {
+    const { target } = event;
+    // A link or button that has the focus means itself.
+    if (target instanceof HTMLElement && target.matches('a, button, summary, [role="tab"]')) target.click();
+    else if (marked >= 0) open(marked);
+  });
+  return { marked, mark };
+}

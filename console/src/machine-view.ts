@@ -1,0 +1,56 @@
+/** A machine of the API, as the tables of src/domain know it. */
+import { type Conditions, isConditionType } from '../../src/domain/condition.ts';
+import type { EffectiveState } from '../../src/domain/effective-state.ts';
+import type { GatedMachine } from '../../src/domain/gate.ts';
+import type { Phase } from '../../src/domain/phase.ts';
+import type { ServiceState } from '../../src/domain/service-state.ts';
+import {
+  EffectiveState_Value,
+  type Machine,
+  MachineStatus_Phase,
+} from '../../src/gen/baremetal/v2/machine_pb.ts';
+import { msOf } from './ui/time.tsx';
+
+export interface MachineView extends GatedMachine {
+  readonly effectiveState: EffectiveState;
+  readonly install: string;
+  readonly presence: string;
+  readonly pool: string;
+  readonly provider: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly message: Machine;
+}
+
+export function machineView(message: Machine): MachineView {
+  const { status, spec } = message;
+  return {
+    machineId: message.machineId,
+    phase: MachineStatus_Phase[status?.phase ?? MachineStatus_Phase.FACTORY_READY] as Phase,
+    effectiveState: EffectiveState_Value[
+      status?.effectiveState ?? EffectiveState_Value.NEW
+    ] as EffectiveState,
+    service: status?.service ? (status.service as ServiceState) : null,
+    install: status?.install ?? '',
+    presence: status?.presence ?? '',
+    pool: status?.pool ?? '',
+    provider: spec?.provider ?? '',
+    labels: message.labels,
+    activeOperationId: status?.activeOperationId || null,
+    conditions: conditionsOf(message),
+    message,
+  };
+}
+
+function conditionsOf({ status }: Machine): Conditions {
+  const known = (status?.conditions ?? []).flatMap(({ type, status, reason, message, lastTransition }) =>
+    isConditionType(type)
+      ? [
+          [
+            type,
+            { status, reason, message, lastTransition: new Date(msOf(lastTransition) ?? 0).toISOString() },
+          ] as const,
+        ]
+      : [],
+  );
+  return Object.fromEntries(known);
+}

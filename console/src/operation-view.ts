@@ -1,0 +1,38 @@
+/** An operation of the API, with its enums as the words that people know. */
+import type { JobStatus, OperationPhase } from '../../src/domain/job-status.ts';
+import { isActive } from '../../src/domain/job-status.ts';
+import type { StepState } from '../../src/domain/step-state.ts';
+import type { WorkType } from '../../src/domain/work-type.ts';
+import {
+  type Operation,
+  Operation_Phase,
+  OperationType,
+  StepStatus_State,
+} from '../../src/gen/baremetal/v2/operation_pb.ts';
+
+export interface OperationView {
+  readonly operationId: string;
+  readonly machineId: string;
+  readonly type: WorkType;
+  readonly phase: OperationPhase;
+  readonly status: JobStatus;
+  readonly isActive: boolean;
+  readonly message: Operation;
+}
+
+export function operationView(message: Operation): OperationView {
+  const status = message.status as JobStatus;
+  return {
+    operationId: message.operationId,
+    machineId: message.machineId,
+    type: OperationType[message.type] as WorkType,
+    phase: Operation_Phase[message.phase] as OperationPhase,
+    status,
+    isActive: isActive(status),
+    message,
+  };
+}
+
+export function stepState(state: StepStatus_State): StepState {
+  return StepStatus_State[state].toLowerCase() as StepState;
+}

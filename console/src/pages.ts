@@ -1,0 +1,28 @@
+/** The pages of the menu. */
+export const PAGES = [
+  { href: '/fleet', title: 'Fleet' },
+  { href: '/machines', title: 'Machines' },
+  { href: '/operations', title: 'Operations' },
+  { href: '/nodes', title: 'Nodes' },
+  { href: '/agents', title: 'Agents' },
+  { href: '/plans', title: 'Plans' },
+  { href: '/audit', title: 'Audit' },
+] as const;
+
+/** A link to a list that shows what matches. */
+export function listOf(page: '/machines' | '/operations' | '/agents' | '/audit', filter: string): string {
+  return filter === '' ? page : `${page}?${new URLSearchParams({ filter })}`;
+}
+
+export function machineHref(machineId: string): string {
+  return `/machines/${encodeURIComponent(machineId)}`;
+}
+
+export function operationHref(operationId: string): string {
+  return `/operations/${encodeURIComponent(operationId)}`;
+}
+
+/** A value as the filter grammar wants it. */
+export function quoted(value: string): string {
+  return JSON.stringify(value);
+}

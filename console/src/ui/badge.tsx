@@ -1,0 +1,11 @@
+import { type ToneLayer, toneOf } from '../../../src/domain/tone.ts';
+
+/** A state in its colour. The word is always there: colour alone says nothing. */
+export function StateBadge({ layer, state, title }: { layer: ToneLayer; state: string; title?: string }) {
+  if (state === '') return <span className="soft">–</span>;
+  return (
+    <span className={`badge tone-${toneOf(layer, state)}`} title={title}>
+      {state}
+    </span>
+  );
+}

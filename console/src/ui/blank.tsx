@@ -1,0 +1,38 @@
+/** What stands where there is nothing to show, and what to do next. */
+import type { ReactNode } from 'react';
+import { failureOf } from '../api/failure.ts';
+import { Button } from './button.tsx';
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="blank">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+export function Failed({ what, error, onRetry }: { what: string; error: unknown; onRetry?: () => void }) {
+  const { message, advice } = failureOf(error);
+  return (
+    <div className="blank" role="alert">
+      <strong>{what}</strong>
+      <span>{message}</span>
+      {advice && <span>{advice}</span>}
+      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** Keeps the place of what is being fetched, so that nothing jumps when it comes. */
+export function Loading({ lines = 3 }: { lines?: number }) {
+  return (
+    <div className="blank" aria-busy="true">
+      <span className="visually-hidden">Loading</span>
+      {Array.from({ length: lines }, (_, line) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        <span key={line} className="skeleton" style={{ width: `${320 - (line % 3) * 60}px` }} />
+      ))}
+    </div>
+  );
+}

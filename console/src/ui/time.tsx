@@ -1,0 +1,82 @@
+/** Times: how long ago, with the moment itself on hover. One clock ticks for all of them. */
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { useSyncExternalStore } from 'react';
+
+const TICK_MS = 1_000;
+const listeners = new Set<() => void>();
+let now = Date.now();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const tell of listeners) tell();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** The two largest units: 1 d 3 h, 4 min 32 s, 12 s. */
+export function durationText(ms: number): string {
+  let rest = Math.max(0, Math.round(ms / 1000));
+  const parts: string[] = [];
+  for (const [name, seconds] of UNITS) {
+    const count = Math.floor(rest / seconds);
+    rest -= count * seconds;
+    if (count > 0 || (parts.length === 0 && name === 's')) parts.push(`${count} ${name}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ');
+}
+
+/** The largest unit only, for columns that should not flicker. */
+export function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [name, size] = UNITS.find(([, unit]) => seconds >= unit) ?? ['s', 1];
+  return `${Math.floor(seconds / size)} ${name}`;
+}
+
+export function msOf(at: Timestamp | undefined): number | null {
+  return at ? timestampDate(at).getTime() : null;
+}
+
+export function momentText(ms: number): string {
+  return new Date(ms).toISOString().replace('T', ' ').replace('.000Z', 'Z');
+}
+
+export function Age({ at, suffix = ' ago' }: { at: Timestamp | number | undefined; suffix?: string }) {
+  const current = useNow();
+  const ms = typeof at === 'number' ? at : msOf(at);
+  if (ms === null) return <span className="soft">–</span>;
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={momentText(ms)} className="numeric">
+      {ageText(current - ms)}
+      {suffix}
+    </time>
+  );
+}
+
+/** How long something took, or has taken until now. */
+export function Duration({ from, to }: { from: Timestamp | undefined; to: Timestamp | undefined }) {
+  const current = useNow();
+  const start = msOf(from);
+  if (start === null) return <span className="soft">–</span>;
+  return <span className="numeric">{durationText((msOf(to) ?? current) - start)}</span>;
+}

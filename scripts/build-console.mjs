@@ -1,0 +1,40 @@
+// Builds the web console into dist/console, and lays a compressed copy beside each file, so that the server has
+// nothing to compress. Fails when what a browser must fetch first is larger than it may be.
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build } from 'vite';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const out = join(root, 'dist/console');
+const firstLoadLimit = 250_000;
+const compressible = new Set(['.js', '.css', '.html', '.svg', '.json']);
+
+await build({
+  root: join(root, 'console'),
+  configFile: join(root, 'console/vite.config.ts'),
+  logLevel: 'warn',
+});
+
+for (const name of readdirSync(out, { recursive: true })) {
+  const file = join(out, name);
+  if (!statSync(file).isFile() || !compressible.has(extname(file))) continue;
+  const text = readFileSync(file);
+  writeFileSync(`${file}.gz`, gzipSync(text, { level: 9 }));
+  writeFileSync(`${file}.br`, brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+}
+
+const html = readFileSync(join(out, 'index.html'), 'utf8');
+const first = ['index.html', ...[...html.matchAll(/(?:src|href)="\/([^"]+)"/g)].map(([, name]) => name)];
+const bytes = first.reduce((sum, name) => sum + sizeOf(name), 0);
+if (bytes > firstLoadLimit) {
+  console.error(`ingot: the console's first load is ${bytes} bytes compressed, more than ${firstLoadLimit}`);
+  process.exit(1);
+}
+console.error(`ingot: the console's first load is ${(bytes / 1000).toFixed(0)} kB compressed`);
+
+function sizeOf(name) {
+  const file = join(out, name);
+  return statSync(compressible.has(extname(file)) ? `${file}.gz` : file).size;
+}

@@ -1,0 +1,100 @@
+/**
+ * Colours of states, for every surface that has colours. Effective states have document 2's own; the others say the
+ * same things with the same six: gray is not begun or over, green is well, blue is working, yellow is out of service on
+ * purpose, orange needs somebody, red is unusable.
+ */
+import { EFFECTIVE_STATES } from './effective-state.ts';
+import type { InstallState } from './install-state.ts';
+import type { JobStatus } from './job-status.ts';
+import type { Phase } from './phase.ts';
+import type { Presence } from './presence.ts';
+import type { ServiceState } from './service-state.ts';
+import type { StepState } from './step-state.ts';
+
+export type Tone = (typeof EFFECTIVE_STATES)[keyof typeof EFFECTIVE_STATES]['colour'];
+
+const PHASE_TONES = {
+  FACTORY_READY: 'gray',
+  READY: 'green',
+  MAINTENANCE: 'yellow',
+} as const satisfies Record<Phase, Tone>;
+
+const SERVICE_TONES = {
+  bootstrap_issued: 'gray',
+  enrolling: 'blue',
+  active: 'green',
+  offline: 'orange',
+  quarantined: 'orange',
+  draining: 'blue',
+  retired: 'yellow',
+  removing: 'blue',
+  deleted: 'red',
+} as const satisfies Record<ServiceState, Tone>;
+
+const INSTALL_TONES = {
+  discovered: 'gray',
+  pending: 'blue',
+  installing: 'blue',
+  install_failed: 'orange',
+  installed: 'green',
+  active: 'green',
+  reprovision: 'blue',
+  deprovisioning: 'blue',
+  migrating: 'blue',
+  retired: 'red',
+} as const satisfies Record<InstallState, Tone>;
+
+const PRESENCE_TONES = {
+  pending: 'gray',
+  registered: 'blue',
+  ready: 'green',
+  expired: 'orange',
+} as const satisfies Record<Presence, Tone>;
+
+const JOB_TONES = {
+  pending: 'gray',
+  running: 'blue',
+  compensating: 'yellow',
+  completed: 'green',
+  reconciled: 'green',
+  failed_retryable: 'orange',
+  failed_manual_intervention: 'red',
+  cancelled: 'gray',
+} as const satisfies Record<JobStatus, Tone>;
+
+const STEP_TONES = {
+  waiting: 'gray',
+  running: 'blue',
+  succeeded: 'green',
+  failed: 'orange',
+  undone: 'yellow',
+} as const satisfies Record<StepState, Tone>;
+
+const OPERATION_PHASE_TONES = {
+  PENDING: 'gray',
+  RUNNING: 'blue',
+  SUCCEEDED: 'green',
+  FAILED: 'orange',
+  CANCELED: 'gray',
+} as const satisfies Record<string, Tone>;
+
+const TONES = {
+  effective_state: Object.fromEntries(
+    Object.entries(EFFECTIVE_STATES).map(([state, { colour }]) => [state, colour]),
+  ),
+  phase: PHASE_TONES,
+  service: SERVICE_TONES,
+  install: INSTALL_TONES,
+  presence: PRESENCE_TONES,
+  status: JOB_TONES,
+  step: STEP_TONES,
+  operation_phase: OPERATION_PHASE_TONES,
+} as const satisfies Record<string, Readonly<Record<string, Tone>>>;
+
+export type ToneLayer = keyof typeof TONES;
+
+/** Gray for what this version does not know. */
+export function toneOf(layer: ToneLayer, state: string): Tone {
+  const tones: Readonly<Record<string, Tone>> = TONES[layer];
+  return tones[state] ?? 'gray';
+}
