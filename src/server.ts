@@ -4,8 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
+import { packageRoot, packageVersion } from './cli/package-root.ts';
 import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
 import type { PresenceTtls } from './domain/agent.ts';
 import { DEFAULT_AGENT_PROVIDER } from './domain/agent.ts';
@@ -56,12 +58,14 @@ import { createPostgresKeepalives } from './store/postgres-keepalives.ts';
 import { createRedisKeepalives } from './store/redis-keepalives.ts';
 import { OperationStarter } from './store/start-operations.ts';
 import { Authenticator } from './surfaces/authenticate.ts';
+import { consoleFiles } from './surfaces/console-files.ts';
 import { startHttpServer } from './surfaces/http-server.ts';
 import { MachineTokens } from './surfaces/machine-tokens.ts';
 import { agentRoutes } from './surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
 import { nodeRoutes } from './surfaces/rest/node-routes.ts';
 import { adminService } from './surfaces/rpc/admin/admin-service.ts';
+import { fleetService } from './surfaces/rpc/fleet/fleet-service.ts';
 import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
 import type { ServerParts } from './surfaces/rpc/server-parts.ts';
 import type { CallSurroundings } from './surfaces/rpc/service.ts';
@@ -215,6 +219,7 @@ async function run(
     now: () => new Date(),
     keepalives,
     ttls,
+    version: packageVersion(),
   };
   const nodes = nodeTools(options, parts);
   // A provider may drive the install layer, which in turn knows the providers.
@@ -240,6 +245,7 @@ async function run(
     machineService(parts),
     operationService(parts),
     adminService(parts),
+    fleetService(parts),
   ];
   const around: CallSurroundings = {
     authenticator,
@@ -301,6 +307,7 @@ async function run(
       (app) => agentRoutes(app, agents),
       (app) => nodeRoutes(app, rest),
       (app) => netbootRoutes(app, netboot),
+      (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
     ],
     checkReady,
   });

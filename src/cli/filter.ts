@@ -1,12 +1,9 @@
 /** Writes filters in the server's grammar; `--filter` and every `-l` must all hold. */
+import { quote } from '../domain/filter/quote.ts';
+
 const BARE = /^[A-Za-z0-9_/][A-Za-z0-9_/-]*$/;
 const BARE_VALUE = /^[A-Za-z0-9._/-]+$/;
 const KEYWORDS = new Set(['AND', 'OR', 'NOT']);
-const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-function quote(text: string): string {
-  return `"${text.replace(/["\\*]/g, '\\$&').replace(/[\n\r\t]/g, (char) => ESCAPES[char] ?? char)}"`;
-}
 
 function name(text: string): string {
   return BARE.test(text) && !KEYWORDS.has(text) ? text : quote(text);

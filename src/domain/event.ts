@@ -1,4 +1,4 @@
-import type { Actor } from './actor.ts';
+import { type Actor, type Role, roleCovers } from './actor.ts';
 import type { OperationProgress } from './operation.ts';
 
 /** Which lifecycle or record an event is about. */
@@ -28,6 +28,14 @@ export const EVENT_KINDS = [
   'progress',
   'token',
 ] as const satisfies readonly EventKind[];
+
+/** Events of these kinds are for some roles only: who may not list tokens does not read of them either. */
+const ROLE_FOR_KIND = { token: 'admin' } as const satisfies Partial<Record<EventKind, Role>>;
+
+export function hiddenKinds(role: Role): EventKind[] {
+  const kinds = Object.keys(ROLE_FOR_KIND) as Array<keyof typeof ROLE_FOR_KIND>;
+  return kinds.filter((kind) => !roleCovers(role, ROLE_FOR_KIND[kind]));
+}
 
 export interface NewEvent {
   readonly kind: EventKind;

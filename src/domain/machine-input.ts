@@ -50,13 +50,16 @@ export function checkText(text: string, field: string, maxLength: number): strin
   return text;
 }
 
+export function checkLabelName(name: string, field: string): string {
+  if (LABEL_KEY.test(name)) return name;
+  throw invalidField(field, 'a label’s name must be 1 to 253 letters, digits, ".", "_", "/" or "-"');
+}
+
 export function checkLabels(labels: Labels): Labels {
   let bytes = 0;
   for (const [key, value] of Object.entries(labels)) {
     const field = `labels.${CONTROL.test(key) ? JSON.stringify(key) : key.slice(0, 80)}`;
-    if (!LABEL_KEY.test(key)) {
-      throw invalidField(field, 'a label’s name must be 1 to 253 letters, digits, ".", "_", "/" or "-"');
-    }
+    checkLabelName(key, field);
     checkText(value, field, MAX_LABEL_VALUE);
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }

@@ -44,8 +44,15 @@ export class EventFeed {
     this.#bell.ring();
   }
 
-  /** Events after an id, until the signal; an empty batch means that there are no more for now. */
-  async *follow(after: number, signal: AbortSignal): AsyncGenerator<readonly StoredEvent[]> {
+  /**
+   * Events after an id, until the signal; an empty batch means that there are no more for now. With a time, there is a
+   * batch at least that often.
+   */
+  async *follow(
+    after: number,
+    signal: AbortSignal,
+    atLeastEveryMs?: number,
+  ): AsyncGenerator<readonly StoredEvent[]> {
     this.#watchers += 1;
     let position = after;
     let caughtUp = false;
@@ -61,7 +68,7 @@ export class EventFeed {
         // Somebody new may know more than the last look told.
         if (!caughtUp) this.#tail();
         caughtUp = true;
-        await this.#bell.wait(heard, signal);
+        await this.#bell.wait(heard, signal, atLeastEveryMs);
       }
       if (this.#closed) throw serverStopping();
     } finally {

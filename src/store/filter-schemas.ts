@@ -1,6 +1,9 @@
-/** What machines and operations can be filtered by; the same names as in the API. */
+/** What machines, operations and events can be filtered by; the same names as in the API. */
+import { ACTOR_KINDS } from '../domain/actor.ts';
+import { ATTENTION_TYPES, attentionCondition, attentionType } from '../domain/attention.ts';
 import { CONDITION_TYPES } from '../domain/condition.ts';
 import { EFFECTIVE_STATES, effectiveState } from '../domain/effective-state.ts';
+import { EVENT_KINDS } from '../domain/event.ts';
 import type { FilterSchema } from '../domain/filter/fields.ts';
 import { installLifecycle } from '../domain/install-state.ts';
 import { jobLifecycle, PHASE_OF_JOB } from '../domain/job-status.ts';
@@ -13,6 +16,7 @@ import { presenceLifecycle } from '../domain/presence.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
 import { V1_PHASES, v1EffectiveState, v1Phase } from '../domain/v1-phase.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../domain/work-type.ts';
+import type { LoggedEvent } from './event-log.ts';
 
 function specField(name: keyof Omit<MachineSpec, 'mac_addresses'>) {
   return {
@@ -21,6 +25,13 @@ function specField(name: keyof Omit<MachineSpec, 'mac_addresses'>) {
     get: (machine: Machine) => machine.spec[name],
   } as const;
 }
+
+/** As attentionType does it. */
+export const ATTENTION_COLUMN = `(CASE ${ATTENTION_TYPES.map(
+  (type) => `WHEN (conditions -> '${type}' -> 'status') = 'true' THEN '${type}'`,
+).join(' ')} END)`;
+
+export const ATTENTION_REASON_COLUMN = `(conditions -> ${ATTENTION_COLUMN} ->> 'reason')`;
 
 export const MACHINE_FILTER: FilterSchema<Machine> = {
   machine_id: { kind: 'string', column: 'machine_id', get: (machine) => machine.machineId },
@@ -72,6 +83,17 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     column: (key) => `((conditions -> '${key}' ->> 'status')::boolean)`,
     get: (machine, key) => machine.conditions[key as (typeof CONDITION_TYPES)[number]]?.status,
   },
+  attention: {
+    kind: 'enum',
+    values: ATTENTION_TYPES,
+    column: ATTENTION_COLUMN,
+    get: (machine) => attentionType(machine.conditions),
+  },
+  attention_reason: {
+    kind: 'string',
+    column: ATTENTION_REASON_COLUMN,
+    get: (machine) => attentionCondition(machine.conditions)?.reason,
+  },
   created_at: { kind: 'timestamp', column: 'created_at', get: (machine) => machine.createdAt },
   updated_at: { kind: 'timestamp', column: 'updated_at', get: (machine) => machine.updatedAt },
 };
@@ -111,6 +133,24 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
   created_at: { kind: 'timestamp', column: 'created_at', get: (operation) => operation.createdAt },
   started_at: { kind: 'timestamp', column: 'started_at', get: (operation) => operation.startedAt },
   finished_at: { kind: 'timestamp', column: 'finished_at', get: (operation) => operation.finishedAt },
+};
+
+export const EVENT_FILTER: FilterSchema<LoggedEvent> = {
+  kind: { kind: 'enum', values: EVENT_KINDS, column: 'kind', get: (event) => event.kind },
+  subject: { kind: 'string', column: 'subject', get: (event) => event.subject },
+  machine_id: { kind: 'string', column: 'machine_id', get: (event) => event.machineId },
+  operation_id: { kind: 'string', column: 'operation_id', get: (event) => event.operationId },
+  actor_kind: {
+    kind: 'enum',
+    values: ACTOR_KINDS,
+    column: 'actor_kind',
+    get: (event) => event.actorKind,
+  },
+  actor_id: { kind: 'string', column: 'actor_id', get: (event) => event.actorId },
+  from: { kind: 'string', column: 'from_state', get: (event) => event.from },
+  to: { kind: 'string', column: 'to_state', get: (event) => event.to },
+  comment: { kind: 'string', column: 'comment', get: (event) => event.comment },
+  at: { kind: 'timestamp', column: 'at', get: (event) => event.at },
 };
 
 /** Document 1's machines: the same fields, with its own two views of the state. */

@@ -7,6 +7,7 @@ import { filterToSql } from '../domain/filter/to-sql.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
 import type { Session } from './database.ts';
+import { machineCondition } from './machine-condition.ts';
 import {
   MACHINE_COLUMNS,
   type MachineRow,
@@ -33,28 +34,14 @@ export interface Page<Row> {
 }
 
 export async function listMachines(session: Session, request: PageRequest<Machine>): Promise<Page<Machine>> {
-  // What was removed is outside of the inventory, unless somebody asks for it.
-  const inventory =
-    request.filter && asksForService(request.filter) ? '' : ` AND service IS DISTINCT FROM 'deleted'`;
-  const { text, values } = where(request, `machine_id > $1${inventory}`);
+  const { text, values } = machineCondition(request.filter, 2);
   const rows = await session.run<MachineRow>(
     statementName('list-machines', request),
-    `SELECT ${MACHINE_COLUMNS} FROM machines WHERE ${text} ORDER BY machine_id LIMIT ${request.size + 1}`,
-    values,
+    `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id > $1 AND ${text}
+     ORDER BY machine_id LIMIT ${request.size + 1}`,
+    [request.after, ...values],
   );
   return pageOf(rows.map(machineOf), request.size, (machine) => machine.machineId);
-}
-
-function asksForService(filter: CheckedFilter<Machine>): boolean {
-  switch (filter.kind) {
-    case 'and':
-    case 'or':
-      return filter.terms.some(asksForService);
-    case 'not':
-      return asksForService(filter.term);
-    default:
-      return filter.field.column === 'service';
-  }
 }
 
 /** Newest first. */

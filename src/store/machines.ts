@@ -111,6 +111,15 @@ export async function findMachine(session: Session, machineId: string): Promise<
   return row ? machineOf(row) : null;
 }
 
+/** Those that exist, in the order of the ids. */
+export async function findMachines(session: Session, ids: readonly string[]): Promise<Machine[]> {
+  const rows = await session.run<MachineRow>('read-machines', READ, [[...new Set(ids)]]);
+  const found = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+  return [...new Set(ids)].flatMap((id) => found.get(id) ?? []);
+}
+
+const READ = `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = ANY($1)`;
+
 /** Reads single machines, many requests in one statement. */
 export class MachineReader {
   readonly #reads: Coalescer<string, Machine | null>;
@@ -120,12 +129,8 @@ export class MachineReader {
       maxBatch: 500,
       maxUnderWay: 4,
       flush: async (ids) => {
-        const rows = await database.run<MachineRow>(
-          'read-machines',
-          `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = ANY($1)`,
-          [[...new Set(ids)]],
-        );
-        const found = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+        const machines = await findMachines(database, ids);
+        const found = new Map(machines.map((machine) => [machine.machineId, machine]));
         return ids.map((id) => found.get(id) ?? null);
       },
       isPoisoned: isStatementError,

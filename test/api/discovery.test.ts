@@ -9,6 +9,7 @@ import * as grpc from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -21,7 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-const SERVICES = [MachineService.typeName, OperationService.typeName, AdminService.typeName];
+const SERVICES = [MachineService, OperationService, AdminService, FleetService].map(
+  ({ typeName }) => typeName,
+);
 
 /** A client made from a .proto file, as any stock client is. */
 function clientFrom(packageName: string, file: string, service: string, address: string): grpc.Client {

@@ -6,11 +6,13 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROLES, type Role, roleCovers } from '../../src/domain/actor.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import type { Database } from '../../src/store/database.ts';
 import { Authenticator } from '../../src/surfaces/authenticate.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
+import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';
 import type { ServerParts } from '../../src/surfaces/rpc/server-parts.ts';
 import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
 import { operationService } from '../../src/surfaces/rpc/v2/operation-service.ts';
@@ -60,9 +62,12 @@ const NEEDED = {
     actOnOperation: 'operator',
     explainMachine: 'viewer',
   },
+  [FleetService.typeName]: Object.fromEntries(
+    FleetService.methods.map((method) => [method.localName, 'viewer' as const]),
+  ),
 } satisfies Record<string, Record<string, Role>>;
 
-const SERVICES: readonly DescService[] = [MachineService, OperationService, AdminService];
+const SERVICES: readonly DescService[] = [MachineService, OperationService, AdminService, FleetService];
 const METHODS = SERVICES.flatMap((service) =>
   service.methods.map((method) => ({ service, method: method.localName, name: method.name })),
 );
@@ -99,7 +104,12 @@ async function newToken(role: Role, name = fresh('token')): Promise<{ name: stri
 describe('roles', () => {
   test('every call of every service names the role that it needs', () => {
     const parts = {} as ServerParts;
-    const services = [machineService(parts), operationService(parts), adminService(parts)];
+    const services = [
+      machineService(parts),
+      operationService(parts),
+      adminService(parts),
+      fleetService(parts),
+    ];
     expect(Object.fromEntries(services.map(({ desc, roles }) => [desc.typeName, roles]))).toEqual(NEEDED);
     for (const { desc, roles } of services) {
       expect(Object.keys(roles).sort()).toEqual(desc.methods.map((method) => method.localName).sort());

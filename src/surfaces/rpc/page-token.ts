@@ -32,6 +32,14 @@ export function readPageToken(list: string, filter: string, token: string): stri
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
 }
 
+/** The same for lists that walk numbers; null without a token. */
+export function readPosition(list: string, filter: string, token: string): number | null {
+  const after = readPageToken(list, filter, token);
+  if (after === '') return null;
+  if (/^\d{1,15}$/.test(after)) return Number(after);
+  throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
+}
+
 /** What a cursor is a position in; it is good for nothing else. */
 type CursorKind = 'events' | 'log';
 

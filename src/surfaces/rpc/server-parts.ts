@@ -21,4 +21,6 @@ export interface ServerParts extends StartRunTools {
   readonly now: () => Date;
   readonly keepalives: KeepaliveStore;
   readonly ttls: PresenceTtls;
+  /** Of this program. */
+  readonly version: string;
 }

@@ -1,8 +1,5 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
-
-import type { Agent } from '../../../domain/agent.ts';
 import { missingField } from '../../../domain/fault.ts';
-import type { Machine } from '../../../domain/machine.ts';
 import {
   checkImageRef,
   checkMachineId,
@@ -15,14 +12,13 @@ import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts'
 import { cancelOperation } from '../../../operations/cancel-operation.ts';
 import { registerMachine, updateMachine } from '../../../operations/inventory.ts';
 import { machineNotFound, startOperation } from '../../../operations/start-operation.ts';
-import { readAgents } from '../../../store/agents.ts';
 import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
-import { type KeepaliveStore, KeepalivesAway } from '../../../store/keepalive-store.ts';
 import { listMachines } from '../../../store/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
+import { agentsOf } from './agents-of.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
 
 interface StartMessage {
@@ -112,15 +108,3 @@ export function machineService(parts: ServerParts): Service {
     },
   );
 }
-
-/** Of those machines that have one. */
-function agentsOf(parts: ServerParts, machines: readonly Machine[]): Promise<Map<string, Agent>> {
-  const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
-  return readAgents(parts.database, parts.keepalives, ids).catch((error: unknown) => {
-    // Machines are shown all the same, without what their last keepalives told.
-    if (error instanceof KeepalivesAway) return readAgents(parts.database, NOTHING_HEARD, ids);
-    throw error;
-  });
-}
-
-const NOTHING_HEARD: Pick<KeepaliveStore, 'read'> = { read: async (addresses) => addresses.map(() => null) };

@@ -1,0 +1,22 @@
+/**
+ * Why a machine is ATTENTION or BLOCKED: the condition that makes it so. A machine may have several of them; the one
+ * that is hardest to undo is told.
+ */
+import { type Condition, type Conditions, type ConditionType, isTrue } from './condition.ts';
+
+export const ATTENTION_TYPES = [
+  'Retired',
+  'RMA',
+  'NeedsIntervention',
+] as const satisfies readonly ConditionType[];
+
+export type AttentionType = (typeof ATTENTION_TYPES)[number];
+
+export function attentionType(conditions: Conditions): AttentionType | null {
+  return ATTENTION_TYPES.find((type) => isTrue(conditions, type)) ?? null;
+}
+
+export function attentionCondition(conditions: Conditions): Condition | null {
+  const type = attentionType(conditions);
+  return type === null ? null : (conditions[type] ?? null);
+}

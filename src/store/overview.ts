@@ -1,0 +1,108 @@
+/** The fleet at a glance: a few aggregates that see the same moment. */
+import type { AttentionType } from '../domain/attention.ts';
+import { ACTIVE_JOB_STATUSES } from '../domain/job-status.ts';
+import { countMachines, type MachineCounts } from './count-machines.ts';
+import type { Database, Session } from './database.ts';
+import { ATTENTION_COLUMN, ATTENTION_REASON_COLUMN } from './filter-schemas.ts';
+import { type GroupName, groupKey } from './machine-keys.ts';
+
+const LAYERS = [
+  'effective_state',
+  'phase',
+  'service',
+  'install',
+  'presence',
+] as const satisfies readonly GroupName[];
+
+export interface AttentionGroup {
+  readonly condition: AttentionType;
+  readonly reason: string;
+  readonly machines: number;
+  /** The machine that came to it last. */
+  readonly exampleMachineId: string;
+  readonly exampleMessage: string;
+  readonly newest: Date;
+}
+
+export interface Overview {
+  readonly at: Date;
+  readonly counts: MachineCounts;
+  readonly attention: readonly AttentionGroup[];
+  readonly underWay: Readonly<Record<string, number>>;
+  readonly ended: Readonly<Record<string, number>>;
+}
+
+export function readOverview(database: Database): Promise<Overview> {
+  return database.snapshot(async (session) => ({
+    at: await moment(session),
+    counts: await countMachines(session, {
+      filter: null,
+      keys: LAYERS.map((layer) => groupKey(layer, 'facets')),
+    }),
+    attention: await readAttention(session),
+    underWay: await countOperations(session, 'count-under-way', UNDER_WAY),
+    ended: await countOperations(session, 'count-ended', ENDED),
+  }));
+}
+
+async function moment(session: Session): Promise<Date> {
+  const [row] = await session.run<{ at: Date }>('moment', 'SELECT now() AS at');
+  if (!row) throw new Error('the database does not tell the time');
+  return row.at;
+}
+
+/** By effective state, because that has an index, and by nothing else is a machine in these two. */
+const ATTENTION = `
+  SELECT DISTINCT ON (condition, reason) condition, reason, message, machine_id, since,
+    count(*) OVER (PARTITION BY condition, reason) AS machines
+  FROM (
+    SELECT machine_id, ${ATTENTION_COLUMN} AS condition, ${ATTENTION_REASON_COLUMN} AS reason,
+      conditions -> ${ATTENTION_COLUMN} ->> 'message' AS message,
+      (conditions -> ${ATTENTION_COLUMN} ->> 'lastTransition')::timestamptz AS since
+    FROM machines
+    WHERE ingot_effective_state(phase, conditions, active_operation_id) IN ('ATTENTION', 'BLOCKED')
+      AND service IS DISTINCT FROM 'deleted') AS m
+  ORDER BY condition, reason, since DESC, machine_id`;
+
+interface AttentionRow {
+  condition: AttentionType;
+  reason: string;
+  message: string;
+  machine_id: string;
+  since: Date;
+  machines: number;
+}
+
+async function readAttention(session: Session): Promise<AttentionGroup[]> {
+  const rows = await session.run<AttentionRow & Record<string, unknown>>('count-attention', ATTENTION);
+  return rows
+    .map((row) => ({
+      condition: row.condition,
+      reason: row.reason,
+      machines: row.machines,
+      exampleMachineId: row.machine_id,
+      exampleMessage: row.message,
+      newest: row.since,
+    }))
+    .sort((left, right) => right.machines - left.machines);
+}
+
+/** Spelled out, so that the index of the active ones is recognised. */
+const ACTIVE = ACTIVE_JOB_STATUSES.map((status) => `'${status}'`).join(', ');
+
+const UNDER_WAY = `
+  SELECT type AS name, count(*) AS operations FROM operations
+  WHERE status IN (${ACTIVE}) GROUP BY type ORDER BY type`;
+
+const ENDED = `
+  SELECT ingot_operation_phase(status) AS name, count(*) AS operations FROM operations
+  WHERE finished_at > now() - interval '24 hours' GROUP BY 1 ORDER BY 1`;
+
+async function countOperations(
+  session: Session,
+  name: string,
+  text: string,
+): Promise<Record<string, number>> {
+  const rows = await session.run<{ name: string; operations: number }>(name, text);
+  return Object.fromEntries(rows.map((row) => [row.name, row.operations]));
+}

@@ -1,0 +1,21 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type { LoggedEvent } from '../../../store/event-log.ts';
+
+export function eventMessage(event: LoggedEvent): MessageInitShape<typeof EventSchema> {
+  return {
+    eventId: BigInt(event.eventId),
+    at: timestampFromDate(event.at),
+    kind: event.kind,
+    subject: event.subject,
+    from: event.from,
+    to: event.to,
+    actorKind: event.actorKind,
+    actorId: event.actorId,
+    comment: event.comment,
+    machineId: event.machineId ?? '',
+    operationId: event.operationId ?? '',
+    metadata: event.metadata,
+  };
+}

@@ -1,0 +1,117 @@
+/** baremetal.fleet.v1.FleetService: the fleet as a whole, for people who look at it. */
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { hiddenKinds } from '../../../domain/event.ts';
+import { invalidField } from '../../../domain/fault.ts';
+import { checkMachineId } from '../../../domain/machine-input.ts';
+import { FleetService } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { machineNotFound } from '../../../operations/start-operation.ts';
+import { countMachines } from '../../../store/count-machines.ts';
+import { listEvents } from '../../../store/event-log.ts';
+import { EVENT_FILTER, MACHINE_FILTER } from '../../../store/filter-schemas.ts';
+import { indexMachines } from '../../../store/index-machines.ts';
+import { groupKey, orderKey } from '../../../store/machine-keys.ts';
+import { findMachines } from '../../../store/machines.ts';
+import { readOverview } from '../../../store/overview.ts';
+import { pageSize, pageToken, readPosition } from '../page-token.ts';
+import { readFilter } from '../read-filter.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { defineService, type Service } from '../service.ts';
+import { agentsOf } from '../v2/agents-of.ts';
+import { machineMessage } from '../v2/to-proto.ts';
+import { eventMessage } from './event-message.ts';
+import { facetMessage, overviewMessage } from './overview-message.ts';
+import { watchEvents } from './watch-events.ts';
+
+const MAX_MACHINES = 500;
+const MAX_FACETS = 20;
+/** Ids in one message of an index. */
+const CHUNK = 5_000;
+
+export function fleetService(parts: ServerParts): Service {
+  return defineService(
+    FleetService,
+    {
+      async whoAmI(_request, { caller }) {
+        return { name: caller.actor.id, role: caller.role, version: parts.version };
+      },
+
+      async getOverview() {
+        return overviewMessage(await readOverview(parts.database));
+      },
+
+      async countMachines(request) {
+        const filter = readFilter(request.filter, MACHINE_FILTER);
+        const names = [...new Set(request.facets)];
+        if (names.length > MAX_FACETS) throw invalidField('facets', `must be at most ${MAX_FACETS}`);
+        const keys = names.map((name) => groupKey(name, 'facets'));
+        const { total, facets } = await countMachines(parts.database, { filter, keys });
+        return { total, facets: facets.map(facetMessage) };
+      },
+
+      async *indexMachines(request) {
+        const ids = await indexMachines(parts.database, {
+          filter: readFilter(request.filter, MACHINE_FILTER),
+          key: orderKey(request.orderBy, 'order_by'),
+          direction: request.descending ? 'descending' : 'ascending',
+        });
+        const total = ids.length;
+        let from = 0;
+        do {
+          yield { total, machineIds: ids.slice(from, from + CHUNK) };
+          from += CHUNK;
+        } while (from < total);
+      },
+
+      async getMachines(request) {
+        const ids = request.machineIds.map((id) => checkMachineId(id, 'machine_ids'));
+        if (ids.length > MAX_MACHINES)
+          throw invalidField('machine_ids', `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
+        const machines = await findMachines(parts.database, ids);
+        const agents = await agentsOf(parts, machines);
+        return {
+          machines: machines.map((machine) => machineMessage(machine, agents.get(machine.machineId))),
+        };
+      },
+
+      watchEvents: (request, { caller, signal }) =>
+        watchEvents(parts, request, { role: caller.role, signal }),
+
+      async listEvents(request, { caller }) {
+        const filter = readFilter(request.filter, EVENT_FILTER);
+        const size = pageSize(request.pageSize);
+        const events = await listEvents(parts.database, {
+          filter,
+          hidden: hiddenKinds(caller.role),
+          before: readPosition('events', request.filter, request.pageToken),
+          size,
+        });
+        const page = events.slice(0, size);
+        const last = events.length > size ? page.at(-1) : undefined;
+        return {
+          events: page.map(eventMessage),
+          nextPageToken: pageToken('events', request.filter, last ? String(last.eventId) : null),
+        };
+      },
+
+      async getMetricHistory(request) {
+        const machineId = checkMachineId(request.machineId);
+        const machine = await parts.machines.find(machineId);
+        if (!machine) throw machineNotFound(machineId);
+        const vitals = (await agentsOf(parts, [machine])).get(machineId)?.vitals;
+        if (!vitals?.lastKeepaliveAt) return {};
+        const { lastKeepaliveAt, metrics } = vitals;
+        return { samples: [{ at: timestampFromDate(lastKeepaliveAt), metrics: { ...metrics } }] };
+      },
+    },
+    {
+      whoAmI: 'viewer',
+      getOverview: 'viewer',
+      countMachines: 'viewer',
+      indexMachines: 'viewer',
+      getMachines: 'viewer',
+      watchEvents: 'viewer',
+      listEvents: 'viewer',
+      getMetricHistory: 'viewer',
+    },
+  );
+}

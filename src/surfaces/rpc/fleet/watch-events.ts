@@ -1,0 +1,73 @@
+/**
+ * Events as they happen. A cursor is the position in the log up to which everything was told or does not match, so a
+ * client that comes back with one misses nothing and hears nothing twice, on whichever replica. While nothing is
+ * told, ALIVE says that the stream lives and moves the cursor on.
+ */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Role } from '../../../domain/actor.ts';
+import { hiddenKinds } from '../../../domain/event.ts';
+import { filterPredicate } from '../../../domain/filter/predicate.ts';
+import {
+  type WatchEventsRequest,
+  WatchedEvent_Kind,
+  type WatchedEventSchema,
+} from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { type LoggedEvent, lastEventId } from '../../../store/event-log.ts';
+import { EVENT_FILTER } from '../../../store/filter-schemas.ts';
+import { cursorOf, readCursor } from '../page-token.ts';
+import { readFilter } from '../read-filter.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { eventMessage } from './event-message.ts';
+
+const ALIVE_MS = 5_000;
+/** How often it is looked whether ALIVE is due. */
+const LOOK_MS = 1_000;
+
+type Message = MessageInitShape<typeof WatchedEventSchema>;
+
+export async function* watchEvents(
+  parts: ServerParts,
+  request: WatchEventsRequest,
+  { role, signal }: { readonly role: Role; readonly signal: AbortSignal },
+): AsyncGenerator<Message> {
+  const isTold = toldTo(role, request.filter);
+  let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(parts.database));
+  yield alive(parts, position);
+  let toldAt = performance.now();
+  for await (const events of parts.feed.follow(position, signal, LOOK_MS)) {
+    for (const event of events) {
+      position = event.eventId;
+      if (!isTold(event)) continue;
+      yield told(event);
+      toldAt = performance.now();
+    }
+    if (performance.now() - toldAt < ALIVE_MS) continue;
+    yield alive(parts, position);
+    toldAt = performance.now();
+  }
+}
+
+function toldTo(role: Role, filterText: string): (event: LoggedEvent) => boolean {
+  const hidden = hiddenKinds(role);
+  const filter = readFilter(filterText, EVENT_FILTER);
+  const matches = filter === null ? () => true : filterPredicate(filter);
+  return (event) => !hidden.includes(event.kind) && matches(event);
+}
+
+function alive(parts: ServerParts, position: number): Message {
+  return {
+    kind: WatchedEvent_Kind.ALIVE,
+    cursor: cursorOf('events', [position, 0]),
+    at: timestampFromDate(parts.now()),
+  };
+}
+
+function told(event: LoggedEvent): Message {
+  return {
+    kind: WatchedEvent_Kind.EVENT,
+    event: eventMessage(event),
+    cursor: cursorOf('events', [event.eventId, 0]),
+    at: timestampFromDate(event.at),
+  };
+}

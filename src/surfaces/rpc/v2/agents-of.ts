@@ -1,0 +1,17 @@
+import type { Agent } from '../../../domain/agent.ts';
+import type { Machine } from '../../../domain/machine.ts';
+import { readAgents } from '../../../store/agents.ts';
+import { type KeepaliveStore, KeepalivesAway } from '../../../store/keepalive-store.ts';
+import type { ServerParts } from '../server-parts.ts';
+
+/** Of those machines that have one. */
+export function agentsOf(parts: ServerParts, machines: readonly Machine[]): Promise<Map<string, Agent>> {
+  const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
+  return readAgents(parts.database, parts.keepalives, ids).catch((error: unknown) => {
+    // Machines are shown all the same, without what their last keepalives told.
+    if (error instanceof KeepalivesAway) return readAgents(parts.database, NOTHING_HEARD, ids);
+    throw error;
+  });
+}
+
+const NOTHING_HEARD: Pick<KeepaliveStore, 'read'> = { read: async (addresses) => addresses.map(() => null) };
