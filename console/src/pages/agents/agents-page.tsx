@@ -1,5 +1,142 @@
+/** Agents, with their last keepalives and what they told. */
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useLocation } from 'wouter';
+import { METRICS, type MetricName } from '../../../../src/domain/agent.ts';
+import { statesOf } from '../../../../src/domain/lifecycle.ts';
+import { presenceLifecycle } from '../../../../src/domain/presence.ts';
+import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
+import { machines } from '../../api/clients.ts';
+import { failureOf } from '../../api/failure.ts';
+import { useRowKeys } from '../../keyboard/use-row-keys.ts';
+import { machineHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/command.tsx';
+import { FilterBox } from '../../ui/filter-box.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age } from '../../ui/time.tsx';
+import { useUrlParam } from '../../ui/use-url-param.ts';
+
+const PAGE = 100;
+/** Keepalives are no events; how old the last one is, is worth a question now and then. */
+const LOOK_AGAIN_MS = 20_000;
+const ANY_AGENT = statesOf(presenceLifecycle)
+  .map((presence) => `presence = ${presence}`)
+  .join(' OR ');
+const SHOWN_METRICS = [
+  'cpu_utilization_pct',
+  'memory_utilization_pct',
+  'free_gpu_count',
+  'container_count',
+] as const satisfies readonly MetricName[];
 
 export function AgentsPage() {
-  return <PageTitle title="agents" />;
+  const [filter, setFilter] = useUrlParam('filter');
+  const [, navigate] = useLocation();
+  const asked = filter === '' ? ANY_AGENT : `(${filter}) AND (${ANY_AGENT})`;
+  const list = useInfiniteQuery({
+    queryKey: ['sums', 'agents', asked],
+    queryFn: ({ pageParam }) =>
+      machines.listMachines({ filter: asked, pageSize: PAGE, pageToken: pageParam }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || null,
+    refetchInterval: LOOK_AGAIN_MS,
+  });
+  const agents = list.data?.pages.flatMap((page) => page.machines) ?? [];
+  const { marked } = useRowKeys(agents.length, (row) => navigate(machineHref(agents[row]?.machineId ?? '')));
+  return (
+    <>
+      <PageTitle title="Agents" />
+      <FilterBox
+        label="Filter agents"
+        value={filter}
+        onApply={setFilter}
+        placeholder='presence = expired AND pool = "gpu"'
+        fault={list.isError ? failureOf(list.error).message : ''}
+      />
+      <div className="row kinds" role="toolbar" aria-label="Presence">
+        {['', ...statesOf(presenceLifecycle)].map((presence) => {
+          const wanted = presence === '' ? '' : `presence = ${presence}`;
+          return (
+            <Button key={presence} kind="quiet" pressed={filter === wanted} onClick={() => setFilter(wanted)}>
+              {presence || 'all'}
+            </Button>
+          );
+        })}
+      </div>
+      <Panel title="Agents" padding="none">
+        {list.isPending && <Loading lines={6} />}
+        {list.isError && (
+          <Failed what="Agents can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
+        )}
+        {list.isSuccess && agents.length === 0 && (
+          <Empty title={filter === '' ? 'There are no agents yet' : 'Nothing matches'}>
+            <Command>ingot machine create --pool gpu</Command>
+          </Empty>
+        )}
+        {agents.length > 0 && <AgentTable agents={agents} marked={marked} />}
+        {list.hasNextPage && (
+          <div className="list-foot">
+            <Button onClick={() => void list.fetchNextPage()}>Show more</Button>
+            <span className="soft numeric">{agents.length} shown</span>
+          </div>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function AgentTable({ agents, marked }: { agents: readonly Machine[]; marked: number }) {
+  return (
+    <table className="table">
+      <thead>
+        <tr>
+          <th>Machine</th>
+          <th>Presence</th>
+          <th>Pool</th>
+          <th>Last keepalive</th>
+          <th>Version</th>
+          <th>Address</th>
+          {SHOWN_METRICS.map((name) => (
+            <th key={name} className="number" title={name}>
+              {METRICS[name].meaning}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {agents.map(({ machineId, status }, row) => (
+          <tr key={machineId} aria-selected={row === marked}>
+            <td>
+              <Link className="mono" href={machineHref(machineId)}>
+                {machineId}
+              </Link>
+              <div className="soft">{status?.agent?.hostname}</div>
+            </td>
+            <td>
+              <StateBadge layer="presence" state={status?.presence ?? ''} />
+            </td>
+            <td>{status?.pool}</td>
+            <td>
+              <Age at={status?.agent?.lastKeepalive} />
+            </td>
+            <td>{status?.agent?.agentVersion || <span className="soft">–</span>}</td>
+            <td className="mono">{status?.agent?.privateIp}</td>
+            {SHOWN_METRICS.map((name) => (
+              <td key={name} className="number">
+                {metricText(name, status?.agent?.metrics[name])}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function metricText(name: MetricName, value: number | undefined): string {
+  if (value === undefined) return '–';
+  return METRICS[name].kind === 'percent' ? `${value.toFixed(0)} %` : value.toLocaleString('en');
 }

@@ -1,5 +1,48 @@
+/** The fleet at a glance; every number is a link to what it counts. */
+import { useQuery } from '@tanstack/react-query';
+import { fleet } from '../../api/clients.ts';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import '../../styles/fleet.css';
+import { AgentsPanel, PoolsPanel } from './agents-panels.tsx';
+import { AttentionPanel } from './attention-panel.tsx';
+import { EffectiveStates } from './effective-states.tsx';
+import { FailedPanel, UnderWayPanel } from './operation-panels.tsx';
+import { OverduePanel } from './overdue-panel.tsx';
 
 export function FleetPage() {
-  return <PageTitle title="fleet" />;
+  const overview = useQuery({ queryKey: ['sums', 'overview'], queryFn: () => fleet.getOverview({}) });
+  return (
+    <>
+      <PageTitle title="Fleet" />
+      {overview.isPending && <Loading lines={8} />}
+      {overview.isError && (
+        <Failed
+          what="The fleet can’t be counted"
+          error={overview.error}
+          onRetry={() => void overview.refetch()}
+        />
+      )}
+      {overview.data?.machines === 0 && (
+        <Empty title="There are no machines yet">
+          <span>Register one, or let one boot from the network; it shows up here at once.</span>
+          <Command>ingot register machine-1 --provider fake</Command>
+        </Empty>
+      )}
+      {overview.data && (
+        <div className="stack">
+          <EffectiveStates overview={overview.data} />
+          <div className="columns">
+            <AttentionPanel overview={overview.data} />
+            <OverduePanel overview={overview.data} />
+            <UnderWayPanel overview={overview.data} />
+            <FailedPanel overview={overview.data} />
+            <AgentsPanel overview={overview.data} />
+            <PoolsPanel />
+          </div>
+        </div>
+      )}
+    </>
+  );
 }

@@ -1,5 +1,95 @@
+/** Document 1's plans, with their steps. */
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { Plan, Step } from '../../../../src/gen/baremetal/v1/plan_pb.ts';
+import { plans } from '../../api/clients.ts';
+import { listOf, quoted } from '../../pages.ts';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { durationText } from '../../ui/time.tsx';
 
 export function PlansPage() {
-  return <PageTitle title="plans" />;
+  const list = useInfiniteQuery({
+    queryKey: ['plans'],
+    queryFn: ({ pageParam }) => plans.listPlans({ pageToken: pageParam }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || null,
+  });
+  const all = list.data?.pages.flatMap((page) => page.plans) ?? [];
+  return (
+    <>
+      <PageTitle title="Plans" />
+      {list.isPending && <Loading lines={6} />}
+      {list.isError && (
+        <Failed what="Plans can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
+      )}
+      {list.isSuccess && all.length === 0 && (
+        <Empty title="There are no plans">
+          <Command>ingot plan create --file plan.yaml</Command>
+        </Empty>
+      )}
+      <div className="stack">
+        {all.map((plan) => (
+          <PlanPanel key={plan.planId} plan={plan} />
+        ))}
+      </div>
+      {list.hasNextPage && (
+        <div className="list-foot">
+          <Button onClick={() => void list.fetchNextPage()}>Show more plans</Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function PlanPanel({ plan }: { plan: Plan }) {
+  return (
+    <Panel
+      title={plan.displayName || plan.planId}
+      padding="none"
+      actions={
+        <Link href={listOf('/operations', `plan_id = ${quoted(plan.planId)}`)}>operations with it</Link>
+      }
+    >
+      <p className="by-type soft">
+        <code>{plan.planId}</code>
+        {plan.defaultFor && <span>what {plan.defaultFor} runs when no plan is named</span>}
+      </p>
+      <table className="table">
+        <thead>
+          <tr>
+            <th className="number">#</th>
+            <th>Step</th>
+            <th>Does</th>
+            <th>With</th>
+            <th>Time limit</th>
+            <th className="number">Retries</th>
+          </tr>
+        </thead>
+        <tbody>
+          {plan.steps.map((step, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a step's place in its plan is what it is
+            <tr key={index}>
+              <td className="number">{index + 1}</td>
+              <td>{step.name}</td>
+              <td>{step.kind.case}</td>
+              <td className="mono">{settingsOf(step)}</td>
+              <td>{durationText(step.timeoutSeconds * 1000)}</td>
+              <td className="number">{step.maxRetries ?? 0}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+function settingsOf({ kind }: Step): string {
+  return Object.entries(kind.value ?? {})
+    .filter(([name, value]) => !name.startsWith('$') && value !== '' && value !== false)
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(' ');
 }

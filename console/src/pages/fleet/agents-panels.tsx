@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { admin } from '../../api/clients.ts';
+import { listOf, quoted } from '../../pages.ts';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Command } from '../../ui/command.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { numberText } from './counts.ts';
+
+export function AgentsPanel({ overview: { agentsReady, agentsLost } }: { overview: Overview }) {
+  return (
+    <Panel title="Agents">
+      <dl className="facts">
+        <dt>
+          <span className="badge tone-green">ready</span>
+        </dt>
+        <dd>
+          <Link href={listOf('/agents', 'presence = ready')}>{numberText(agentsReady)} agents</Link>
+        </dd>
+        <dt>
+          <span className="badge tone-orange">lost</span>
+        </dt>
+        <dd>
+          <Link href={listOf('/agents', 'presence = expired')}>{numberText(agentsLost)} agents</Link>
+        </dd>
+      </dl>
+    </Panel>
+  );
+}
+
+export function PoolsPanel() {
+  const pools = useQuery({
+    queryKey: ['sums', 'pools'],
+    queryFn: async () => (await admin.listPools({})).pools,
+  });
+  return (
+    <Panel title="Pools" padding="none">
+      {pools.isPending && <Loading />}
+      {pools.isError && (
+        <Failed what="Pools can’t be listed" error={pools.error} onRetry={() => void pools.refetch()} />
+      )}
+      {pools.data?.length === 0 && (
+        <Empty title="There are no pools">
+          <Command>ingot pool create gpu</Command>
+        </Empty>
+      )}
+      {pools.data && pools.data.length > 0 && (
+        <table className="table">
+          <thead>
+            <tr>
+              <th>Pool</th>
+              <th>Health</th>
+              <th className="number">Ready</th>
+              <th className="number">Lost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {pools.data.map(({ name, healthy, machines }) => (
+              <tr key={name}>
+                <td>
+                  <Link href={listOf('/machines', `pool = ${quoted(name)}`)}>{name}</Link>
+                </td>
+                <td>
+                  <span className={`badge tone-${healthy ? 'green' : 'orange'}`}>
+                    {healthy ? 'healthy' : 'degraded'}
+                  </span>
+                </td>
+                <td className="number">
+                  <Link
+                    href={listOf('/agents', `pool = ${quoted(name)} AND presence = ready`)}
+                    aria-label={`${machines.ready ?? 0} ready agents in ${name}`}
+                  >
+                    {numberText(machines.ready ?? 0)}
+                  </Link>
+                </td>
+                <td className="number">
+                  <Link
+                    href={listOf('/agents', `pool = ${quoted(name)} AND presence = expired`)}
+                    aria-label={`${machines.expired ?? 0} lost agents in ${name}`}
+                  >
+                    {numberText(machines.expired ?? 0)}
+                  </Link>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}

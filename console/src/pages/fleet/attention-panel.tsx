@@ -1,0 +1,51 @@
+import { Link } from 'wouter';
+import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { listOf, machineHref } from '../../pages.ts';
+import { Empty } from '../../ui/blank.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age } from '../../ui/time.tsx';
+import { numberText } from './counts.ts';
+
+export function AttentionPanel({ overview: { attention } }: { overview: Overview }) {
+  return (
+    <Panel title="Needs attention" padding="none">
+      {attention.length === 0 ? (
+        <Empty title="Nothing needs anybody" />
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th className="number">Machines</th>
+              <th>Why</th>
+              <th>Newest</th>
+            </tr>
+          </thead>
+          <tbody>
+            {attention.map((group) => (
+              <tr key={group.reason}>
+                <td className="number">
+                  <Link
+                    href={listOf('/machines', group.filter)}
+                    aria-label={`${group.machines} machines: ${group.reason}`}
+                  >
+                    {numberText(group.machines)}
+                  </Link>
+                </td>
+                <td>
+                  <strong>{group.reason}</strong>
+                  <div className="soft clipped">
+                    <Link href={machineHref(group.exampleMachineId)}>{group.exampleMachineId}</Link>
+                    {group.exampleMessage && `: ${group.exampleMessage}`}
+                  </div>
+                </td>
+                <td>
+                  <Age at={group.newest} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}

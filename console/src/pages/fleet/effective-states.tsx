@@ -1,0 +1,49 @@
+import { Link } from 'wouter';
+import { EFFECTIVE_STATES, type EffectiveState } from '../../../../src/domain/effective-state.ts';
+import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { listOf } from '../../pages.ts';
+import { countsOf, numberText } from './counts.ts';
+
+/** Document 2's six, in its colours and words. */
+export function EffectiveStates({ overview }: { overview: Overview }) {
+  const counts = countsOf(overview, 'effective_state');
+  return (
+    <section aria-label="Machines by effective state">
+      <ul className="tiles">
+        <li>
+          <Link className="tile tone-gray" href="/machines">
+            <span className="count">{numberText(overview.machines)}</span>
+            <strong>ALL</strong>
+            <span>in the inventory</span>
+          </Link>
+        </li>
+        {Object.entries(EFFECTIVE_STATES).map(([state, { colour, meaning, userAction }]) => (
+          <li key={state}>
+            <Link
+              className={`tile tone-${colour}`}
+              href={listOf('/machines', `effective_state = ${state}`)}
+              title={userAction}
+            >
+              <span className="count">{numberText(counts.get(state as EffectiveState) ?? 0)}</span>
+              <strong>{state}</strong>
+              <span>{meaning}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <Proportions counts={counts} total={overview.machines} />
+    </section>
+  );
+}
+
+function Proportions({ counts, total }: { counts: ReadonlyMap<string, number>; total: number }) {
+  if (total === 0) return null;
+  return (
+    <div className="proportions" aria-hidden="true">
+      {Object.entries(EFFECTIVE_STATES).map(([state, { colour }]) => {
+        const share = ((counts.get(state) ?? 0) / total) * 100;
+        return share > 0 && <div key={state} className={`tone-${colour}`} style={{ width: `${share}%` }} />;
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { operations } from '../../api/clients.ts';
+import { type OperationView, operationView } from '../../operation-view.ts';
+import { listOf, machineHref, operationHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age, Duration } from '../../ui/time.tsx';
+import { numberText } from './counts.ts';
+
+const SHOWN = 6;
+const UNDER_WAY = 'phase = PENDING OR phase = RUNNING';
+const FAILED = 'phase = FAILED';
+
+export function UnderWayPanel({ overview }: { overview: Overview }) {
+  const byType = Object.entries(overview.operationsUnderWay).filter(([, count]) => count > 0);
+  const total = byType.reduce((sum, [, count]) => sum + count, 0);
+  const list = useOperations(UNDER_WAY);
+  return (
+    <Panel
+      title="Operations under way"
+      padding="none"
+      actions={<Link href={listOf('/operations', UNDER_WAY)}>all {numberText(total)}</Link>}
+    >
+      {byType.length > 0 && (
+        <p className="by-type">
+          {byType.map(([type, count]) => (
+            <Link key={type} href={listOf('/operations', `(${UNDER_WAY}) AND type = ${type}`)}>
+              {numberText(count)} {type}
+            </Link>
+          ))}
+        </p>
+      )}
+      <Operations list={list} empty="Nothing is under way" />
+    </Panel>
+  );
+}
+
+export function FailedPanel({ overview }: { overview: Overview }) {
+  const list = useOperations(FAILED);
+  const { operationsEnded: ended } = overview;
+  return (
+    <Panel
+      title="Lately failed"
+      padding="none"
+      actions={<Link href={listOf('/operations', FAILED)}>all that failed</Link>}
+    >
+      <p className="by-type soft">
+        In the last 24 hours {numberText(ended.FAILED ?? 0)} failed, {numberText(ended.CANCELED ?? 0)} were
+        canceled and {numberText(ended.SUCCEEDED ?? 0)} succeeded.
+      </p>
+      <Operations list={list} empty="Nothing has failed" />
+    </Panel>
+  );
+}
+
+function useOperations(filter: string) {
+  return useQuery({
+    queryKey: ['sums', 'operations', filter],
+    queryFn: async () =>
+      (await operations.listOperations({ filter, pageSize: SHOWN })).operations.map(operationView),
+  });
+}
+
+function Operations({ list, empty }: { list: ReturnType<typeof useOperations>; empty: string }) {
+  if (list.isPending) return <Loading />;
+  if (list.isError)
+    return (
+      <Failed what="Operations can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
+    );
+  if (list.data.length === 0) return <Empty title={empty} />;
+  return (
+    <table className="table">
+      <thead>
+        <tr>
+          <th>Operation</th>
+          <th>Machine</th>
+          <th>State</th>
+          <th>When</th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.data.map((operation) => (
+          <OperationRow key={operation.operationId} operation={operation} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function OperationRow({
+  operation: { operationId, machineId, type, phase, isActive, message },
+}: {
+  operation: OperationView;
+}) {
+  return (
+    <tr>
+      <td>
+        <Link href={operationHref(operationId)}>{type}</Link>
+        <div className="soft clipped">
+          {isActive ? message.currentStep || message.waitingFor : message.error?.message}
+        </div>
+      </td>
+      <td>
+        <Link className="mono" href={machineHref(machineId)}>
+          {machineId}
+        </Link>
+      </td>
+      <td>
+        <StateBadge layer="operation_phase" state={phase} />
+        {isActive && <div className="soft numeric">{message.progressPercent} %</div>}
+      </td>
+      <td>
+        {isActive ? (
+          <Duration from={message.createdAt} to={message.finishedAt} />
+        ) : (
+          <Age at={message.finishedAt} />
+        )}
+      </td>
+    </tr>
+  );
+}

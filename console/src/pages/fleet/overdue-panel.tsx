@@ -1,0 +1,55 @@
+import { Link } from 'wouter';
+import type { ToneLayer } from '../../../../src/domain/tone.ts';
+import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { listOf } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty } from '../../ui/blank.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { ageText } from '../../ui/time.tsx';
+import { numberText } from './counts.ts';
+
+const LAYERS: Readonly<Record<string, ToneLayer>> = {
+  effective_state: 'effective_state',
+  service: 'service',
+  install: 'install',
+};
+
+/** Machines that are in a state for longer than they should be. */
+export function OverduePanel({ overview: { overdue } }: { overview: Overview }) {
+  return (
+    <Panel title="Longer in a state than they should be" padding="none">
+      {overdue.length === 0 ? (
+        <Empty title="Everything moves" />
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th className="number">Machines</th>
+              <th>State</th>
+              <th>Longer than</th>
+            </tr>
+          </thead>
+          <tbody>
+            {overdue.map(({ layer, state, machines, filter, limitSeconds }) => (
+              <tr key={`${layer} ${state}`}>
+                <td className="number">
+                  <Link
+                    href={listOf('/machines', filter)}
+                    aria-label={`${machines} machines too long in ${layer} ${state}`}
+                  >
+                    {numberText(machines)}
+                  </Link>
+                </td>
+                <td>
+                  <StateBadge layer={LAYERS[layer] ?? 'status'} state={state} />{' '}
+                  <span className="soft">{layer.replace('_', ' ')}</span>
+                </td>
+                <td>{ageText(Number(limitSeconds) * 1000)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}

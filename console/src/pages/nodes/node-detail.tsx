@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { operationHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age, momentText } from '../../ui/time.tsx';
+import { type HistoryBody, type NodeBody, nodeHistory } from './nodes.ts';
+
+/** What is known of a node, and every report and transition that it had. */
+export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => void }) {
+  const history = useQuery({
+    queryKey: ['machine', node.id, 'node-history'],
+    queryFn: async () => (await nodeHistory(node.id)).data,
+  });
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['MAC address', node.mac_address],
+    ['Serial number', node.serial_number],
+    ['Architecture', node.arch],
+    ['Boots by', node.boot_mode],
+    ['Address', node.ip_address],
+    ['Tags', node.tags.join(', ')],
+  ];
+  return (
+    <Panel title={node.id} actions={<Button onClick={onClose}>Close</Button>}>
+      <div className="stack">
+        <dl className="facts">
+          {facts.map(([name, value]) => (
+            <div key={name} className="pair">
+              <dt>{name}</dt>
+              <dd>{value || '–'}</dd>
+            </div>
+          ))}
+          <dt>In this state</dt>
+          <dd>
+            <Age at={Date.parse(node.state_changed_at)} suffix="" />
+          </dd>
+          {node.operation_id && (
+            <>
+              <dt>Wanted by</dt>
+              <dd>
+                <Link href={operationHref(node.operation_id)}>{node.operation_id}</Link>
+              </dd>
+            </>
+          )}
+        </dl>
+        <h3>Boots and reports</h3>
+        {history.isPending && <Loading />}
+        {history.isError && (
+          <Failed
+            what="Its history can’t be read"
+            error={history.error}
+            onRetry={() => void history.refetch()}
+          />
+        )}
+        {history.data?.length === 0 && <Empty title="It has reported nothing yet" />}
+        <ol className="stack">
+          {history.data?.map((entry) => (
+            <HistoryEntry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      </div>
+    </Panel>
+  );
+}
+
+function HistoryEntry({ entry }: { entry: HistoryBody }) {
+  const details = Object.entries(entry.metadata ?? {})
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+  return (
+    <li>
+      <div className="row">
+        <StateBadge layer="install" state={entry.to_state} />
+        <span className="soft">
+          from {entry.from_state || 'nothing'}, by {entry.triggered_by}
+          {entry.user_id && ` ${entry.user_id}`}
+        </span>
+      </div>
+      <div className="soft numeric">{momentText(Date.parse(entry.created_at))}</div>
+      {entry.comment && <div>{entry.comment}</div>}
+      {details && <div className="mono soft">{details}</div>}
+    </li>
+  );
+}

@@ -1,0 +1,49 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { useKey } from '../keyboard/shortcuts.tsx';
+import { Button } from './button.tsx';
+
+export interface FilterBoxProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onApply: (filter: string) => void;
+  readonly placeholder: string;
+  /** What the server said of it; empty when it is well. */
+  readonly fault?: string;
+}
+
+/** One line of the server's filter grammar, applied with Enter. */
+export function FilterBox({ label, value, onApply, placeholder, fault = '' }: FilterBoxProps) {
+  const [text, setText] = useState(value);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => setText(value), [value]);
+  useKey('/', 'Search', () => input.current?.focus());
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onApply(text.trim());
+  };
+  return (
+    <form className="filter-box" onSubmit={submit}>
+      <input
+        ref={input}
+        className="input mono"
+        aria-label={label}
+        aria-invalid={fault !== '' || undefined}
+        placeholder={placeholder}
+        spellCheck={false}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <Button type="submit">Apply</Button>
+      {value !== '' && (
+        <Button kind="quiet" onClick={() => onApply('')}>
+          Clear
+        </Button>
+      )}
+      {fault !== '' && (
+        <p className="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </form>
+  );
+}
