@@ -28,7 +28,7 @@ import { poolGroup } from './commands/pool.ts';
 import { startRun } from './commands/run-start.ts';
 import { tokenGroup } from './commands/token.ts';
 import { versionCommand } from './commands/version.ts';
-import { cancelWork } from './commands/work-cancel.ts';
+import { cancelByOperator, cancelWork } from './commands/work-cancel.ts';
 import { listWork } from './commands/work-list.ts';
 import { streamLogs } from './commands/work-logs.ts';
 import { attachWork, showWork } from './commands/work-show.ts';
@@ -128,7 +128,8 @@ function operationGroup(context: CommandContext): Command {
   group.addCommand(showWork(context, OPERATIONS), { isDefault: true });
   group.addCommand(listWork(context, OPERATIONS, 'list'));
   group.addCommand(attachWork(context, OPERATIONS, 'watch'));
-  for (const command of [streamLogs, cancelWork]) group.addCommand(command(context, OPERATIONS));
+  group.addCommand(streamLogs(context, OPERATIONS));
+  group.addCommand(cancelByOperator(context));
   for (const command of actionCommands(context)) group.addCommand(command);
   return group;
 }

@@ -86,6 +86,18 @@ export const jobLifecycle = {
     },
     {
       from: 'failed_retryable',
+      to: 'cancelled',
+      owners: ['operator'],
+      when: 'given up, and nothing is to be undone',
+    },
+    {
+      from: 'failed_manual_intervention',
+      to: 'cancelled',
+      owners: ['operator'],
+      when: 'given up, and nothing is to be undone',
+    },
+    {
+      from: 'failed_retryable',
       to: 'reconciled',
       owners: ['operator', 'engine'],
       when: 'the observed state is adopted',

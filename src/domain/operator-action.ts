@@ -4,7 +4,7 @@ export const OPERATOR_ACTIONS = {
   resume: { verb: 'resume', effect: 'go on from the last safe step: look first, act only where needed' },
   rerun: { verb: 'rerun', effect: 'begin at the first step again; what is found done is adopted' },
   restart_clean: { verb: 'restart-clean', effect: 'undo what was done, then begin at the first step' },
-  cancel: { verb: 'cancel', effect: 'stop, and undo what can be undone' },
+  cancel: { verb: 'cancel', effect: 'stop, or give up what has failed, and undo what can be undone' },
   adopt_observed_state: {
     verb: 'adopt',
     effect: 'accept the failed step’s work as done if it is seen to be done, and go on',

@@ -51,7 +51,13 @@ export class Draft<Change> {
     this.#now = now.toISOString();
   }
 
-  status(to: JobStatus, comment: string, actor: Actor | null = null, owner: JobOwner = 'engine'): this {
+  status(
+    to: JobStatus,
+    comment: string,
+    actor: Actor | null = null,
+    owner: JobOwner = 'engine',
+    metadata: Record<string, unknown> = {},
+  ): this {
     const from = this.job.status;
     checkTransition(jobLifecycle, from, to, owner);
     const ended = !['pending', 'running', 'compensating'].includes(to);
@@ -68,7 +74,7 @@ export class Draft<Change> {
       from,
       to,
       comment,
-      metadata: {},
+      metadata,
       actor,
       after: this.job,
     });

@@ -10,9 +10,6 @@ import type { Step } from '../domain/step.ts';
 import { type AdvanceRules, Draft, fromTheTop, lastToUndo, unbegun } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
 
-/** A cancel goes its own way: the holder has to turn around. */
-export type DecidedAction = Exclude<OperatorAction, 'cancel'>;
-
 export interface ActionCause {
   readonly actor: Actor;
   readonly reason: string;
@@ -35,7 +32,10 @@ export const ACTION_TABLE = {
   restart_clean: row('nothing', 'refuse', 'refuse', 'refuse', 'refuse', 'act', 'act', 'act'),
   adopt_observed_state: row('nothing', 'nothing', 'refuse', 'refuse', 'nothing', 'act', 'act', 'refuse'),
   mark_manual_intervention_required: row('act', 'act', 'act', 'refuse', 'refuse', 'act', 'nothing', 'refuse'),
-} as const satisfies Record<DecidedAction, Record<JobStatus, Verdict>>;
+} as const satisfies Record<Exclude<OperatorAction, 'cancel'>, Record<JobStatus, Verdict>>;
+
+/** Apart from the others, because what is active is canceled where its holder hears of it. */
+export const CANCEL_VERDICTS = row('act', 'act', 'act', 'refuse', 'refuse', 'act', 'act', 'nothing');
 
 function row(
   pending: Verdict,
@@ -70,13 +70,14 @@ const REFUSALS: Readonly<Record<JobStatus, string>> = {
   cancelled: 'it was canceled; rerun it instead',
 };
 
+/** For a cancel, only of a job that is not active. */
 export function decideAction<Change>(
   job: Job,
-  action: DecidedAction,
+  action: OperatorAction,
   cause: ActionCause,
   rules: AdvanceRules<Change>,
 ): ActionDecision<Change> {
-  const verdict = ACTION_TABLE[action][job.status];
+  const verdict = action === 'cancel' ? CANCEL_VERDICTS[job.status] : ACTION_TABLE[action][job.status];
   if (verdict === 'nothing') return { decision: 'nothing' };
   if (verdict === 'refuse') return { decision: 'refuse', why: REFUSALS[job.status] };
   return { decision: 'move', move: MOVES[action](job, cause, rules as unknown as AdvanceRules<never>) };
@@ -84,19 +85,30 @@ export function decideAction<Change>(
 
 type Mover = (job: Job, cause: ActionCause, rules: AdvanceRules<never>) => JobMove<never>;
 
-const MOVES: Readonly<Record<DecidedAction, Mover>> = {
+const MOVES: Readonly<Record<OperatorAction, Mover>> = {
   retry_stage: (job, cause) => again(job, cause, unbegun, 'retry_stage'),
   // Another attempt, with what the last one remembered.
   resume: (job, cause) => again(job, cause, () => ({ attemptStartedAt: null }), 'resume'),
   rerun: (job, cause) => fromStart(job, cause, 'rerun'),
   restart_clean: (job, cause, rules) => {
-    const last = lastToUndo(job, Math.min(job.current, job.steps.length - 1), rules.canUndo);
+    const last = lastToUndo(job, job.current, rules.canUndo);
     if (last === null || job.status === 'cancelled') return fromStart(job, cause, 'restart_clean');
-    const draft = new Draft<never>(job, cause.now)
-      .with({ restarting: true, cancel: null, current: last, error: null, waitingFor: '', adopting: '' })
-      .status('compensating', told(cause, 'restart_clean'), cause.actor, 'operator');
-    draft.quietly(last, { attemptStartedAt: null, undoAttempts: 0 });
-    return draft.move(0);
+    return walkBack(
+      new Draft<never>(job, cause.now).with({ restarting: true, cancel: null }),
+      last,
+      cause,
+      'restart_clean',
+    );
+  },
+  cancel: (job, cause, rules) => {
+    const draft = new Draft<never>(job, cause.now).with({
+      restarting: false,
+      cancel: { actor: cause.actor, reason: cause.reason },
+    });
+    const last = lastToUndo(job, job.current, rules.canUndo);
+    if (last !== null) return walkBack(draft, last, cause, 'cancel');
+    tell(draft.with({ error: null }), 'cancelled', cause, 'cancel');
+    return draft.move(0, rules.onEnd(draft.job));
   },
   adopt_observed_state: (job, cause) => {
     const move = again(job, cause, sameAttempt, 'adopt_observed_state');
@@ -118,8 +130,7 @@ const MOVES: Readonly<Record<DecidedAction, Mover>> = {
     if (step?.state === 'running' && job.status === 'running') {
       draft.step(job.current, 'failed', { message: 'held by an operator' });
     }
-    const comment = told(cause, 'mark_manual_intervention_required');
-    draft.status('failed_manual_intervention', comment, cause.actor, 'operator');
+    tell(draft, 'failed_manual_intervention', cause, 'mark_manual_intervention_required');
     return draft.move(0, rules.onEnd(draft.job));
   },
 };
@@ -139,24 +150,38 @@ function again(
   // What was to be adopted and was not there is not asked for again by itself.
   const adopting = job.adopting === 'adopted' ? 'adopted' : '';
   const draft = new Draft<never>(job, cause.now).with({ error: null, waitingFor: '', deaths: 0, adopting });
-  const comment = told(cause, action);
   if (job.cancel !== null || job.restarting) {
     draft.quietly(job.current, { attemptStartedAt: null, undoAttempts: 0 });
-    return draft.status('compensating', comment, cause.actor, 'operator').move(0);
+    return tell(draft, 'compensating', cause, action).move(0);
   }
   const step = job.steps[job.current];
   if (step && step.state !== 'waiting') draft.step(job.current, 'waiting', fields(step), {}, 'operator');
-  return draft.status('pending', comment, cause.actor, 'operator').move(0);
+  return tell(draft, 'pending', cause, action).move(0);
 }
 
 function fromStart(job: Job, cause: ActionCause, action: OperatorAction): JobMove<never> {
   const draft = new Draft<never>(job, cause.now).with({ cancel: null, adopting: '' });
-  return fromTheTop(draft, 'operator')
-    .status('pending', told(cause, action), cause.actor, 'operator')
-    .move(0);
+  return tell(fromTheTop(draft, 'operator'), 'pending', cause, action).move(0);
 }
 
-/** How the history tells it. */
-function told({ reason }: ActionCause, action: OperatorAction): string {
-  return `${action}: ${reason}`;
+/** Back over what was begun, from the last step that can be undone. */
+function walkBack(
+  draft: Draft<never>,
+  last: number,
+  cause: ActionCause,
+  action: OperatorAction,
+): JobMove<never> {
+  draft.with({ current: last, error: null, waitingFor: '', adopting: '' });
+  tell(draft, 'compensating', cause, action);
+  return draft.quietly(last, { attemptStartedAt: null, undoAttempts: 0 }).move(0);
+}
+
+/** Into the history: the action and its reason, apart and in one line. */
+function tell(
+  draft: Draft<never>,
+  to: JobStatus,
+  { actor, reason }: ActionCause,
+  action: OperatorAction,
+): Draft<never> {
+  return draft.status(to, `${action}: ${reason}`, actor, 'operator', { action, reason });
 }

@@ -2,7 +2,7 @@ import type { Actor } from '../domain/actor.ts';
 import { actorLabel } from '../domain/actor.ts';
 import { changeAtEnd } from '../domain/contract.ts';
 import type { Operation } from '../domain/operation.ts';
-import { cancelOperation as cancelStored } from '../store/cancel-operation.ts';
+import { type CancelCall, cancelOperation as cancelStored } from '../store/cancel-operation.ts';
 import type { Database } from '../store/database.ts';
 
 export interface CancelTools {
@@ -14,7 +14,14 @@ export async function cancelOperation(
   tools: CancelTools,
   call: { operationId: string; reason: string; actor: Actor },
 ): Promise<Operation> {
-  const operation = await cancelStored(tools.database, {
+  const operation = await cancelStored(tools.database, cancelCall(call));
+  tools.cancelHint(call.operationId);
+  return operation;
+}
+
+/** With what its end does to the machine, where it ends at once. */
+export function cancelCall(call: { operationId: string; reason: string; actor: Actor }): CancelCall {
+  return {
     ...call,
     onCanceled: ({ operationId, type, contract }) =>
       changeAtEnd(contract, {
@@ -25,7 +32,5 @@ export async function cancelOperation(
         failure: '',
         canceledBy: actorLabel(call.actor),
       }),
-  });
-  tools.cancelHint(call.operationId);
-  return operation;
+  };
 }

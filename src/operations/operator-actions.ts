@@ -1,6 +1,8 @@
 /** An operator's action on an operation, with the gates that the operation itself had to pass. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
+import { isTrue } from '../domain/condition.ts';
 import { type ContractName, changeAtEnd } from '../domain/contract.ts';
+import { Fault } from '../domain/fault.ts';
 import { isActive } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
@@ -8,6 +10,7 @@ import { mergeChanges } from '../domain/machine-change.ts';
 import type { Operation } from '../domain/operation.ts';
 import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
 import type { OperatorAction } from '../domain/operator-action.ts';
+import type { ServiceState } from '../domain/service-state.ts';
 import type { WorkType } from '../domain/work-type.ts';
 import type { AdvanceRules } from '../engine/advance.ts';
 import type { Job } from '../engine/job.ts';
@@ -15,7 +18,7 @@ import { decideAction } from '../engine/operator-actions.ts';
 import { canUndo } from '../steps/registry.ts';
 import type { Database } from '../store/database.ts';
 import { actOnOperation } from '../store/operator-actions.ts';
-import { cancelOperation } from './cancel-operation.ts';
+import { cancelCall } from './cancel-operation.ts';
 import { checkFlags, checkPhase } from './start-operation.ts';
 
 export interface ActionTools {
@@ -33,14 +36,16 @@ export interface ActionCall {
 
 export async function takeAction(tools: ActionTools, call: ActionCall): Promise<Operation> {
   const { operationId, action, reason, actor } = call;
-  if (action === 'cancel') return cancelOperation(tools, { operationId, reason, actor });
   const operation = await actOnOperation(tools.database, {
     operationId,
     actor,
-    decide: (job, machine) => {
+    decide: (job, machine, latest) => {
+      if (action === 'cancel' && isActive(job.status)) return { decision: 'stop', cancel: cancelCall(call) };
       const decided = decideAction(job, action, { actor, reason, now: new Date() }, ACTION_RULES);
       if (decided.decision !== 'move' || !isActive(decided.move.job.status)) return decided;
       checkGates(job, machine);
+      if (decided.move.job.status === 'compensating') checkUndoing(job, machine, latest);
+      if (action === 'cancel') return decided;
       // A node that went back into scheduling since is taken out again before anything is done to it.
       const change = mergeChanges(decided.move.change ?? {}, TAKEN_OUT[job.contract as ContractName] ?? {});
       return { ...decided, move: { ...decided.move, change } };
@@ -62,6 +67,35 @@ function checkGates(job: Job, machine: Machine): void {
   const contract = job.contract as ContractName;
   if (contract === 'operation') checkFlags(machine);
   if (contract === 'operation' && job.type in OPERATION_TYPES) checkPhase(machine, job.type as OperationType);
+}
+
+/** Service states in which a machine is nobody's but its onboarding's. */
+const BEFORE_SERVICE: readonly (ServiceState | null)[] = [
+  null,
+  'bootstrap_issued',
+  'enrolling',
+  'quarantined',
+];
+
+/** What was undone too late would take away what somebody has built on it since. */
+function checkUndoing(job: Job, machine: Machine, latest: string): void {
+  const { machineId, service, conditions } = machine;
+  if (latest !== job.id) {
+    throw tooLate(job, `${latest} has worked on ${machineId} since; undo that, or leave both`);
+  }
+  if (job.contract !== 'onboarding' || BEFORE_SERVICE.includes(service)) return;
+  // One that was used again is offline from the start; that it failed has not been answered yet.
+  if (service === 'offline' && isTrue(conditions, 'NeedsIntervention')) return;
+  throw tooLate(job, `${machineId} is ${service} since; decommission it instead`);
+}
+
+function tooLate(job: Job, why: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'ACTION_NOT_APPLICABLE',
+    message: `what ${job.id} did can’t be undone any more: ${why}`,
+    metadata: { operation_id: job.id },
+    violations: [{ subject: `operations/${job.id}`, description: why }],
+  });
 }
 
 /** Only what deciding an action needs of the engine's rules. */

@@ -31,32 +31,34 @@ const END = `
     status = 'cancelled', finished_at = now()
   WHERE operation_id = $1 RETURNING ${OPERATION_COLUMNS}`;
 
-export async function cancelOperation(database: Database, call: CancelCall): Promise<Operation> {
-  return database.transaction(async (session) => {
-    const [found] = await session.run<{ machine_id: string }>(
-      'operation-machine',
-      'SELECT machine_id FROM operations WHERE operation_id = $1',
-      [call.operationId],
-    );
-    if (!found) throw operationNotFound(call.operationId);
-    const machines = await lockMachines(session, [found.machine_id]);
-    const [row] = await session.run<OperationRow & { owner: string | null }>(
-      'lock-operation',
-      `SELECT ${OPERATION_COLUMNS}, owner FROM operations WHERE operation_id = $1 FOR NO KEY UPDATE`,
-      [call.operationId],
-    );
-    if (!row) throw operationNotFound(call.operationId);
-    if (row.status === 'cancelled' || (isActive(row.status) && row.cancel_requested)) return operationOf(row);
-    if (!isActive(row.status)) throw operationFinished(operationOf(row));
-    if (row.status !== 'pending' || row.owner !== null) return mark(session, call, row);
-    const machine = machines.get(row.machine_id);
-    const operation = await endNow(session, call, row);
-    if (!machine) return operation;
-    const cause = { at: new Date(), actor: call.actor, operationId: row.operation_id };
-    const changed = applyChange(machine, call.onCanceled(operation) ?? {}, cause);
-    await writeMachines(session, [{ ...changed.machine, activeOperationId: null }], changed.events);
-    return operation;
-  });
+export function cancelOperation(database: Database, call: CancelCall): Promise<Operation> {
+  return database.transaction((session) => cancelIn(session, call));
+}
+
+export async function cancelIn(session: Session, call: CancelCall): Promise<Operation> {
+  const [found] = await session.run<{ machine_id: string }>(
+    'operation-machine',
+    'SELECT machine_id FROM operations WHERE operation_id = $1',
+    [call.operationId],
+  );
+  if (!found) throw operationNotFound(call.operationId);
+  const machines = await lockMachines(session, [found.machine_id]);
+  const [row] = await session.run<OperationRow & { owner: string | null }>(
+    'lock-operation',
+    `SELECT ${OPERATION_COLUMNS}, owner FROM operations WHERE operation_id = $1 FOR NO KEY UPDATE`,
+    [call.operationId],
+  );
+  if (!row) throw operationNotFound(call.operationId);
+  if (row.status === 'cancelled' || (isActive(row.status) && row.cancel_requested)) return operationOf(row);
+  if (!isActive(row.status)) throw operationFinished(operationOf(row));
+  if (row.status !== 'pending' || row.owner !== null) return mark(session, call, row);
+  const machine = machines.get(row.machine_id);
+  const operation = await endNow(session, call, row);
+  if (!machine) return operation;
+  const cause = { at: new Date(), actor: call.actor, operationId: row.operation_id };
+  const changed = applyChange(machine, call.onCanceled(operation) ?? {}, cause);
+  await writeMachines(session, [{ ...changed.machine, activeOperationId: null }], changed.events);
+  return operation;
 }
 
 async function mark(session: Session, call: CancelCall, before: OperationRow): Promise<Operation> {
@@ -86,7 +88,7 @@ async function tell(session: Session, call: CancelCall, operation: Operation, fr
     to: operation.status,
     actor: call.actor,
     comment: call.reason === '' ? 'cancel requested' : `cancel requested: ${call.reason}`,
-    metadata: {},
+    metadata: { action: 'cancel', reason: call.reason },
     machineId: operation.machineId,
     operationId: operation.operationId,
     snapshot: progressOfOperation(operation),

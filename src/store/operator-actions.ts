@@ -11,9 +11,10 @@ import type { Operation } from '../domain/operation.ts';
 import type { Job, JobMove } from '../engine/job.ts';
 import type { ActionDecision } from '../engine/operator-actions.ts';
 import { appendEvents, type Notice } from './append-events.ts';
-import { operationNotFound } from './cancel-operation.ts';
+import { type CancelCall, cancelIn, operationNotFound } from './cancel-operation.ts';
 import type { Database, Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
+import { lastOperationOf } from './operations.ts';
 import { type JobRow, jobOf, operationEvents } from './postgres-job-store.ts';
 import { OPERATION_COLUMNS, operationOf } from './rows.ts';
 import { activeFault } from './start-operations.ts';
@@ -27,10 +28,12 @@ const LOCK = `
 const WRITE = `
   WITH written AS (UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
     waiting_for = i."waitingFor", finished_at = i."finishedAt", deaths = i.deaths, adopting = i.adopting,
-    restarting = i.restarting, cancel_requested = i."cancelRequested", epoch = o.epoch + 1, owner = NULL,
+    restarting = i.restarting, cancel_requested = i."cancelRequested", cancel_actor_kind = i."cancelActorKind",
+    cancel_actor_id = i."cancelActorId", cancel_reason = i."cancelReason", epoch = o.epoch + 1, owner = NULL,
     due_at = now(), signals = o.signals + 1
   FROM jsonb_to_record($2::jsonb) AS i(status text, steps jsonb, current integer, error jsonb, "waitingFor" text,
-    "finishedAt" timestamptz, deaths integer, adopting text, restarting boolean, "cancelRequested" boolean)
+    "finishedAt" timestamptz, deaths integer, adopting text, restarting boolean, "cancelRequested" boolean,
+    "cancelActorKind" text, "cancelActorId" text, "cancelReason" text)
   WHERE o.operation_id = $1 RETURNING o.*)
   SELECT ${OPERATION_COLUMNS} FROM written`;
 
@@ -42,9 +45,15 @@ const POKE = `
 export interface ActionCall {
   readonly operationId: string;
   readonly actor: Actor;
-  /** What becomes of the job; may throw a Fault where the machine is not in a state for it. */
-  readonly decide: (job: Job, machine: Machine) => ActionDecision<MachineChange>;
+  /**
+   * What becomes of the job; may throw a Fault where the machine is not in a state for it. `latest` is the operation
+   * that worked on the machine last.
+   */
+  readonly decide: (job: Job, machine: Machine, latest: string) => Decided;
 }
+
+/** What is active is not moved by whoever cancels it: its holder turns around. */
+type Decided = ActionDecision<MachineChange> | { readonly decision: 'stop'; readonly cancel: CancelCall };
 
 export async function actOnOperation(database: Database, call: ActionCall): Promise<Operation> {
   return database.transaction(async (session) => {
@@ -57,8 +66,11 @@ export async function actOnOperation(database: Database, call: ActionCall): Prom
     const machine = (await lockMachines(session, [found.machine_id])).get(found.machine_id);
     const [row] = await session.run<JobRow & Record<string, unknown>>('lock-job', LOCK, [call.operationId]);
     if (!row || !machine) throw operationNotFound(call.operationId);
-    const decided = call.decide(jobOf(row), machine);
+    const latest = await lastOperationOf(session, found.machine_id);
+    const decided = call.decide(jobOf(row), machine, latest?.operationId ?? '');
     switch (decided.decision) {
+      case 'stop':
+        return cancelIn(session, decided.cancel);
       case 'refuse':
         throw refused(call.operationId, decided.why);
       case 'nothing':
@@ -83,7 +95,13 @@ async function write(
   if (isActiveNow && other !== null && other !== operationId) throw activeFault(machine.machineId, other);
   const [row] = await session.run<JobRow & Record<string, unknown>>('act-on-operation', WRITE, [
     operationId,
-    toStoredJson({ ...job, cancelRequested: job.cancel !== null }),
+    toStoredJson({
+      ...job,
+      cancelRequested: job.cancel !== null,
+      cancelActorKind: job.cancel?.actor.kind ?? null,
+      cancelActorId: job.cancel?.actor.id ?? null,
+      cancelReason: job.cancel?.reason ?? '',
+    }),
   ]);
   if (!row) throw operationNotFound(operationId);
   const applied = applyChange(machine, move.change ?? {}, { at: new Date(), actor, operationId });
@@ -95,6 +113,33 @@ async function write(
   const notices: Notice[] = ['due', `cancel:${operationId}`];
   await writeMachines(session, [next], [...operationEvents(move, actor), ...applied.events], notices);
   return operationOf(row);
+}
+
+export interface ActionRecord {
+  readonly at: Date;
+  readonly actor: string;
+  readonly action: string;
+  readonly reason: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What people, and what keeps machines true, did about an operation; the latest ones, in their order. */
+export async function actionsOn(
+  session: Session,
+  operationId: string,
+  limit: number,
+): Promise<ActionRecord[]> {
+  return session.run<ActionRecord & Record<string, unknown>>(
+    'actions-on-operation',
+    `SELECT at, actor, action, reason, "from", "to" FROM (
+       SELECT event_id, at, actor_kind || ':' || actor_id AS actor, metadata ->> 'action' AS action,
+         metadata ->> 'reason' AS reason, from_state AS "from", to_state AS "to"
+       FROM events WHERE operation_id = $1 AND kind = 'operation' AND metadata ? 'action'
+       ORDER BY event_id DESC LIMIT $2) latest
+     ORDER BY event_id`,
+    [operationId, limit],
+  );
 }
 
 function refused(operationId: string, why: string): Fault {

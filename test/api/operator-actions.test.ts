@@ -4,7 +4,7 @@ import type { JobStatus } from '../../src/domain/job-status.ts';
 import { jobLifecycle } from '../../src/domain/job-status.ts';
 import { statesOf } from '../../src/domain/lifecycle.ts';
 import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../src/domain/operator-action.ts';
-import { ACTION_TABLE } from '../../src/engine/operator-actions.ts';
+import { ACTION_TABLE, CANCEL_VERDICTS } from '../../src/engine/operator-actions.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import {
@@ -206,6 +206,84 @@ describe('what each action does', () => {
     expect((await read(operation.operationId)).status).toBe('failed_retryable');
   });
 
+  it('cancel gives up what has failed, and undoes of it what can be undone', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'repave' },
+    });
+    const { operationId } = await run(server, 'REIMAGE', machineId, { imageRef: 'debian-12' });
+    expect((await fakeStateOf(server, machineId)).bootDevice).toBe('pxe');
+    const asked = await act(operationId, 'cancel', 'another machine is used');
+    expect(asked).toMatchObject({ status: 'compensating', cancelRequested: true });
+    const gone = await ended(server, { operationId });
+    expect([gone.status, gone.error]).toEqual(['cancelled', undefined]);
+    expect((await fakeStateOf(server, machineId)).bootDevice).not.toBe('pxe');
+    expect(conditionOf(await get(server, machineId), 'OperationCanceled')?.message).toMatch(
+      /^REIMAGE \S+ was canceled by admin:/,
+    );
+    // Twice is once.
+    expect((await act(operationId, 'cancel')).status).toBe('cancelled');
+  });
+
+  it('document 2’s cancel still refuses what has ended', async () => {
+    const { operationId } = await failedReboot();
+    expect(await refusal(server.machines.cancelOperation({ operationId, reason: '' }))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      reason: 'OPERATION_FINISHED',
+    });
+  });
+
+  it('what a later operation has built on is not undone any more', async () => {
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'repave' },
+    });
+    const { operationId } = await run(server, 'REIMAGE', machineId);
+    await mend(machineId);
+    const later = await run(server, 'REIMAGE', machineId);
+    expect(phaseOf(later)).toBe('SUCCEEDED');
+    for (const action of ['cancel', 'restart_clean'] as const) {
+      const refused = await refusal(act(operationId, action));
+      expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'ACTION_NOT_APPLICABLE' });
+      expect(refused.message).toContain(later.operationId);
+    }
+    expect((await read(operationId)).status).toBe('failed_retryable');
+  });
+
+  it('every action is told with its time, its actor and its reason, for whoever may read', async () => {
+    const { machineId, operationId } = await failedReboot();
+    await act(operationId, 'mark_manual_intervention_required', 'smoke');
+    await act(operationId, 'resume', 'no smoke');
+    await ended(server, { operationId });
+    await mend(machineId);
+    await act(operationId, 'cancel', 'never mind');
+    await ended(server, { operationId });
+    const { actions } = await server.admin.listOperatorActions({ operationId });
+    expect(
+      actions.map(({ action, reason, actor, fromStatus, toStatus }) => [
+        action,
+        reason,
+        actor,
+        fromStatus,
+        toStatus,
+      ]),
+    ).toEqual([
+      [
+        'mark_manual_intervention_required',
+        'smoke',
+        expect.stringMatching(/^admin:/),
+        'failed_retryable',
+        'failed_manual_intervention',
+      ],
+      ['resume', 'no smoke', expect.stringMatching(/^admin:/), 'failed_manual_intervention', 'pending'],
+      ['cancel', 'never mind', expect.stringMatching(/^admin:/), 'failed_retryable', expect.any(String)],
+    ]);
+    expect(actions.every(({ at }) => at !== undefined)).toBe(true);
+    expect(await refusal(server.admin.listOperatorActions({ operationId: 'op-none' }))).toMatchObject({
+      code: 'NOT_FOUND',
+    });
+  });
+
   it('one operation at a time: a retry waits for nobody, it is refused', async () => {
     const { machineId, operationId } = await failedReboot();
     await server.machines.updateMachine({
@@ -248,8 +326,7 @@ describe('every action on every job state', () => {
     cancelled: `status = 'cancelled'`,
   };
 
-  const actions = OPERATOR_ACTION_NAMES.filter((action) => action !== 'cancel');
-  const cases = actions.flatMap((action) =>
+  const cases = OPERATOR_ACTION_NAMES.flatMap((action) =>
     statesOf(jobLifecycle).map((status) => [action, status] as const),
   );
 
@@ -267,7 +344,15 @@ describe('every action on every job state', () => {
       machineId,
       isActive ? operationId : null,
     ]);
-    const verdict = ACTION_TABLE[action as keyof typeof ACTION_TABLE][status];
+    const verdict = action === 'cancel' ? CANCEL_VERDICTS[status] : ACTION_TABLE[action][status];
+    if (action === 'cancel' && isActive) {
+      const asked = await act(operationId, action);
+      expect([asked.cancelRequested, asked.status]).toEqual([
+        true,
+        status === 'pending' ? 'cancelled' : status,
+      ]);
+      return;
+    }
     if (verdict === 'refuse') {
       expect(await refusal(act(operationId, action))).toMatchObject({
         code: 'FAILED_PRECONDITION',

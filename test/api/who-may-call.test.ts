@@ -60,6 +60,7 @@ const NEEDED = {
     removeMachine: 'operator',
     setServiceState: 'operator',
     actOnOperation: 'operator',
+    listOperatorActions: 'viewer',
     explainMachine: 'viewer',
   },
   [FleetService.typeName]: Object.fromEntries(

@@ -22,6 +22,7 @@ import {
 import {
   AdminService,
   type ExplanationSchema,
+  type OperatorActionRecordSchema,
   type PoolSchema,
   TokenSchema,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -90,6 +91,7 @@ export class FakeFleet {
   readonly plans = new Map<string, Plan>();
   pools: Array<MessageInitShape<typeof PoolSchema>> = [];
   explanation: MessageInitShape<typeof ExplanationSchema> = { inService: true };
+  actions: MessageInitShape<typeof OperatorActionRecordSchema>[] = [];
   readonly events: OperationEvent[] = [];
   readonly logs: LogChunk[] = [];
   readonly calls: Recorded[] = [];
@@ -263,6 +265,7 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     unflagMachine: ({ machineId }) => fleet.machine(machineId),
     clearNeedsIntervention: ({ machineId }) => fleet.machine(machineId),
     actOnOperation: ({ operationId }) => fleet.operation(operationId),
+    listOperatorActions: () => ({ actions: fleet.actions }),
     explainMachine: ({ machineId }) => {
       fleet.machine(machineId);
       return fleet.explanation;

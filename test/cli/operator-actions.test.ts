@@ -84,10 +84,22 @@ describe('op', () => {
     expect(cli.fleet.calls).toEqual([]);
   });
 
-  it('cancel sends its reason too', async () => {
+  it('cancel is the operator’s: it needs a reason, and takes what has failed', async () => {
+    failedOnboarding('needs_human');
+    expect((await cli.run('op cancel op-1')).code).toBe(USAGE);
+    expect(cli.fleet.calls).toEqual([]);
+    await cli.run('op cancel op-1 --reason "wrong rack" --no-wait');
+    expect(requests('actOnOperation')).toMatchObject([
+      { operationId: 'op-1', action: OperatorAction_Value.CANCEL, reason: 'wrong rack' },
+    ]);
+    expect(requests('cancelOperation')).toEqual([]);
+  });
+
+  it('the short cancel is document 2’s, and its reason is optional', async () => {
     cli.fleet.start(OperationType.ONBOARD, { machineId: 'gpu-1', requestId: 'r1' });
-    expect((await cli.run('op cancel op-1 --reason "wrong rack" --no-wait')).code).toBe(0);
-    expect(requests('cancelOperation')).toMatchObject([{ operationId: 'op-1', reason: 'wrong rack' }]);
+    expect((await cli.run('cancel op-1 --no-wait')).code).toBe(0);
+    expect(requests('cancelOperation')).toMatchObject([{ operationId: 'op-1', reason: '' }]);
+    expect(requests('actOnOperation')).toEqual([]);
   });
 
   it('gives the operation as data', async () => {
@@ -124,6 +136,22 @@ Next:          look at what the error names, put it right, then resume: ingot op
 `);
   });
 
+  it('tells what was done about it: when, by whom, what and why', async () => {
+    failedOnboarding('needs_human');
+    expect((await cli.run('op show op-1')).stdout).not.toContain('ACTION');
+    const by = { actor: 'operator:ann', fromStatus: 'failed_retryable' };
+    cli.fleet.actions = [
+      { ...by, at: at(100), action: 'resume', reason: 'the cable was loose', toStatus: 'pending' },
+      { ...by, at: at(200), action: 'cancel', reason: '\u001b[2Jgone', toStatus: 'compensating' },
+    ];
+    const { stdout } = await cli.run('op show op-1');
+    expect(stdout).toMatch(
+      /^2026-01-30T10:01:40Z +operator:ann +resume +failed_retryable → pending +the cable was loose$/m,
+    );
+    expect(stdout).toMatch(/ cancel +failed_retryable → compensating .*gone$/m);
+    expect(stdout).not.toContain('\u001b');
+  });
+
   it.each([
     ['retryable', 'failed_retryable', 'ingot op retry-stage op-1 --reason "…"'],
     ['permanent', 'failed_retryable', 'ingot op retry-stage op-1 --reason "…"'],
@@ -149,6 +177,7 @@ Next:          look at what the error names, put it right, then resume: ingot op
     failedOnboarding('needs_human');
     await cli.run('op show op-1 -o json');
     expect(requests('getMachine')).toEqual([]);
+    expect(requests('listOperatorActions')).toEqual([]);
   });
 });
 

@@ -4,11 +4,13 @@ import type { FailureClass } from '../../domain/failure.ts';
 import { jobLifecycle } from '../../domain/job-status.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { OPERATOR_ACTIONS } from '../../domain/operator-action.ts';
+import type { OperatorActionRecord } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, addQuiet, addTimeout } from '../options.ts';
 import { isForPeople, type OutputFormat, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
+import { Table } from '../output/table.ts';
 import { instantText } from '../output/time-text.ts';
 import { waitForWork } from '../wait-for-work.ts';
 import { OPERATIONS } from '../work/operations.ts';
@@ -24,11 +26,14 @@ export function showWork(context: CommandContext, source: WorkApi): Command {
     context.action<{ output: OutputFormat }>(async ({ args: [id = ''], options, api }) => {
       const work = await source.get(api, id);
       const now = context.now();
-      const observed =
-        source === OPERATIONS && isForPeople(options.output) ? await observedOf(api, work) : '';
+      const isDetail = source === OPERATIONS && isForPeople(options.output);
+      const observed = isDetail ? await observedOf(api, work) : '';
+      const actions = isDetail ? (await api.admin.listOperatorActions({ operationId: id })).actions : [];
       writeOne(context.out, options.output, workRendering(source, now), work, () => {
         writeWorkDetail(context.out, source, work, now);
-        if (source === OPERATIONS) writeLifecycle(context, work, observed);
+        if (source !== OPERATIONS) return;
+        writeLifecycle(context, work, observed);
+        writeActions(context, actions);
       });
       return 'ok';
     }),
@@ -61,6 +66,19 @@ function writeLifecycle({ out, program }: CommandContext, work: Work, observed: 
   ] as const) {
     if (text !== '') out.line(`${`${title}:`.padEnd(15)}${plainText(text)}`);
   }
+}
+
+/** What was done about it: when, by whom, what and why. */
+function writeActions({ out }: CommandContext, actions: readonly OperatorActionRecord[]): void {
+  if (actions.length === 0) return;
+  out.line('');
+  new Table<OperatorActionRecord>(out, [
+    { header: 'TIME', cell: ({ at }) => instantText(at) },
+    { header: 'BY', cell: ({ actor }) => actor },
+    { header: 'ACTION', cell: ({ action }) => action },
+    { header: 'STATUS', cell: ({ fromStatus, toStatus }) => `${fromStatus} → ${toStatus}` },
+    { header: 'REASON', cell: ({ reason }) => reason },
+  ]).write(actions);
 }
 
 const JOB_STATUSES = statesOf(jobLifecycle);

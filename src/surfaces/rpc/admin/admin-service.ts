@@ -36,8 +36,10 @@ import {
   setServiceState,
   type WorkflowCall,
 } from '../../../operations/workflows.ts';
+import { operationNotFound } from '../../../store/cancel-operation.ts';
 import { findNode } from '../../../store/nodes.ts';
-import { lastOperationOf } from '../../../store/operations.ts';
+import { findOperation, lastOperationOf } from '../../../store/operations.ts';
+import { actionsOn } from '../../../store/operator-actions.ts';
 import { createPool, type PoolHealth, readPoolHealth } from '../../../store/pools.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -47,6 +49,8 @@ import { machineMessage, operationMessage } from '../v2/to-proto.ts';
 
 /** No later time has a place in a Timestamp, and none can be written as JSON. */
 const YEAR_10000 = Date.UTC(10_000, 0);
+
+const MAX_ACTIONS = 100;
 
 const TOKEN_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._@-]{0,62}[A-Za-z0-9])?$/;
 
@@ -132,6 +136,20 @@ export function adminService(parts: ServerParts): Service {
         return operationMessage(operation);
       },
 
+      async listOperatorActions(request) {
+        const operationId = checkOperationId(request.operationId);
+        if (!(await findOperation(parts.database, operationId))) throw operationNotFound(operationId);
+        const records = await actionsOn(parts.database, operationId, MAX_ACTIONS);
+        return {
+          actions: records.map(({ at, from, to, ...record }) => ({
+            ...record,
+            at: timestampFromDate(at),
+            fromStatus: from,
+            toStatus: to,
+          })),
+        };
+      },
+
       async explainMachine(request) {
         const machineId = checkMachineId(request.machineId);
         const machine = await parts.machines.find(machineId);
@@ -193,6 +211,7 @@ export function adminService(parts: ServerParts): Service {
       removeMachine: 'operator',
       setServiceState: 'operator',
       actOnOperation: 'operator',
+      listOperatorActions: 'viewer',
       explainMachine: 'viewer',
       createPlan: 'admin',
       createToken: 'admin',
