@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CONDITION_TYPES, type Conditions, type ConditionType } from './condition.ts';
-import { EFFECTIVE_STATES, type EffectiveState, effectiveState } from './effective-state.ts';
+import { EFFECTIVE_STATES, type EffectiveState, effectiveReason, effectiveState } from './effective-state.ts';
 import { statesOf } from './lifecycle.ts';
 import { type Phase, phaseLifecycle } from './phase.ts';
 
@@ -74,5 +74,40 @@ describe('effectiveState', () => {
       ),
     );
     expect([...seen].toSorted()).toEqual(Object.keys(EFFECTIVE_STATES).toSorted());
+  });
+});
+
+describe('effectiveReason', () => {
+  const machine = { phase: 'READY', conditions: {}, activeOperationId: null } as const;
+
+  it.each([
+    [
+      'the flag, before everything else',
+      { conditions: conditionsOf({ RMA: true }), activeOperationId: 'op-1' },
+      'RMA: m',
+    ],
+    [
+      'the condition, before the operation',
+      { conditions: conditionsOf({ NeedsIntervention: true }), activeOperationId: 'op-1' },
+      'must look: m',
+    ],
+    ['the operation, by its id', { activeOperationId: 'op-1' }, 'operation op-1 is under way'],
+    ['the phase', { phase: 'MAINTENANCE' }, 'phase is MAINTENANCE'],
+    ['that it is new', { phase: 'FACTORY_READY' }, 'never provisioned'],
+    ['that nothing speaks against it', {}, 'nothing is under way'],
+  ] as const)('names %s', (_what, given, because) => {
+    expect(effectiveReason({ ...machine, ...given })).toContain(because);
+  });
+
+  it('says something in every combination, and no other rule than the one that decided', () => {
+    const states = new Map<string, EffectiveState>();
+    for (const { phase, statuses, activeOperationId } of combinations) {
+      const input = { phase, conditions: conditionsOf(statuses), activeOperationId };
+      const because = effectiveReason(input);
+      expect(because).not.toBe('');
+      expect(states.get(because) ?? effectiveState(input)).toBe(effectiveState(input));
+      states.set(because, effectiveState(input));
+    }
+    expect(states.size).toBe(7);
   });
 });

@@ -33,20 +33,33 @@ const FIRST: Readonly<Record<Phase, string>> = {
   FACTORY_READY: 'Only a new machine can take it.',
 };
 
-/** Null when it takes the operation. In the order in which the server checks. */
-export function whyNot(type: OperationType, machine: GatedMachine): string | null {
-  const { machineId, phase, service, activeOperationId } = machine;
+/** Why it takes no operations at all; null when it may take some. */
+export function blockedBecause(
+  machine: Pick<GatedMachine, 'machineId' | 'service' | 'conditions'>,
+): string | null {
+  const { machineId, service } = machine;
   if (service === 'deleted') return `${machineId} was removed for good and takes no operations.`;
   const flag = blockingFlag(machine);
   if (flag === 'RMA')
     return `${machineId} is flagged RMA and takes no operations. Have the flag taken off first.`;
-  if (flag) return `${machineId} is flagged ${flag} and takes no operations.`;
+  return flag && `${machineId} is flagged ${flag} and takes no operations.`;
+}
+
+export function busyBecause({ machineId, activeOperationId }: GatedMachine): string | null {
+  return activeOperationId === null
+    ? null
+    : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
+}
+
+/** Null when it takes the operation. In the order in which the server checks. */
+export function whyNot(type: OperationType, machine: GatedMachine): string | null {
+  const { machineId, phase } = machine;
+  const blocked = blockedBecause(machine);
+  if (blocked) return blocked;
   if (!isPhaseFor(type, phase)) {
     const allowed: readonly Phase[] = OPERATION_TYPES[type].phases;
     const [first] = allowed.includes('MAINTENANCE') ? (['MAINTENANCE'] as const) : allowed;
     return `${type} needs ${allowed.join(' or ')}, and ${machineId} is ${phase}. ${first ? FIRST[first] : ''}`.trim();
   }
-  if (activeOperationId !== null)
-    return `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
-  return null;
+  return busyBecause(machine);
 }

@@ -1,0 +1,128 @@
+/**
+ * In which service states document 3's workflows begin, what beginning does to the machine, and what to do first where
+ * they can't begin. The server begins by it, and the console shows by it which buttons can be pressed.
+ */
+import { blockedBecause, busyBecause, type GatedMachine } from './gate.ts';
+import type { MachineChange } from './machine-change.ts';
+import { type ServiceOwner, type ServiceState, serviceLifecycle } from './service-state.ts';
+import type { DecommissionMode } from './stage.ts';
+import type { WorkflowType } from './work-type.ts';
+
+/** A workflow and, for a decommission, how far it goes. */
+export type WorkflowKind = Exclude<WorkflowType, 'DECOMMISSION'> | DecommissionMode;
+
+/** A machine that has no service layer yet is in none. */
+type Place = ServiceState | 'none';
+
+/** What beginning does, or what to do first. */
+type Begins = Readonly<Record<Place, MachineChange | string>>;
+
+const NOTHING: MachineChange = {};
+const ENROLS: MachineChange = { service: { to: 'enrolling', owner: 'admin' } };
+const DISABLES: MachineChange = { service: { to: 'draining', owner: 'admin' } };
+const REMOVES: MachineChange = { service: { to: 'removing', owner: 'removal' } };
+
+const GONE = 'It was removed for good.';
+const LEAVING = 'It is being removed. Wait for that, or give the removal up first.';
+const NOT_IN = 'Onboard it first.';
+const IN_ALREADY = 'It is onboarded already.';
+const RETIRED = 'It is retired already. Set its service state to offline to use it again.';
+const DRAIN_FIRST = 'Drain it first.';
+
+const TAKES_OUT: Begins = {
+  none: NOT_IN,
+  bootstrap_issued: NOT_IN,
+  enrolling: NOT_IN,
+  active: DISABLES,
+  offline: DISABLES,
+  quarantined: DISABLES,
+  draining: NOTHING,
+  retired: RETIRED,
+  removing: LEAVING,
+  deleted: GONE,
+};
+
+const BEGINS = {
+  ONBOARD: {
+    none: ENROLS,
+    bootstrap_issued: ENROLS,
+    enrolling: NOTHING,
+    active: IN_ALREADY,
+    offline: IN_ALREADY,
+    quarantined: IN_ALREADY,
+    draining: IN_ALREADY,
+    retired: RETIRED,
+    removing: LEAVING,
+    deleted: GONE,
+  },
+  soft_reset: TAKES_OUT,
+  storage_cleanup: TAKES_OUT,
+  reimage: TAKES_OUT,
+  full_decommission: { ...TAKES_OUT, retired: NOTHING },
+  DRAIN: TAKES_OUT,
+  REMOVE: {
+    none: NOT_IN,
+    bootstrap_issued: NOT_IN,
+    enrolling: NOT_IN,
+    active: DRAIN_FIRST,
+    offline: DRAIN_FIRST,
+    quarantined: DRAIN_FIRST,
+    draining: 'It is draining. Wait until it is retired.',
+    retired: REMOVES,
+    removing: NOTHING,
+    deleted: GONE,
+  },
+} as const satisfies Record<WorkflowKind, Begins>;
+
+/** The service states that the workflow may begin in, and what beginning does. */
+export function workflowBegins(kind: WorkflowKind): Partial<Record<Place, MachineChange>> {
+  const begins: Begins = BEGINS[kind];
+  return Object.fromEntries(Object.entries(begins).filter(([, change]) => typeof change !== 'string'));
+}
+
+/** Null when the workflow can begin. */
+export function whyNotWorkflow(kind: WorkflowKind, machine: GatedMachine): string | null {
+  const { machineId, service } = machine;
+  const blocked = kind === 'ONBOARD' ? blockedBecause(machine) : null;
+  if (blocked) return blocked;
+  const begins: Begins = BEGINS[kind];
+  const change = begins[service ?? 'none'];
+  if (typeof change === 'string') {
+    const states = Object.keys(workflowBegins(kind)).map((state) =>
+      state === 'none' ? 'no service state' : state,
+    );
+    const verb = kind.toLowerCase().replaceAll('_', ' ');
+    return `The ${verb} needs ${orList(states)}, and ${machineId} is ${service ?? 'in none'}. ${change}`;
+  }
+  return busyBecause(machine);
+}
+
+function orList(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+/** Who a person may be in the table: who operates, and who administers. */
+const PEOPLE: readonly ServiceOwner[] = ['operator', 'admin'];
+
+/** States that an operation must own can't be entered by hand. */
+const OWNED: readonly ServiceState[] = ['enrolling', 'draining', 'removing'];
+
+/** The service states that a person may set from this one, each with when. */
+export function serviceStatesByHand(service: ServiceState | null): { to: ServiceState; when: string }[] {
+  return serviceLifecycle.transitions
+    .filter(({ from, to, owners }) => {
+      const by: readonly ServiceOwner[] = owners;
+      return from === service && !OWNED.includes(to) && PEOPLE.some((person) => by.includes(person));
+    })
+    .map(({ to, when }) => ({ to, when }));
+}
+
+/** Null when there is a service state that a person may set. */
+export function whyNotSetService(machine: GatedMachine): string | null {
+  const { machineId, service } = machine;
+  if (serviceStatesByHand(service).length === 0)
+    return service === null
+      ? `${machineId} has no service state yet. Onboard it first.`
+      : `Nobody sets the service state of a machine that is ${service} by hand: its agent, its provider and workflows do.`;
+  return busyBecause(machine);
+}
