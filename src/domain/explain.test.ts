@@ -5,7 +5,9 @@ import { FAILURE_CLASSES, type FailureClass } from './failure.ts';
 import { isActive, type JobStatus, jobLifecycle } from './job-status.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import type { Machine } from './machine.ts';
+import { isMachineAction, MACHINE_ACTIONS } from './machine-action.ts';
 import type { Operation } from './operation.ts';
+import { OPERATOR_ACTIONS } from './operator-action.ts';
 import { newStep } from './step.ts';
 
 function flag(type: ConditionType, message = ''): Machine['conditions'] {
@@ -256,6 +258,20 @@ describe('explain', () => {
     ],
   ])('%s: in service, and nothing in the way', (_situation, given) => {
     expect(explained(given)).toEqual({ inService: true, summary: 'm-1 is in service.', obstacles: [] });
+  });
+
+  it.each(TABLE)('%s: names for programs what its command does', (_situation, given) => {
+    for (const { command, action, operationId } of explained(given).obstacles) {
+      const verb =
+        action === undefined
+          ? undefined
+          : isMachineAction(action)
+            ? MACHINE_ACTIONS[action].verb
+            : `op ${OPERATOR_ACTIONS[action].verb}`;
+      // To look, to watch and to issue a token are not actions on the machine.
+      if (verb === undefined) expect(command).toMatch(/^(|show .*|op watch .*|machine create .*)$/);
+      else expect(command.startsWith(`${verb} ${operationId ?? 'm-1'}`), command).toBe(true);
+    }
   });
 
   it('tells what a failed operation left behind once, and not as a second obstacle', () => {

@@ -5,6 +5,7 @@
 import { type Condition, type ConditionType, isTrue } from './condition.ts';
 import { isActive } from './job-status.ts';
 import type { Machine } from './machine.ts';
+import type { MachineAction } from './machine-action.ts';
 import { currentStep, type Operation } from './operation.ts';
 import type { OperatorAction } from './operator-action.ts';
 import { OPERATOR_ACTIONS } from './operator-action.ts';
@@ -17,6 +18,12 @@ export interface Obstacle {
   readonly who: string;
   /** Without the program's name; empty where no command does it. */
   readonly command: string;
+  /** The same for programs: what to do about the machine, or about the operation. */
+  readonly action?: MachineAction | OperatorAction;
+  /** The operation that the obstacle is about. */
+  readonly operationId?: string;
+  /** What the action needs to know and the obstacle knows: pool, service, flag, state, force. */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 export interface Explanation {
@@ -93,6 +100,8 @@ const RULES: readonly Rule[] = [
       unblock: 'repair or replace it, then take the flag off',
       who: 'admin',
       command: `unflag ${machine.machineId} rma --reason "…"`,
+      action: 'unflag',
+      params: { flag: 'RMA' },
     })),
   ({ operation }) => underWay(operation),
   ({ machine, operation }) => failedOperation(machine, operation),
@@ -104,6 +113,7 @@ const RULES: readonly Rule[] = [
           unblock: 'put it right, then say so',
           who: 'operator',
           command: `clear ${machine.machineId} --reason "…"`,
+          action: 'clear',
         })),
   ({ machine, operation }) => outOfService(machine, operation),
   ({ node, machine }) => notInstalled(node, machine),
@@ -139,6 +149,7 @@ function underWay(operation: Operation | null): Obstacle | null {
     unblock: 'wait for it, or cancel it',
     who: 'nobody',
     command: `op watch ${operation.operationId}`,
+    operationId: operation.operationId,
   };
 }
 
@@ -156,6 +167,8 @@ function failedOperation({ service, conditions }: Machine, operation: Operation 
     unblock: advice,
     who: 'operator',
     command: action ? `op ${OPERATOR_ACTIONS[action].verb} ${operation.operationId} --reason "…"` : '',
+    operationId: operation.operationId,
+    ...(action && { action }),
   };
 }
 
@@ -187,6 +200,8 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
           unblock: 'onboard it again',
           who: 'operator',
           command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
+          action: 'onboard',
+          params: { pool: machine.pool ?? '' },
         };
       }
       return {
@@ -194,6 +209,8 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         unblock: 'onboard it, or let its agent send keepalives',
         who: 'operator',
         command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
+        action: 'onboard',
+        params: { pool: machine.pool ?? '' },
       };
     case 'offline':
       return {
@@ -208,6 +225,8 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         unblock: 'prove that it is healthy, then release it',
         who: 'operator',
         command: `service ${machineId} active --reason "…"`,
+        action: 'set_service',
+        params: { service: 'active' },
       };
     case 'draining':
       return {
@@ -215,6 +234,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         unblock: 'take the drain up again',
         who: 'operator',
         command: `drain ${machineId}`,
+        action: 'drain',
       };
     case 'retired':
       return {
@@ -222,6 +242,8 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         unblock: 'use it again; its keepalives then put it back into service',
         who: 'admin',
         command: `service ${machineId} offline --reason "…"`,
+        action: 'set_service',
+        params: { service: 'offline' },
       };
     case 'removing':
       return {
@@ -229,6 +251,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         unblock: 'take the removal up again',
         who: 'operator',
         command: `remove ${machineId}`,
+        action: 'remove',
       };
     default:
       return null;
@@ -245,6 +268,7 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
         unblock: 'approve it with a workflow',
         who: 'admin',
         command: `node approve ${machineId} --workflow <name>`,
+        action: 'approve_node',
       };
     case 'install_failed':
       return {
@@ -252,6 +276,8 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
         unblock: 'put it right or choose another workflow, then reset it',
         who: 'admin',
         command: `node state ${machineId} pending --force`,
+        action: 'set_install',
+        params: { state: 'pending', force: 'true' },
       };
     case 'pending':
       return {
@@ -259,6 +285,7 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
         unblock: 'boot it from the network',
         who: 'site',
         command: `reboot ${machineId}`,
+        action: 'reboot',
       };
     case 'installed':
       return {
@@ -266,6 +293,8 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
         unblock: 'verify it',
         who: 'admin',
         command: `node state ${machineId} active`,
+        action: 'set_install',
+        params: { state: 'active' },
       };
     default:
       return null;
@@ -279,6 +308,7 @@ function wrongPhase({ machineId, phase, service }: Machine): Obstacle | null {
       unblock: 'end the maintenance',
       who: 'operator',
       command: `exit-maintenance ${machineId}`,
+      action: 'exit_maintenance',
     };
   }
   // Agents and workflows bring a machine into service without an operator's phases.
@@ -288,6 +318,7 @@ function wrongPhase({ machineId, phase, service }: Machine): Obstacle | null {
       unblock: 'put it into maintenance, reimage it, and end the maintenance',
       who: 'operator',
       command: `enter-maintenance ${machineId}`,
+      action: 'enter_maintenance',
     };
   }
   return null;

@@ -123,6 +123,6 @@ export function whyNotSetService(machine: GatedMachine): string | null {
   if (serviceStatesByHand(service).length === 0)
     return service === null
       ? `${machineId} has no service state yet. Onboard it first.`
-      : `Nobody sets the service state of a machine that is ${service} by hand: its agent, its provider and workflows do.`;
+      : `${machineId} is ${service}, which nobody leaves by hand: its agent and its workflows do that.`;
   return busyBecause(machine);
 }
