@@ -69,7 +69,10 @@ const FIXES: Readonly<Record<string, Fix>> = {
     id === undefined ? [] : [`${program} explain ${id}`],
   ACTION_NOT_APPLICABLE: ({ metadata: { operation_id: id } }, { program }) =>
     id === undefined ? [] : [`${program} op show ${id}`],
-  NODE_NOT_FOUND: (_error, { program }) => [`${program} node list`],
+  NODE_NOT_FOUND: ({ metadata: { id } }, { program }) => [
+    `${program} node list`,
+    ...(id === undefined ? [] : [`${program} show ${id}   (a machine that does not boot from the network)`]),
+  ],
   IMAGE_NOT_FOUND: (_error, { program }) => [`${program} image list`],
   WORKFLOW_NOT_FOUND: (_error, { program }) => [`${program} workflow list`],
   INSTALL_ATTEMPTS_EXHAUSTED: (_error, { program }) => [

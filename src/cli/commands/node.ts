@@ -1,7 +1,8 @@
-/** Nodes: machines that boot from the network, and what is installed on them. */
+/** Nodes: machines in the inventory with their coarse states, and what is installed on those that boot from the network. */
 import { Command, Option } from 'commander';
 import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
+import { serviceLifecycle } from '../../domain/service-state.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, wholeNumber } from '../options.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../output/format.ts';
@@ -44,7 +45,44 @@ interface Answer<T> {
   readonly message?: string;
 }
 
+/** Document 3 §9.1: the coarse state and nothing of workflows or installations. */
+interface InventoryBody {
+  readonly id: string;
+  readonly service: string | null;
+  readonly pool: string | null;
+  readonly hostname: string | null;
+  readonly mac_address: string | null;
+  readonly workflow: string | null;
+  readonly tags: readonly string[];
+}
+
 const PAGE = 1000;
+
+const SERVICE_COLOURS: Readonly<Record<string, 'green' | 'red' | 'yellow'>> = {
+  active: 'green',
+  offline: 'red',
+  quarantined: 'yellow',
+};
+
+const INVENTORY_COLUMNS: readonly Column<InventoryBody>[] = [
+  { header: 'NODE_ID', cell: ({ id }) => id },
+  {
+    header: 'SERVICE',
+    cell: ({ service }) => service ?? '',
+    colour: ({ service }) => SERVICE_COLOURS[service ?? ''],
+  },
+  { header: 'POOL', cell: ({ pool }) => pool ?? '' },
+  { header: 'HOSTNAME', cell: ({ hostname }) => hostname ?? '' },
+  { header: 'MAC_ADDRESS', cell: (entry) => entry.mac_address ?? '' },
+  { header: 'TAGS', cell: ({ tags }) => tags.join(',') },
+];
+
+const INVENTORY: Rendering<InventoryBody> = {
+  json: (entry) => entry as never,
+  name: ({ id }) => id,
+  columns: INVENTORY_COLUMNS,
+  wideColumns: [...INVENTORY_COLUMNS, { header: 'WORKFLOW', cell: ({ workflow }) => workflow ?? '' }],
+};
 
 function nodes(now: number): Rendering<NodeBody> {
   const columns: readonly Column<NodeBody>[] = [
@@ -84,7 +122,9 @@ function nodes(now: number): Rendering<NodeBody> {
 
 export function nodeGroup(context: CommandContext): Command {
   return new Command('node')
-    .description('Nodes: machines that boot from the network, and what is installed on them')
+    .description(
+      'Nodes: the inventory with its coarse states, and what is installed on machines that boot from the network',
+    )
     .addCommand(listNodes(context))
     .addCommand(showNode(context), { isDefault: true })
     .addCommand(approveNode(context))
@@ -95,6 +135,7 @@ export function nodeGroup(context: CommandContext): Command {
 
 interface ListOptions {
   readonly output: OutputFormat;
+  readonly service?: string;
   readonly state?: string;
   readonly tag?: string;
   readonly workflow?: string;
@@ -105,8 +146,15 @@ interface ListOptions {
 
 function listNodes(context: CommandContext): Command {
   const command = new Command('list')
-    .description('List nodes with their install state, newest first')
-    .addOption(new Option('--state <state>', 'only in this state').choices(statesOf(installLifecycle)))
+    .description(
+      'List every machine with its service state, newest first; `node show` tells of its installation',
+    )
+    .addOption(
+      new Option('--service <state>', 'only in this service state').choices(statesOf(serviceLifecycle)),
+    )
+    .addOption(
+      new Option('--state <state>', 'only in this install state').choices(statesOf(installLifecycle)),
+    )
     .option('--tag <tag>', 'only with this tag')
     .option('--workflow <name>', 'only with this workflow')
     .option('--mac <address>', 'only the one with this MAC address')
@@ -114,8 +162,8 @@ function listNodes(context: CommandContext): Command {
     .option('--limit <n>', 'at most so many', wholeNumber);
   return addOutput(command).action(
     context.restAction<ListOptions>(async ({ options, rest }) => {
-      const rendering = nodes(context.now());
-      const count = await writeList(context.out, options.output, rendering, nodePages(rest, options));
+      const pages = inventoryPages(rest, options);
+      const count = await writeList(context.out, options.output, INVENTORY, pages);
       if (count === 0 && isForPeople(options.output)) {
         context.err.line('no nodes; a machine that boots from the network appears here by itself');
       }
@@ -124,9 +172,9 @@ function listNodes(context: CommandContext): Command {
   );
 }
 
-async function* nodePages(rest: Rest, options: ListOptions): AsyncGenerator<readonly NodeBody[]> {
-  const query = new URLSearchParams();
-  for (const key of ['state', 'tag', 'workflow', 'mac'] as const) {
+async function* inventoryPages(rest: Rest, options: ListOptions): AsyncGenerator<readonly InventoryBody[]> {
+  const query = new URLSearchParams({ view: 'inventory' });
+  for (const key of ['service', 'state', 'tag', 'workflow', 'mac'] as const) {
     const value = options[key];
     if (value !== undefined) query.set(key, value);
   }
@@ -135,7 +183,7 @@ async function* nodePages(rest: Rest, options: ListOptions): AsyncGenerator<read
   for (let offset = 0; left > 0; ) {
     query.set('limit', String(Math.min(PAGE, left)));
     query.set('offset', String(offset));
-    const { data, total = 0 } = await rest.call<Answer<NodeBody[]>>('GET', `/nodes?${query}`);
+    const { data, total = 0 } = await rest.call<Answer<InventoryBody[]>>('GET', `/nodes?${query}`);
     yield data;
     offset += data.length;
     left -= data.length;

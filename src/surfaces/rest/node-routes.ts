@@ -1,9 +1,10 @@
 /** Document 4's nodes: the install layer of the same machines. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { invalidField } from '../../domain/fault.ts';
-import { type InstallState, installLifecycle } from '../../domain/install-state.ts';
+import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { type Node, normalMac } from '../../domain/node.ts';
+import { serviceLifecycle } from '../../domain/service-state.ts';
 import type { BootTools } from '../../operations/node-boot.ts';
 import {
   readBulkStateChange,
@@ -23,6 +24,7 @@ import {
   setNodeState,
   tagNode,
 } from '../../operations/nodes.ts';
+import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
 import { type HistoryEntry, listNodes, nodeHistory } from '../../store/nodes.ts';
 import { answerFaults, bearerOf, callerWith, faultBody, type RestSurroundings } from './rest-errors.ts';
 
@@ -37,6 +39,8 @@ interface ById {
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_PAGE = 1000;
 const DEFAULT_PAGE = 50;
+/** Nodes alone, as document 4 has them; or every machine with its coarse state, document 3 §9.1. */
+const VIEWS = ['nodes', 'inventory'] as const;
 
 export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): Promise<void> {
   const { nodes } = parts;
@@ -54,14 +58,27 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
   app.get('/api/v1/nodes', async (request, reply) => {
     await callerWith(parts, request, 'viewer');
     const query = request.query as Record<string, unknown>;
-    const found = await listNodes(nodes.database, {
-      state: stateOf(textOf(query, 'state')),
+    const filter = {
+      state: oneOf(query, 'state', statesOf(installLifecycle)),
       tag: textOf(query, 'tag'),
       workflow: textOf(query, 'workflow'),
       mac: macOf(textOf(query, 'mac')),
       q: textOf(query, 'q'),
       ...pageOf(query),
-    });
+    };
+    const service = oneOf(query, 'service', statesOf(serviceLifecycle));
+    const view = oneOf(query, 'view', VIEWS) ?? 'nodes';
+    if (view === 'inventory') {
+      const { entries, total } = await listInventory(nodes.database, { ...filter, service });
+      return reply.send({
+        success: true,
+        data: entries.map(inventoryBody),
+        total,
+        message: `${total} machines`,
+      });
+    }
+    if (service !== null) throw invalidField('service', 'is for view=inventory');
+    const found = await listNodes(nodes.database, filter);
     return reply.send({
       success: true,
       data: found.nodes.map(nodeBody),
@@ -148,12 +165,16 @@ function textOf(query: Record<string, unknown>, name: string): string | null {
   return typeof first === 'string' && first !== '' ? first : null;
 }
 
-function stateOf(text: string | null): InstallState | null {
+function oneOf<T extends string>(
+  query: Record<string, unknown>,
+  name: string,
+  values: readonly T[],
+): T | null {
+  const text = textOf(query, name);
   if (text === null) return null;
-  const states = statesOf(installLifecycle);
-  const state = states.find((known) => known === text);
-  if (!state) throw invalidField('state', `must be one of ${states.join(', ')}`);
-  return state;
+  const value = values.find((known) => known === text);
+  if (!value) throw invalidField(name, `must be one of ${values.join(', ')}`);
+  return value;
 }
 
 function macOf(text: string | null): string | null {
@@ -213,6 +234,20 @@ function nodeBody(node: Node) {
     last_seen_at: node.lastSeenAt?.toISOString() ?? null,
     created_at: node.createdAt.toISOString(),
     updated_at: node.updatedAt.toISOString(),
+  };
+}
+
+function inventoryBody(entry: InventoryEntry) {
+  return {
+    id: entry.machineId,
+    service: entry.service,
+    state: entry.install,
+    pool: entry.pool,
+    mac_address: orNull(entry.macAddress),
+    hostname: orNull(entry.hostname),
+    workflow: orNull(entry.workflow),
+    tags: entry.tags,
+    created_at: entry.createdAt.toISOString(),
   };
 }
 
