@@ -1,0 +1,52 @@
+/**
+ * Log text as lines that are safe to look at. Machines write for terminals: colours are taken out, and what else would
+ * command a terminal, or make a line read as what it is not, is spelled out.
+ */
+
+const LINE_BREAK = /\r\n|\n|\r/;
+
+const CSI = '(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]';
+/** Titles and links: up to their end on the same line. */
+const OSC = '(?:\\u001b\\]|\\u009d)[^\\u0007\\u001b\\u009c]*(?:\\u0007|\\u001b\\\\|\\u009c)';
+const SHORT_ESCAPE = '\\u001b[ -/]*[0-Z\\\\^-~]';
+const ESCAPES = new RegExp(`${CSI}|${OSC}|${SHORT_ESCAPE}`, 'g');
+
+const CONTROL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: as above; a line keeps its tabs
+  /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+const decoder = new TextDecoder();
+
+/** What a chunk says, line by line. The break at its end begins no line. */
+export function linesOf(data: Uint8Array): string[] {
+  const lines = decoder.decode(data).split(LINE_BREAK);
+  if (lines.at(-1) === '') lines.pop();
+  return lines.map(plainLine);
+}
+
+export function plainLine(text: string): string {
+  return text.replace(ESCAPES, '').replace(CONTROL, visible);
+}
+
+function visible(char: string): string {
+  const code = char.charCodeAt(0);
+  return code > 0xff
+    ? `\\u${code.toString(16).padStart(4, '0')}`
+    : `\\x${code.toString(16).padStart(2, '0')}`;
+}
+
+export const TIME_ZONES = { off: 'No times', local: 'Local time', utc: 'UTC' } as const;
+export type StampZone = keyof typeof TIME_ZONES;
+
+export function isStampZone(text: string): text is StampZone {
+  return Object.hasOwn(TIME_ZONES, text);
+}
+
+/** The time of day to the millisecond. */
+export function stampText(at: number, zone: Exclude<StampZone, 'off'>): string {
+  const date = new Date(at);
+  if (zone === 'utc') return date.toISOString().slice(11, 23);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}

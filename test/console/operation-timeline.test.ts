@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { timelineOf } from '../../console/src/pages/operation/timeline.ts';
+
+const step = (startedAt: number | null, finishedAt: number | null) => ({ startedAt, finishedAt });
+
+describe('the timeline of steps', () => {
+  it('lays bars on one line of time, in proportion', () => {
+    const { totalMs, bars } = timelineOf([step(1_000, 2_000), step(2_000, 5_000), step(null, null)], 9_000);
+    expect(totalMs).toBe(4_000);
+    expect(bars).toEqual([
+      { left: 0, width: 25, durationMs: 1_000 },
+      { left: 25, width: 75, durationMs: 3_000 },
+      null,
+    ]);
+  });
+
+  it('lets a step that runs reach until now', () => {
+    const { totalMs, bars } = timelineOf([step(0, 1_000), step(1_000, null)], 4_000);
+    expect(totalMs).toBe(4_000);
+    expect(bars[1]).toEqual({ left: 25, width: 75, durationMs: 3_000 });
+  });
+
+  it('keeps what took no time visible and inside', () => {
+    const { bars } = timelineOf([step(0, 100_000), step(100_000, 100_000)], 0);
+    const last = bars[1];
+    expect(last?.width).toBeGreaterThan(0.5);
+    expect((last?.left ?? 0) + (last?.width ?? 0)).toBeCloseTo(100);
+  });
+
+  it('copes with nothing begun, with everything at once, and with a clock that is behind', () => {
+    expect(timelineOf([], 5)).toEqual({ totalMs: 0, bars: [] });
+    expect(timelineOf([step(null, null)], 5)).toEqual({ totalMs: 0, bars: [null] });
+    expect(timelineOf([step(7, 7)], 9).bars).toEqual([{ left: 0, width: 100, durationMs: 0 }]);
+    expect(timelineOf([step(1_000, null)], 500).bars).toEqual([{ left: 0, width: 100, durationMs: 0 }]);
+  });
+});
