@@ -1,3 +1,5 @@
+import { quote } from '../../src/domain/filter/quote.ts';
+
 /** The pages of the menu. */
 export const PAGES = [
   { href: '/fleet', title: 'Fleet' },
@@ -23,6 +25,9 @@ export function operationHref(operationId: string): string {
 }
 
 /** A value as the filter grammar wants it. */
-export function quoted(value: string): string {
-  return JSON.stringify(value);
+export const quoted = quote;
+
+/** A condition for values that begin with a text. */
+export function beginsWith(field: string, text: string): string {
+  return `${field} = ${quote(text).slice(0, -1)}*"`;
 }

@@ -4,7 +4,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { machines, operations } from '../api/clients.ts';
 import { machineView } from '../machine-view.ts';
 import { operationView } from '../operation-view.ts';
-import { listOf, machineHref, operationHref, PAGES, quoted } from '../pages.ts';
+import { beginsWith, listOf, machineHref, operationHref, PAGES } from '../pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { usePageActions } from './page-actions.tsx';
@@ -95,7 +95,7 @@ function useEntries(text: string, go: (href: string) => void): Entry[] {
   const foundMachines = useQuery({
     queryKey: ['palette', 'machines', asked],
     queryFn: async () =>
-      (await machines.listMachines({ filter: startsWith('machine_id', asked), pageSize: SHOWN })).machines,
+      (await machines.listMachines({ filter: beginsWith('machine_id', asked), pageSize: SHOWN })).machines,
     enabled: asked !== '',
   });
   const foundOperations = useQuery({
@@ -103,7 +103,7 @@ function useEntries(text: string, go: (href: string) => void): Entry[] {
     queryFn: async () =>
       (
         await operations.listOperations({
-          filter: `${startsWith('operation_id', asked)} OR ${startsWith('machine_id', asked)}`,
+          filter: `${beginsWith('operation_id', asked)} OR ${beginsWith('machine_id', asked)}`,
           pageSize: SHOWN,
         })
       ).operations,
@@ -145,10 +145,6 @@ function useEntries(text: string, go: (href: string) => void): Entry[] {
       ),
     ...(text === '' ? [] : [link('Search', `Machines that match ${text}`, '', listOf('/machines', text))]),
   ];
-}
-
-function startsWith(field: string, text: string): string {
-  return `${field} = ${quoted(`${text}*`)}`;
 }
 
 /** What was typed, once somebody stops typing. */

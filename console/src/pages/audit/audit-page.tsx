@@ -6,6 +6,7 @@ import { EVENT_KINDS } from '../../../../src/domain/event.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';
+import { useForbidden } from '../../identity.tsx';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { useEvents } from '../../live/live.tsx';
 import { machineHref, operationHref } from '../../pages.ts';
@@ -27,6 +28,7 @@ export function AuditPage() {
   const [kind, setKind] = useUrlParam('kind');
   const [, navigate] = useLocation();
   const [news, setNews] = useState(0);
+  const forbidden = useForbidden();
   const asked = withKind(filter, kind);
   const log = useInfiniteQuery({
     queryKey: ['events', asked],
@@ -44,6 +46,8 @@ export function AuditPage() {
     if (event?.operationId) navigate(operationHref(event.operationId));
     else if (event?.machineId) navigate(machineHref(event.machineId));
   });
+  // Who has which token is for admins only.
+  const kinds = ['', ...EVENT_KINDS.filter((known) => known !== 'token' || forbidden('admin') === '')];
   const refresh = () => {
     setNews(0);
     void log.refetch();
@@ -59,7 +63,7 @@ export function AuditPage() {
         fault={log.isError ? failureOf(log.error).message : ''}
       />
       <div className="row kinds" role="toolbar" aria-label="Kinds of events">
-        {['', ...EVENT_KINDS].map((value) => (
+        {kinds.map((value) => (
           <Button key={value} kind="quiet" pressed={kind === value} onClick={() => setKind(value)}>
             {value || 'all'}
           </Button>

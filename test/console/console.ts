@@ -1,0 +1,124 @@
+/** A server with its console in a real browser, and people who use it. */
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { Role } from '../../src/domain/actor.ts';
+import { findChromium, launchChromium } from '../parts/chromium.ts';
+import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
+
+const SCREENSHOTS = fileURLToPath(new URL('../../dist/screenshots/', import.meta.url));
+
+/** Tests that need a browser are left out, and said to be, where none can be had. */
+export const CHROMIUM = findChromium();
+
+export interface OpenOptions {
+  readonly role?: Role;
+  readonly path?: string;
+  readonly colours?: 'light' | 'dark';
+  readonly width?: number;
+}
+
+export class Console {
+  server: TestServer;
+  readonly #browser: Browser;
+  readonly #options: TestServerOptions;
+  /** What pages said on their consoles that they should not have. */
+  readonly complaints: string[] = [];
+  #people = 0;
+
+  private constructor(server: TestServer, browser: Browser, options: TestServerOptions) {
+    this.server = server;
+    this.#browser = browser;
+    this.#options = options;
+  }
+
+  static async start(options: TestServerOptions = {}): Promise<Console> {
+    if (CHROMIUM === null) throw new Error('there is no Chromium');
+    const [server, browser] = await Promise.all([startTestServer(options), launchChromium(CHROMIUM)]);
+    return new Console(server, browser, options);
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser.close();
+    await this.server.stop();
+  }
+
+  /** The server goes away; what it stored stays. */
+  async stopServer(): Promise<() => Promise<void>> {
+    const httpPort = Number(new URL(this.server.httpUrl).port);
+    await this.server.stop();
+    return async () => {
+      this.server = await startTestServer({ ...this.#options, httpPort });
+    };
+  }
+
+  /** Somebody with a token of that role, signed in by typing it. */
+  async open({
+    role = 'operator',
+    path = '/',
+    colours = 'light',
+    width = 1280,
+  }: OpenOptions = {}): Promise<Page> {
+    this.#people += 1;
+    const { secret } = await this.server.admin.createToken({ name: `${role}-${this.#people}`, role });
+    const page = await this.newPage({ colours, width });
+    await page.goto(`${this.server.httpUrl}${path}`);
+    await page.getByLabel('Token', { exact: true }).fill(secret);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('[data-live=live]').waitFor();
+    return page;
+  }
+
+  async newPage({
+    colours = 'light',
+    width = 1280,
+  }: Pick<OpenOptions, 'colours' | 'width'> = {}): Promise<Page> {
+    const context = await this.#browser.newContext({
+      viewport: { width, height: 800 },
+      colorScheme: colours,
+      reducedMotion: 'reduce',
+    });
+    context.setDefaultTimeout(15_000);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => this.complaints.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !isExpected(message.text())) this.complaints.push(message.text());
+    });
+    return page;
+  }
+}
+
+/** The browser itself reports every request that failed, also those that a test makes fail. */
+function isExpected(text: string): boolean {
+  return text.startsWith('Failed to load resource');
+}
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>;
+}
+
+/** No serious finding: contrast, names, roles, order of headings, … */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Not as a script of the page: its Content-Security-Policy would not let it in.
+  await page.evaluate(axe.source);
+  const findings = (await page.evaluate(
+    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then((r) => r.violations)',
+  )) as Finding[];
+  const serious = findings
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('\n')}`,
+    );
+  expect(serious).toEqual([]);
+}
+
+/** Kept as an artefact of the run, under dist/screenshots. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: `${SCREENSHOTS}${name}.png` });
+}
