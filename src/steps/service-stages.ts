@@ -1,7 +1,7 @@
 /** The stages of document 3 that are about the node itself: its place in the inventory, its workloads, its agent. */
 import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
 import type { StepContext } from '../engine/step-handler.ts';
-import { hooked } from './maas-stages.ts';
+import { hooked } from './hooked.ts';
 import {
   ABSENT,
   countOf,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { STAGE_NAMES, type StageName } from '../domain/stage.ts';
 import type { Capability } from '../providers/provider.ts';
-import { MAAS_STAGES, type MaasStage } from './maas-stages.ts';
+import type { MaasStage } from './maas-scene.ts';
+import { MAAS_STAGES } from './maas-stages.ts';
 import { SERVICE_STAGES, type ServiceStage } from './service-stages.ts';
 import type { Scene, StepKind } from './step-kind.ts';
 

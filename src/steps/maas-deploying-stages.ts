@@ -1,0 +1,143 @@
+/** Stages that deploy a machine through MAAS, and wait until it is well. */
+import { STAGES } from '../domain/stage.ts';
+import type { StepContext } from '../engine/step-handler.ts';
+import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
+import { renderCloudInit } from './cloud-init.ts';
+import {
+  abortIf,
+  idOf,
+  inMaas,
+  type MaasScene,
+  type MaasStage,
+  type Stage,
+  type StageConfig,
+  waitsOr,
+} from './maas-scene.ts';
+import { ABSENT, countOf, countOne, done, needsHuman, onlyLooks, started, underWay } from './stage-tools.ts';
+import { callOf } from './step-kind.ts';
+
+const MAX_DATASOURCE_RETRIES = 2;
+
+export const DEPLOYING_STAGES = {
+  render_cloud_init: (scene, { pool }) =>
+    onlyLooks(async () => {
+      // With everything but the token: that one is made when it is used, and kept nowhere.
+      const text = renderCloudInit(
+        scene.can.maas.site.readUserDataTemplate() ?? '',
+        agentOf(scene, pool, '{token}'),
+      );
+      return done(`${Buffer.byteLength(text)} bytes of cloud-config`);
+    }),
+
+  deploy_via_maas: (scene, config) => ({
+    observe: (context) =>
+      inMaas(scene, context, (seen) => {
+        if (['Deploying', 'Deployed', 'Failed deployment'].includes(seen.status)) {
+          return done(`MAAS says ${seen.status}`);
+        }
+        if (['Ready', 'Allocated', 'Reserved'].includes(seen.status)) return ABSENT;
+        if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
+          return underWay(context, `MAAS says ${seen.status}`);
+        return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      }),
+    act: (context) => deploy(scene, context, config),
+    undo: (context) => abortIf(scene, context, ['Deploying']),
+  }),
+
+  wait_for_deployed: (scene) =>
+    onlyLooks((context) =>
+      inMaas(scene, context, (seen) => {
+        if (seen.status === 'Deployed') return done('deployed');
+        if (seen.status === 'Deploying') return underWay(context, 'MAAS says Deploying');
+        if (seen.status === 'Failed deployment') return done('the deployment failed; it is classified next');
+        return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      }),
+    ),
+
+  classify_deploy_failure: (scene) =>
+    onlyLooks((context) =>
+      inMaas(scene, context, async (seen, call) => {
+        if (seen.status !== 'Failed deployment') return done('there is no failure to classify');
+        const events = await scene.can.maas.events(call, seen.systemId, 50);
+        if (isDatasourceFailure(events)) return done('the machine did not find its datasource');
+        const what = seen.statusMessage || events[0]?.description || 'no reason given';
+        return needsHuman('DEPLOYMENT_FAILED', `MAAS says: ${what}`);
+      }),
+    ),
+
+  recover_for_datasource_retry: (scene, config) => ({
+    observe: (context) =>
+      inMaas(scene, context, (seen) => {
+        if (seen.status === 'Deployed') return done('deployed');
+        if (['Deploying', 'Releasing', 'Disk erasing'].includes(seen.status)) {
+          return underWay(context, `MAAS says ${seen.status}`);
+        }
+        if (seen.status === 'Failed deployment' && countOf(context, 'retries') >= MAX_DATASOURCE_RETRIES) {
+          return needsHuman(
+            'DATASOURCE_FAILED',
+            `the datasource failed ${MAX_DATASOURCE_RETRIES + 1} times; cloud-init does not reach MAAS`,
+          );
+        }
+        return ABSENT;
+      }),
+    async act(context) {
+      const call = callOf(context, scene.machine);
+      const seen = await scene.can.maas.read(call, idOf(scene));
+      if (seen?.status === 'Failed deployment') {
+        const release = { erase: false, secureErase: false, quickErase: false, comment: 'datasource retry' };
+        await context.effect(() => scene.can.maas.release(call, seen.systemId, release));
+        await countOne(context, 'retries');
+        return started('releasing the machine for another try');
+      }
+      return deploy(scene, context, config);
+    },
+  }),
+
+  ensure_hardware_sync_configured: (scene) =>
+    onlyLooks((context) =>
+      inMaas(scene, context, (seen) => {
+        if (!scene.can.maas.site.deploy.hardwareSync) return done('the site does not want hardware sync');
+        if (seen.hardwareSync.enabled) return done('hardware sync is on');
+        return needsHuman(
+          'HARDWARE_SYNC_OFF',
+          'the machine was deployed without hardware sync; deploy it again',
+        );
+      }),
+    ),
+
+  wait_for_hardware_sync_healthy: (scene) =>
+    onlyLooks((context) =>
+      inMaas(scene, context, (seen) => {
+        if (!scene.can.maas.site.deploy.hardwareSync) return done('the site does not want hardware sync');
+        if (seen.hardwareSync.isHealthy) return done('hardware sync is healthy');
+        const { timeoutSeconds } = STAGES.wait_for_hardware_sync_healthy;
+        return waitsOr(context, timeoutSeconds, 'hardware sync does not report', 'HARDWARE_SYNC_FAILED');
+      }),
+    ),
+} as const satisfies Partial<Record<MaasStage, Stage>>;
+
+function agentOf({ machine, can }: MaasScene, pool: string, token: string) {
+  return {
+    server: can.nodeServices.serverUrl(),
+    machineId: machine.machineId,
+    pool,
+    provider: machine.spec.provider,
+    token,
+  };
+}
+
+async function deploy(scene: MaasScene, context: StepContext, { pool }: StageConfig) {
+  const { machine, can } = scene;
+  const { site } = can.maas;
+  const call = callOf(context, machine);
+  await context.effect(async () => {
+    const { token } = await can.nodeServices.issueAgentToken(call, pool);
+    await can.maas.deploy(call, idOf(scene), {
+      userData: renderCloudInit(site.readUserDataTemplate() ?? '', agentOf(scene, pool, token)),
+      osystem: site.deploy.osystem,
+      distroSeries: site.deploy.distroSeries,
+      enableHardwareSync: site.deploy.hardwareSync,
+    });
+  });
+  return started('deployment begins');
+}

@@ -1,0 +1,179 @@
+/** Stages that bring a machine in MAAS to where it can be deployed. */
+
+import { hooked } from './hooked.ts';
+import type { MaasStage } from './maas-scene.ts';
+import { abortIf, idOf, inMaas, type Stage } from './maas-scene.ts';
+import {
+  ABSENT,
+  countOf,
+  countOne,
+  done,
+  failed,
+  needsHuman,
+  observedIn,
+  onlyLooks,
+  started,
+  underWay,
+} from './stage-tools.ts';
+import { callOf } from './step-kind.ts';
+
+/** Further than Ready: whoever brought it here has configured it. */
+const BEYOND_READY: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deployed'];
+const MAX_LINK_ATTEMPTS = 3;
+const MAX_COMMISSIONS = 2;
+
+export const PREPARING_STAGES = {
+  load_site_config: ({ can }) =>
+    onlyLooks(async () => {
+      const { deploy } = can.maas.site;
+      return done(`deploys ${deploy.osystem} ${deploy.distroSeries}`);
+    }),
+
+  resolve_power_credentials: (scene) =>
+    onlyLooks(async () => {
+      const { powerType } = scene.can.maas.site.resolvePower(scene.machine);
+      return done(`power type ${powerType}; the credentials can be read`);
+    }),
+
+  create_or_find_in_maas: (scene) => ({
+    async observe(context) {
+      const { machine, can } = scene;
+      const call = callOf(context, machine);
+      const { mac_addresses: macs } = machine.spec;
+      if (macs.length === 0) return needsHuman('NO_MAC_ADDRESS', 'spec.mac_addresses is empty');
+      const candidates = await can.maas.findByMac(call, macs);
+      const ids = [...new Set(candidates.map(({ systemId }) => systemId))];
+      if (ids.length > 1) {
+        const list = ids.join(', ');
+        return needsHuman('CONFLICTING_CANDIDATES', `several machines in MAAS have its addresses: ${list}`);
+      }
+      const [found] = candidates;
+      if (!found) return ABSENT;
+      const change = observedIn(machine.spec.provider, found, machine, context.now());
+      return done(`${found.systemId} (${found.hostname}), ${found.status}`, change);
+    },
+    async act(context) {
+      const { machine, can } = scene;
+      const { architecture } = can.maas.site;
+      const power = can.maas.site.resolvePower(machine);
+      await context.effect(() =>
+        can.maas.create(callOf(context, machine), {
+          hostname: machine.machineId.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-'),
+          architecture,
+          macAddresses: machine.spec.mac_addresses,
+          ...power,
+        }),
+      );
+      return started('waiting for MAAS to know the machine');
+    },
+  }),
+
+  commission_node: (scene) => ({
+    observe: (context) =>
+      inMaas(scene, context, (seen) => {
+        if (seen.status === 'New' || seen.status === 'Failed commissioning') {
+          return countOf(context, 'commissioned') > 0 && seen.status === 'Failed commissioning'
+            ? failed('retryable', 'COMMISSIONING_FAILED', seen.statusMessage || 'commissioning failed')
+            : ABSENT;
+        }
+        if (seen.status === 'Broken')
+          return needsHuman('BROKEN', `MAAS says: ${seen.statusMessage || 'broken'}`);
+        return done(`MAAS says ${seen.status}`);
+      }),
+    async act(context) {
+      await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
+      await countOne(context, 'commissioned');
+      return started('commissioning begins');
+    },
+    undo: (context) => abortIf(scene, context, ['Commissioning', 'Testing']),
+  }),
+
+  wait_for_ready: (scene) => ({
+    observe: (context) =>
+      inMaas(scene, context, (seen) => {
+        if (seen.status === 'Ready' || BEYOND_READY.includes(seen.status))
+          return done(`MAAS says ${seen.status}`);
+        if (seen.status === 'Commissioning' || seen.status === 'Testing' || seen.status === 'Releasing') {
+          return underWay(context, `MAAS says ${seen.status}`);
+        }
+        if (seen.status === 'Failed deployment') return done('to be recovered later');
+        // Commissioning that failed may pass when it is tried again; the stage before does not come back by itself.
+        return seen.status === 'Failed commissioning' || seen.status === 'New'
+          ? ABSENT
+          : needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      }),
+    async act(context) {
+      if (countOf(context, 'commissioned') >= MAX_COMMISSIONS) {
+        return {
+          result: 'failed',
+          failure: {
+            class: 'retryable',
+            code: 'COMMISSIONING_FAILED',
+            message: 'commissioning failed again and again',
+          },
+        };
+      }
+      await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
+      await countOne(context, 'commissioned');
+      return started('commissioning begins again');
+    },
+  }),
+
+  configure_storage: (scene) => ({
+    observe: (context) =>
+      inMaas(scene, context, async (seen, call) => {
+        if (seen.status !== 'Ready') return done(`MAAS says ${seen.status}: storage is as it was deployed`);
+        const { bootDiskModel } = scene.can.maas.site;
+        const disks = await scene.can.maas.disks(call, seen.systemId);
+        const wanted = disks.find((disk) => scene.can.maas.site.isBootDisk(disk));
+        if (!wanted) {
+          const models = disks.map(({ name, model }) => `${name} ${model}`.trim()).join(', ');
+          return needsHuman(
+            'BOOT_DISK_NOT_FOUND',
+            `no disk is a ${bootDiskModel}; there are ${models || 'none'}`,
+          );
+        }
+        const isLaidOut = context.memo.laidOut === wanted.id;
+        return seen.bootDiskId === wanted.id && isLaidOut ? done(`boots from ${wanted.name}`) : ABSENT;
+      }),
+    async act(context) {
+      const call = callOf(context, scene.machine);
+      const disks = await scene.can.maas.disks(call, idOf(scene));
+      const wanted = disks.find((disk) => scene.can.maas.site.isBootDisk(disk));
+      if (!wanted) return started('looking for the boot disk again');
+      await context.effect(() => scene.can.maas.setBootDisk(call, idOf(scene), wanted.id));
+      await context.effect(() => scene.can.maas.setFlatLayout(call, idOf(scene), wanted.id));
+      await context.save({ laidOut: wanted.id });
+      return started('waiting for the boot disk to be set');
+    },
+  }),
+
+  apply_roce_phase2: (scene) => hooked(scene, 'apply_roce_phase2'),
+
+  ensure_pxe_interface_auto: (scene) => ({
+    observe: (context) =>
+      inMaas(scene, context, (seen) => {
+        if (seen.bootInterface?.linkMode?.toLowerCase() === 'auto') {
+          return done(`${seen.bootInterface.name} is AUTO`);
+        }
+        if (seen.status !== 'Ready')
+          return done(`MAAS says ${seen.status}: interfaces are as they were deployed`);
+        if (seen.bootInterface === null) return needsHuman('PXE_NOT_FIXABLE', 'MAAS knows no boot interface');
+        if (countOf(context, 'linked') < MAX_LINK_ATTEMPTS) return ABSENT;
+        const mode = seen.bootInterface.linkMode ?? 'without a link';
+        return needsHuman(
+          'PXE_NOT_FIXABLE',
+          `${seen.bootInterface.name} stays ${mode}, however often it is set`,
+        );
+      }),
+    async act(context) {
+      const call = callOf(context, scene.machine);
+      const seen = await scene.can.maas.read(call, idOf(scene));
+      const nic = seen?.bootInterface;
+      if (!nic) return started('looking for the boot interface again');
+      await context.effect(() => scene.can.maas.linkAuto(call, idOf(scene), nic.id));
+      await countOne(context, 'linked');
+      return started(`waiting for ${nic.name} to be AUTO`);
+    },
+  }),
+} as const satisfies Partial<Record<MaasStage, Stage>>;

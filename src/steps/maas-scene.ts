@@ -1,0 +1,81 @@
+/** What the stages that are MAAS's to carry out have in common: the machine as MAAS has it, and how it is looked at. */
+import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
+import type { StepContext } from '../engine/step-handler.ts';
+import type { MaasMachine } from '../providers/maas/maas-control.ts';
+import type { ProviderCall } from '../providers/provider.ts';
+import {
+  countOf,
+  needsHuman,
+  observedIn,
+  type Seen,
+  type StageHandler,
+  started,
+  underWay,
+} from './stage-tools.ts';
+import { callOf, type Scene, undoCallOf } from './step-kind.ts';
+
+export type MaasStage =
+  | Exclude<OnboardingStage, 'wait_for_agent_enrollment'>
+  | Extract<DecommissionStage, 'release_maas_node' | 'power_off_maas_node' | 'remove_maas_record'>;
+
+export interface StageConfig {
+  readonly pool: string;
+  readonly erase: boolean;
+}
+
+export type MaasScene = Scene<'maas' | 'nodeServices'>;
+export type Stage = (scene: MaasScene, config: StageConfig) => StageHandler;
+
+const PATIENCE = 0.9;
+
+export function idOf({ machine }: MaasScene): string {
+  return machine.observed?.upstreamId ?? '';
+}
+
+/** The machine in MAAS, as everybody who is past finding it expects it: there. */
+export async function inMaas(
+  scene: MaasScene,
+  context: StepContext,
+  look: (seen: MaasMachine, call: ProviderCall) => Promise<Seen> | Seen,
+): Promise<Seen> {
+  const { machine, can } = scene;
+  const call = callOf(context, machine);
+  const systemId = idOf(scene);
+  const seen = systemId === '' ? null : await can.maas.read(call, systemId);
+  if (seen === null) {
+    const gone = needsHuman('MACHINE_GONE', `MAAS has no machine ${systemId || 'for this node'} any more`);
+    return { ...gone, change: observedIn(machine.spec.provider, null, machine, context.now()) };
+  }
+  const result = await look(seen, call);
+  if (result.seen === 'under_way' || result.seen === 'absent') return result;
+  const observed = observedIn(machine.spec.provider, seen, machine, context.now());
+  return { ...result, change: { ...result.change, ...observed } };
+}
+
+/** Where a stage waits, until most of its time is over: then a human must look, and not another attempt. */
+export async function waitsOr(
+  context: StepContext,
+  seconds: number,
+  reason: string,
+  code: string,
+): Promise<Seen> {
+  const since = countOf(context, 'waitingSince');
+  const now = context.now().getTime();
+  if (since === 0) {
+    await context.save({ ...context.memo, waitingSince: now });
+    return underWay(context, reason);
+  }
+  if (now - since < seconds * 1000 * PATIENCE) return underWay(context, reason);
+  return needsHuman(code, `${reason}, for ${Math.round((now - since) / 1000)} seconds`);
+}
+
+/** Stops what this stage set off, if it is still under way. */
+export async function abortIf(scene: MaasScene, context: StepContext, statuses: readonly string[]) {
+  const call = undoCallOf(context, scene.machine);
+  const seen = idOf(scene) === '' ? null : await scene.can.maas.read(call, idOf(scene));
+  if (seen === null || !statuses.includes(seen.status)) {
+    return { result: 'done', message: `nothing is under way: ${seen?.status ?? 'absent'}` } as const;
+  }
+  await context.effect(() => scene.can.maas.abort(call, seen.systemId, 'the operation was canceled'));
+  return started(`waiting for MAAS to stop ${seen.status}`);
+}
