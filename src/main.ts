@@ -143,6 +143,7 @@ function welcome(program: string, settings: Settings, server: Server): string {
     `  bin/${program} import 3`,
     `  bin/${program} enter-maintenance machine-1`,
     `  bin/${program} reimage machine-1 --image ubuntu-2204`,
+    `or open http://${host(settings.httpAddress.host)}:${server.httpPort}/ in a browser and sign in with the token.`,
     'Ctrl-C stops it.',
   ].join('\n');
 }
