@@ -30,6 +30,10 @@ export interface Machine {
   /** What an upstream last said of it; null where there is none. */
   readonly observed: ObservedState | null;
   readonly activeOperationId: string | null;
+  /** Since when it is in its effective state, its service state and its install state; of a layer that is null, nothing. */
+  readonly effectiveSince: Date;
+  readonly serviceSince: Date;
+  readonly installSince: Date;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

@@ -94,6 +94,21 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     column: ATTENTION_REASON_COLUMN,
     get: (machine) => attentionCondition(machine.conditions)?.reason,
   },
+  effective_since: {
+    kind: 'timestamp',
+    column: 'effective_since',
+    get: (machine) => machine.effectiveSince,
+  },
+  service_since: {
+    kind: 'timestamp',
+    column: '(CASE WHEN service IS NOT NULL THEN service_since END)',
+    get: (machine) => (machine.service === null ? null : machine.serviceSince),
+  },
+  install_since: {
+    kind: 'timestamp',
+    column: '(CASE WHEN install IS NOT NULL THEN install_since END)',
+    get: (machine) => (machine.install === null ? null : machine.installSince),
+  },
   created_at: { kind: 'timestamp', column: 'created_at', get: (machine) => machine.createdAt },
   updated_at: { kind: 'timestamp', column: 'updated_at', get: (machine) => machine.updatedAt },
 };

@@ -15,10 +15,11 @@ const GROUPS = {
   pool: 'pool',
 } as const satisfies Record<string, string>;
 
-const TIMES = { created_at: 'created_at', updated_at: 'updated_at' } as const satisfies Record<
-  string,
-  string
->;
+const TIMES = {
+  effective_since: 'effective_since',
+  created_at: 'created_at',
+  updated_at: 'updated_at',
+} as const satisfies Record<string, string>;
 
 const LABEL = 'labels.';
 

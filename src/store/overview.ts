@@ -1,5 +1,6 @@
 /** The fleet at a glance: a few aggregates that see the same moment. */
 import type { AttentionType } from '../domain/attention.ts';
+import { DWELL_LAYERS, DWELL_LIMITS, type DwellLayer, type DwellLimit, dwellEnd } from '../domain/dwell.ts';
 import { ACTIVE_JOB_STATUSES } from '../domain/job-status.ts';
 import { countMachines, type MachineCounts } from './count-machines.ts';
 import type { Database, Session } from './database.ts';
@@ -24,25 +25,35 @@ export interface AttentionGroup {
   readonly newest: Date;
 }
 
+export interface OverdueGroup {
+  readonly limit: DwellLimit;
+  readonly machines: number;
+}
+
 export interface Overview {
   readonly at: Date;
   readonly counts: MachineCounts;
   readonly attention: readonly AttentionGroup[];
+  readonly overdue: readonly OverdueGroup[];
   readonly underWay: Readonly<Record<string, number>>;
   readonly ended: Readonly<Record<string, number>>;
 }
 
 export function readOverview(database: Database): Promise<Overview> {
-  return database.snapshot(async (session) => ({
-    at: await moment(session),
-    counts: await countMachines(session, {
-      filter: null,
-      keys: LAYERS.map((layer) => groupKey(layer, 'facets')),
-    }),
-    attention: await readAttention(session),
-    underWay: await countOperations(session, 'count-under-way', UNDER_WAY),
-    ended: await countOperations(session, 'count-ended', ENDED),
-  }));
+  return database.snapshot(async (session) => {
+    const at = await moment(session);
+    return {
+      at,
+      counts: await countMachines(session, {
+        filter: null,
+        keys: LAYERS.map((layer) => groupKey(layer, 'facets')),
+      }),
+      attention: await readAttention(session),
+      overdue: await readOverdue(session, at),
+      underWay: await countOperations(session, 'count-under-way', UNDER_WAY),
+      ended: await countOperations(session, 'count-ended', ENDED),
+    };
+  });
 }
 
 async function moment(session: Session): Promise<Date> {
@@ -85,6 +96,38 @@ async function readAttention(session: Session): Promise<AttentionGroup[]> {
       newest: row.since,
     }))
     .sort((left, right) => right.machines - left.machines);
+}
+
+const STATE_COLUMNS = {
+  effective_state: 'ingot_effective_state(phase, conditions, active_operation_id)',
+  service: 'service',
+  install: 'install',
+} as const satisfies Record<DwellLayer, string>;
+
+/** A part a layer, because each has an index of its states, and most machines are in none that has a limit. */
+const OVERDUE = (Object.keys(DWELL_LAYERS) as DwellLayer[]).map(overduePart).join(' UNION ALL ');
+
+function overduePart(layer: DwellLayer): string {
+  const state = STATE_COLUMNS[layer];
+  const terms = DWELL_LIMITS.flatMap((limit, index) =>
+    limit.layer === layer
+      ? [`(${state} = '${limit.state}' AND ${DWELL_LAYERS[layer].since} < $${index + 1}::timestamptz)`]
+      : [],
+  );
+  return `SELECT '${layer}' AS layer, ${state} AS state, count(*) AS machines FROM machines
+    WHERE service IS DISTINCT FROM 'deleted' AND (${terms.join(' OR ')}) GROUP BY 2`;
+}
+
+async function readOverdue(session: Session, at: Date): Promise<OverdueGroup[]> {
+  const rows = await session.run<{ layer: DwellLayer; state: string; machines: number }>(
+    'count-overdue',
+    OVERDUE,
+    DWELL_LIMITS.map((limit) => dwellEnd(limit, at).toISOString()),
+  );
+  return DWELL_LIMITS.flatMap((limit) => {
+    const row = rows.find(({ layer, state }) => layer === limit.layer && state === limit.state);
+    return row ? [{ limit, machines: row.machines }] : [];
+  });
 }
 
 /** Spelled out, so that the index of the active ones is recognised. */

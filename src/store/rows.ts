@@ -23,12 +23,15 @@ export interface MachineRow {
   conditions: Conditions;
   observed: ObservedState | null;
   active_operation_id: string | null;
+  effective_since: Date;
+  service_since: Date;
+  install_since: Date;
   created_at: Date;
   updated_at: Date;
 }
 
 export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
-  active_operation_id, created_at, updated_at`;
+  active_operation_id, effective_since, service_since, install_since, created_at, updated_at`;
 
 export function machineOf(row: MachineRow): Machine {
   return {
@@ -43,6 +46,9 @@ export function machineOf(row: MachineRow): Machine {
     conditions: row.conditions,
     observed: row.observed,
     activeOperationId: row.active_operation_id,
+    effectiveSince: row.effective_since,
+    serviceSince: row.service_since,
+    installSince: row.install_since,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -150,7 +150,9 @@ async function encodingFor(request: FastifyRequest, file: string): Promise<keyof
 function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<string> {
   const given = String(header ?? '').split(',');
   const named = given.map((part) => /^\s*([a-z]+)\s*(?:;\s*q=([\d.]+)\s*)?$/i.exec(part));
-  return new Set(named.flatMap((match) => (match?.[1] && match[2] !== '0' ? [match[1].toLowerCase()] : [])));
+  return new Set(
+    named.flatMap((match) => (match?.[1] && Number(match[2] ?? 1) > 0 ? [match[1].toLowerCase()] : [])),
+  );
 }
 
 function exists(file: string): Promise<boolean> {

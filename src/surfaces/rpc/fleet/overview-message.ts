@@ -1,10 +1,15 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { overdueFilter } from '../../../domain/dwell.ts';
 import { quote } from '../../../domain/filter/quote.ts';
 import type { Presence } from '../../../domain/presence.ts';
-import type { AttentionSchema, OverviewSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type {
+  AttentionSchema,
+  OverdueSchema,
+  OverviewSchema,
+} from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { FacetCount } from '../../../store/count-machines.ts';
-import type { AttentionGroup, Overview } from '../../../store/overview.ts';
+import type { AttentionGroup, OverdueGroup, Overview } from '../../../store/overview.ts';
 
 export function overviewMessage(overview: Overview): MessageInitShape<typeof OverviewSchema> {
   const { counts } = overview;
@@ -13,6 +18,7 @@ export function overviewMessage(overview: Overview): MessageInitShape<typeof Ove
     machines: counts.total,
     facets: counts.facets.map(facetMessage),
     attention: overview.attention.map(attentionMessage),
+    overdue: overview.overdue.map((group) => overdueMessage(group, overview.at)),
     operationsUnderWay: { ...overview.underWay },
     operationsEnded: { ...overview.ended },
     agentsReady: withPresence(counts.facets, 'ready'),
@@ -33,6 +39,17 @@ function attentionMessage(group: AttentionGroup): MessageInitShape<typeof Attent
     exampleMachineId: group.exampleMachineId,
     exampleMessage: group.exampleMessage,
     newest: timestampFromDate(group.newest),
+  };
+}
+
+function overdueMessage({ limit, machines }: OverdueGroup, at: Date): MessageInitShape<typeof OverdueSchema> {
+  return {
+    layer: limit.layer,
+    state: limit.state,
+    limitSeconds: BigInt(limit.limitSeconds),
+    machines,
+    filter: overdueFilter(limit, at),
+    advice: limit.advice,
   };
 }
 

@@ -56,6 +56,9 @@ export function machineMessage(
           },
         ];
       }),
+      effectiveSince: timestampFromDate(machine.effectiveSince),
+      ...(machine.service && { serviceSince: timestampFromDate(machine.serviceSince) }),
+      ...(machine.install && { installSince: timestampFromDate(machine.installSince) }),
       service: machine.service ?? '',
       install: machine.install ?? '',
       presence: machine.presence ?? '',
