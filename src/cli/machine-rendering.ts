@@ -1,8 +1,8 @@
 import { METRIC_NAMES, METRICS, type MetricName } from '../domain/agent.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../domain/effective-state.ts';
+import { bytesText, metricText } from '../domain/metric-text.ts';
 import { type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
 import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
-import { bytesText, metricText } from './metric-text.ts';
 import type { Colour } from './output/colour.ts';
 import { jsonOf, type Rendering } from './output/format.ts';
 import { displayWidth, padEnd, plainText } from './output/plain-text.ts';

@@ -55,13 +55,16 @@ export function checkLabelName(name: string, field: string): string {
   throw invalidField(field, 'a label’s name must be 1 to 253 letters, digits, ".", "_", "/" or "-"');
 }
 
+/** Not Buffer, which browsers don't have: the console checks with the same functions. */
+const bytesOf = (text: string) => new TextEncoder().encode(text).length;
+
 export function checkLabels(labels: Labels): Labels {
   let bytes = 0;
   for (const [key, value] of Object.entries(labels)) {
     const field = `labels.${CONTROL.test(key) ? JSON.stringify(key) : key.slice(0, 80)}`;
     checkLabelName(key, field);
     checkText(value, field, MAX_LABEL_VALUE);
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+    bytes += bytesOf(key) + bytesOf(value);
   }
   if (bytes > MAX_LABEL_BYTES) {
     throw invalidField('labels', `are ${bytes} bytes in total; at most ${MAX_LABEL_BYTES} are kept`);

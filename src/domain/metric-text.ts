@@ -1,4 +1,4 @@
-import type { MetricName } from '../domain/agent.ts';
+import type { MetricName } from './agent.ts';
 
 const STEP = 1024;
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
