@@ -20,7 +20,7 @@ export function Command({ children: command }: { children: string }) {
 }
 
 /** Browsers keep the clipboard back from pages without TLS; selecting and copying still works there. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');
   area.value = text;

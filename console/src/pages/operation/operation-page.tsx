@@ -1,5 +1,108 @@
+/** One operation: what was asked for, how far it is, what it says, and what can be done about it. */
+import '../../styles/operation.css';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { jobLifecycle } from '../../../../src/domain/job-status.ts';
+import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
+import { operations } from '../../api/clients.ts';
+import { useOfferActions } from '../../keyboard/page-actions.tsx';
+import { type OperationView, operationView } from '../../operation-view.ts';
+import { machineHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { FactsPanel } from './facts-panel.tsx';
+import { HistoryPanel } from './history-panel.tsx';
+import { LogPanel } from './log-panel.tsx';
+import { NextPanel, nextFor } from './next-panel.tsx';
+import { operationKey } from './operation-key.ts';
+import { ActionButtons, ActionDialog, useOfferedActions } from './operator-actions.tsx';
+import { ProgressStrip } from './progress-strip.tsx';
+import { RawPanel } from './raw-panel.tsx';
+import { SamePanel } from './same-panel.tsx';
+import { StepsPanel } from './steps-panel.tsx';
 
 export function OperationPage({ operationId }: { operationId: string }) {
-  return <PageTitle title={operationId} />;
+  const asked = useQuery({
+    queryKey: operationKey(operationId),
+    queryFn: () => operations.getOperation({ operationId }),
+  });
+  const view = asked.data ? operationView(asked.data) : null;
+  const [, navigate] = useLocation();
+  const [chosen, choose] = useState<OperatorAction | null>(null);
+  const offered = useOfferedActions(view);
+  useOfferActions([
+    ...offered.map(({ action, title, disabledBecause }) => ({
+      text: `${title} ${operationId}`,
+      disabledBecause,
+      run: () => choose(action),
+    })),
+    ...(view
+      ? [
+          {
+            text: `Show ${view.machineId}`,
+            disabledBecause: '',
+            run: () => navigate(machineHref(view.machineId)),
+          },
+        ]
+      : []),
+  ]);
+  return (
+    <>
+      <PageTitle
+        title={operationId}
+        actions={
+          view && (
+            <ActionButtons
+              offered={offered}
+              recommended={view.isActive ? null : nextFor(view).action}
+              onChoose={choose}
+            />
+          )
+        }
+      >
+        {view && <Summary view={view} />}
+      </PageTitle>
+      {asked.isPending && <Loading lines={8} />}
+      {asked.isError && !view && (
+        <Failed
+          what={`${operationId} can’t be shown`}
+          error={asked.error}
+          onRetry={() => void asked.refetch()}
+        />
+      )}
+      {view && (
+        <div className="stack">
+          <ProgressStrip view={view} />
+          <NextPanel view={view} offered={offered} onChoose={choose} />
+          <StepsPanel view={view} />
+          <LogPanel operationId={operationId} isActive={view.isActive} />
+          <div className="columns">
+            <FactsPanel view={view} />
+            <SamePanel view={view} />
+          </div>
+          <HistoryPanel operationId={operationId} />
+          <RawPanel operation={view.message} />
+        </div>
+      )}
+      {view && chosen && <ActionDialog view={view} action={chosen} onClose={() => choose(null)} />}
+    </>
+  );
+}
+
+function Summary({ view }: { view: OperationView }) {
+  const { meaning } = jobLifecycle.states[view.status] ?? { meaning: '' };
+  return (
+    <>
+      <span>
+        <strong>{view.type}</strong> of{' '}
+        <Link className="mono" href={machineHref(view.machineId)}>
+          {view.machineId}
+        </Link>
+      </span>
+      <StateBadge layer="operation_phase" state={view.phase} />
+      <StateBadge layer="status" state={view.status} title={meaning} />
+    </>
+  );
 }

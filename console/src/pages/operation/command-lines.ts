@@ -1,0 +1,47 @@
+/** What does the same at a terminal. */
+import { isActive } from '../../../../src/domain/job-status.ts';
+import { OPERATION_TYPES } from '../../../../src/domain/operation-type.ts';
+import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operator-action.ts';
+import { runTypeName, type WorkType } from '../../../../src/domain/work-type.ts';
+
+export interface StartedWork {
+  readonly machineId: string;
+  readonly type: WorkType;
+  readonly planId: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+/** One word of a shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The options that made it what it was, by the names of its parameters. */
+const OPTIONS: Readonly<Record<string, string>> = { image_ref: '--image', pool: '--pool', mode: '--mode' };
+
+/** Starts the same once more. */
+export function startLine({ machineId, type, planId, params }: StartedWork): string {
+  if (planId !== '') {
+    const words = ['ingot', 'run', 'start', machineId, '--type', runTypeName(type), '--plan', planId];
+    return words.map(shellWord).join(' ');
+  }
+  const verb = type in OPERATION_TYPES ? OPERATION_TYPES[type as keyof typeof OPERATION_TYPES].verb : null;
+  const options = Object.entries(OPTIONS).flatMap(([name, option]) => {
+    const value = params[name] ?? '';
+    return value === '' ? [] : [option, value];
+  });
+  return ['ingot', verb ?? type.toLowerCase(), machineId, ...options].map(shellWord).join(' ');
+}
+
+export function actionLine(action: OperatorAction, operationId: string, reason: string): string {
+  const { verb } = OPERATOR_ACTIONS[action];
+  return `ingot op ${verb} ${shellWord(operationId)} --reason ${shellWord(reason || '…')}`;
+}
+
+export function lookLines(operationId: string, status: Parameters<typeof isActive>[0]): string[] {
+  const id = shellWord(operationId);
+  const lines = [`ingot op show ${id}`, `ingot op logs ${id}`];
+  return isActive(status) ? [...lines, `ingot op watch ${id}`] : lines;
+}

@@ -1,0 +1,185 @@
+/** Document 3's operator actions: what each does, whether it can be done now, and a dialog that asks why. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { whyNot } from '../../../../src/domain/gate.ts';
+import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation-type.ts';
+import {
+  OPERATOR_ACTION_NAMES,
+  OPERATOR_ACTIONS,
+  type OperatorAction,
+} from '../../../../src/domain/operator-action.ts';
+import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
+import { admin, machines } from '../../api/clients.ts';
+import { failureOf } from '../../api/failure.ts';
+import { useForbidden } from '../../identity.tsx';
+import { machineView } from '../../machine-view.ts';
+import type { OperationView } from '../../operation-view.ts';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/command.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { useToasts } from '../../ui/toasts.tsx';
+import { whyNoAction } from './action-verdict.ts';
+import { actionLine } from './command-lines.ts';
+import { operationKey } from './operation-key.ts';
+
+export interface OfferedAction {
+  readonly action: OperatorAction;
+  readonly title: string;
+  /** Empty: it can be done. */
+  readonly disabledBecause: string;
+}
+
+/** These lose what was done. */
+const UNDOES: readonly OperatorAction[] = ['cancel', 'restart_clean'];
+/** After these, steps that were done are done again. */
+const REPEATS: readonly OperatorAction[] = ['retry_stage', 'resume', 'rerun', 'restart_clean'];
+
+export function titleOf(action: OperatorAction): string {
+  const words = OPERATOR_ACTIONS[action].verb.replaceAll('-', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+export function useOfferedActions(view: OperationView | null): readonly OfferedAction[] {
+  const forbidden = useForbidden();
+  const machineRefuses = useMachineRefusal(view);
+  if (!view) return [];
+  const { status, message } = view;
+  const acted = { status, cancelRequested: message.cancelRequested, machineRefuses };
+  return OPERATOR_ACTION_NAMES.map((action) => ({
+    action,
+    title: titleOf(action),
+    disabledBecause: forbidden('operator') || whyNoAction(action, acted),
+  }));
+}
+
+/** Work that goes on has to pass the gates of its machine again. */
+function useMachineRefusal(view: OperationView | null): string {
+  const isOver = view !== null && !view.isActive;
+  const machineId = view?.machineId ?? '';
+  const asked = useQuery({
+    queryKey: ['machine', machineId, 'gates'],
+    queryFn: async () => machineView(await machines.getMachine({ machineId })),
+    enabled: isOver,
+  });
+  if (!isOver || !asked.data) return '';
+  const { activeOperationId } = asked.data;
+  const isGated = view.message.planId === '' && isGatedType(view.type);
+  if (isGated) return whyNot(view.type as OperationType, asked.data) ?? '';
+  return activeOperationId === null
+    ? ''
+    : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
+}
+
+function isGatedType(type: string): type is OperationType {
+  return Object.hasOwn(OPERATION_TYPES, type);
+}
+
+export function ActionButtons({
+  offered,
+  recommended,
+  onChoose,
+}: {
+  offered: readonly OfferedAction[];
+  recommended: OperatorAction | null;
+  onChoose: (action: OperatorAction) => void;
+}) {
+  return offered.map(({ action, title, disabledBecause }) => (
+    <Button
+      key={action}
+      kind={action === recommended ? 'primary' : UNDOES.includes(action) ? 'danger' : 'plain'}
+      disabledBecause={disabledBecause}
+      onClick={() => onChoose(action)}
+    >
+      {title}
+    </Button>
+  ));
+}
+
+export function ActionDialog({
+  view,
+  action,
+  onClose,
+}: {
+  view: OperationView;
+  action: OperatorAction;
+  onClose: () => void;
+}) {
+  const [reason, setReason] = useState('');
+  const queries = useQueryClient();
+  const { tell } = useToasts();
+  const { operationId } = view;
+  const { effect } = OPERATOR_ACTIONS[action];
+  const act = useMutation({
+    mutationFn: () => takeAction(view, action, reason.trim()),
+    onSuccess: (operation) => {
+      queries.setQueryData(operationKey(operationId), operation);
+      tell(`${titleOf(action)}: ${operationId} is ${operation.status}`);
+      onClose();
+    },
+  });
+  const fault = act.isError ? failureOf(act.error) : null;
+  const isDestructive = isGatedType(view.type) && OPERATION_TYPES[view.type].destructive;
+  return (
+    <Dialog
+      title={`${titleOf(action)} ${operationId}`}
+      onClose={onClose}
+      onSubmit={() => act.mutate()}
+      foot={
+        <>
+          <Button onClick={onClose}>Go back</Button>
+          <Button
+            type="submit"
+            kind={UNDOES.includes(action) ? 'danger-primary' : 'primary'}
+            disabledBecause={
+              act.isPending
+                ? 'The server is being asked.'
+                : reason.trim() === ''
+                  ? 'Say why first; it goes into the history.'
+                  : ''
+            }
+          >
+            {titleOf(action)}
+          </Button>
+        </>
+      }
+    >
+      <p>
+        {view.type} of {view.machineId}: {effect}.
+      </p>
+      {isDestructive && REPEATS.includes(action) && (
+        <p className="fault">
+          This is destructive: {lowerFirst(OPERATION_TYPES[view.type as OperationType].description)}.
+        </p>
+      )}
+      <label className="field">
+        <span>Reason</span>
+        <input
+          className="input"
+          autoFocus
+          autoComplete="off"
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      </label>
+      {fault && (
+        <p className="fault" role="alert">
+          {fault.message} {fault.advice}
+        </p>
+      )}
+      <Command>{actionLine(action, operationId, reason.trim())}</Command>
+    </Dialog>
+  );
+}
+
+/** What is under way is canceled by the public call; giving up what has failed is an operator's. */
+function takeAction(view: OperationView, action: OperatorAction, reason: string): Promise<Operation> {
+  const { operationId } = view;
+  if (action === 'cancel' && view.isActive) return machines.cancelOperation({ operationId, reason });
+  const name = action.toUpperCase() as Uppercase<OperatorAction>;
+  return admin.actOnOperation({ operationId, action: OperatorAction_Value[name], reason });
+}
+
+function lowerFirst(text: string): string {
+  return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+}
