@@ -1,19 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
+import { fillScene } from './fleet-scene.ts';
 
 describe.skipIf(CHROMIUM === null)('every page', () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start({ pools: ['gpu'] });
-    const { machines } = console.server;
-    for (let n = 0; n < 40; n += 1) {
-      await machines.registerMachine({
-        machine: {
-          machineId: `rack${n % 4}-node${String(n).padStart(2, '0')}`,
-          labels: { rack: `r${n % 4}`, env: n % 2 ? 'prod' : 'lab', 'fake/step-ms': '20' },
-        },
-      });
-    }
+    await fillScene(console.server);
   });
   afterAll(() => console.stop());
 
@@ -28,6 +21,12 @@ describe.skipIf(CHROMIUM === null)('every page', () => {
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       await screenshot(page, `${name.toLowerCase()}-${colours}`);
       await expectAccessible(page);
+      await page.setViewportSize({ width: 1024, height: 700 });
+      const overflow = await page.evaluate(
+        '(() => { const { scrollWidth, clientWidth } = document.querySelector("#page"); return scrollWidth - clientWidth; })()',
+      );
+      expect(overflow, `${name} is wider than a window of 1024 pixels`).toBeLessThanOrEqual(0);
+      await page.setViewportSize({ width: 1280, height: 800 });
     }
     expect(console.complaints).toEqual([]);
   });

@@ -103,42 +103,51 @@ export function AuditPage() {
 
 function Events({ events, marked }: { events: readonly Event[]; marked: number }) {
   return (
-    <table className="table events">
+    <table className="table fixed">
       <thead>
         <tr>
-          <th>When</th>
-          <th>What</th>
-          <th>Change</th>
-          <th>Machine</th>
-          <th>Operation</th>
-          <th>Who</th>
+          <th className="wide">When</th>
+          <th className="narrow">What</th>
+          <th className="wide">Change</th>
+          <th className="wide">Machine, operation</th>
+          <th className="narrow">Who</th>
           <th>Why</th>
         </tr>
       </thead>
       <tbody>
         {events.map((event, index) => (
           <tr key={event.eventId.toString()} aria-selected={index === marked}>
-            <td className="numeric nowrap">{momentText(msOf(event.at) ?? 0)}</td>
+            <td className="numeric">{momentText(msOf(event.at) ?? 0)}</td>
             <td>
               {event.kind}
               {event.subject && event.subject !== event.machineId && (
-                <span className="soft"> {event.subject}</span>
+                <span className="soft clipped" title={event.subject}>
+                  {event.subject}
+                </span>
               )}
             </td>
-            <td>
+            <td className="wraps">
               {event.from || '–'} → <strong>{event.to || '–'}</strong>
             </td>
             <td className="mono">
-              {event.machineId && <Link href={machineHref(event.machineId)}>{event.machineId}</Link>}
+              {event.machineId && (
+                <Link className="clipped" href={machineHref(event.machineId)}>
+                  {event.machineId}
+                </Link>
+              )}
+              {event.operationId && (
+                <Link className="clipped" href={operationHref(event.operationId)}>
+                  {event.operationId}
+                </Link>
+              )}
             </td>
-            <td className="mono">
-              {event.operationId && <Link href={operationHref(event.operationId)}>{event.operationId}</Link>}
-            </td>
-            <td className="nowrap">
+            <td>
               {event.actorKind}
-              <span className="soft"> {event.actorId}</span>
+              <span className="soft clipped" title={event.actorId}>
+                {event.actorId}
+              </span>
             </td>
-            <td>{event.comment}</td>
+            <td className="wraps">{event.comment}</td>
           </tr>
         ))}
       </tbody>

@@ -12,12 +12,12 @@ export function AttentionPanel({ overview: { attention } }: { overview: Overview
       {attention.length === 0 ? (
         <Empty title="Nothing needs anybody" />
       ) : (
-        <table className="table">
+        <table className="table fixed">
           <thead>
             <tr>
-              <th className="number">Machines</th>
+              <th className="number narrow">Machines</th>
               <th>Why</th>
-              <th>Newest</th>
+              <th className="narrow">Newest</th>
             </tr>
           </thead>
           <tbody>

@@ -34,12 +34,16 @@ export function FleetPage() {
         <div className="stack">
           <EffectiveStates overview={overview.data} />
           <div className="columns">
-            <AttentionPanel overview={overview.data} />
-            <OverduePanel overview={overview.data} />
-            <UnderWayPanel overview={overview.data} />
-            <FailedPanel overview={overview.data} />
-            <AgentsPanel overview={overview.data} />
-            <PoolsPanel />
+            <div className="stack">
+              <AttentionPanel overview={overview.data} />
+              <UnderWayPanel overview={overview.data} />
+              <AgentsPanel overview={overview.data} />
+            </div>
+            <div className="stack">
+              <OverduePanel overview={overview.data} />
+              <FailedPanel overview={overview.data} />
+              <PoolsPanel />
+            </div>
           </div>
         </div>
       )}

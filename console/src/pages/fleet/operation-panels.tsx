@@ -3,16 +3,18 @@ import { Link } from 'wouter';
 import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { operations } from '../../api/clients.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
-import { listOf, machineHref, operationHref } from '../../pages.ts';
+import { listOf, machineHref, operationHref, quoted } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, Duration } from '../../ui/time.tsx';
+import { Age, Duration, msOf } from '../../ui/time.tsx';
 import { numberText } from './counts.ts';
 
 const SHOWN = 6;
 const UNDER_WAY = 'phase = PENDING OR phase = RUNNING';
 const FAILED = 'phase = FAILED';
+const DAY_MS = 86_400_000;
+const ENDED = { FAILED: 'failed', CANCELED: 'canceled', SUCCEEDED: 'succeeded' } as const;
 
 export function UnderWayPanel({ overview }: { overview: Overview }) {
   const byType = Object.entries(overview.operationsUnderWay).filter(([, count]) => count > 0);
@@ -41,6 +43,7 @@ export function UnderWayPanel({ overview }: { overview: Overview }) {
 export function FailedPanel({ overview }: { overview: Overview }) {
   const list = useOperations(FAILED);
   const { operationsEnded: ended } = overview;
+  const since = new Date((msOf(overview.at) ?? 0) - DAY_MS).toISOString();
   return (
     <Panel
       title="Lately failed"
@@ -48,8 +51,15 @@ export function FailedPanel({ overview }: { overview: Overview }) {
       actions={<Link href={listOf('/operations', FAILED)}>all that failed</Link>}
     >
       <p className="by-type soft">
-        In the last 24 hours {numberText(ended.FAILED ?? 0)} failed, {numberText(ended.CANCELED ?? 0)} were
-        canceled and {numberText(ended.SUCCEEDED ?? 0)} succeeded.
+        <span>In the last 24 hours</span>
+        {Object.entries(ENDED).map(([phase, word]) => (
+          <Link
+            key={phase}
+            href={listOf('/operations', `phase = ${phase} AND finished_at > ${quoted(since)}`)}
+          >
+            {numberText(ended[phase] ?? 0)} {word}
+          </Link>
+        ))}
       </p>
       <Operations list={list} empty="Nothing has failed" />
     </Panel>
@@ -72,13 +82,13 @@ function Operations({ list, empty }: { list: ReturnType<typeof useOperations>; e
     );
   if (list.data.length === 0) return <Empty title={empty} />;
   return (
-    <table className="table">
+    <table className="table fixed">
       <thead>
         <tr>
           <th>Operation</th>
-          <th>Machine</th>
-          <th>State</th>
-          <th>When</th>
+          <th className="wide">Machine</th>
+          <th className="narrow">State</th>
+          <th className="narrow">When</th>
         </tr>
       </thead>
       <tbody>
@@ -104,7 +114,7 @@ function OperationRow({
         </div>
       </td>
       <td>
-        <Link className="mono" href={machineHref(machineId)}>
+        <Link className="mono clipped" href={machineHref(machineId)}>
           {machineId}
         </Link>
       </td>

@@ -1,0 +1,50 @@
+/** A fleet with something of everything, for pictures and for the pages that sum it up. */
+import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { run, start } from '../api/fleet.ts';
+import type { TestServer } from '../parts/server.ts';
+
+const RACKS = 6;
+const MACHINES = 60;
+
+export async function fillScene(server: TestServer): Promise<void> {
+  await Promise.all(Array.from({ length: MACHINES }, (_, n) => fillMachine(server, n)));
+}
+
+async function fillMachine(server: TestServer, n: number): Promise<void> {
+  const machineId = `dc1-r${(n % RACKS) + 1}-u${String(n).padStart(2, '0')}`;
+  const fate = fateOf(n);
+  await server.machines.registerMachine({
+    machine: {
+      machineId,
+      labels: {
+        rack: `r${(n % RACKS) + 1}`,
+        env: n % 5 === 0 ? 'lab' : 'prod',
+        'fake/step-ms': '1',
+        ...(fate === 'fails' && { 'fake/fail-step': 'repave' }),
+        ...(fate === 'works' && { 'fake/hang-step': 'repave' }),
+      },
+      spec: { sshEndpoint: `10.20.${n % RACKS}.${n + 10}:22`, targetClusterRef: 'prod-east' },
+    },
+  });
+  if (fate === 'is new') return;
+  if (fate === 'is broken') {
+    const reason = 'DIMM B2 fails its test; vendor case 4711';
+    await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason });
+    return;
+  }
+  await run(server, 'ENTER_MAINTENANCE', machineId);
+  if (fate === 'works') {
+    await start(server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
+    return;
+  }
+  await run(server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
+  if (fate === 'serves') await run(server, 'EXIT_MAINTENANCE', machineId);
+}
+
+function fateOf(n: number): 'is new' | 'is broken' | 'fails' | 'works' | 'is in maintenance' | 'serves' {
+  if (n >= 54) return 'is new';
+  if (n === 50) return 'is broken';
+  if (n % 17 === 3) return 'fails';
+  if (n % 11 === 4) return 'works';
+  return n % 7 === 2 ? 'is in maintenance' : 'serves';
+}
