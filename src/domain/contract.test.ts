@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ContractName, changeAtEnd, type Ending } from './contract.ts';
+import { INTERVENTIONS } from './intervention.ts';
 import { isActive, jobLifecycle, PHASE_OF_JOB } from './job-status.ts';
 import { statesOf } from './lifecycle.ts';
 import { sampleMachine } from './machine.fixture.ts';
@@ -30,6 +31,7 @@ function ending(fields: Partial<Ending>): Ending {
     type: 'REBOOT',
     status: 'completed',
     failedStep: 'reboot',
+    failureCode: '',
     failure: 'the BMC is deaf',
     canceledBy: '',
     ...fields,
@@ -124,6 +126,33 @@ describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract
       cause,
     ).machine;
     expect(end(flagged, { type, status: 'completed' }).conditions.NeedsIntervention?.status).toBe(true);
+  });
+});
+
+describe('the end of an onboarding', () => {
+  const enrolling = sampleMachine({ service: 'enrolling' });
+  const failing = (failureCode: string) =>
+    endOf(enrolling, { type: 'ONBOARD', status: 'failed_manual_intervention', failureCode }, 'onboarding');
+
+  it.each(Object.entries(INTERVENTIONS))('by %s leaves the machine as §7 wants it', (code, { leaves }) => {
+    expect(failing(code).service).toBe(leaves);
+    expect(failing(code).conditions.NeedsIntervention?.status).toBe(true);
+  });
+
+  it('by anything else leaves it enrolling', () => {
+    for (const code of ['', 'HELD', 'MAAS_UNAVAILABLE', 'toString'])
+      expect(failing(code).service).toBe('enrolling');
+  });
+
+  it('by a cancel answers for its own failure, and for nothing else', () => {
+    const given = endOf(failing('PXE_NOT_FIXABLE'), { type: 'ONBOARD', status: 'cancelled' }, 'onboarding');
+    expect(given.conditions).toMatchObject({
+      NeedsIntervention: { status: false },
+      OperationCanceled: { status: true },
+    });
+    const rebooted = endOf(enrolling, { type: 'REBOOT', status: 'failed_retryable' }, 'operation');
+    const canceled = endOf(rebooted, { type: 'ONBOARD', status: 'cancelled' }, 'onboarding');
+    expect(canceled.conditions.NeedsIntervention).toMatchObject({ status: true, reason: 'RebootFailed' });
   });
 });
 

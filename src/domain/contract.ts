@@ -3,6 +3,7 @@
  * promise different things: document 2's operations never move the phase when they fail or are canceled.
  */
 import type { ConditionChange } from './condition.ts';
+import { isUnsafe } from './intervention.ts';
 import type { JobStatus } from './job-status.ts';
 import type { MachineChange } from './machine-change.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
@@ -15,6 +16,7 @@ export interface Ending {
   readonly type: WorkType;
   readonly status: JobStatus;
   readonly failedStep: string;
+  readonly failureCode: string;
   readonly failure: string;
   readonly canceledBy: string;
 }
@@ -41,8 +43,12 @@ const CONTRACTS = {
       service: { to: 'active', owner: 'onboarding', from: ['enrolling'] },
       conditions: [noAttention(ending), notCanceled(ending)],
     }),
-    failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),
-    canceled: (ending) => ({ conditions: [canceled(ending)] }),
+    failed: (ending) => ({
+      ...(isUnsafe(ending.failureCode) ? quarantines(ending) : {}),
+      conditions: [attention(ending), notCanceled(ending)],
+    }),
+    // What was begun is undone: there is nothing left of it that somebody must look at.
+    canceled: (ending) => ({ conditions: [givenUp(ending), canceled(ending)] }),
   },
   // A node is never left draining or removing without an operation that owns it.
   decommission: {
@@ -60,6 +66,10 @@ const CONTRACTS = {
     canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
   },
 } as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+function quarantines({ failure }: Ending): MachineChange {
+  return { service: { to: 'quarantined', owner: 'onboarding', from: ['enrolling'], comment: failure } };
+}
 
 function halfCleaned(ending: Ending): ConditionChange {
   return {
@@ -132,6 +142,17 @@ function noAttention(ending: Ending): ConditionChange {
     reason: 'OperationSucceeded',
     message: `${ending.type} ${ending.operationId} succeeded`,
     ifReason: answered.map(failureReason),
+  };
+}
+
+/** Its own failure is answered for; what else is amiss is not. */
+function givenUp(ending: Ending): ConditionChange {
+  return {
+    type: 'NeedsIntervention',
+    status: false,
+    reason: 'OperationCanceled',
+    message: `${ending.type} ${ending.operationId} was given up`,
+    ifReason: [failureReason(ending.type)],
   };
 }
 

@@ -1,28 +1,74 @@
 import { describe, expect, it } from 'vitest';
-import { changeByDrift } from './drift.ts';
+import { changeByDrift, driftAtStage, EXPECTED } from './drift.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import type { Machine } from './machine.ts';
+import { applyChange } from './machine-change.ts';
 import { type ServiceState, serviceLifecycle } from './service-state.ts';
+import { ONBOARDING } from './stage.ts';
 
 const UPSTREAM = ['New', 'Commissioning', 'Ready', 'Allocated', 'Deploying', 'Deployed', 'Broken', 'absent'];
 const SERVICES = Object.keys(serviceLifecycle.states) as ServiceState[];
 
 /** Where drift moves it; undefined: nowhere. */
-function movedTo(fields: Partial<Machine>, state: string, quarantinedByDrift = false) {
-  return changeByDrift(sampleMachine(fields), state, quarantinedByDrift).service?.to;
+function movedTo(fields: Partial<Machine>, state: string, quarantinedByUs = false) {
+  return changeByDrift(sampleMachine(fields), state, quarantinedByUs).service?.to;
 }
 
+/** Document 3 §6.2, as it is printed; what it does not name is not expected. */
+const PRINTED: Readonly<Record<ServiceState, readonly string[]>> = {
+  bootstrap_issued: UPSTREAM,
+  enrolling: ['New', 'Commissioning', 'Ready', 'Allocated', 'Deploying', 'Deployed'],
+  active: ['Deployed'],
+  offline: ['Deployed'],
+  quarantined: UPSTREAM,
+  draining: ['Deployed', 'Ready'],
+  retired: ['Deployed', 'Ready'],
+  removing: ['Ready', 'absent'],
+  deleted: UPSTREAM,
+};
+
 describe('what an upstream says', () => {
-  it.each(SERVICES)(
-    'of a node that is %s quarantines it only where §6.2 expects something else',
-    (service) => {
-      const expectsDeployed = service === 'active' || service === 'offline';
-      for (const state of UPSTREAM) {
-        const isDrift = expectsDeployed && state !== 'Deployed';
-        expect([state, movedTo({ service }, state)]).toEqual([state, isDrift ? 'quarantined' : undefined]);
-      }
-    },
-  );
+  it.each(SERVICES)('of a node that is %s is expected where §6.2 prints it, and nowhere else', (service) => {
+    const { states }: { states: readonly string[] | null } = EXPECTED[service];
+    expect(UPSTREAM.filter((state) => states === null || states.includes(state)).sort()).toEqual(
+      [...PRINTED[service]].sort(),
+    );
+  });
+
+  it.each(SERVICES)('of a node that is %s quarantines it only where the table of §3 has that', (service) => {
+    for (const state of UPSTREAM) {
+      const isDrift = (service === 'active' || service === 'offline') && state !== 'Deployed';
+      expect([state, movedTo({ service }, state)]).toEqual([state, isDrift ? 'quarantined' : undefined]);
+    }
+  });
+
+  it('of a node that is retired asks for somebody who looks, once, until it fits again', () => {
+    const by = { at: new Date(0), actor: { kind: 'system', id: 'drift' }, operationId: null } as const;
+    const look = (machine: Machine, state: string) =>
+      applyChange(machine, changeByDrift(machine, state, false), by);
+    const drifted = look(sampleMachine({ service: 'retired' }), 'absent');
+    expect(drifted.machine).toMatchObject({
+      service: 'retired',
+      conditions: {
+        NeedsIntervention: {
+          status: true,
+          reason: 'UpstreamDrift',
+          message:
+            'the upstream says absent; a node that is retired should be Deployed or Ready or Releasing or Disk erasing',
+        },
+      },
+    });
+    expect(look(drifted.machine, 'absent').events).toEqual([]);
+    const back = look(drifted.machine, 'Ready');
+    expect(back.machine.conditions.NeedsIntervention).toMatchObject({ status: false });
+    expect(look(back.machine, 'Ready').events).toEqual([]);
+  });
+
+  it('does not speak over what else somebody must look at', () => {
+    const flagged = { status: true, reason: 'Flagged', message: 'fan', lastTransition: '' };
+    const machine = { service: 'retired', conditions: { NeedsIntervention: flagged } } as const;
+    for (const state of UPSTREAM) expect(changeByDrift(sampleMachine(machine), state, false)).toEqual({});
+  });
 
   it('is given as the reason, by the owner that the table wants', () => {
     expect(changeByDrift(sampleMachine({ service: 'active' }), 'Broken', false)).toEqual({
@@ -60,5 +106,31 @@ describe('a quarantined node', () => {
       expect(movedTo(quarantined, state, true)).toBeUndefined();
     for (const presence of [null, 'pending', 'registered', 'expired'] as const)
       expect(movedTo({ ...quarantined, presence }, 'Deployed', true)).toBeUndefined();
+  });
+
+  it('stays while something else is amiss, such as its onboarding', () => {
+    const failed = { status: true, reason: 'OnboardFailed', message: '', lastTransition: '' };
+    const conditions = { NeedsIntervention: failed };
+    expect(movedTo({ ...quarantined, conditions }, 'Deployed', true)).toBeUndefined();
+  });
+});
+
+describe('an onboarding that failed', () => {
+  it('can be tried again where its machine still is where the stage left it', () => {
+    expect(driftAtStage('wait_for_ready', 'Failed commissioning')).toBeNull();
+    expect(driftAtStage('configure_storage', 'Ready')).toBeNull();
+    expect(driftAtStage('wait_for_agent_enrollment', 'Deployed')).toBeNull();
+    expect(driftAtStage('load_site_config', 'absent')).toBeNull();
+    expect(driftAtStage('no_such_stage', 'absent')).toBeNull();
+  });
+
+  it('needs a human where its machine vanished, broke, or went back', () => {
+    for (const stage of ONBOARDING.slice(3)) {
+      for (const state of ['absent', 'Broken', 'Missing', 'Retired'])
+        expect(driftAtStage(stage, state)).toMatch(`the upstream says ${state}; at ${stage} it should be`);
+    }
+    expect(driftAtStage('wait_for_hardware_sync_healthy', 'Ready')).toBe(
+      'the upstream says Ready; at wait_for_hardware_sync_healthy it should be Deployed',
+    );
   });
 });

@@ -14,6 +14,8 @@ export interface ActionCause {
   readonly actor: Actor;
   readonly reason: string;
   readonly now: Date;
+  /** The code that a hold leaves in the job's error. */
+  readonly heldAs: string;
 }
 
 export type ActionDecision<Change> =
@@ -119,7 +121,7 @@ const MOVES: Readonly<Record<OperatorAction, Mover>> = {
     const step = job.steps[job.current];
     draft.with({
       error: {
-        code: 'HELD',
+        code: cause.heldAs,
         message: `held by ${cause.actor.id}: ${cause.reason}`,
         retryable: false,
         failureClass: 'needs_human',

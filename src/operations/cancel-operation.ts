@@ -29,6 +29,7 @@ export function cancelCall(call: { operationId: string; reason: string; actor: A
         type,
         status: 'cancelled',
         failedStep: '',
+        failureCode: '',
         failure: '',
         canceledBy: actorLabel(call.actor),
       }),

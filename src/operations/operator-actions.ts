@@ -3,6 +3,7 @@ import { type Actor, actorLabel } from '../domain/actor.ts';
 import { isTrue } from '../domain/condition.ts';
 import { type ContractName, changeAtEnd } from '../domain/contract.ts';
 import { Fault } from '../domain/fault.ts';
+import type { InterventionCode } from '../domain/intervention.ts';
 import { isActive } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
@@ -32,6 +33,8 @@ export interface ActionCall {
   readonly action: OperatorAction;
   readonly reason: string;
   readonly actor: Actor;
+  /** What a hold is called in the operation's error; HELD where a person holds it. */
+  readonly heldAs?: InterventionCode;
 }
 
 export async function takeAction(tools: ActionTools, call: ActionCall): Promise<Operation> {
@@ -41,7 +44,12 @@ export async function takeAction(tools: ActionTools, call: ActionCall): Promise<
     actor,
     decide: (job, machine, latest) => {
       if (action === 'cancel' && isActive(job.status)) return { decision: 'stop', cancel: cancelCall(call) };
-      const decided = decideAction(job, action, { actor, reason, now: new Date() }, ACTION_RULES);
+      const decided = decideAction(
+        job,
+        action,
+        { actor, reason, now: new Date(), heldAs: call.heldAs ?? 'HELD' },
+        ACTION_RULES,
+      );
       if (decided.decision !== 'move' || !isActive(decided.move.job.status)) return decided;
       checkGates(job, machine);
       if (decided.move.job.status === 'compensating') checkUndoing(job, machine, latest);
@@ -114,6 +122,7 @@ export function endOf(job: Job): MachineChange | null {
     type: job.type as WorkType,
     status: job.status,
     failedStep: job.error?.step ?? '',
+    failureCode: job.error?.code ?? '',
     failure: job.error?.message ?? '',
     canceledBy: job.cancel ? actorLabel(job.cancel.actor) : '',
   });

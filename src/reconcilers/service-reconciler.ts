@@ -7,17 +7,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Actor } from '../domain/actor.ts';
 import { isTrue } from '../domain/condition.ts';
-import { changeByDrift, DRIFT_ACTOR } from '../domain/drift.ts';
+import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
-import { type ActionTools, takeAction } from '../operations/operator-actions.ts';
+import { type ActionCall, type ActionTools, takeAction } from '../operations/operator-actions.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
 import { lastOperationOf } from '../store/operations.ts';
 import {
-  lastServiceActor,
+  lastServiceMover,
   machinesHalfCleaned,
   machinesThatAreBack,
   machinesUpstream,
@@ -131,12 +131,10 @@ export class ServiceReconciler {
     const { database } = this.#options;
     const state = seen?.status ?? 'absent';
     const power = seen?.power ?? 'unknown';
-    const byDrift =
-      before.service === 'quarantined' &&
-      (await lastServiceActor(database, before.machineId)) === DRIFT_ACTOR;
+    const byUs = before.service === 'quarantined' && (await this.#isQuarantinedByUs(before.machineId));
     const isNews = before.observed?.state !== state || before.observed?.power !== power;
-    if (!isNews && Object.keys(changeByDrift(before, state, byDrift)).length === 0) {
-      await this.#adopt(before, state);
+    if (!isNews && Object.keys(changeByDrift(before, state, byUs)).length === 0) {
+      await this.#realign(before, state, byUs);
       return;
     }
     const at = new Date();
@@ -145,27 +143,43 @@ export class ServiceReconciler {
     const machine = await changeMachine(database, before.machineId, (now) =>
       applyChange(
         now,
-        { observed, ...changeByDrift(now, state, byDrift) },
+        { observed, ...changeByDrift(now, state, byUs) },
         { at, actor: DRIFT, operationId: null },
       ),
     );
-    if (machine) await this.#adopt(machine, state);
+    if (machine) await this.#realign(machine, state, byUs);
   }
 
-  /** An onboarding that failed, and came true all the same: its own stages decide whether it can be adopted. */
-  async #adopt(machine: Machine, state: string): Promise<void> {
+  /** What a person quarantined, a person lets go. */
+  async #isQuarantinedByUs(machineId: string): Promise<boolean> {
+    const mover = await lastServiceMover(this.#options.database, machineId);
+    return mover?.actorId === DRIFT_ACTOR || mover?.type === 'ONBOARD';
+  }
+
+  /**
+   * An onboarding that failed: one that came true all the same is adopted, if its own stages agree; one whose machine
+   * has gone another way can't be tried again before somebody has looked.
+   */
+  async #realign(machine: Machine, state: string, byUs: boolean): Promise<void> {
     const { service, presence, activeOperationId, machineId } = machine;
-    const isThere = state === 'Deployed' && presence === 'ready';
-    if (service !== 'enrolling' || activeOperationId !== null || !isThere) return;
+    if (activeOperationId !== null || !(service === 'enrolling' || byUs)) return;
     const operation = await lastOperationOf(this.#options.database, machineId);
     if (operation?.type !== 'ONBOARD' || !operation.status.startsWith('failed')) return;
-    // Asked once: where there was nothing to adopt, a human looks. What a human holds, he alone lets go.
-    if (operation.error?.code === 'NOTHING_TO_ADOPT' || operation.error?.code === 'HELD') return;
-    await takeAction(this.#options.actions, {
-      operationId: operation.operationId,
-      action: 'adopt_observed_state',
-      reason: 'the upstream says Deployed, and the agent speaks',
-      actor: DRIFT,
-    });
+    const { operationId, status, error } = operation;
+    if (state === 'Deployed' && presence === 'ready') {
+      // Asked once: where there was nothing to adopt, a human looks. What a human holds, he alone lets go.
+      if (error?.code === 'NOTHING_TO_ADOPT' || error?.code === 'HELD') return;
+      const reason = 'the upstream says Deployed, and the agent speaks';
+      await this.#act({ operationId, action: 'adopt_observed_state', reason });
+      return;
+    }
+    const reason = driftAtStage(error?.step ?? '', state);
+    if (reason === null || status !== 'failed_retryable') return;
+    const action = 'mark_manual_intervention_required';
+    await this.#act({ operationId, action, reason, heldAs: 'UPSTREAM_DRIFTED' });
+  }
+
+  async #act(call: Omit<ActionCall, 'actor'>): Promise<void> {
+    await takeAction(this.#options.actions, { ...call, actor: DRIFT });
   }
 }

@@ -114,6 +114,19 @@ export const DEPLOYING_STAGES = {
         return waitsOr(context, timeoutSeconds, 'hardware sync does not report', 'HARDWARE_SYNC_FAILED');
       }),
     ),
+
+  wait_for_agent_enrollment: (scene) =>
+    onlyLooks((context) =>
+      inMaas(scene, context, (seen) => {
+        const { presence } = scene.machine;
+        if (seen.status !== 'Deployed')
+          return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+        if (presence === 'ready') return done('its agent is ready');
+        const { timeoutSeconds } = STAGES.wait_for_agent_enrollment;
+        const reason = `its agent is ${presence ?? 'unknown'}`;
+        return waitsOr(context, timeoutSeconds, reason, 'AGENT_NEVER_ENROLLED');
+      }),
+    ),
 } as const satisfies Partial<Record<MaasStage, Stage>>;
 
 function agentOf({ machine, can }: MaasScene, pool: string, token: string) {

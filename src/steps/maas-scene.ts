@@ -1,4 +1,5 @@
 /** What the stages that are MAAS's to carry out have in common: the machine as MAAS has it, and how it is looked at. */
+import type { InterventionCode } from '../domain/intervention.ts';
 import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
@@ -15,7 +16,7 @@ import {
 import { callOf, type Scene, undoCallOf } from './step-kind.ts';
 
 export type MaasStage =
-  | Exclude<OnboardingStage, 'wait_for_agent_enrollment'>
+  | OnboardingStage
   | Extract<DecommissionStage, 'release_maas_node' | 'power_off_maas_node' | 'remove_maas_record'>;
 
 export interface StageConfig {
@@ -57,7 +58,7 @@ export async function waitsOr(
   context: StepContext,
   seconds: number,
   reason: string,
-  code: string,
+  code: InterventionCode,
 ): Promise<Seen> {
   const since = countOf(context, 'waitingSince');
   const now = context.now().getTime();

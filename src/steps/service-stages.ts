@@ -1,37 +1,23 @@
 /** The stages of document 3 that are about the node itself: its place in the inventory, its workloads, its agent. */
-import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
-import type { StepContext } from '../engine/step-handler.ts';
+import type { DecommissionStage } from '../domain/stage.ts';
 import { hooked } from './hooked.ts';
-import {
-  ABSENT,
-  countOf,
-  done,
-  needsHuman,
-  onlyLooks,
-  type Seen,
-  type StageHandler,
-  underWay,
-} from './stage-tools.ts';
+import { ABSENT, done, type StageHandler, underWay } from './stage-tools.ts';
 import { callOf, type Scene } from './step-kind.ts';
 
-export type ServiceStage =
-  | Extract<OnboardingStage, 'wait_for_agent_enrollment'>
-  | Extract<
-      DecommissionStage,
-      | 'disable_node'
-      | 'force_release_allocations'
-      | 'drain_node'
-      | 'cleanup_storage'
-      | 'scrub_gpu'
-      | 'validate_clean_node'
-      | 'retire_gpuaas_node'
-      | 'remove_gpuaas_node_record'
-      | 'cleanup_secrets'
-    >;
+export type ServiceStage = Extract<
+  DecommissionStage,
+  | 'disable_node'
+  | 'force_release_allocations'
+  | 'drain_node'
+  | 'cleanup_storage'
+  | 'scrub_gpu'
+  | 'validate_clean_node'
+  | 'retire_gpuaas_node'
+  | 'remove_gpuaas_node_record'
+  | 'cleanup_secrets'
+>;
 
 type ServiceScene = Scene<'nodeServices'>;
-
-const ENROLLMENT_PATIENCE_MS = 3_000_000;
 
 export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene) => StageHandler>> = {
   disable_node: ({ machine }) => ({
@@ -89,26 +75,7 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
       return { result: 'started', reason: 'forgetting its secrets', lookAgainMs: 1 };
     },
   }),
-
-  wait_for_agent_enrollment: ({ machine }) =>
-    onlyLooks(async (context) => {
-      if (machine.presence === 'ready') return done('its agent is ready');
-      return enrolling(context, machine.presence);
-    }),
 };
-
-async function enrolling(context: StepContext, presence: string | null): Promise<Seen> {
-  const since = countOf(context, 'waitingSince');
-  const now = context.now().getTime();
-  if (since === 0) await context.save({ waitingSince: now });
-  else if (now - since > ENROLLMENT_PATIENCE_MS) {
-    return needsHuman(
-      'AGENT_NEVER_ENROLLED',
-      `its agent is ${presence ?? 'unknown'}; look at the machine’s console`,
-    );
-  }
-  return underWay(context, `its agent is ${presence ?? 'unknown'}`);
-}
 
 /** The site is told, and the agent's own figures must agree: nothing runs on it any more. */
 function drained(

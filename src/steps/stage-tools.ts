@@ -1,6 +1,7 @@
 /** What stages have in common. */
 
 import type { FailureClass } from '../domain/failure.ts';
+import type { InterventionCode } from '../domain/intervention.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
 import type { ActResult, Observation, StepContext, StepHandler } from '../engine/step-handler.ts';
@@ -32,7 +33,7 @@ export function failed(failureClass: FailureClass, code: string, message: string
   return { seen: 'failed', failure: { class: failureClass, code, message } };
 }
 
-export function needsHuman(code: string, message: string): Seen & { seen: 'failed' } {
+export function needsHuman(code: InterventionCode, message: string): Seen & { seen: 'failed' } {
   return failed('needs_human', code, message);
 }
 

@@ -50,12 +50,18 @@ export async function machinesUpstream(
   return rows.map(machineOf);
 }
 
-/** Who moved the machine to where it is in the service layer. */
-export async function lastServiceActor(session: Session, machineId: string): Promise<string | null> {
-  const [row] = await session.run<{ actor_id: string }>(
-    'last-service-actor',
-    `SELECT actor_id FROM events WHERE machine_id = $1 AND kind = 'service' ORDER BY event_id DESC LIMIT 1`,
+/** Who moved the machine to where it is in the service layer, and by what work, if by any. */
+export interface ServiceMover {
+  readonly actorId: string;
+  readonly type: string | null;
+}
+
+export async function lastServiceMover(session: Session, machineId: string): Promise<ServiceMover | null> {
+  const [row] = await session.run<{ actorId: string; type: string | null }>(
+    'last-service-mover',
+    `SELECT actor_id AS "actorId", type FROM events e LEFT JOIN operations o USING (operation_id)
+     WHERE e.machine_id = $1 AND e.kind = 'service' ORDER BY event_id DESC LIMIT 1`,
     [machineId],
   );
-  return row?.actor_id ?? null;
+  return row ?? null;
 }

@@ -1,6 +1,7 @@
 /** Document 3 from bare metal into service and out again, against a simulated MAAS. */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INTERVENTIONS, type InterventionCode } from '../../src/domain/intervention.ts';
 import { DECOMMISSION_MODES, type DecommissionMode, ONBOARDING } from '../../src/domain/stage.ts';
 import {
   DecommissionMode_Value,
@@ -159,7 +160,7 @@ describe.concurrent('onboarding', () => {
 });
 
 describe.concurrent('what needs a human (§7)', () => {
-  const TRIGGERS: ReadonlyArray<readonly [MachineFault, string, string]> = [
+  const TRIGGERS: ReadonlyArray<readonly [MachineFault, string, InterventionCode]> = [
     ['conflicting_candidates', 'create_or_find_in_maas', 'CONFLICTING_CANDIDATES'],
     ['no_boss_disk', 'configure_storage', 'BOOT_DISK_NOT_FOUND'],
     ['pxe_stays_wrong', 'ensure_pxe_interface_auto', 'PXE_NOT_FIXABLE'],
@@ -178,7 +179,8 @@ describe.concurrent('what needs a human (§7)', () => {
       const operation = await ended(server, await onboard(server, id));
       expect(operation).toMatchObject({ status: 'failed_manual_intervention', error: { code } });
       if (stage !== '') expect(operation.error?.details.step).toBe(stage);
-      expect(await statusOf(server, id)).toMatchObject({ service: 'enrolling', activeOperationId: '' });
+      const { leaves } = INTERVENTIONS[code];
+      expect(await statusOf(server, id)).toMatchObject({ service: leaves, activeOperationId: '' });
       const explained = await server.admin.explainMachine({ machineId: id });
       expect(explained.inService).toBe(false);
       expect(explained.obstacles[0]?.who).toBe('operator');

@@ -255,6 +255,82 @@ describe.concurrent('an onboarding', () => {
   );
 });
 
+/** One after the other: the second takes every fault away. */
+describe('an onboarding whose machine goes another way', () => {
+  async function failedCommissioning() {
+    const machine = await newMachine(server);
+    await site.simulator.admin.fault({ fault: 'commissioning_failure', mac: machine.mac, times: null });
+    const operation = await ended(server, await onboard(server, machine.id));
+    expect(operation).toMatchObject({ status: 'failed_retryable', error: { code: 'COMMISSIONING_FAILED' } });
+    return { ...machine, operationId: operation.operationId };
+  }
+  const became = (operationId: string, status: string) =>
+    until(
+      () => server.operations.getOperation({ operationId }),
+      (operation) => operation.status === status,
+      60_000,
+    );
+
+  it(
+    'can be retried as long as MAAS says what the stage left; when it vanishes, a human must look, and hears why',
+    async () => {
+      const machine = await failedCommissioning();
+      await new Promise((resolve) => setTimeout(resolve, A_WHILE_MS));
+      expect((await became(machine.operationId, 'failed_retryable')).error?.code).toBe(
+        'COMMISSIONING_FAILED',
+      );
+      await site.simulator.admin.removeMachine(await systemIdOf(machine));
+      const moved = await became(machine.operationId, 'failed_manual_intervention');
+      expect(moved.error).toMatchObject({ code: 'UPSTREAM_DRIFTED' });
+      expect(moved.error?.message).toMatch(
+        /the upstream says absent; at (commission_node|wait_for_ready) it should be/,
+      );
+      expect(await statusOf(server, machine.id)).toMatchObject({ service: 'quarantined' });
+      const { actions } = await server.admin.listOperatorActions({ operationId: machine.operationId });
+      expect(actions).toMatchObject([{ action: 'mark_manual_intervention_required', actor: 'system:drift' }]);
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'while it waits for the agent is noticed at once, quarantined, and active again when all is well',
+    async () => {
+      const machine = await newMachine(server);
+      await site.simulator.admin.fault({ fault: 'agent_never_enrols', mac: machine.mac, times: 1 });
+      const { operationId } = await onboard(server, machine.id);
+      await until(
+        () => server.operations.getOperation({ operationId }),
+        ({ currentStep }) => currentStep === 'wait_for_agent_enrollment',
+        60_000,
+      );
+      const systemId = await systemIdOf(machine);
+      await maas.release(callFor(), systemId, RELEASE);
+      const failed = await ended(server, { operationId });
+      expect(failed).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code: 'UNEXPECTED_MAAS_STATE', details: { step: 'wait_for_agent_enrollment' } },
+      });
+      await serviceIs(machine.id, 'quarantined');
+      await until(
+        () => maas.read(callFor(), systemId),
+        (seen) => seen?.status === 'Ready',
+        20_000,
+      );
+      await site.simulator.admin.clearFaults();
+      const action = OperatorAction_Value.RERUN;
+      await server.admin.actOnOperation({ operationId, action, reason: 'released by mistake' });
+      expect(await ended(server, { operationId })).toMatchObject({ status: 'completed' });
+      await serviceIs(machine.id, 'active');
+      expect((await history(machine.id, 'service')).map((line) => line.split(' ')[0])).toEqual([
+        '>enrolling',
+        'enrolling>quarantined',
+        'quarantined>active',
+      ]);
+    },
+    TIME_LIMIT,
+  );
+});
+
 describe('a MAAS that is dead', () => {
   it(
     'hurts its own machines alone, and they are not blamed for its silence',

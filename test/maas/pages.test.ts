@@ -1,0 +1,41 @@
+/** What docs/maas.md says of document 3 is what the tables in the code say. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/cli/package-root.ts';
+import { INTERVENTIONS } from '../../src/domain/intervention.ts';
+
+const text = readFileSync(join(packageRoot(), 'docs/maas.md'), 'utf8');
+const rows = text
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+describe('what needs a human', () => {
+  it.each(Object.entries(INTERVENTIONS))('%s', (code, { trigger, leaves }) => {
+    const place = rows.findIndex((row) => row[1] === `\`${code}\``);
+    expect(rows[place]?.at(-1)).toBe(`\`${leaves}\``);
+    // A trigger is named once, above those that share it.
+    expect(
+      rows
+        .slice(0, place + 1)
+        .map(([first]) => first)
+        .findLast((first) => first !== ''),
+    ).toBe(trigger);
+  });
+
+  it('and nothing else', () => {
+    const start = rows.findIndex((row) => row[0] === 'document 3 §7');
+    const codes = rows.slice(start + 1, start + 1 + Object.keys(INTERVENTIONS).length).map((row) => row[1]);
+    expect(codes.sort()).toEqual(
+      Object.keys(INTERVENTIONS)
+        .map((code) => `\`${code}\``)
+        .sort(),
+    );
+  });
+});
