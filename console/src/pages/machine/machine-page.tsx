@@ -1,5 +1,110 @@
+import { useState } from 'react';
+import {
+  MACHINE_ACTION_NAMES,
+  MACHINE_ACTIONS,
+  type MachineAction,
+} from '../../../../src/domain/machine-action.ts';
+import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
+import { useForbidden } from '../../identity.tsx';
+import { useOfferActions } from '../../keyboard/page-actions.tsx';
+import type { MachineView } from '../../machine-view.ts';
+import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import '../../styles/machine.css';
+import { ActionBar } from './action-bar.tsx';
+import { ActionDialog } from './action-dialog.tsx';
+import { AgentPanel } from './agent-panel.tsx';
+import { ConditionsPanel } from './conditions-panel.tsx';
+import { ExplainPanel } from './explain-panel.tsx';
+import { EffectivePanel, LayersPanel } from './layers-panel.tsx';
+import { NodePanel } from './node-panel.tsx';
+import { OperationActionDialog } from './operation-action-dialog.tsx';
+import { OperationPanel } from './operation-panel.tsx';
+import { PastPanel } from './past-panel.tsx';
+import { SpecPanel } from './spec-panel.tsx';
+import { actionMachine, useMachine } from './use-machine.ts';
+import { useOperations } from './use-operations.ts';
 
 export function MachinePage({ machineId }: { machineId: string }) {
-  return <PageTitle title={machineId} />;
+  const { data, isPending, isError, error, refetch } = useMachine(machineId);
+  if (data) return <MachineShown machine={data} />;
+  return (
+    <>
+      <PageTitle title={machineId} />
+      {isPending && <Loading lines={8} />}
+      {isError && (
+        <Failed what={`${machineId} can’t be shown`} error={error} onRetry={() => void refetch()} />
+      )}
+    </>
+  );
+}
+
+/** The dialog that is open. */
+type Asking =
+  | {
+      readonly about: 'machine';
+      readonly action: MachineAction;
+      readonly known: Readonly<Record<string, string>>;
+    }
+  | { readonly about: 'operation'; readonly action: OperatorAction; readonly operationId: string };
+
+function MachineShown({ machine }: { machine: MachineView }) {
+  const { machineId } = machine;
+  const [asking, setAsking] = useState<Asking | null>(null);
+  const forbidden = useForbidden();
+  const gated = actionMachine(machine);
+  const operations = useOperations(machineId);
+  const whyNotNow = (action: MachineAction) =>
+    forbidden(MACHINE_ACTIONS[action].role) || (MACHINE_ACTIONS[action].whyNot(gated) ?? '');
+  const ask = (action: MachineAction, known: Readonly<Record<string, string>> = {}) =>
+    setAsking({ about: 'machine', action, known });
+  const askOperation = (action: OperatorAction, operationId: string) =>
+    setAsking({ about: 'operation', action, operationId });
+  useOfferActions(
+    MACHINE_ACTION_NAMES.map((action) => ({
+      text: `${MACHINE_ACTIONS[action].title} ${machineId}`,
+      disabledBecause: whyNotNow(action),
+      run: () => ask(action),
+    })),
+  );
+  const close = () => setAsking(null);
+  const newest = operations.data?.pages[0]?.[0]?.operationId ?? '';
+  return (
+    <>
+      <PageTitle title={machineId} actions={<ActionBar whyNotNow={whyNotNow} onAction={ask} />} />
+      <div className="stack machine">
+        <EffectivePanel machine={machine} />
+        <LayersPanel machine={machine} />
+        <div className="columns">
+          <div className="stack">
+            <ExplainPanel
+              machineId={machineId}
+              whyNotNow={whyNotNow}
+              onAction={ask}
+              onOperationAction={askOperation}
+            />
+            <ConditionsPanel machine={machine} />
+          </div>
+          <div className="stack">
+            <OperationPanel
+              operationId={machine.activeOperationId ?? newest}
+              onOperationAction={askOperation}
+            />
+            <SpecPanel machine={machine} />
+          </div>
+          <div className="stack">
+            <AgentPanel machine={machine} />
+            {machine.install !== '' && <NodePanel machine={machine} />}
+          </div>
+        </div>
+        <PastPanel machineId={machineId} operations={operations} />
+      </div>
+      {asking?.about === 'machine' && (
+        <ActionDialog action={asking.action} known={asking.known} machine={gated} onClose={close} />
+      )}
+      {asking?.about === 'operation' && (
+        <OperationActionDialog action={asking.action} operationId={asking.operationId} onClose={close} />
+      )}
+    </>
+  );
 }

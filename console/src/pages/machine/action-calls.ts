@@ -1,0 +1,76 @@
+/** Each action as a call of the public API. */
+import type { Flag, MachineAction } from '../../../../src/domain/machine-action.ts';
+import type { DecommissionMode } from '../../../../src/domain/stage.ts';
+import {
+  DecommissionMode_Value,
+  MachineFlag_Value,
+} from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { admin, machines } from '../../api/clients.ts';
+import { changeNode } from '../nodes/nodes.ts';
+import type { Values } from './action-form.ts';
+
+export interface ActionRequest {
+  readonly machineId: string;
+  readonly requestId: string;
+  readonly values: Values;
+}
+
+const MODES: Readonly<Record<string, DecommissionMode_Value>> = {
+  soft_reset: DecommissionMode_Value.SOFT_RESET,
+  reimage: DecommissionMode_Value.REIMAGE,
+  full_decommission: DecommissionMode_Value.FULL_DECOMMISSION,
+  storage_cleanup: DecommissionMode_Value.STORAGE_CLEANUP,
+} satisfies Record<DecommissionMode, DecommissionMode_Value>;
+
+const FLAGS: Readonly<Record<string, MachineFlag_Value>> = {
+  RMA: MachineFlag_Value.RMA,
+  Retired: MachineFlag_Value.RETIRED,
+} satisfies Record<Flag, MachineFlag_Value>;
+
+const flagOf = (flag: string) => FLAGS[flag] ?? MachineFlag_Value.VALUE_UNSPECIFIED;
+
+/** The operation that was started; empty where none was. */
+interface Started {
+  readonly operationId: string;
+}
+
+const NONE: Started = { operationId: '' };
+
+export const CALLS = {
+  reboot: ({ values: _, ...request }) => machines.rebootMachine(request),
+  reimage: ({ values, ...request }) => machines.reimageMachine({ ...request, imageRef: values.image.trim() }),
+  enter_maintenance: ({ values: _, ...request }) => machines.enterMaintenance(request),
+  exit_maintenance: ({ values: _, ...request }) => machines.exitMaintenance(request),
+  onboard: ({ values, ...request }) => admin.onboardMachine({ ...request, pool: values.pool }),
+  drain: ({ values: _, ...request }) => admin.drainMachine(request),
+  decommission: ({ values, ...request }) =>
+    admin.decommissionMachine({
+      ...request,
+      mode: MODES[values.mode] ?? DecommissionMode_Value.VALUE_UNSPECIFIED,
+    }),
+  remove: ({ values: _, ...request }) => admin.removeMachine(request),
+  async set_service({ machineId, values: { service, reason } }) {
+    await admin.setServiceState({ machineId, service, reason });
+    return NONE;
+  },
+  async flag({ machineId, values: { flag, reason } }) {
+    await admin.flagMachine({ machineId, flag: flagOf(flag), reason });
+    return NONE;
+  },
+  async unflag({ machineId, values: { flag, reason } }) {
+    await admin.unflagMachine({ machineId, flag: flagOf(flag), reason });
+    return NONE;
+  },
+  async clear({ machineId, values: { reason } }) {
+    await admin.clearNeedsIntervention({ machineId, reason });
+    return NONE;
+  },
+  async approve_node({ machineId, values: { workflow, comment } }) {
+    await changeNode(machineId, { state: 'pending', force: false, workflow, comment });
+    return NONE;
+  },
+  async set_install({ machineId, values: { state, force, comment } }) {
+    await changeNode(machineId, { state, force: force !== '', workflow: '', comment });
+    return NONE;
+  },
+} as const satisfies Record<MachineAction, (request: ActionRequest) => Promise<Started>>;

@@ -1,0 +1,179 @@
+/** What each action asks for, what can be chosen, what is still missing, and the command that does the same. */
+
+import { Fault } from '../../../../src/domain/fault.ts';
+import {
+  type ActionMachine,
+  flagsSet,
+  flagsToSet,
+  installStatesByHand,
+  MACHINE_ACTIONS,
+  type MachineAction,
+} from '../../../../src/domain/machine-action.ts';
+import { checkImageRef } from '../../../../src/domain/machine-input.ts';
+import { DECOMMISSION_MODE_NAMES, DECOMMISSION_MODES } from '../../../../src/domain/stage.ts';
+import { serviceStatesByHand, whyNotWorkflow } from '../../../../src/domain/workflow-gate.ts';
+
+export type FieldName =
+  | 'image'
+  | 'pool'
+  | 'mode'
+  | 'service'
+  | 'flag'
+  | 'workflow'
+  | 'state'
+  | 'force'
+  | 'reason'
+  | 'comment';
+
+export type Values = Readonly<Record<FieldName, string>>;
+
+export const FIELDS_OF = {
+  reboot: [],
+  reimage: ['image'],
+  enter_maintenance: [],
+  exit_maintenance: [],
+  onboard: ['pool'],
+  drain: [],
+  decommission: ['mode'],
+  remove: [],
+  set_service: ['service', 'reason'],
+  approve_node: ['workflow', 'comment'],
+  set_install: ['state', 'force', 'comment'],
+  clear: ['reason'],
+  flag: ['flag', 'reason'],
+  unflag: ['flag', 'reason'],
+} as const satisfies Record<MachineAction, readonly FieldName[]>;
+
+const EMPTY: Values = {
+  image: '',
+  pool: '',
+  mode: '',
+  service: '',
+  flag: '',
+  workflow: '',
+  state: '',
+  force: '',
+  reason: '',
+  comment: '',
+};
+
+/** These may be left empty; the server has a default, or does without. */
+const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'comment'];
+
+const ASKS_FOR: Readonly<Record<FieldName, string>> = {
+  image: 'an image',
+  pool: 'a pool',
+  mode: 'a mode',
+  service: 'a service state',
+  flag: 'a flag',
+  workflow: 'a workflow',
+  state: 'an install state',
+  force: '',
+  reason: 'a reason; it goes into the history',
+  comment: 'a comment',
+};
+
+export interface Choice {
+  readonly value: string;
+  readonly hint: string;
+  /** Empty: it can be chosen. */
+  readonly disabledBecause: string;
+}
+
+export function choicesOf(action: MachineAction, field: FieldName, machine: ActionMachine): Choice[] {
+  const free = (value: string, hint: string): Choice => ({ value, hint, disabledBecause: '' });
+  switch (field) {
+    case 'mode':
+      return DECOMMISSION_MODE_NAMES.map((mode) => ({
+        value: mode,
+        hint: DECOMMISSION_MODES[mode].purpose,
+        disabledBecause: whyNotWorkflow(mode, machine) ?? '',
+      }));
+    case 'service':
+      return serviceStatesByHand(machine.service).map(({ to, when }) => free(to, when));
+    case 'state':
+      return machine.install === null
+        ? []
+        : installStatesByHand(machine.install).map(({ to, when }) => free(to, when));
+    case 'flag':
+      return (action === 'flag' ? flagsToSet(machine) : flagsSet(machine)).map((flag) => free(flag, ''));
+    default:
+      return [];
+  }
+}
+
+/** What is known already: what the explanation says, or the only choice that there is. */
+export function firstValues(
+  action: MachineAction,
+  machine: ActionMachine,
+  known: Readonly<Record<string, string>>,
+): Values {
+  const fields: readonly FieldName[] = FIELDS_OF[action];
+  const values: Record<FieldName, string> = { ...EMPTY };
+  for (const field of fields) {
+    const choices = choicesOf(action, field, machine).filter(({ disabledBecause }) => disabledBecause === '');
+    values[field] = known[field] ?? (choices.length === 1 ? (choices[0]?.value ?? '') : '');
+  }
+  return values;
+}
+
+/** What is still missing or wrong; empty when it can be asked for. */
+export function missing(action: MachineAction, values: Values, machineId: string, typedName: string): string {
+  const fields: readonly FieldName[] = FIELDS_OF[action];
+  const field = fields.find((name) => values[name].trim() === '' && !OPTIONAL.includes(name));
+  if (field) return `Give ${ASKS_FOR[field]}.`;
+  const image = imageFault(values.image);
+  if (image) return image;
+  if (MACHINE_ACTIONS[action].confirm === 'name' && typedName !== machineId)
+    return `Type ${machineId} to confirm.`;
+  return '';
+}
+
+export function imageFault(image: string): string {
+  try {
+    checkImageRef(image.trim());
+    return '';
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return `The image ${error.violations.map(({ description }) => description).join('; ')}.`;
+  }
+}
+
+/** As a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[A-Za-z0-9_./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What comes after the machine's id. */
+const OPTIONS = {
+  image: (value) => ['--image', value],
+  pool: (value) => ['--pool', value],
+  mode: (value) => ['--mode', value],
+  service: (value) => [value],
+  flag: (value) => [value.toLowerCase()],
+  workflow: (value) => ['--workflow', value],
+  state: (value) => [value],
+  force: () => ['--force'],
+  reason: (value) => ['--reason', value],
+  comment: (value) => ['--comment', value],
+} as const satisfies Record<FieldName, (value: string) => string[]>;
+
+const PLACEHOLDERS: Partial<Record<FieldName, string>> = {
+  pool: '<pool>',
+  mode: '<mode>',
+  service: '<state>',
+  state: '<state>',
+  flag: '<flag>',
+  reason: '…',
+};
+
+export function commandOf(action: MachineAction, machineId: string, values: Values): string {
+  const fields: readonly FieldName[] = FIELDS_OF[action];
+  const options = fields.flatMap((field) => {
+    const value = values[field].trim();
+    const placeholder = PLACEHOLDERS[field];
+    if (value !== '') return OPTIONS[field](value).map(shellWord);
+    return placeholder === undefined ? [] : OPTIONS[field](placeholder);
+  });
+  return ['ingot', MACHINE_ACTIONS[action].verb, machineId, ...options].join(' ');
+}

@@ -1,0 +1,116 @@
+import { Link } from 'wouter';
+import {
+  isMachineAction,
+  MACHINE_ACTIONS,
+  type MachineAction,
+} from '../../../../src/domain/machine-action.ts';
+import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operator-action.ts';
+import type { Obstacle } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { useForbidden } from '../../identity.tsx';
+import { operationHref } from '../../pages.ts';
+import { Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/command.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { operatorActionTitle } from './operation-action-dialog.tsx';
+import { useExplanation } from './use-machine.ts';
+
+export interface ExplainPanelProps {
+  readonly machineId: string;
+  readonly whyNotNow: (action: MachineAction) => string;
+  readonly onAction: (action: MachineAction, known: Readonly<Record<string, string>>) => void;
+  readonly onOperationAction: (action: OperatorAction, operationId: string) => void;
+}
+
+/** Why it is not in service, what unblocks it and who must act. */
+export function ExplainPanel(props: ExplainPanelProps) {
+  const { machineId } = props;
+  const { data, isPending, isError, error, refetch } = useExplanation(machineId);
+  return (
+    <Panel title="What is in the way">
+      {isPending && <Loading />}
+      {isError && !data && (
+        <Failed what="It can’t be explained" error={error} onRetry={() => void refetch()} />
+      )}
+      {data && (
+        <div className="stack">
+          <p>
+            <strong>{data.summary}</strong>
+          </p>
+          <ol className="obstacles">
+            {data.obstacles.map((obstacle, index) => (
+              <ObstacleEntry
+                key={obstacle.what}
+                obstacle={obstacle}
+                place={index === 0 ? 'first' : 'later'}
+                {...props}
+              />
+            ))}
+          </ol>
+          <Command>{`ingot explain ${machineId}`}</Command>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function ObstacleEntry({
+  obstacle,
+  place,
+  ...props
+}: ExplainPanelProps & { obstacle: Obstacle; place: 'first' | 'later' }) {
+  const { what, unblock, who, command, operationId } = obstacle;
+  return (
+    <li className="obstacle">
+      <p>{sentence(what)}</p>
+      <p className="soft">
+        {sentence(unblock)} ({who === 'nobody' ? 'it passes by itself' : `for: ${who}`})
+      </p>
+      <div className="row">
+        <NextAction obstacle={obstacle} place={place} {...props} />
+        {operationId !== '' && (
+          <Link className="button" href={operationHref(operationId)}>
+            Open the operation
+          </Link>
+        )}
+      </div>
+      {command !== '' && <Command>{`ingot ${command}`}</Command>}
+    </li>
+  );
+}
+
+function NextAction({
+  obstacle: { action, operationId, params },
+  place,
+  whyNotNow,
+  onAction,
+  onOperationAction,
+}: ExplainPanelProps & { obstacle: Obstacle; place: 'first' | 'later' }) {
+  const forbidden = useForbidden();
+  const kind = place === 'first' ? 'primary' : 'plain';
+  if (isMachineAction(action)) {
+    return (
+      <Button kind={kind} disabledBecause={whyNotNow(action)} onClick={() => onAction(action, params)}>
+        {MACHINE_ACTIONS[action].title}
+      </Button>
+    );
+  }
+  if (!isOperatorAction(action) || operationId === '') return null;
+  return (
+    <Button
+      kind={kind}
+      disabledBecause={forbidden('operator')}
+      onClick={() => onOperationAction(action, operationId)}
+    >
+      {operatorActionTitle(action)}
+    </Button>
+  );
+}
+
+function isOperatorAction(text: string): text is OperatorAction {
+  return Object.hasOwn(OPERATOR_ACTIONS, text);
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}

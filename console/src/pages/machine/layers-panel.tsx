@@ -1,0 +1,105 @@
+import type { ReactNode } from 'react';
+import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/effective-state.ts';
+import type { MachineView } from '../../machine-view.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Age } from '../../ui/time.tsx';
+import { LAYER_NAMES, LAYERS, type LayerName, meaningOf, OBSERVED_QUESTION } from './layers.ts';
+import { useSince } from './use-machine.ts';
+
+/** The layers side by side: none of them follows from another. */
+export function LayersPanel({ machine }: { machine: MachineView }) {
+  return (
+    <section className="layers" aria-label="Layers of its state">
+      {LAYER_NAMES.map((layer) => (
+        <Layer key={layer} layer={layer} machine={machine} />
+      ))}
+      <Observed machine={machine} />
+    </section>
+  );
+}
+
+export function EffectivePanel({ machine }: { machine: MachineView }) {
+  const { effectiveState, message } = machine;
+  const { meaning, userAction } = EFFECTIVE_STATES[effectiveState];
+  return (
+    <p className="effective">
+      <StateBadge layer="effective_state" state={effectiveState} />
+      <span>
+        <strong>{meaning}</strong>, because {effectiveReason(machine)}
+      </span>
+      <span className="soft">
+        {message.status?.effectiveSince && (
+          <>
+            since <Age at={message.status.effectiveSince} /> ·{' '}
+          </>
+        )}
+        {userAction}
+      </span>
+    </p>
+  );
+}
+
+function Layer({ layer, machine }: { layer: LayerName; machine: MachineView }) {
+  const { title, lifecycle } = LAYERS[layer];
+  const state = machine[layer] ?? '';
+  const { status } = machine.message;
+  const told = {
+    phase: undefined,
+    service: status?.serviceSince,
+    install: status?.installSince,
+    presence: undefined,
+  };
+  const fromHistory = useSince(machine.machineId, layer, told[layer] ? '' : state);
+  // A phase that nothing ever changed is as old as the machine.
+  const since = told[layer] ?? fromHistory ?? (layer === 'phase' ? machine.message.createdAt : undefined);
+  return (
+    <LayerCard
+      title={title}
+      question={lifecycle.question}
+      badge={<StateBadge layer={layer} state={state} />}
+      meaning={meaningOf(layer, state)}
+      since={state !== '' && since !== undefined ? <Age at={since} suffix="" /> : null}
+    />
+  );
+}
+
+function Observed({ machine }: { machine: MachineView }) {
+  const observed = machine.message.status?.observed;
+  return (
+    <LayerCard
+      title="Observed"
+      question={OBSERVED_QUESTION}
+      badge={
+        observed ? <span className="badge tone-gray">{observed.state}</span> : <span className="soft">–</span>
+      }
+      meaning={
+        observed
+          ? `In the words of ${observed.source}${observed.power && `; power ${observed.power}`}${observed.upstreamId && `; its id there is ${observed.upstreamId}`}. Recorded, not ours.`
+          : 'It has no upstream, or none was asked yet.'
+      }
+      since={observed && <Age at={observed.at} suffix="" />}
+    />
+  );
+}
+
+interface LayerCardProps {
+  readonly title: string;
+  readonly question: string;
+  readonly badge: ReactNode;
+  readonly meaning: string;
+  readonly since: ReactNode;
+}
+
+function LayerCard({ title, question, badge, meaning, since }: LayerCardProps) {
+  return (
+    <div className="panel layer">
+      <h2>{title}</h2>
+      <p className="soft question">{question}</p>
+      <p className="row">
+        {badge}
+        {since && <span className="soft">for {since}</span>}
+      </p>
+      <p className="meaning">{meaning}</p>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+/** What an agent measured, as lines in charts. */
+import { METRICS, type MetricName } from '../../../../src/domain/agent.ts';
+import { metricText } from '../../../../src/domain/metric-text.ts';
+
+export interface Sample {
+  /** Milliseconds. */
+  readonly at: number;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+interface Line {
+  readonly name: string;
+  readonly value: (metrics: Sample['metrics']) => number | undefined;
+  readonly text: (value: number) => string;
+}
+
+export interface Chart {
+  readonly title: string;
+  /** A percentage has a fixed scale. */
+  readonly scale: 'percent' | 'count';
+  readonly lines: readonly Line[];
+}
+
+function metric(name: MetricName): Line {
+  return {
+    name: METRICS[name].meaning,
+    value: (metrics) => metrics[name],
+    text: (value) => metricText(name, value),
+  };
+}
+
+const diskInUse: Line = {
+  name: 'disk in use',
+  value: ({ total_disk_space_bytes: total, total_disk_free_bytes: free }) =>
+    total === undefined || free === undefined || total <= 0 ? undefined : (100 * (total - free)) / total,
+  text: (value) => metricText('cpu_utilization_pct', value),
+};
+
+export const CHARTS: readonly Chart[] = [
+  { title: 'CPU', scale: METRICS.cpu_utilization_pct.kind, lines: [metric('cpu_utilization_pct')] },
+  { title: 'Memory', scale: METRICS.memory_utilization_pct.kind, lines: [metric('memory_utilization_pct')] },
+  { title: 'Disk', scale: 'percent', lines: [diskInUse] },
+  { title: 'GPUs', scale: METRICS.free_gpu_count.kind, lines: [metric('free_gpu_count')] },
+  {
+    title: 'Workload',
+    scale: METRICS.container_count.kind,
+    lines: [metric('container_count'), metric('worker_count')],
+  },
+  { title: 'Image cache', scale: METRICS.cache_usage_pct.kind, lines: [metric('cache_usage_pct')] },
+];
+
+const KEPT = 2_000;
+
+/** In the order of time; of two from one moment the later told one counts. */
+export function mergeSamples(...told: readonly (readonly Sample[])[]): Sample[] {
+  const byTime = new Map(told.flat().map((sample) => [sample.at, sample]));
+  return [...byTime.values()].toSorted((left, right) => left.at - right.at).slice(-KEPT);
+}
+
+/** Only charts that have something to show. */
+export function chartsWith(samples: readonly Sample[]): Chart[] {
+  return CHARTS.filter(({ lines }) =>
+    lines.some(({ value }) => samples.some(({ metrics }) => value(metrics) !== undefined)),
+  );
+}
+
+/** Times in seconds, then one row of values for each line. */
+export function chartData({ lines }: Chart, samples: readonly Sample[]): [number[], ...(number | null)[][]] {
+  return [
+    samples.map(({ at }) => at / 1_000),
+    ...lines.map(({ value }) => samples.map(({ metrics }) => value(metrics) ?? null)),
+  ];
+}
+
+export interface LineSummary {
+  readonly name: string;
+  readonly last: string;
+  readonly least: string;
+  readonly most: string;
+}
+
+/** The chart in words. */
+export function summaries({ lines }: Chart, samples: readonly Sample[]): LineSummary[] {
+  return lines.flatMap(({ name, value, text }) => {
+    const values = samples.flatMap(({ metrics }) => value(metrics) ?? []);
+    const last = values.at(-1);
+    if (last === undefined) return [];
+    const least = values.reduce((low, next) => Math.min(low, next));
+    const most = values.reduce((high, next) => Math.max(high, next));
+    return [{ name, last: text(last), least: text(least), most: text(most) }];
+  });
+}
+
+export function chartLabel(chart: Chart, samples: readonly Sample[]): string {
+  const lines = summaries(chart, samples).map(
+    ({ name, last, least, most }) => `${name} ${last} now, between ${least} and ${most}`,
+  );
+  return `${chart.title}: ${lines.join('; ')}; ${samples.length} measurements`;
+}

@@ -1,0 +1,122 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { MAX_INSTALL_ATTEMPTS } from '../../../../src/domain/node.ts';
+import { rest } from '../../api/rest.ts';
+import type { MachineView } from '../../machine-view.ts';
+import { operationHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age, momentText } from '../../ui/time.tsx';
+import { type HistoryBody, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
+
+interface Node extends NodeBody {
+  readonly system_uuid: string | null;
+  readonly notes: string | null;
+}
+
+/** Reports of progress are no events. */
+const INSTALLING_MS = 5_000;
+
+/** The machine as document 4 knows it: it boots from the network and reports how its installation goes. */
+export function NodePanel({ machine }: { machine: MachineView }) {
+  const { machineId, install } = machine;
+  const refetchInterval = install === 'installing' ? INSTALLING_MS : false;
+  const node = useQuery({
+    queryKey: ['machine', machineId, 'node'],
+    queryFn: async () =>
+      (await rest<{ data: Node }>('GET', `/api/v1/nodes/${encodeURIComponent(machineId)}`)).data,
+    refetchInterval,
+  });
+  const history = useQuery({
+    queryKey: ['machine', machineId, 'node-history'],
+    queryFn: async () => (await nodeHistory(machineId)).data,
+    refetchInterval,
+  });
+  return (
+    <Panel title="Node">
+      {node.isPending && <Loading />}
+      {node.isError && !node.data && (
+        <Failed what="The node can’t be read" error={node.error} onRetry={() => void node.refetch()} />
+      )}
+      {node.data && (
+        <div className="stack">
+          <NodeFacts node={node.data} />
+          <h3>Boots and reports</h3>
+          {history.isError && !history.data && (
+            <Failed
+              what="Its history can’t be read"
+              error={history.error}
+              onRetry={() => void history.refetch()}
+            />
+          )}
+          {history.data?.length === 0 && <Empty title="It has reported nothing yet" />}
+          <ol className="node-history">
+            {history.data?.map((entry) => (
+              <Report key={entry.id} entry={entry} />
+            ))}
+          </ol>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function NodeFacts({ node }: { node: Node }) {
+  const facts: readonly (readonly [string, React.ReactNode])[] = [
+    ['MAC address', node.mac_address && <span className="mono">{node.mac_address}</span>],
+    ['Hardware', [node.vendor, node.model].filter(Boolean).join(' ')],
+    ['Serial number', node.serial_number],
+    ['System UUID', node.system_uuid && <span className="mono">{node.system_uuid}</span>],
+    ['Architecture', node.arch],
+    ['Boots by', node.boot_mode],
+    ['Address', node.ip_address],
+    ['Hostname', node.hostname],
+    ['Workflow', node.workflow],
+    ['Attempts', `${node.install_attempts} of ${MAX_INSTALL_ATTEMPTS}`],
+    ['Progress', node.install_progress === null ? '' : `${node.install_progress}%`],
+    ['Tags', node.tags.join(', ')],
+    ['Last seen', node.last_seen_at && <Age at={Date.parse(node.last_seen_at)} />],
+    ['Notes', node.notes],
+    [
+      'Wanted by',
+      node.operation_id && <Link href={operationHref(node.operation_id)}>{node.operation_id}</Link>,
+    ],
+  ];
+  return (
+    <>
+      {node.last_install_error && <p className="fault">{node.last_install_error}</p>}
+      <dl className="facts wide-facts">
+        {facts.map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd>{value || '–'}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Report({ entry }: { entry: HistoryBody }) {
+  const details = Object.entries(entry.metadata ?? {})
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+  return (
+    <li>
+      <span className="soft numeric" title={momentText(Date.parse(entry.created_at))}>
+        <Age at={Date.parse(entry.created_at)} />
+      </span>
+      <span>
+        <StateBadge layer="install" state={entry.to_state} />{' '}
+        <span className="soft">
+          {entry.from_state !== entry.to_state && `from ${entry.from_state || 'nothing'}, `}by{' '}
+          {entry.triggered_by}
+          {entry.user_id && ` ${entry.user_id}`}
+        </span>
+        {entry.comment && <div>{entry.comment}</div>}
+        {details && <div className="mono soft">{details}</div>}
+      </span>
+    </li>
+  );
+}

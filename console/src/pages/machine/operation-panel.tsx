@@ -1,0 +1,110 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
+import { toneOf } from '../../../../src/domain/tone.ts';
+import { StepStatus_State } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
+import { operations } from '../../api/clients.ts';
+import { useForbidden } from '../../identity.tsx';
+import { type OperationView, operationView, stepState } from '../../operation-view.ts';
+import { operationHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age, Duration } from '../../ui/time.tsx';
+
+export interface OperationPanelProps {
+  /** The one under way, or the newest; empty: there was none yet. */
+  readonly operationId: string;
+  readonly onOperationAction: (action: OperatorAction, operationId: string) => void;
+}
+
+/** How far the work is that is under way, or how the last one ended. */
+export function OperationPanel({ operationId, onOperationAction }: OperationPanelProps) {
+  const forbidden = useForbidden();
+  const { data, isPending, isError, error, refetch } = useQuery({
+    queryKey: ['operation', operationId],
+    queryFn: async () => operationView(await operations.getOperation({ operationId })),
+    enabled: operationId !== '',
+  });
+  if (operationId === '') {
+    return (
+      <Panel title="Operation">
+        <Empty title="Nothing was ever done to it">What is started above shows its progress here.</Empty>
+      </Panel>
+    );
+  }
+  const canceling = data?.message.cancelRequested ? 'A cancel was asked for already.' : '';
+  return (
+    <Panel
+      title={data?.isActive === false ? 'Last operation' : 'Operation under way'}
+      actions={
+        data?.isActive && (
+          <Button
+            disabledBecause={forbidden('operator') || canceling}
+            onClick={() => onOperationAction('cancel', operationId)}
+          >
+            Cancel
+          </Button>
+        )
+      }
+    >
+      {isPending && <Loading lines={5} />}
+      {isError && !data && (
+        <Failed what="The operation can’t be read" error={error} onRetry={() => void refetch()} />
+      )}
+      {data && <Progress operation={data} />}
+    </Panel>
+  );
+}
+
+function Progress({ operation }: { operation: OperationView }) {
+  const { operationId, type, phase, status, message } = operation;
+  const { progressPercent, steps, error, waitingFor } = message;
+  return (
+    <div className="stack">
+      <div className="row">
+        <strong>{type}</strong>
+        <StateBadge layer="operation_phase" state={phase} />
+        <Link href={operationHref(operationId)}>{operationId}</Link>
+        <span className="soft">
+          by {message.startedBy}, <Age at={message.createdAt} />
+        </span>
+      </div>
+      <div
+        className={`progress tone-${toneOf('status', status)}`}
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuenow={progressPercent}
+        aria-valuemin={0}
+        aria-valuemax={100}
+      >
+        <div style={{ width: `${progressPercent}%` }} />
+      </div>
+      <p className="soft numeric">
+        {progressPercent}%, {steps.filter(({ state }) => state === StepStatus_State.SUCCEEDED).length} of{' '}
+        {steps.length} steps done{waitingFor && `, waiting: ${waitingFor}`}
+      </p>
+      {error && (
+        <p className="fault">
+          {error.code}: {error.message}
+        </p>
+      )}
+      <ol className="steps">
+        {steps.map((step) => (
+          <li key={step.name}>
+            <StateBadge layer="step" state={stepState(step.state)} />
+            <span>{step.title || step.name}</span>
+            <span className="soft numeric">
+              {step.state === StepStatus_State.RUNNING &&
+                step.progressPercent > 0 &&
+                `${step.progressPercent}% `}
+              {step.retryCount > 0 && `retry ${step.retryCount} `}
+              {step.startedAt && <Duration from={step.startedAt} to={step.finishedAt} />}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

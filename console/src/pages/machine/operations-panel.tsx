@@ -1,0 +1,78 @@
+import { Link, useLocation } from 'wouter';
+import { useRowKeys } from '../../keyboard/use-row-keys.ts';
+import { operationHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Age, Duration } from '../../ui/time.tsx';
+import type { useOperations } from './use-operations.ts';
+
+/** Everything that was ever done to it, the newest first. */
+export function OperationsPanel({ list }: { list: ReturnType<typeof useOperations> }) {
+  const [, navigate] = useLocation();
+  const found = list.data?.pages.flat() ?? [];
+  const { marked } = useRowKeys(
+    found.length,
+    (row) => navigate(operationHref(found[row]?.operationId ?? '')),
+    (row) => document.querySelector(`[data-row="${row}"]`)?.scrollIntoView({ block: 'nearest' }),
+  );
+  if (list.isPending) return <Loading lines={6} />;
+  if (list.isError && !list.data)
+    return (
+      <Failed what="The operations can’t be read" error={list.error} onRetry={() => void list.refetch()} />
+    );
+  if (found.length === 0)
+    return (
+      <Empty title="Nothing was ever done to it">The actions at the top of the page begin something.</Empty>
+    );
+  return (
+    <>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Operation</th>
+            <th scope="col">Type</th>
+            <th scope="col">Phase</th>
+            <th scope="col">Started</th>
+            <th scope="col">Took</th>
+            <th scope="col">By</th>
+            <th scope="col">Step or error</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.map(({ operationId, type, phase, message }, row) => (
+            <tr key={operationId} data-row={row} aria-selected={row === marked}>
+              <td>
+                <Link href={operationHref(operationId)}>{operationId}</Link>
+              </td>
+              <td>{type}</td>
+              <td>
+                <StateBadge layer="operation_phase" state={phase} title={message.status} />
+              </td>
+              <td>
+                <Age at={message.createdAt} />
+              </td>
+              <td>
+                <Duration from={message.startedAt} to={message.finishedAt} />
+              </td>
+              <td>{message.startedBy}</td>
+              <td className="comment">
+                {message.error ? `${message.error.code}: ${message.error.message}` : message.currentStep}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {list.hasNextPage && (
+        <div className="load-more">
+          <Button
+            disabledBecause={list.isFetchingNextPage ? 'The server is being asked.' : ''}
+            onClick={() => void list.fetchNextPage()}
+          >
+            Load more
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

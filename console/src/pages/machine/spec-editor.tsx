@@ -1,0 +1,226 @@
+import { ConnectError } from '@connectrpc/connect';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useId, useState } from 'react';
+import { BadRequestSchema } from '../../../../src/gen/google/rpc/error_details_pb.ts';
+import { machines } from '../../api/clients.ts';
+import { Button } from '../../ui/button.tsx';
+import { useToasts } from '../../ui/toasts.tsx';
+import { CallFault } from './action-dialog.tsx';
+import {
+  type ChangeUnder,
+  changedPaths,
+  changesUnder,
+  type Description,
+  type Draft,
+  descriptionOf,
+  draftOf,
+  faultPath,
+  faultsOf,
+  type LabelRow,
+  rebase,
+  SPEC_FIELDS,
+  SPEC_NAMES,
+} from './spec-edit.ts';
+
+export interface SpecEditorProps {
+  readonly machineId: string;
+  /** As the machine is now; it may change while somebody edits. */
+  readonly current: Description;
+  readonly onClose: () => void;
+}
+
+export function SpecEditor({ machineId, current, onClose }: SpecEditorProps) {
+  const [base, setBase] = useState(current);
+  const [draft, setDraft] = useState<Draft>(() => draftOf(current));
+  const queries = useQueryClient();
+  const { tell } = useToasts();
+  const edited = descriptionOf(draft);
+  const paths = changedPaths(base, edited);
+  const save = useMutation({
+    mutationFn: () => machines.updateMachine(updateRequest(machineId, edited, paths)),
+    onSuccess: () => {
+      tell(`${machineId} is updated.`);
+      void queries.invalidateQueries({ queryKey: ['machine', machineId] });
+      onClose();
+    },
+  });
+  const refused = save.isError ? serverFaults(save.error) : new Map<string, string>();
+  const local = faultsOf(draft);
+  const faults = new Map([...refused, ...local]);
+  const reason =
+    paths.length === 0 ? 'Nothing is changed yet.' : local.size > 0 ? 'Put right what is marked first.' : '';
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (reason === '' && !save.isPending) save.mutate();
+  };
+  const edit = (next: Draft) => {
+    setDraft(next);
+    save.reset();
+  };
+  const under = changesUnder(base, current, edited);
+  return (
+    <form className="stack" onSubmit={submit} aria-label="Edit spec and labels">
+      {under.length > 0 && (
+        <ChangedUnder
+          changes={under}
+          onTake={() => {
+            edit(draftOf(rebase(base, current, edited)));
+            setBase(current);
+          }}
+        />
+      )}
+      {SPEC_NAMES.map((name) => (
+        <TextField
+          key={name}
+          title={SPEC_FIELDS[name].title}
+          hint={SPEC_FIELDS[name].hint}
+          value={draft.spec[name]}
+          fault={faults.get(`spec.${name}`) ?? ''}
+          onChange={(value) => edit({ ...draft, spec: { ...draft.spec, [name]: value } })}
+        />
+      ))}
+      <LabelsField rows={draft.labels} faults={faults} onChange={(labels) => edit({ ...draft, labels })} />
+      {save.isError && refused.size === 0 && <CallFault error={save.error} />}
+      <div className="row">
+        <Button
+          type="submit"
+          kind="primary"
+          disabledBecause={save.isPending ? 'The server is being asked.' : reason}
+        >
+          Save {paths.length > 0 && `${paths.length} ${paths.length === 1 ? 'change' : 'changes'}`}
+        </Button>
+        <Button onClick={onClose}>Leave it</Button>
+      </div>
+    </form>
+  );
+}
+
+function updateRequest(machineId: string, { spec, labels }: Description, paths: readonly string[]) {
+  return {
+    machine: {
+      machineId,
+      labels: { ...labels },
+      spec: {
+        sshEndpoint: spec.ssh_endpoint,
+        bmcEndpoint: spec.bmc_endpoint,
+        targetClusterRef: spec.target_cluster_ref,
+        macAddresses: [...spec.mac_addresses],
+        provider: spec.provider,
+      },
+    },
+    updateMask: { paths: [...paths] },
+  };
+}
+
+function serverFaults(error: unknown): Map<string, string> {
+  const details = ConnectError.from(error).findDetails(BadRequestSchema);
+  return new Map(
+    details
+      .flatMap(({ fieldViolations }) => fieldViolations)
+      .map(({ field, description }) => [faultPath(field), description]),
+  );
+}
+
+function ChangedUnder({ changes, onTake }: { changes: readonly ChangeUnder[]; onTake: () => void }) {
+  const shown = (text: string | undefined) => (text === undefined ? 'nothing' : `“${text}”`);
+  return (
+    <div className="changed-under" role="alert">
+      <strong>The machine was changed while you edit.</strong>
+      <ul>
+        {changes.map(({ path, before, now, overwritten }) => (
+          <li key={path}>
+            <code>{path}</code> went from {shown(before)} to {shown(now)}.
+            {overwritten && <strong> Saving overwrites it with yours.</strong>}
+          </li>
+        ))}
+      </ul>
+      <Button onClick={onTake}>Take these over, keep my other changes</Button>
+    </div>
+  );
+}
+
+interface TextFieldProps {
+  readonly title: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly fault: string;
+  readonly onChange: (value: string) => void;
+}
+
+function TextField({ title, hint, value, fault, onChange }: TextFieldProps) {
+  const id = useId();
+  return (
+    <label className="field">
+      <span>{title}</span>
+      <input
+        className="input mono"
+        spellCheck={false}
+        value={value}
+        aria-invalid={fault !== '' || undefined}
+        aria-describedby={id}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <span id={id} className={fault === '' ? 'hint soft' : 'hint fault'}>
+        {fault || hint}
+      </span>
+    </label>
+  );
+}
+
+interface LabelsFieldProps {
+  readonly rows: readonly LabelRow[];
+  readonly faults: ReadonlyMap<string, string>;
+  readonly onChange: (rows: readonly LabelRow[]) => void;
+}
+
+function LabelsField({ rows, faults, onChange }: LabelsFieldProps) {
+  const change = (changed: LabelRow) => onChange(rows.map((row) => (row.id === changed.id ? changed : row)));
+  const add = () => {
+    const id = Math.max(-1, ...rows.map((row) => row.id)) + 1;
+    onChange([...rows, { id, name: '', value: '' }]);
+  };
+  return (
+    <fieldset className="choices">
+      <legend>Labels</legend>
+      {rows.map((row) => {
+        const fault = faults.get(`labels.${row.name.trim()}`) ?? '';
+        const isBegun = row.name !== '' || row.value !== '';
+        return (
+          <div key={row.id}>
+            <div className="label-row">
+              <input
+                className="input mono"
+                aria-label="Label’s name"
+                placeholder="name"
+                spellCheck={false}
+                value={row.name}
+                aria-invalid={(isBegun && fault !== '') || undefined}
+                onChange={(event) => change({ ...row, name: event.target.value })}
+              />
+              <input
+                className="input mono"
+                aria-label={`Value of ${row.name || 'the label'}`}
+                placeholder="value"
+                spellCheck={false}
+                value={row.value}
+                onChange={(event) => change({ ...row, value: event.target.value })}
+              />
+              <Button
+                kind="quiet"
+                label={`Remove label ${row.name}`}
+                onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
+              >
+                ×
+              </Button>
+            </div>
+            {isBegun && fault !== '' && <p className="hint fault">{fault}</p>}
+          </div>
+        );
+      })}
+      {faults.has('labels') && <p className="hint fault">Labels {faults.get('labels')}</p>}
+      <div>
+        <Button onClick={add}>Add a label</Button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,82 @@
+/** What clients say of the machine: its spec and its labels. */
+import { useState } from 'react';
+import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
+import { useForbidden } from '../../identity.tsx';
+import type { MachineView } from '../../machine-view.ts';
+import { Button } from '../../ui/button.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Age } from '../../ui/time.tsx';
+import { type Description, draftOf, SPEC_FIELDS, SPEC_NAMES } from './spec-edit.ts';
+import { SpecEditor } from './spec-editor.tsx';
+
+export function SpecPanel({ machine }: { machine: MachineView }) {
+  const [isEditing, setEditing] = useState(false);
+  const forbidden = useForbidden();
+  const current = descriptionOfMachine(machine.message);
+  const removed = machine.service === 'deleted' ? `${machine.machineId} was removed for good.` : '';
+  return (
+    <Panel
+      title="Spec and labels"
+      actions={
+        !isEditing && (
+          <Button disabledBecause={forbidden('operator') || removed} onClick={() => setEditing(true)}>
+            Edit
+          </Button>
+        )
+      }
+    >
+      {isEditing ? (
+        <SpecEditor machineId={machine.machineId} current={current} onClose={() => setEditing(false)} />
+      ) : (
+        <Told description={current} machine={machine.message} />
+      )}
+    </Panel>
+  );
+}
+
+function Told({ description, machine }: { description: Description; machine: Machine }) {
+  const { spec, labels } = draftOf(description);
+  return (
+    <dl className="facts">
+      {SPEC_NAMES.map((name) => (
+        <div key={name} className="pair">
+          <dt>{SPEC_FIELDS[name].title}</dt>
+          <dd className="mono">{spec[name] || '–'}</dd>
+        </div>
+      ))}
+      <dt>Labels</dt>
+      <dd>
+        {labels.length === 0 && <span className="soft">none</span>}
+        <ul className="labels">
+          {labels.map(({ name, value }) => (
+            <li key={name} className="mono">
+              <span className="soft">{name}=</span>
+              {value}
+            </li>
+          ))}
+        </ul>
+      </dd>
+      <dt>Registered</dt>
+      <dd>
+        <Age at={machine.createdAt} />
+      </dd>
+      <dt>Changed</dt>
+      <dd>
+        <Age at={machine.updatedAt} />
+      </dd>
+    </dl>
+  );
+}
+
+function descriptionOfMachine({ spec, labels }: Machine): Description {
+  return {
+    spec: {
+      ssh_endpoint: spec?.sshEndpoint ?? '',
+      bmc_endpoint: spec?.bmcEndpoint ?? '',
+      target_cluster_ref: spec?.targetClusterRef ?? '',
+      mac_addresses: spec?.macAddresses ?? [],
+      provider: spec?.provider ?? '',
+    },
+    labels,
+  };
+}

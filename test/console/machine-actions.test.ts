@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import {
+  choicesOf,
+  commandOf,
+  firstValues,
+  missing,
+  shellWord,
+  type Values,
+} from '../../console/src/pages/machine/action-form.ts';
+import {
+  type ActionMachine,
+  MACHINE_ACTION_NAMES,
+  MACHINE_ACTIONS,
+  type MachineAction,
+} from '../../src/domain/machine-action.ts';
+import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
+import type { ServerParts } from '../../src/surfaces/rpc/server-parts.ts';
+import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
+
+const machine = (changed: Partial<ActionMachine> = {}): ActionMachine => ({
+  machineId: 'm-1',
+  phase: 'MAINTENANCE',
+  service: 'active',
+  install: 'installed',
+  conditions: {},
+  activeOperationId: null,
+  ...changed,
+});
+const values = (action: MachineAction, given: Partial<Values> = {}): Values => ({
+  ...firstValues(action, machine(), {}),
+  ...given,
+});
+
+describe('what an action asks for', () => {
+  it('a reboot asks for nothing, a reimage for the name typed', () => {
+    expect(missing('reboot', values('reboot'), 'm-1', '')).toBe('');
+    expect(missing('reimage', values('reimage'), 'm-1', '')).toBe('Type m-1 to confirm.');
+    expect(missing('reimage', values('reimage'), 'm-1', 'm-2')).not.toBe('');
+    expect(missing('reimage', values('reimage'), 'm-1', 'm-1')).toBe('');
+  });
+
+  it('an image must be one that the server takes', () => {
+    expect(missing('reimage', values('reimage', { image: 'a b' }), 'm-1', 'm-1')).toContain('image');
+    expect(missing('reimage', values('reimage', { image: 'ubuntu-24.04' }), 'm-1', 'm-1')).toBe('');
+  });
+
+  it('what goes into the history needs a reason', () => {
+    for (const action of ['set_service', 'flag', 'unflag', 'clear'] as const) {
+      const given = { service: 'active', flag: 'RMA' };
+      expect(missing(action, values(action, given), 'm-1', ''), action).toContain('reason');
+      expect(missing(action, values(action, { ...given, reason: 'because' }), 'm-1', ''), action).toBe('');
+    }
+  });
+
+  it('the only choice is made already, and what is known is filled in', () => {
+    expect(firstValues('set_service', machine({ service: 'retired' }), {}).service).toBe('offline');
+    expect(firstValues('decommission', machine({ service: 'retired' }), {}).mode).toBe('full_decommission');
+    expect(firstValues('decommission', machine(), {}).mode).toBe('');
+    expect(firstValues('onboard', machine(), { pool: 'gpu', other: 'x' }).pool).toBe('gpu');
+  });
+
+  it('a choice that can’t be made says why', () => {
+    const modes = choicesOf('decommission', 'mode', machine({ service: 'retired' }));
+    expect(modes.filter(({ disabledBecause }) => disabledBecause === '').map(({ value }) => value)).toEqual([
+      'full_decommission',
+    ]);
+    expect(modes[0]?.disabledBecause).toContain('retired');
+  });
+
+  it('flags to set are those that are off, flags to take off those that are on', () => {
+    const RMA = { status: true, reason: '', message: '', lastTransition: '' };
+    const flagged = machine({ conditions: { RMA } });
+    expect(choicesOf('flag', 'flag', flagged).map(({ value }) => value)).toEqual(['Retired']);
+    expect(choicesOf('unflag', 'flag', flagged).map(({ value }) => value)).toEqual(['RMA']);
+  });
+});
+
+describe('the command that does the same', () => {
+  it.each<[MachineAction, Partial<Values>, string]>([
+    ['reboot', {}, 'ingot reboot m-1'],
+    ['reimage', { image: 'ubuntu-24.04' }, 'ingot reimage m-1 --image ubuntu-24.04'],
+    ['reimage', {}, 'ingot reimage m-1'],
+    ['onboard', {}, 'ingot onboard m-1 --pool <pool>'],
+    ['decommission', { mode: 'soft_reset' }, 'ingot decommission m-1 --mode soft_reset'],
+    [
+      'set_service',
+      { service: 'offline', reason: 'it’s well' },
+      `ingot service m-1 offline --reason 'it’s well'`,
+    ],
+    ['flag', { flag: 'RMA', reason: 'dimm' }, 'ingot flag m-1 rma --reason dimm'],
+    ['clear', {}, 'ingot clear m-1 --reason …'],
+    ['approve_node', { workflow: 'ubuntu' }, 'ingot node approve m-1 --workflow ubuntu'],
+    ['set_install', { state: 'pending', force: 'true' }, 'ingot node state m-1 pending --force'],
+  ])('%s', (action, given, command) => {
+    expect(commandOf(action, 'm-1', values(action, given))).toBe(command);
+  });
+
+  it('is safe to paste', () => {
+    expect(shellWord(`a'; rm -rf /`)).toBe(`'a'\\''; rm -rf /'`);
+    expect(shellWord('$(reboot)')).toBe(`'$(reboot)'`);
+  });
+});
+
+describe('the roles', () => {
+  const CALLS: Partial<Record<MachineAction, string>> = {
+    reboot: 'rebootMachine',
+    reimage: 'reimageMachine',
+    enter_maintenance: 'enterMaintenance',
+    exit_maintenance: 'exitMaintenance',
+    onboard: 'onboardMachine',
+    drain: 'drainMachine',
+    decommission: 'decommissionMachine',
+    remove: 'removeMachine',
+    set_service: 'setServiceState',
+    clear: 'clearNeedsIntervention',
+    flag: 'flagMachine',
+    unflag: 'unflagMachine',
+  };
+
+  it('are those that the server asks for', () => {
+    const parts = {} as ServerParts;
+    const roles = { ...machineService(parts).roles, ...adminService(parts).roles };
+    const rpcs = MACHINE_ACTION_NAMES.filter((action) => CALLS[action] !== undefined);
+    expect(rpcs).toHaveLength(12);
+    for (const action of rpcs) {
+      expect(MACHINE_ACTIONS[action].role, action).toBe(roles[CALLS[action] ?? '']);
+    }
+  });
+});
