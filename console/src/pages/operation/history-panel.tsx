@@ -87,7 +87,7 @@ function Events({ events }: { events: readonly Event[] }) {
             <td className="nowrap">
               <span className="soft">{event.from || 'new'} →</span> <To event={event} />
             </td>
-            <td className="nowrap">
+            <td className="history-who" title={`${event.actorKind} ${event.actorId}`}>
               {event.actorKind} <span className="soft">{event.actorId}</span>
             </td>
             <td className="history-why">{event.comment}</td>

@@ -2,7 +2,7 @@
 import '../../styles/operation.css';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { useLocation } from 'wouter';
 import { jobLifecycle } from '../../../../src/domain/job-status.ts';
 import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
 import { operations } from '../../api/clients.ts';
@@ -12,7 +12,7 @@ import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
-import { FactsPanel } from './facts-panel.tsx';
+import { Facts } from './facts.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { LogPanel } from './log-panel.tsx';
 import { NextPanel, nextFor } from './next-panel.tsx';
@@ -62,7 +62,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
           )
         }
       >
-        {view && <Summary view={view} />}
+        {view && <States view={view} />}
       </PageTitle>
       {asked.isPending && <Loading lines={8} />}
       {asked.isError && !view && (
@@ -74,15 +74,13 @@ export function OperationPage({ operationId }: { operationId: string }) {
       )}
       {view && (
         <div className="stack">
+          <Facts view={view} />
           <ProgressStrip view={view} />
           <NextPanel view={view} offered={offered} onChoose={choose} />
           <StepsPanel view={view} />
           <LogPanel operationId={operationId} isActive={view.isActive} />
-          <div className="columns">
-            <FactsPanel view={view} />
-            <SamePanel view={view} />
-          </div>
           <HistoryPanel operationId={operationId} />
+          <SamePanel view={view} />
           <RawPanel operation={view.message} />
         </div>
       )}
@@ -91,16 +89,10 @@ export function OperationPage({ operationId }: { operationId: string }) {
   );
 }
 
-function Summary({ view }: { view: OperationView }) {
+function States({ view }: { view: OperationView }) {
   const { meaning } = jobLifecycle.states[view.status] ?? { meaning: '' };
   return (
     <>
-      <span>
-        <strong>{view.type}</strong> of{' '}
-        <Link className="mono" href={machineHref(view.machineId)}>
-          {view.machineId}
-        </Link>
-      </span>
       <StateBadge layer="operation_phase" state={view.phase} />
       <StateBadge layer="status" state={view.status} title={meaning} />
     </>

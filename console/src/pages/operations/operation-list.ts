@@ -1,0 +1,82 @@
+/** What the list asks for, and how it takes up what it hears, without moving a row. */
+import { ACTIVE_JOB_STATUSES } from '../../../../src/domain/job-status.ts';
+import { quoted } from '../../pages.ts';
+
+export const SHOWN = {
+  'under-way': {
+    text: 'Under way',
+    filter: ACTIVE_JOB_STATUSES.map((status) => `status = ${status}`).join(' OR '),
+  },
+  failed: { text: 'Failed', filter: 'phase = FAILED' },
+  canceled: { text: 'Canceled', filter: 'phase = CANCELED' },
+} as const satisfies Record<string, { text: string; filter: string }>;
+export type Shown = keyof typeof SHOWN;
+
+export function isShown(text: string): text is Shown {
+  return Object.hasOwn(SHOWN, text);
+}
+
+export interface ListView {
+  readonly filter: string;
+  readonly shown: Shown | null;
+  /** Created from then on; null: whenever. */
+  readonly since: Date | null;
+}
+
+export function askedFilter({ filter, shown, since }: ListView): string {
+  const parts = [
+    filter.trim(),
+    shown === null ? '' : SHOWN[shown].filter,
+    since === null ? '' : `created_at >= ${quoted(since.toISOString())}`,
+  ].filter((part) => part !== '');
+  return parts.length === 1 ? parts.join('') : parts.map((part) => `(${part})`).join(' AND ');
+}
+
+export function startOfDay(now: number): Date {
+  const day = new Date(now);
+  day.setHours(0, 0, 0, 0);
+  return day;
+}
+
+/** The server takes filters of at most 200 conditions and 4096 characters. */
+const IDS_AT_ONCE = 60;
+
+/** Filters that find exactly these operations. */
+export function filtersFor(operationIds: readonly string[]): string[] {
+  const filters: string[] = [];
+  for (let from = 0; from < operationIds.length; from += IDS_AT_ONCE) {
+    const ids = operationIds.slice(from, from + IDS_AT_ONCE);
+    filters.push(ids.map((id) => `operation_id = ${quoted(id)}`).join(' OR '));
+  }
+  return filters;
+}
+
+interface Identified {
+  readonly operationId: string;
+}
+
+/** The same rows in the same places, with those that are newer in place of what they were. */
+export function patched<T extends Identified, P extends { operations: T[] }>(
+  pages: readonly P[],
+  fresh: readonly T[],
+): P[] {
+  const byId = new Map(fresh.map((operation) => [operation.operationId, operation]));
+  return pages.map((page) =>
+    page.operations.some(({ operationId }) => byId.has(operationId))
+      ? {
+          ...page,
+          operations: page.operations.map((operation) => byId.get(operation.operationId) ?? operation),
+        }
+      : page,
+  );
+}
+
+/** A page that was cut after another's rows had grown can begin with rows that are there already. */
+export function withoutRepeats<T extends Identified>(operations: readonly T[]): T[] {
+  const seen = new Set<string>();
+  return operations.filter(({ operationId }) => {
+    if (seen.has(operationId)) return false;
+    seen.add(operationId);
+    return true;
+  });
+}

@@ -1,0 +1,168 @@
+/** The rows; only those that can be seen are drawn. */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { memo, type ReactNode, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import { jobLifecycle } from '../../../../src/domain/job-status.ts';
+import { toneOf } from '../../../../src/domain/tone.ts';
+import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
+import { useRowKeys } from '../../keyboard/use-row-keys.ts';
+import { type OperationView, operationView } from '../../operation-view.ts';
+import { machineHref, operationHref } from '../../pages.ts';
+import { Age, Duration } from '../../ui/time.tsx';
+
+export interface OperationsTableProps {
+  readonly operations: readonly Operation[];
+  readonly onOpen: (operation: Operation) => void;
+  /** The last rows are in sight. */
+  readonly onEnd: () => void;
+  readonly foot: ReactNode;
+}
+
+const ROW_PX = 34;
+const HEAD_PX = 34;
+/** How far from the end the next page is asked for. */
+const NEAR_END = 20;
+
+const COLUMNS = [
+  ['id', 'Operation'],
+  ['type', 'Type'],
+  ['machine', 'Machine'],
+  ['state', 'State'],
+  ['step', 'Progress'],
+  ['who', 'Started by'],
+  ['age', 'Age'],
+  ['took', 'Took'],
+  ['error', 'Error'],
+] as const;
+
+export function OperationsTable({ operations, onOpen, onEnd, foot }: OperationsTableProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: operations.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+    scrollPaddingStart: HEAD_PX,
+    useFlushSync: false,
+  });
+  const { marked } = useRowKeys(
+    operations.length,
+    (row) => {
+      const operation = operations[row];
+      if (operation) onOpen(operation);
+    },
+    (row) => virtualizer.scrollToIndex(row),
+  );
+  const items = virtualizer.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  const isNearEnd = last >= operations.length - NEAR_END;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more rows can leave the end in sight
+  useEffect(() => {
+    if (isNearEnd) onEnd();
+  }, [isNearEnd, operations.length]);
+  const above = items[0]?.start ?? 0;
+  const below = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    <div className="ops-scroll" ref={scroller}>
+      <table className="table ops" aria-rowcount={operations.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {COLUMNS.map(([name, title]) => (
+              <th key={name} className={`ops-${name}`} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {above > 0 && <Space height={above} />}
+        <tbody>
+          {items.map(({ index }) => {
+            const operation = operations[index];
+            if (!operation) return null;
+            return (
+              <Row
+                key={operation.operationId}
+                operation={operation}
+                place={index + 2}
+                isMarked={index === marked}
+              />
+            );
+          })}
+        </tbody>
+        {below > 0 && <Space height={below} />}
+      </table>
+      {foot}
+    </div>
+  );
+}
+
+function Space({ height }: { height: number }) {
+  return (
+    <tbody aria-hidden="true" className="ops-space">
+      <tr>
+        <td colSpan={COLUMNS.length} style={{ height: `${height}px` }} />
+      </tr>
+    </tbody>
+  );
+}
+
+interface RowProps {
+  readonly operation: Operation;
+  readonly place: number;
+  readonly isMarked: boolean;
+}
+
+const Row = memo(function Row({ operation, place, isMarked }: RowProps) {
+  const view = operationView(operation);
+  const { createdAt, startedAt, finishedAt, startedBy, error } = operation;
+  return (
+    <tr aria-rowindex={place} aria-selected={isMarked}>
+      <td>
+        <Link className="mono" href={operationHref(view.operationId)}>
+          {view.operationId}
+        </Link>
+      </td>
+      <td>{view.type}</td>
+      <td title={view.machineId}>
+        <Link className="mono" href={machineHref(view.machineId)}>
+          {view.machineId}
+        </Link>
+      </td>
+      <td>
+        <span className={`badge tone-${toneOf('status', view.status)}`}>{view.phase}</span>
+      </td>
+      <td>
+        <StepCell view={view} />
+      </td>
+      <td title={startedBy}>{startedBy}</td>
+      <td>
+        <Age at={createdAt} suffix="" />
+      </td>
+      <td>
+        <Duration from={startedAt} to={finishedAt} />
+      </td>
+      <td title={error?.message}>{error?.message ?? ''}</td>
+    </tr>
+  );
+});
+
+function StepCell({ view }: { view: OperationView }) {
+  const { currentStep, progressPercent, waitingFor } = view.message;
+  if (!view.isActive) {
+    const { meaning } = jobLifecycle.states[view.status] ?? { meaning: '' };
+    return (
+      <span className="soft" title={meaning}>
+        {view.status}
+      </span>
+    );
+  }
+  return (
+    <div className={`ops-progress tone-${toneOf('status', view.status)}`} title={waitingFor}>
+      <span className="numeric">{progressPercent}%</span>
+      <div className="progress" aria-hidden="true">
+        <div style={{ width: `${progressPercent}%` }} />
+      </div>
+      <span className="ops-step-name">{currentStep || 'queued'}</span>
+    </div>
+  );
+}
