@@ -36,6 +36,7 @@ import type { NetworkInstalls } from './providers/network-installs.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { InstallWatch } from './reconcilers/install-watch.ts';
+import { MetricSampler } from './reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
 import { ServiceReconciler } from './reconcilers/service-reconciler.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
@@ -266,6 +267,16 @@ async function run(
   };
   watch.start();
   cleanups.push(() => watch.stop());
+  if (settings.metricSampleSeconds > 0) {
+    const sampler = new MetricSampler({
+      database,
+      keepalives,
+      everySeconds: settings.metricSampleSeconds,
+      onError: (error, during) => log.error({ err: error }, during),
+    });
+    sampler.start();
+    cleanups.push(() => sampler.stop());
+  }
   const service = new ServiceReconciler({
     database,
     providers,

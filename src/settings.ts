@@ -33,6 +33,8 @@ export interface Settings {
   readonly presenceUrl: string | null;
   readonly keepaliveTtlSeconds: number;
   readonly pendingTtlSeconds: number;
+  /** 0: no history of metrics. */
+  readonly metricSampleSeconds: number;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -131,6 +133,13 @@ export const SETTINGS = {
     fallback: '3600',
     description: 'how long a machine’s token waits for its agent to register',
   },
+  metricSampleSeconds: {
+    variable: 'INGOT_METRIC_SAMPLE_SECONDS',
+    flag: '--metric-sample-seconds',
+    value: 's',
+    fallback: '300',
+    description: 'how often what agents tell is taken down for the history of metrics; 0: never',
+  },
 } as const satisfies Record<keyof Settings, SettingInfo>;
 
 export type FlagValues = Partial<Record<keyof Settings, string>>;
@@ -156,6 +165,7 @@ export function readSettings(env: NodeJS.ProcessEnv, flags: FlagValues, cwd: str
     presenceUrl: read('presenceUrl', parsePresenceUrl),
     keepaliveTtlSeconds: read('keepaliveTtlSeconds', (text, name) => parseInteger(text, name, 1, 86_400)),
     pendingTtlSeconds: read('pendingTtlSeconds', (text, name) => parseInteger(text, name, 1, 2_592_000)),
+    metricSampleSeconds: read('metricSampleSeconds', (text, name) => parseInteger(text, name, 0, 3600)),
   };
 }
 

@@ -60,6 +60,7 @@ const OTHER_CHECKS: ReadonlySet<string> = new Set([
   'operation_logs.stream',
   'operations.adopting',
   'presence_watch.singleton',
+  'metric_sampling.singleton',
 ]);
 
 /** Whether the database takes a value; nothing of it stays. */

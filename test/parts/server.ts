@@ -44,6 +44,8 @@ export interface TestServerOptions {
   readonly pools?: readonly string[];
   readonly keepaliveTtlSeconds?: number;
   readonly pendingTtlSeconds?: number;
+  /** Off unless asked for. */
+  readonly metricSampleSeconds?: number;
   /** A Redis for keepalives. */
   readonly presenceUrl?: string;
   /** Off unless asked for: looks would tell conditions that no test expects. */
@@ -95,6 +97,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         keepaliveTtlSeconds: String(options.keepaliveTtlSeconds ?? 300),
         pendingTtlSeconds: String(options.pendingTtlSeconds ?? 3600),
         presenceUrl: options.presenceUrl ?? '',
+        metricSampleSeconds: String(options.metricSampleSeconds ?? 0),
       },
       dataDir,
     ),

@@ -1,5 +1,6 @@
 /** baremetal.fleet.v1.FleetService: the fleet as a whole, for people who look at it. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Vitals } from '../../../domain/agent.ts';
 import { hiddenKinds } from '../../../domain/event.ts';
 import { invalidField } from '../../../domain/fault.ts';
 import { checkMachineId } from '../../../domain/machine-input.ts';
@@ -11,6 +12,7 @@ import { EVENT_FILTER, MACHINE_FILTER } from '../../../store/filter-schemas.ts';
 import { indexMachines } from '../../../store/index-machines.ts';
 import { groupKey, orderKey } from '../../../store/machine-keys.ts';
 import { findMachines } from '../../../store/machines.ts';
+import { type MetricSample, readSamples } from '../../../store/metric-samples.ts';
 import { readOverview } from '../../../store/overview.ts';
 import { pageSize, pageToken, readPosition } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
@@ -97,10 +99,12 @@ export function fleetService(parts: ServerParts): Service {
         const machineId = checkMachineId(request.machineId);
         const machine = await parts.machines.find(machineId);
         if (!machine) throw machineNotFound(machineId);
-        const vitals = (await agentsOf(parts, [machine])).get(machineId)?.vitals;
-        if (!vitals?.lastKeepaliveAt) return {};
-        const { lastKeepaliveAt, metrics } = vitals;
-        return { samples: [{ at: timestampFromDate(lastKeepaliveAt), metrics: { ...metrics } }] };
+        const agents = await agentsOf(parts, [machine]);
+        const samples = await readSamples(parts.database, machineId);
+        const history = withNewest(samples, agents.get(machineId)?.vitals);
+        return {
+          samples: history.map(({ at, metrics }) => ({ at: timestampFromDate(at), metrics: { ...metrics } })),
+        };
       },
     },
     {
@@ -114,4 +118,12 @@ export function fleetService(parts: ServerParts): Service {
       getMetricHistory: 'viewer',
     },
   );
+}
+
+/** What the agent told last is newer than any sample, unless the last sample is of that very moment. */
+function withNewest(samples: readonly MetricSample[], vitals: Vitals | undefined): readonly MetricSample[] {
+  const { lastKeepaliveAt: at = null, metrics = {} } = vitals ?? {};
+  const last = samples.at(-1)?.at ?? null;
+  const isNews = at !== null && Object.keys(metrics).length > 0 && (last === null || at > last);
+  return isNews ? [...samples, { at, metrics }] : samples;
 }
