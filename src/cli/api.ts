@@ -1,5 +1,6 @@
 import { Client as Channel, credentials } from '@grpc/grpc-js';
 import { AdminService } from '../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { FleetService } from '../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService as V1MachineService } from '../gen/baremetal/v1/machine_service_pb.ts';
 import { PlanService } from '../gen/baremetal/v1/plan_service_pb.ts';
 import { RunService } from '../gen/baremetal/v1/run_service_pb.ts';
@@ -19,6 +20,7 @@ export interface Api {
   readonly plans: Client<typeof PlanService>;
   readonly runs: Client<typeof RunService>;
   readonly admin: Client<typeof AdminService>;
+  readonly fleet: Client<typeof FleetService>;
   close(): void;
 }
 
@@ -47,6 +49,7 @@ export function connect(server: ServerAddress, { token, origin }: FoundToken): A
     plans: createClient(PlanService, settings),
     runs: createClient(RunService, settings),
     admin: createClient(AdminService, settings),
+    fleet: createClient(FleetService, settings),
     close: () => channel.close(),
   };
 }

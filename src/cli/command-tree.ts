@@ -6,6 +6,7 @@
 import { Command } from 'commander';
 import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
 import { completionCommand } from './commands/completion.ts';
+import { listEvents } from './commands/events.ts';
 import { imageGroup, workflowGroup } from './commands/image.ts';
 import { lifecycleCommand } from './commands/lifecycle.ts';
 import { createMachine } from './commands/machine-create.ts';
@@ -23,6 +24,7 @@ import {
   setService,
 } from './commands/node-lifecycle.ts';
 import { actionCommands } from './commands/op-action.ts';
+import { showOverview } from './commands/overview.ts';
 import { planGroup } from './commands/plan.ts';
 import { poolGroup } from './commands/pool.ts';
 import { startRun } from './commands/run-start.ts';
@@ -57,6 +59,9 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
     .option('--http-url <url>', 'its HTTP port (or INGOT_HTTP_URL; default http://<host of the server>:8080)')
     .option('--token-file <path>', 'a file that holds the token (or INGOT_TOKEN)')
     .addHelpText('after', () => helpAfter());
+
+  root.commandsGroup('The fleet:');
+  for (const command of [showOverview, listEvents]) root.addCommand(command(context));
 
   root.commandsGroup('Machines:');
   for (const command of [importMachines, listMachines, showMachine, registerMachine, updateMachine]) {

@@ -14,7 +14,7 @@ function isKnown(state: string): state is EffectiveState {
   return state in EFFECTIVE_STATES;
 }
 
-function effectiveStateColour(state: string): Colour | undefined {
+export function effectiveStateColour(state: string): Colour | undefined {
   return isKnown(state) ? EFFECTIVE_STATES[state].colour : undefined;
 }
 

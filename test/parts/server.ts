@@ -41,6 +41,7 @@ export interface TestServerOptions {
   readonly leaseMs?: number;
   /** Any free one without it. */
   readonly httpPort?: number;
+  readonly grpcPort?: number;
   readonly pools?: readonly string[];
   readonly keepaliveTtlSeconds?: number;
   readonly pendingTtlSeconds?: number;
@@ -90,7 +91,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       {},
       {
         httpAddress: `127.0.0.1:${options.httpPort ?? 0}`,
-        grpcAddress: '127.0.0.1:0',
+        grpcAddress: `127.0.0.1:${options.grpcPort ?? 0}`,
         dataDir,
         databaseUrl: database.url,
         leaseMs: String(options.leaseMs ?? 10_000),
