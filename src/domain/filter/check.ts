@@ -28,7 +28,8 @@ export function checkFilter<Row>(node: FilterNode, schema: FilterSchema<Row>): C
 const EQUALITY = ['=', '!=', ':'] as const;
 const ORDERING = ['=', '!=', '<', '<=', '>', '>=', ':'] as const;
 
-const COMPARATORS_OF = {
+/** Which comparators a field takes, by its kind; what is under a key of a map or of flags has a kind of its own. */
+export const COMPARATORS_OF = {
   string: ORDERING,
   enum: EQUALITY,
   timestamp: ORDERING,

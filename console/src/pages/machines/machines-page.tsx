@@ -1,5 +1,206 @@
+/** All machines: a filter, facets, a table for a hundred thousand of them, and what can be done to many at once. */
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { failureOf } from '../../api/failure.ts';
+import { useIdentity } from '../../identity.tsx';
+import { useOfferActions } from '../../keyboard/page-actions.tsx';
+import { useKey } from '../../keyboard/shortcuts.tsx';
+import '../../styles/machines.css';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import type { BulkActionName } from './bulk-actions.ts';
+import { BulkDialog } from './bulk-dialog.tsx';
+import { ColumnChoice } from './column-choice.tsx';
+import { Facets } from './facets.tsx';
+import { type FilterFault, filterFault, withPlainWords } from './filter-text.ts';
+import { BulkButtons, ListLine, SelectionLine } from './list-bar.tsx';
+import { MachineTable } from './machine-table.tsx';
+import type { Place } from './place.ts';
+import { SearchBox } from './search-box.tsx';
+import { everything, inOrder, kept, NOTHING, toggled, withAllToggled, withRange } from './selection.ts';
+import type { Known } from './suggest.ts';
+import { type MachineList, useMachineList } from './use-machine-list.ts';
+import { type Rows, useMachineRows } from './use-machine-rows.ts';
+import { nextSort, readView, type View, writeView } from './view.ts';
+
+/** Where somebody was in the list, for when they come back from a machine. */
+const lastPlace: { current: Place | null } = { current: null };
 
 export function MachinesPage() {
-  return <PageTitle title="machines" />;
+  const [params, setParams] = useSearchParams();
+  const view = useMemo(() => readView(params), [params]);
+  const show = useCallback(
+    (change: Partial<View>) =>
+      setParams((current) => writeView(current, { ...readView(current), ...change })),
+    [setParams],
+  );
+  const text = withPlainWords(view.filter);
+  const fault = useMemo(() => filterFault(text), [text]);
+  const filter = fault ? null : text;
+  const { list, isLoading, failure, changed, refresh } = useMachineList(filter, view.sort);
+  const rows = useMachineRows();
+  const { selection, ...select } = useSelection(list);
+  const [acting, setActing] = useState<{ name: BulkActionName; machineIds: readonly string[] } | null>(null);
+  const act = (name: BulkActionName) => {
+    if (list) setActing({ name, machineIds: inOrder(selection, list) });
+  };
+  useKey('r', 'Refresh the list', refresh);
+  useOfferActions([{ text: 'Refresh the list of machines', disabledBecause: '', run: refresh }]);
+  const known = useCallback((): Known => knownOf(rows), [rows]);
+  return (
+    <>
+      <PageTitle
+        title="Machines"
+        actions={
+          <>
+            <BulkButtons selected={selection.ids.size} onAct={act} />
+            <Button
+              onClick={() => show({ facets: view.facets === 'shown' ? 'hidden' : 'shown' })}
+              pressed={view.facets === 'shown'}
+            >
+              Facets
+            </Button>
+            <ColumnChoice
+              columns={view.columns}
+              labelKeys={() => knownOf(rows).labelKeys}
+              onColumns={(columns) => show({ columns })}
+            />
+          </>
+        }
+      />
+      <div className="fills machines">
+        <SearchBox
+          value={text}
+          fault={fault}
+          known={known}
+          onApply={(typed) => show({ filter: withPlainWords(typed) })}
+        />
+        <div className={view.facets === 'shown' ? 'machine-panes' : 'machine-panes alone'}>
+          {view.facets === 'shown' && <Facets filter={filter} onFilter={(next) => show({ filter: next })} />}
+          <section className="machine-list" aria-label="Machines" aria-busy={isLoading}>
+            <SelectionLine
+              total={list?.ids.length ?? 0}
+              selected={selection.ids.size}
+              onSelectAll={select.all}
+              onSelectNone={select.none}
+            />
+            {fault && <FaultyFilter text={text} fault={fault} />}
+            {!fault && !list && failure === null && <Loading lines={8} />}
+            {!fault && !list && failure !== null && (
+              <Failed what="The list can’t be read" error={failure} onRetry={refresh} />
+            )}
+            {!fault && list?.ids.length === 0 && (
+              <NoMachines filter={text} onClear={() => show({ filter: '' })} />
+            )}
+            {!fault && list && list.ids.length > 0 && (
+              <MachineTable
+                list={list}
+                rows={rows}
+                columns={view.columns}
+                sort={view.sort}
+                onSort={(field) => show({ sort: nextSort(view.sort, field) })}
+                selected={selection.ids}
+                onSelect={select.one}
+                onSelectShown={select.shown}
+                place={lastPlace}
+              />
+            )}
+            <ListLine
+              total={list?.ids.length ?? null}
+              changed={changed}
+              note={noteOf(isLoading, list ? failure : null)}
+              onRefresh={refresh}
+            />
+          </section>
+        </div>
+      </div>
+      {acting && <BulkDialog {...acting} onClose={() => setActing(null)} />}
+    </>
+  );
+}
+
+function useSelection(list: MachineList | null) {
+  const [selection, setSelection] = useState(NOTHING);
+  useEffect(() => {
+    setSelection((before) => (list ? kept(before, list) : NOTHING));
+  }, [list]);
+  const one = useCallback(
+    (id: string, how: 'one' | 'range') =>
+      setSelection((before) => (how === 'range' && list ? withRange(before, list, id) : toggled(before, id))),
+    [list],
+  );
+  const shown = useCallback(
+    (ids: readonly string[]) => setSelection((before) => withAllToggled(before, ids)),
+    [],
+  );
+  const all = () => {
+    if (list) setSelection(everything(list));
+  };
+  const none = () => setSelection(NOTHING);
+  return { selection, one, shown, all, none };
+}
+
+function noteOf(isLoading: boolean, failure: unknown): string {
+  if (isLoading) return 'Reading the list …';
+  return failure === null ? '' : `The list may be out of date: ${failureOf(failure).message}`;
+}
+
+/** Labels and values of the machines that were looked at. */
+function knownOf(rows: Rows): Known {
+  const machines = rows.known();
+  const distinct = (values: Iterable<string>) => [...new Set(values)].filter((value) => value !== '').sort();
+  return {
+    now: Date.now(),
+    labelKeys: distinct(machines.flatMap(({ labels }) => Object.keys(labels))),
+    values: (field) => {
+      if (field.startsWith('labels.')) {
+        const key = field.slice('labels.'.length);
+        return distinct(
+          machines.map(({ labels }) => (Object.hasOwn(labels, key) ? (labels[key] ?? '') : '')),
+        );
+      }
+      if (field === 'pool') return distinct(machines.map(({ pool }) => pool));
+      if (field === 'provider') return distinct(machines.map(({ provider }) => provider));
+      return [];
+    },
+  };
+}
+
+function FaultyFilter({ text, fault }: { text: string; fault: FilterFault }) {
+  const { message, offset } = fault;
+  return (
+    <div className="blank" role="alert">
+      <strong>The filter can’t be read</strong>
+      <span>{message}</span>
+      <code className="faulty">
+        {text.slice(0, offset)}
+        <mark>{text.slice(offset, offset + 1) || ' '}</mark>
+        {text.slice(offset + 1)}
+      </code>
+      <span>
+        A filter compares fields, as in phase=READY AND labels.rack=r42; the box offers what can stand where.
+      </span>
+    </div>
+  );
+}
+
+function NoMachines({ filter, onClear }: { filter: string; onClear: () => void }) {
+  const { role } = useIdentity();
+  if (filter !== '')
+    return (
+      <Empty title="No machine matches">
+        <span>Take something away from the filter, or begin anew.</span>
+        <Button onClick={onClear}>Clear the filter</Button>
+      </Empty>
+    );
+  return (
+    <Empty title="There are no machines yet">
+      <span>
+        {role === 'viewer' ? 'An operator registers the first one with' : 'Register the first one with'}
+      </span>
+      <Command>ingot register machine-1 --provider fake</Command>
+    </Empty>
+  );
 }

@@ -1,0 +1,254 @@
+/**
+ * An action on exactly the machines that were selected: first how many take it and why the others do not, then, when
+ * somebody says so, one request for each of those, then what came of every one.
+ */
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { IMAGE_RULE } from '../../../../src/domain/machine-input.ts';
+import { failureOf } from '../../api/failure.ts';
+import { newRequestId } from '../../api/request-id.ts';
+import { Failed } from '../../ui/blank.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { type BulkActionName, bulkAction, type Candidate, reasonGroups } from './bulk-actions.ts';
+import { readCandidates, startBulk } from './bulk-requests.ts';
+import { BulkResults, downloadResults } from './bulk-results.tsx';
+import { BulkRun } from './bulk-run.ts';
+import { counted } from './list-bar.tsx';
+
+export interface BulkDialogProps {
+  readonly name: BulkActionName;
+  readonly machineIds: readonly string[];
+  readonly onClose: () => void;
+}
+
+export function BulkDialog({ name, machineIds, onClose }: BulkDialogProps) {
+  const [requestId] = useState(newRequestId);
+  const [run, setRun] = useState<BulkRun | null>(null);
+  const start = (candidates: readonly Candidate[], imageRef: string) => {
+    const begun = new BulkRun({
+      candidates,
+      requestId,
+      send: (candidate, id) => startBulk(name, candidate, id, { imageRef }),
+      explain: (error) => failureOf(error).message,
+    });
+    setRun(begun);
+    void begun.run();
+  };
+  if (run) return <Progress name={name} run={run} onClose={onClose} />;
+  return <Plan name={name} machineIds={machineIds} onStart={start} onClose={onClose} />;
+}
+
+interface PlanProps extends BulkDialogProps {
+  readonly onStart: (candidates: readonly Candidate[], imageRef: string) => void;
+}
+
+function Plan({ name, machineIds, onStart, onClose }: PlanProps) {
+  const { title, effect, confirm } = bulkAction(name);
+  const { candidates, checked, failure, again } = useCandidates(name, machineIds);
+  const [imageRef, setImageRef] = useState('');
+  const [typed, setTyped] = useState('');
+  const eligible = candidates?.filter(({ reason }) => reason === '').length ?? 0;
+  const image = imageRef.trim();
+  const disabledBecause = firstOf([
+    candidates ? '' : 'The machines are being looked at.',
+    eligible === 0 ? 'None of the selected machines takes it now.' : '',
+    image !== '' && !IMAGE_RULE.test(image) ? 'That is no image reference.' : '',
+    confirm === 'typed' && typed.trim() !== String(eligible) ? 'Type the number of machines first.' : '',
+  ]);
+  const submit = () => {
+    if (candidates && disabledBecause === '') onStart(candidates, image);
+  };
+  return (
+    <Dialog
+      title={`${title}: ${counted(machineIds.length)} selected`}
+      size="wide"
+      onClose={onClose}
+      onSubmit={submit}
+      foot={
+        <>
+          <Button onClick={onClose}>Back</Button>
+          <Button
+            type="submit"
+            kind={confirm === 'typed' ? 'danger-primary' : 'primary'}
+            disabledBecause={disabledBecause}
+          >
+            {candidates ? `${title} ${counted(eligible)}` : title}
+          </Button>
+        </>
+      }
+    >
+      <p>{`For each: ${effect}.`}</p>
+      {failure !== null && <Failed what="The machines can’t be looked at" error={failure} onRetry={again} />}
+      {failure === null && !candidates && (
+        <Meter done={checked} of={machineIds.length}>
+          {`Looked at ${checked.toLocaleString('en')} of ${counted(machineIds.length)}`}
+        </Meter>
+      )}
+      {candidates && <Eligibility candidates={candidates} eligible={eligible} />}
+      {name === 'REIMAGE' && (
+        <label className="field">
+          <span>Image</span>
+          <input
+            className="input mono"
+            placeholder="empty: the server’s default image"
+            spellCheck={false}
+            value={imageRef}
+            aria-invalid={(image !== '' && !IMAGE_RULE.test(image)) || undefined}
+            onChange={(event) => setImageRef(event.target.value)}
+          />
+        </label>
+      )}
+      {confirm === 'typed' && candidates && eligible > 0 && (
+        <label className="field">
+          <span>{`This destroys what is on their disks. Type ${eligible} to go on`}</span>
+          <input
+            className="input mono"
+            inputMode="numeric"
+            autoComplete="off"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </label>
+      )}
+    </Dialog>
+  );
+}
+
+function firstOf(reasons: readonly string[]): string {
+  return reasons.find((reason) => reason !== '') ?? '';
+}
+
+function useCandidates(name: BulkActionName, machineIds: readonly string[]) {
+  const [candidates, setCandidates] = useState<readonly Candidate[] | null>(null);
+  const [checked, setChecked] = useState(0);
+  const [failure, setFailure] = useState<unknown>(null);
+  const [attempt, setAttempt] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt asks the same
+  useEffect(() => {
+    const stopped = new AbortController();
+    setFailure(null);
+    setChecked(0);
+    readCandidates(name, machineIds, setChecked, stopped.signal).then(setCandidates, (error: unknown) => {
+      if (!stopped.signal.aborted) setFailure(error);
+    });
+    return () => stopped.abort();
+  }, [name, machineIds, attempt]);
+  return { candidates, checked, failure, again: () => setAttempt((count) => count + 1) };
+}
+
+const EXAMPLES = 3;
+
+function Eligibility({ candidates, eligible }: { candidates: readonly Candidate[]; eligible: number }) {
+  const groups = reasonGroups(candidates);
+  return (
+    <div className="eligibility">
+      <p role="status">
+        <strong>{`${counted(eligible)} of ${candidates.length.toLocaleString('en')} can take it`}</strong>
+        {groups.length > 0 && '; the others are left alone:'}
+      </p>
+      {groups.length > 0 && (
+        <table className="table">
+          <thead>
+            <tr>
+              <th className="number">Machines</th>
+              <th>Why not</th>
+              <th>Such as</th>
+            </tr>
+          </thead>
+          <tbody>
+            {groups.map(({ reason, machineIds }) => (
+              <tr key={reason}>
+                <td className="number">{machineIds.length.toLocaleString('en')}</td>
+                <td>{reason}</td>
+                <td className="mono">{machineIds.slice(0, EXAMPLES).join(', ')}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}
+
+function Meter({ done, of, children }: { done: number; of: number; children: ReactNode }) {
+  const percent = of === 0 ? 100 : Math.floor((100 * done) / of);
+  return (
+    <>
+      <p role="status">{children}</p>
+      <div
+        className="progress tone-blue"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuenow={percent}
+        aria-valuemin={0}
+        aria-valuemax={100}
+      >
+        <div style={{ width: `${percent}%` }} />
+      </div>
+    </>
+  );
+}
+
+interface ProgressProps {
+  readonly name: BulkActionName;
+  readonly run: BulkRun;
+  readonly onClose: () => void;
+}
+
+function Progress({ name, run, onClose }: ProgressProps) {
+  useSyncExternalStore(run.subscribe, run.version);
+  const counts = run.counts();
+  const { title } = bulkAction(name);
+  const isRunning = run.isRunning();
+  const sent = counts.started + counts.failed;
+  const all = run.results().length - counts.ineligible;
+  const rest = counts.failed + counts.stopped;
+  return (
+    <Dialog
+      title={
+        isRunning
+          ? `${title}: under way`
+          : `${title}: ${counts.failed + counts.stopped === 0 ? 'done' : 'ended'}`
+      }
+      size="wide"
+      onClose={isRunning ? () => {} : onClose}
+      foot={
+        <>
+          {!isRunning && (
+            <Button onClick={() => downloadResults(name, run.results())}>Download as CSV</Button>
+          )}
+          {!isRunning && rest > 0 && (
+            <Button
+              onClick={() => void run.runRest()}
+            >{`Try the other ${rest.toLocaleString('en')} again`}</Button>
+          )}
+          {isRunning ? (
+            <Button
+              onClick={() => run.stop()}
+              disabledBecause={run.isStopping() ? 'It stops as soon as what was sent is answered.' : ''}
+            >
+              Stop
+            </Button>
+          ) : (
+            <Button kind="primary" onClick={onClose}>
+              Close
+            </Button>
+          )}
+        </>
+      }
+    >
+      <Meter done={sent} of={all}>
+        {[
+          `${sent.toLocaleString('en')} of ${counted(all)} answered`,
+          `${counts.started.toLocaleString('en')} started`,
+          `${counts.failed.toLocaleString('en')} refused`,
+          counts.stopped > 0 ? `${counts.stopped.toLocaleString('en')} not sent` : '',
+          counts.ineligible > 0 ? `${counts.ineligible.toLocaleString('en')} left alone` : '',
+        ]
+          .filter((part) => part !== '')
+          .join(' · ')}
+      </Meter>
+      <BulkResults results={run.results()} version={run.version()} />
+    </Dialog>
+  );
+}

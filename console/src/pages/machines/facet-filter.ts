@@ -1,0 +1,117 @@
+/**
+ * Facets are a way to write the filter, and nothing beside it. What somebody chose of a facet is one part of the filter,
+ * `field=a OR field=b`, joined to the rest by AND; so it is found again in any filter, also in one that was typed.
+ */
+import type { FilterNode, Restriction } from '../../../../src/domain/filter/ast.ts';
+import { parseFilter } from '../../../../src/domain/filter/parse.ts';
+import { isAnything } from '../../../../src/domain/filter/pattern.ts';
+import { MACHINE_FILTER } from '../../../../src/store/filter-schemas.ts';
+import { printFilter } from './filter-text.ts';
+
+export const FACETS = {
+  effective_state: 'Effective state',
+  phase: 'Phase',
+  service: 'Service',
+  provider: 'Provider',
+  'labels.rack': 'Rack',
+  pool: 'Pool',
+} as const satisfies Record<string, string>;
+
+export type FacetField = keyof typeof FACETS;
+export const FACET_FIELDS = Object.keys(FACETS) as FacetField[];
+
+/** Throws what parseFilter throws. The value of machines that have none is the empty text. */
+export function chosenValues(filter: string, field: FacetField): ReadonlySet<string> {
+  return new Set(termsOf(filter).flatMap((term) => valuesOf(term, field) ?? []));
+}
+
+export function withoutFacet(filter: string, field: FacetField): string {
+  return printTerms(termsOf(filter).filter((term) => valuesOf(term, field) === null));
+}
+
+/** Adds the value to what is chosen of the facet, or takes it away. */
+export function withToggled(filter: string, field: FacetField, value: string): string {
+  const terms = termsOf(filter);
+  const chosen = new Set(chosenValues(filter, field));
+  if (!chosen.delete(value)) chosen.add(value);
+  const place = terms.findIndex((term) => valuesOf(term, field) !== null);
+  const rest = terms.filter((term) => valuesOf(term, field) === null);
+  if (chosen.size > 0) rest.splice(place < 0 ? rest.length : place, 0, termFor(field, [...chosen]));
+  return printTerms(rest);
+}
+
+/** Facets that are counted together, and under which filter: a facet's own choice does not limit its counts. */
+export interface CountGroup {
+  readonly filter: string;
+  readonly fields: readonly FacetField[];
+}
+
+export function countGroups(filter: string): CountGroup[] {
+  const byFilter = new Map<string, FacetField[]>();
+  for (const field of FACET_FIELDS) {
+    const without = chosenValues(filter, field).size > 0 ? withoutFacet(filter, field) : filter;
+    byFilter.set(without, [...(byFilter.get(without) ?? []), field]);
+  }
+  return [...byFilter].map(([text, fields]) => ({ filter: text, fields }));
+}
+
+function termsOf(filter: string): readonly FilterNode[] {
+  const node = parseFilter(filter);
+  return node.kind === 'and' ? node.terms : [node];
+}
+
+function printTerms(terms: readonly FilterNode[]): string {
+  const [only] = terms;
+  return only && terms.length === 1 ? printFilter(only) : printFilter({ kind: 'and', terms });
+}
+
+/** Null when the term says anything else than which values of the field are wanted. */
+function valuesOf(term: FilterNode, field: FacetField): string[] | null {
+  switch (term.kind) {
+    case 'or': {
+      const each = term.terms.map((choice) => valuesOf(choice, field));
+      return each.some((values) => values === null) ? null : each.flatMap((values) => values ?? []);
+    }
+    case 'not': {
+      const { term: inner } = term;
+      const asksForNone = isOf(inner, field) && inner.comparator === '=' && isAnything(inner.value);
+      return asksForNone ? [''] : null;
+    }
+    case 'restriction': {
+      const isOne = isOf(term, field) && term.comparator === '=' && term.value.length === 1;
+      return isOne ? [spelled(field, term.value[0])] : null;
+    }
+    case 'and':
+      return null;
+  }
+}
+
+function isOf(node: FilterNode, field: FacetField): node is Restriction {
+  return node.kind === 'restriction' && node.path.join('.') === field;
+}
+
+/** In a filter any case will do for a state; counts have one spelling. */
+function spelled(field: FacetField, value: string): string {
+  const known = MACHINE_FILTER[field];
+  if (known?.kind !== 'enum') return value;
+  return known.values.find((candidate) => candidate.toLowerCase() === value.toLowerCase()) ?? value;
+}
+
+function termFor(field: FacetField, values: readonly string[]): FilterNode {
+  const restriction = (value: Restriction['value']): Restriction => ({
+    kind: 'restriction',
+    path: field.split('.'),
+    comparator: '=',
+    value,
+    offset: 0,
+  });
+  const isText = MACHINE_FILTER[field]?.kind !== 'enum';
+  const terms = values.flatMap((value): FilterNode[] => {
+    if (value !== '') return [restriction([value])];
+    const absent: FilterNode = { kind: 'not', term: restriction(['', '']) };
+    // What is there and empty counts as none too.
+    return isText ? [absent, restriction([''])] : [absent];
+  });
+  const [only] = terms;
+  return only && terms.length === 1 ? only : { kind: 'or', terms };
+}

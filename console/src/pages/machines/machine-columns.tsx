@@ -1,0 +1,100 @@
+/** The cells of the table, one column each. All text from machines is rendered as text. */
+import {
+  type ColumnDef,
+  columnSizingFeature,
+  columnVisibilityFeature,
+  tableFeatures,
+} from '@tanstack/react-table';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { EFFECTIVE_STATES } from '../../../../src/domain/effective-state.ts';
+import type { MachineView } from '../../machine-view.ts';
+import { machineHref, operationHref } from '../../pages.ts';
+import { StateBadge } from '../../ui/badge.tsx';
+import { Age } from '../../ui/time.tsx';
+import { troubles } from './troubles.ts';
+import { COLUMN_IDS, type ColumnId, columnFacts, labelOfColumn } from './view.ts';
+
+export const features = tableFeatures({ columnVisibilityFeature, columnSizingFeature });
+
+/** A row of the screen. Its machine is undefined until it is fetched, and null when there is none any more. */
+export interface Slot {
+  readonly machineId: string;
+  readonly place: number;
+  readonly machine: MachineView | null | undefined;
+}
+
+const NONE = <span className="soft">–</span>;
+
+function text(value: string): ReactNode {
+  return value === '' ? NONE : <span title={value}>{value}</span>;
+}
+
+const CELLS = {
+  machine_id: ({ machineId }) => (
+    <Link className="mono" href={machineHref(machineId)} title={machineId}>
+      {machineId}
+    </Link>
+  ),
+  effective_state: ({ effectiveState }) => (
+    <StateBadge
+      layer="effective_state"
+      state={effectiveState}
+      title={EFFECTIVE_STATES[effectiveState].meaning}
+    />
+  ),
+  phase: ({ phase }) => <StateBadge layer="phase" state={phase} />,
+  service: ({ service }) => <StateBadge layer="service" state={service ?? ''} />,
+  install: ({ install }) => <StateBadge layer="install" state={install} />,
+  presence: ({ presence }) => <StateBadge layer="presence" state={presence} />,
+  provider: ({ provider }) => text(provider),
+  'labels.rack': ({ labels }) => text(labels.rack ?? ''),
+  pool: ({ pool }) => text(pool),
+  operation: ({ activeOperationId: id }) =>
+    id === null ? (
+      NONE
+    ) : (
+      <Link className="mono" href={operationHref(id)} title={id}>
+        {id}
+      </Link>
+    ),
+  conditions: ({ conditions }) => {
+    const found = troubles(conditions);
+    if (found.length === 0) return NONE;
+    return found.map(({ type, text: words, tone, reason, message }) => (
+      <span key={type} className={`badge tone-${tone}`} title={`${reason}: ${message}`}>
+        {words}
+      </span>
+    ));
+  },
+  effective_since: ({ message }) => <Age at={message.status?.effectiveSince} suffix="" />,
+  last_keepalive: ({ message }) => <Age at={message.status?.agent?.lastKeepalive} suffix="" />,
+  labels: ({ labels }) =>
+    text(
+      Object.entries(labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join('  '),
+    ),
+} as const satisfies Record<ColumnId, (machine: MachineView) => ReactNode>;
+
+function cellOf(id: string): (machine: MachineView) => ReactNode {
+  if (Object.hasOwn(CELLS, id)) return CELLS[id as ColumnId];
+  const label = labelOfColumn(id) ?? '';
+  return ({ labels }) => text(Object.hasOwn(labels, label) ? (labels[label] ?? '') : '');
+}
+
+function render(id: string, { machineId, machine }: Slot): ReactNode {
+  if (machine) return cellOf(id)(machine);
+  if (id === 'machine_id') return <span className="mono soft">{machineId}</span>;
+  if (machine === undefined) return <span className="skeleton" />;
+  return id === 'effective_state' ? <span className="soft">not in the inventory any more</span> : null;
+}
+
+/** All columns that there are, those of single labels last. */
+export function machineColumns(shown: readonly string[]): ColumnDef<typeof features, Slot>[] {
+  const ids = [...COLUMN_IDS, ...shown.filter((id) => !Object.hasOwn(CELLS, id))];
+  return ids.map((id) => {
+    const { title, width } = columnFacts(id);
+    return { id, header: title, size: width, cell: ({ row }) => render(id, row.original) };
+  });
+}

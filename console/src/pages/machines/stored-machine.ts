@@ -1,0 +1,35 @@
+/** A machine of the API as the filter's fields know one, so that the server's own predicate can be asked about it. */
+import type { InstallState } from '../../../../src/domain/install-state.ts';
+import type { Machine } from '../../../../src/domain/machine.ts';
+import type { Presence } from '../../../../src/domain/presence.ts';
+import type { MachineView } from '../../machine-view.ts';
+import { msOf } from '../../ui/time.tsx';
+
+export function storedMachine(view: MachineView): Machine {
+  const { spec, status, createdAt, updatedAt } = view.message;
+  const date = (at: Parameters<typeof msOf>[0]) => new Date(msOf(at) ?? 0);
+  return {
+    machineId: view.machineId,
+    labels: view.labels,
+    spec: {
+      ssh_endpoint: spec?.sshEndpoint ?? '',
+      bmc_endpoint: spec?.bmcEndpoint ?? '',
+      target_cluster_ref: spec?.targetClusterRef ?? '',
+      mac_addresses: spec?.macAddresses ?? [],
+      provider: view.provider,
+    },
+    phase: view.phase,
+    service: view.service,
+    install: view.install === '' ? null : (view.install as InstallState),
+    presence: view.presence === '' ? null : (view.presence as Presence),
+    pool: view.pool === '' ? null : view.pool,
+    conditions: view.conditions,
+    observed: null,
+    activeOperationId: view.activeOperationId,
+    effectiveSince: date(status?.effectiveSince),
+    serviceSince: date(status?.serviceSince),
+    installSince: date(status?.installSince),
+    createdAt: date(createdAt),
+    updatedAt: date(updatedAt),
+  };
+}

@@ -1,0 +1,107 @@
+/** What the page shows, as its URL says it. */
+export interface Sort {
+  /** A field that the server can order by. */
+  readonly field: string;
+  readonly direction: 'ascending' | 'descending';
+}
+
+export interface View {
+  readonly filter: string;
+  readonly sort: Sort;
+  readonly columns: readonly string[];
+  readonly facets: 'shown' | 'hidden';
+}
+
+/** Of every column: its heading, what the server orders it by (empty: nothing), its width, and whether it is there at first. */
+export const COLUMNS = {
+  machine_id: { title: 'Machine', order: 'machine_id', width: 200, first: 'shown' },
+  effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'shown' },
+  phase: { title: 'Phase', order: 'phase', width: 156, first: 'shown' },
+  service: { title: 'Service', order: 'service', width: 138, first: 'shown' },
+  install: { title: 'Install', order: 'install', width: 128, first: 'hidden' },
+  presence: { title: 'Presence', order: 'presence', width: 110, first: 'shown' },
+  provider: { title: 'Provider', order: 'provider', width: 100, first: 'shown' },
+  'labels.rack': { title: 'Rack', order: 'labels.rack', width: 90, first: 'shown' },
+  pool: { title: 'Pool', order: 'pool', width: 100, first: 'shown' },
+  operation: { title: 'Operation', order: '', width: 150, first: 'shown' },
+  conditions: { title: 'Conditions', order: '', width: 230, first: 'shown' },
+  effective_since: { title: 'In state', order: 'effective_since', width: 90, first: 'shown' },
+  last_keepalive: { title: 'Keepalive', order: '', width: 96, first: 'shown' },
+  labels: { title: 'Labels', order: '', width: 320, first: 'hidden' },
+} as const satisfies Record<
+  string,
+  { title: string; order: string; width: number; first: 'shown' | 'hidden' }
+>;
+
+export type ColumnId = keyof typeof COLUMNS;
+export const COLUMN_IDS = Object.keys(COLUMNS) as ColumnId[];
+/** A machine without its name is no row. */
+export const FIXED_COLUMN = 'machine_id' satisfies ColumnId;
+
+export const DEFAULT_COLUMNS: readonly string[] = COLUMN_IDS.filter((id) => COLUMNS[id].first === 'shown');
+export const DEFAULT_SORT: Sort = { field: 'machine_id', direction: 'ascending' };
+
+const LABEL = 'labels.';
+
+/** A column of its own for one label. */
+export function labelOfColumn(id: string): string | null {
+  return id.startsWith(LABEL) && id.length > LABEL.length ? id.slice(LABEL.length) : null;
+}
+
+export function columnFacts(id: string): { title: string; order: string; width: number } {
+  return isColumnId(id) ? COLUMNS[id] : { title: labelOfColumn(id) ?? id, order: id, width: 120 };
+}
+
+function isColumnId(id: string): id is ColumnId {
+  return Object.hasOwn(COLUMNS, id);
+}
+
+export function readView(params: URLSearchParams): View {
+  const sort = params.get('sort') ?? '';
+  return {
+    filter: params.get('filter') ?? '',
+    sort:
+      sort === ''
+        ? DEFAULT_SORT
+        : { field: sort.replace(/^-/, ''), direction: sort.startsWith('-') ? 'descending' : 'ascending' },
+    columns: readColumns(params.get('columns')),
+    facets: params.get('facets') === 'hidden' ? 'hidden' : 'shown',
+  };
+}
+
+function readColumns(text: string | null): readonly string[] {
+  if (text === null) return DEFAULT_COLUMNS;
+  const asked = new Set(text.split(','));
+  asked.add(FIXED_COLUMN);
+  const labels = [...asked].filter((id) => !isColumnId(id) && labelOfColumn(id) !== null);
+  return [...COLUMN_IDS.filter((id) => asked.has(id)), ...labels];
+}
+
+/** Keeps what others have put into the URL; leaves out what is as it is without being said. */
+export function writeView(current: URLSearchParams, view: View): URLSearchParams {
+  const next = new URLSearchParams(current);
+  const said = {
+    filter: view.filter,
+    sort: isDefaultSort(view.sort)
+      ? ''
+      : `${view.sort.direction === 'descending' ? '-' : ''}${view.sort.field}`,
+    columns: view.columns.join() === DEFAULT_COLUMNS.join() ? '' : view.columns.join(),
+    facets: view.facets === 'hidden' ? 'hidden' : '',
+  };
+  for (const [name, value] of Object.entries(said)) {
+    if (value === '') next.delete(name);
+    else next.set(name, value);
+  }
+  return next;
+}
+
+function isDefaultSort(sort: Sort): boolean {
+  return sort.field === DEFAULT_SORT.field && sort.direction === DEFAULT_SORT.direction;
+}
+
+/** A click on a heading: ascending, then descending, then as it was at first. */
+export function nextSort(sort: Sort, field: string): Sort {
+  if (sort.field !== field) return { field, direction: 'ascending' };
+  if (sort.direction === 'ascending') return { field, direction: 'descending' };
+  return field === DEFAULT_SORT.field ? { field, direction: 'ascending' } : DEFAULT_SORT;
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type BulkActionName,
+  bulkAction,
+  type Candidate,
+  candidateFor,
+  reasonGroups,
+} from '../../console/src/pages/machines/bulk-actions.ts';
+import { BulkRun } from '../../console/src/pages/machines/bulk-run.ts';
+import { sampleMachine } from '../../src/domain/machine.fixture.ts';
+
+const ready = (machineId: string) => sampleMachine({ machineId, phase: 'READY' });
+
+function candidatesFor(name: BulkActionName): Candidate[] {
+  const machines = [
+    ready('a'),
+    sampleMachine({ machineId: 'b', phase: 'MAINTENANCE' }),
+    sampleMachine({ machineId: 'c', phase: 'MAINTENANCE', activeOperationId: 'op-1' }),
+    sampleMachine({ machineId: 'd', phase: 'MAINTENANCE', activeOperationId: 'op-2' }),
+  ];
+  return [
+    ...machines.map((machine) => candidateFor(name, machine.machineId, machine)),
+    candidateFor(name, 'e', null),
+  ];
+}
+
+describe('an action on many machines', () => {
+  it('says how many take it, and groups the others by why, whatever they are called', () => {
+    const candidates = candidatesFor('REIMAGE');
+    expect(candidates.filter(({ reason }) => reason === '').map(({ machineId }) => machineId)).toEqual(['b']);
+    expect(reasonGroups(candidates)).toEqual([
+      {
+        reason: 'It has operation … under way. Wait for it, or cancel it first.',
+        machineIds: ['c', 'd'],
+      },
+      {
+        reason: 'REIMAGE needs MAINTENANCE, and it is READY. Enter maintenance first.',
+        machineIds: ['a'],
+      },
+      { reason: 'It is not in the inventory any more.', machineIds: ['e'] },
+    ]);
+  });
+
+  it('cancels where something is under way, and exactly that operation', () => {
+    const eligible = candidatesFor('CANCEL').filter(({ reason }) => reason === '');
+    expect(eligible.map(({ activeOperationId }) => activeOperationId)).toEqual(['op-1', 'op-2']);
+  });
+
+  it('asks for the number where data is destroyed', () => {
+    expect([bulkAction('REIMAGE').confirm, bulkAction('REBOOT').confirm]).toEqual(['typed', 'once']);
+  });
+});
+
+const eligible = (count: number): Candidate[] =>
+  Array.from({ length: count }, (_, place) => ({
+    machineId: `m${place}`,
+    reason: '',
+    activeOperationId: '',
+  }));
+
+const tick = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+describe('a run over many machines', () => {
+  it('sends to the eligible ones only, at most eight at a time, each with an id of its own', async () => {
+    let under = 0;
+    let most = 0;
+    const sent = new Map<string, string>();
+    const run = new BulkRun({
+      candidates: [...eligible(40), { machineId: 'x', reason: 'It is busy.', activeOperationId: '' }],
+      requestId: 'console-1',
+      send: async ({ machineId }, requestId) => {
+        under += 1;
+        most = Math.max(most, under);
+        sent.set(machineId, requestId);
+        await tick();
+        under -= 1;
+        return `op-${machineId}`;
+      },
+      explain: String,
+    });
+    await run.run();
+    expect(most).toBe(8);
+    expect([...sent.keys()].sort()).toEqual(
+      eligible(40)
+        .map(({ machineId }) => machineId)
+        .sort(),
+    );
+    expect(new Set(sent.values()).size).toBe(40);
+    expect(run.counts()).toMatchObject({ started: 40, ineligible: 1, waiting: 0, sending: 0 });
+    expect(run.results()[3]).toEqual({
+      machineId: 'm3',
+      state: 'started',
+      operationId: 'op-m3',
+      message: '',
+    });
+    expect(run.results().at(-1)).toMatchObject({ state: 'ineligible', message: 'It is busy.' });
+  });
+
+  it('sends nothing more once it is stopped, and says so of those that were not sent', async () => {
+    const sent: string[] = [];
+    const run: BulkRun = new BulkRun({
+      candidates: eligible(20),
+      requestId: 'r',
+      concurrency: 2,
+      send: async ({ machineId }) => {
+        sent.push(machineId);
+        await tick();
+        if (sent.length === 4) run.stop();
+        return 'op';
+      },
+      explain: String,
+    });
+    await run.run();
+    expect(sent.length).toBeLessThanOrEqual(5);
+    expect(run.counts()).toMatchObject({ started: sent.length, stopped: 20 - sent.length, sending: 0 });
+    expect(run.isRunning()).toBe(false);
+  });
+
+  it('keeps what the server said, and tries those again under the same ids', async () => {
+    const asked: string[] = [];
+    const run = new BulkRun({
+      candidates: eligible(3),
+      requestId: 'r',
+      send: async ({ machineId }, requestId) => {
+        asked.push(`${machineId} ${requestId}`);
+        if (machineId === 'm1' && asked.length <= 3) throw new Error('no such step');
+        return `op-${machineId}`;
+      },
+      explain: (error) => (error instanceof Error ? error.message : ''),
+    });
+    await run.run();
+    expect(run.results()[1]).toEqual({
+      machineId: 'm1',
+      state: 'failed',
+      operationId: '',
+      message: 'no such step',
+    });
+    await run.runRest();
+    expect(asked.slice(3)).toEqual(['m1 r-1']);
+    expect(run.counts()).toMatchObject({ started: 3, failed: 0 });
+  });
+
+  it('tells its listeners that it began and that it ended', async () => {
+    const run = new BulkRun({
+      candidates: eligible(1),
+      requestId: 'r',
+      send: async () => 'op',
+      explain: String,
+    });
+    const seen: boolean[] = [];
+    run.subscribe(() => seen.push(run.isRunning()));
+    await run.run();
+    expect([seen[0], seen.at(-1)]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { filterFault } from '../../console/src/pages/machines/filter-text.ts';
+import { type Known, suggest } from '../../console/src/pages/machines/suggest.ts';
+
+const known: Known = {
+  labelKeys: ['rack', 'example.com/row'],
+  values: (field) => (field === 'labels.rack' ? ['r1', 'r 2'] : []),
+  now: Date.UTC(2026, 0, 2),
+};
+
+/** The texts that are offered where | stands. */
+function offered(marked: string): string[] {
+  const caret = marked.indexOf('|');
+  return suggest(marked.replace('|', ''), caret, known).options.map(({ text }) => text);
+}
+
+/** The text after the first offer was taken. */
+function taken(marked: string): string {
+  const caret = marked.indexOf('|');
+  const text = marked.replace('|', '');
+  const { from, options } = suggest(text, caret, known);
+  return `${text.slice(0, from)}${options[0]?.insert}${text.slice(caret)}`;
+}
+
+describe('suggestions', () => {
+  it('begin with fields, of labels too', () => {
+    expect(offered('|')).toContain('machine_id');
+    expect(offered('lab|')).toEqual(['labels.rack', 'labels.example.com/row', 'labels']);
+    expect(offered('rack|')).toEqual(['labels.rack']);
+    expect(offered('|')).not.toContain('AND');
+  });
+
+  it('offer the comparators that a field takes', () => {
+    expect(offered('phase|').slice(0, 3)).toEqual(['phase =', 'phase !=', 'phase :']);
+    expect(offered('created_at |')).toContain('created_at >=');
+    expect(offered('labels.rack|')).toContain('labels.rack =');
+    expect(offered('conditions.RMA|')).toEqual(['conditions.RMA =', 'conditions.RMA !=', 'conditions.RMA :']);
+    expect(offered('nothing |')).toEqual([]);
+  });
+
+  it('offer a longer field beside the comparators of a shorter one', () => {
+    expect(offered('service|')).toEqual(expect.arrayContaining(['service =', 'service_since']));
+  });
+
+  it('offer the values of a state, of a condition, of a label, and times', () => {
+    expect(offered('phase=|')).toEqual(['FACTORY_READY', 'READY', 'MAINTENANCE', '*']);
+    expect(offered('phase=re|')).toEqual(['READY', 'FACTORY_READY']);
+    expect(offered('conditions.RMA=|')).toEqual(['true', 'false', '*']);
+    expect(offered('labels.rack=|')).toEqual(['r1', 'r 2', '*']);
+    expect(offered('created_at>|')).toContain('2026-01-01T23:00:00.000Z');
+    expect(offered('labels:|')).toEqual(['rack', 'example.com/row']);
+  });
+
+  it('go on after a whole comparison, also inside brackets and after NOT', () => {
+    expect(offered('phase=READY A|')).toContain('AND');
+    expect(offered('phase=READY OR |')).toContain('phase');
+    expect(offered('(NOT pha|')).toEqual(['phase']);
+    expect(offered('phase=READY) AND (service=dra|')).toEqual(['draining']);
+    expect(offered('-pres|')).toEqual(['presence']);
+  });
+
+  it('say nothing where nothing makes sense', () => {
+    expect(offered('phase==|')).toEqual([]);
+    expect(offered('phase=READY, |')).toEqual([]);
+  });
+
+  it('put what is taken in place of what was typed', () => {
+    expect(taken('pha|')).toBe('phase');
+    expect(taken('phase|')).toBe('phase=');
+    expect(taken('phase=mai|')).toBe('phase=MAINTENANCE ');
+    expect(taken('labels.rack="r |')).toBe('labels.rack="r 2" ');
+    expect(taken('phase=re| AND x=1')).toBe('phase=READY  AND x=1');
+  });
+
+  it('make only filters that the server takes', () => {
+    for (const field of ['phase', 'labels.rack', 'created_at', 'conditions.RMA', 'labels', 'pool']) {
+      for (const comparator of suggest(field, field.length, known).options) {
+        const head = comparator.insert;
+        if (!/[=:<>]$/.test(head)) continue;
+        for (const value of suggest(head, head.length, known).options) {
+          if (value.text === '*' && /[<>]/.test(head)) continue;
+          expect(filterFault(`${head}${value.insert}`)).toBeNull();
+        }
+      }
+    }
+  });
+});
