@@ -102,8 +102,9 @@ describe('searching a log', () => {
     expect(search.hits(buffer)).toEqual([2, 4]);
   });
 
-  it('cuts a text so that its parts are the text again', () => {
+  it('cuts a text so that its parts are the text again, also after it has looked at the log', () => {
     const search = new LogSearch('ab');
+    expect(search.hits(filled(['long before the ab']))).toEqual([0]);
     expect(search.parts('xABab!')).toEqual([
       { text: 'x', isMatch: false },
       { text: 'AB', isMatch: true },

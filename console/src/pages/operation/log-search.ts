@@ -41,6 +41,7 @@ export class LogSearch {
     if (this.#pattern === null) return [{ text, isMatch: false }];
     const parts: TextPart[] = [];
     let end = 0;
+    this.#pattern.lastIndex = 0;
     for (const match of text.matchAll(this.#pattern)) {
       if (match.index > end) parts.push({ text: text.slice(end, match.index), isMatch: false });
       parts.push({ text: match[0], isMatch: true });

@@ -7,7 +7,7 @@ const LINE_BREAK = /\r\n|\n|\r/;
 
 const CSI = '(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]';
 /** Titles and links: up to their end on the same line. */
-const OSC = '(?:\\u001b\\]|\\u009d)[^\\u0007\\u001b\\u009c]*(?:\\u0007|\\u001b\\\\|\\u009c)';
+const OSC = '(?:\\u001b\\]|\\u009d)[^\\u0007\\u001b\\u009c\\u009d]*(?:\\u0007|\\u001b\\\\|\\u009c)';
 const SHORT_ESCAPE = '\\u001b[ -/]*[0-Z\\\\^-~]';
 const ESCAPES = new RegExp(`${CSI}|${OSC}|${SHORT_ESCAPE}`, 'g');
 

@@ -28,7 +28,7 @@ export function ProgressStrip({ view }: { view: OperationView }) {
         )}
         {waitingFor !== '' && (
           <span>
-            <span className="soft">Waits for</span> {waitingFor.replace(/^waiting for /, '')}
+            <span className="soft">Waiting:</span> {waitingFor.replace(/^waiting for /, '')}
           </span>
         )}
         {cancelRequested && view.isActive && (
