@@ -7,49 +7,189 @@ interface StageInfo {
   readonly title: string;
   readonly timeoutSeconds: number;
   readonly maxRetries: number;
+  readonly undo: Undo;
 }
 
+/** What a cancel or a clean restart takes back of the stage; or why what it did stays. */
+type Undo = { readonly does: string } | { readonly stays: string };
+
 export const ONBOARDING_STAGES = {
-  load_site_config: { title: 'Loading the site’s configuration', timeoutSeconds: 60, maxRetries: 2 },
-  resolve_power_credentials: { title: 'Resolving power credentials', timeoutSeconds: 60, maxRetries: 2 },
-  create_or_find_in_maas: { title: 'Finding the machine in MAAS', timeoutSeconds: 300, maxRetries: 3 },
-  commission_node: { title: 'Commissioning', timeoutSeconds: 300, maxRetries: 3 },
-  wait_for_ready: { title: 'Waiting for MAAS to be ready', timeoutSeconds: 3600, maxRetries: 1 },
-  configure_storage: { title: 'Configuring storage', timeoutSeconds: 300, maxRetries: 3 },
-  apply_roce_phase2: { title: 'Applying the RoCE configuration', timeoutSeconds: 600, maxRetries: 3 },
+  load_site_config: {
+    title: 'Loading the site’s configuration',
+    timeoutSeconds: 60,
+    maxRetries: 2,
+    undo: { stays: 'it only reads' },
+  },
+  resolve_power_credentials: {
+    title: 'Resolving power credentials',
+    timeoutSeconds: 60,
+    maxRetries: 2,
+    undo: { stays: 'it only reads' },
+  },
+  create_or_find_in_maas: {
+    title: 'Finding the machine in MAAS',
+    timeoutSeconds: 300,
+    maxRetries: 3,
+    undo: { does: 'deletes the record in MAAS, if this operation added it and nobody uses it' },
+  },
+  commission_node: {
+    title: 'Commissioning',
+    timeoutSeconds: 300,
+    maxRetries: 3,
+    undo: { does: 'aborts a commissioning that it set off' },
+  },
+  wait_for_ready: {
+    title: 'Waiting for MAAS to be ready',
+    timeoutSeconds: 3600,
+    maxRetries: 1,
+    undo: { does: 'aborts a commissioning that it set off' },
+  },
+  configure_storage: {
+    title: 'Configuring storage',
+    timeoutSeconds: 300,
+    maxRetries: 3,
+    undo: { stays: 'a layout touches no disk before the deployment, and the next onboarding sets it anew' },
+  },
+  apply_roce_phase2: {
+    title: 'Applying the RoCE configuration',
+    timeoutSeconds: 600,
+    maxRetries: 3,
+    undo: { stays: 'it is the site’s' },
+  },
   ensure_pxe_interface_auto: {
     title: 'Setting the PXE interface to AUTO',
     timeoutSeconds: 300,
     maxRetries: 3,
+    undo: { stays: 'it is how the interface should be, and harms nobody' },
   },
-  render_cloud_init: { title: 'Rendering cloud-init', timeoutSeconds: 60, maxRetries: 2 },
-  deploy_via_maas: { title: 'Deploying', timeoutSeconds: 300, maxRetries: 3 },
-  wait_for_deployed: { title: 'Waiting for the deployment', timeoutSeconds: 7200, maxRetries: 0 },
-  classify_deploy_failure: { title: 'Classifying a failed deployment', timeoutSeconds: 120, maxRetries: 2 },
+  render_cloud_init: {
+    title: 'Rendering cloud-init',
+    timeoutSeconds: 60,
+    maxRetries: 2,
+    undo: { stays: 'it only renders' },
+  },
+  deploy_via_maas: {
+    title: 'Deploying',
+    timeoutSeconds: 300,
+    maxRetries: 3,
+    undo: {
+      does: 'revokes the agent’s token; aborts the deployment that it set off, and releases the machine',
+    },
+  },
+  wait_for_deployed: {
+    title: 'Waiting for the deployment',
+    timeoutSeconds: 7200,
+    maxRetries: 0,
+    undo: { stays: 'it only looks' },
+  },
+  classify_deploy_failure: {
+    title: 'Classifying a failed deployment',
+    timeoutSeconds: 120,
+    maxRetries: 2,
+    undo: { stays: 'it only looks' },
+  },
   recover_for_datasource_retry: {
     title: 'Recovering from a datasource failure',
     timeoutSeconds: 14_400,
     maxRetries: 0,
+    undo: { does: 'as deploy_via_maas, where it deployed again' },
   },
-  ensure_hardware_sync_configured: { title: 'Checking hardware sync', timeoutSeconds: 120, maxRetries: 2 },
-  wait_for_hardware_sync_healthy: { title: 'Waiting for hardware sync', timeoutSeconds: 3600, maxRetries: 0 },
-  wait_for_agent_enrollment: { title: 'Waiting for the agent', timeoutSeconds: 3600, maxRetries: 0 },
+  ensure_hardware_sync_configured: {
+    title: 'Checking hardware sync',
+    timeoutSeconds: 120,
+    maxRetries: 2,
+    undo: { stays: 'it only looks' },
+  },
+  wait_for_hardware_sync_healthy: {
+    title: 'Waiting for hardware sync',
+    timeoutSeconds: 3600,
+    maxRetries: 0,
+    undo: { stays: 'it only looks' },
+  },
+  wait_for_agent_enrollment: {
+    title: 'Waiting for the agent',
+    timeoutSeconds: 3600,
+    maxRetries: 0,
+    undo: { stays: 'it only looks; the agent’s token goes with the deployment' },
+  },
 } as const satisfies Record<string, StageInfo>;
 
 export const DECOMMISSION_STAGES = {
-  disable_node: { title: 'Taking the node out of scheduling', timeoutSeconds: 60, maxRetries: 3 },
-  force_release_allocations: { title: 'Releasing allocations', timeoutSeconds: 600, maxRetries: 3 },
-  drain_node: { title: 'Draining', timeoutSeconds: 3600, maxRetries: 1 },
-  cleanup_storage: { title: 'Cleaning up storage', timeoutSeconds: 3600, maxRetries: 1 },
-  scrub_gpu: { title: 'Scrubbing GPUs', timeoutSeconds: 1800, maxRetries: 1 },
-  validate_clean_node: { title: 'Validating that the node is clean', timeoutSeconds: 600, maxRetries: 1 },
+  disable_node: {
+    title: 'Taking the node out of scheduling',
+    timeoutSeconds: 60,
+    maxRetries: 3,
+    undo: {
+      stays: 'the end of the operation lets the node go: offline, and quarantined where it is half cleaned',
+    },
+  },
+  force_release_allocations: {
+    title: 'Releasing allocations',
+    timeoutSeconds: 600,
+    maxRetries: 3,
+    undo: { stays: 'what has left does not come back' },
+  },
+  drain_node: {
+    title: 'Draining',
+    timeoutSeconds: 3600,
+    maxRetries: 1,
+    undo: { stays: 'what has left does not come back' },
+  },
+  cleanup_storage: {
+    title: 'Cleaning up storage',
+    timeoutSeconds: 3600,
+    maxRetries: 1,
+    undo: { stays: 'what is wiped does not come back' },
+  },
+  scrub_gpu: {
+    title: 'Scrubbing GPUs',
+    timeoutSeconds: 1800,
+    maxRetries: 1,
+    undo: { stays: 'what is wiped does not come back' },
+  },
+  validate_clean_node: {
+    title: 'Validating that the node is clean',
+    timeoutSeconds: 600,
+    maxRetries: 1,
+    undo: { stays: 'it only looks' },
+  },
   load_site_config: ONBOARDING_STAGES.load_site_config,
-  release_maas_node: { title: 'Releasing the machine in MAAS', timeoutSeconds: 7200, maxRetries: 1 },
-  power_off_maas_node: { title: 'Switching the machine off', timeoutSeconds: 600, maxRetries: 3 },
-  retire_gpuaas_node: { title: 'Retiring the node', timeoutSeconds: 60, maxRetries: 3 },
-  remove_gpuaas_node_record: { title: 'Removing the node’s record', timeoutSeconds: 60, maxRetries: 3 },
-  cleanup_secrets: { title: 'Removing the node’s secrets', timeoutSeconds: 60, maxRetries: 3 },
-  remove_maas_record: { title: 'Removing the record in MAAS', timeoutSeconds: 300, maxRetries: 3 },
+  release_maas_node: {
+    title: 'Releasing the machine in MAAS',
+    timeoutSeconds: 7200,
+    maxRetries: 1,
+    undo: { stays: 'what is erased does not come back; onboard the node again' },
+  },
+  power_off_maas_node: {
+    title: 'Switching the machine off',
+    timeoutSeconds: 600,
+    maxRetries: 3,
+    undo: { stays: 'MAAS switches it on when it deploys it' },
+  },
+  retire_gpuaas_node: {
+    title: 'Retiring the node',
+    timeoutSeconds: 60,
+    maxRetries: 3,
+    undo: { stays: 'a person brings a retired node back' },
+  },
+  remove_gpuaas_node_record: {
+    title: 'Removing the node’s record',
+    timeoutSeconds: 60,
+    maxRetries: 3,
+    undo: { stays: 'deleted is for good; one that is still removing is retired at the end' },
+  },
+  cleanup_secrets: {
+    title: 'Removing the node’s secrets',
+    timeoutSeconds: 60,
+    maxRetries: 3,
+    undo: { stays: 'a token that is forgotten is replaced, not restored' },
+  },
+  remove_maas_record: {
+    title: 'Removing the record in MAAS',
+    timeoutSeconds: 300,
+    maxRetries: 3,
+    undo: { stays: 'the next onboarding adds it' },
+  },
 } as const satisfies Record<string, StageInfo>;
 
 /** Stages that the site carries out, where it has said how. */
@@ -70,6 +210,10 @@ export const STAGES: Readonly<Record<StageName, StageInfo>> = {
   ...ONBOARDING_STAGES,
   ...DECOMMISSION_STAGES,
 };
+export function isUndone(stage: StageName): boolean {
+  return 'does' in STAGES[stage].undo;
+}
+
 export const STAGE_NAMES = Object.keys(STAGES) as StageName[];
 
 export const ONBOARDING = Object.keys(ONBOARDING_STAGES) as OnboardingStage[];

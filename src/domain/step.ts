@@ -21,6 +21,11 @@ export interface StepDefinition {
 /** What a step remembers across crashes; never a secret. */
 export type Memo = Readonly<Record<string, unknown>>;
 
+/** What the step made and can take away again, under `made`: known in every attempt and round, until it is undone. */
+export function madeOf({ made }: Memo): Memo {
+  return made === undefined ? {} : { made };
+}
+
 export interface Step extends StepDefinition {
   readonly state: StepState;
   /** Attempts begun. */

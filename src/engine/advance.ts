@@ -10,7 +10,7 @@ import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
 import { FAILURE_CLASSES, type Failure } from '../domain/failure.ts';
 import { type JobOwner, type JobStatus, jobLifecycle } from '../domain/job-status.ts';
 import { checkTransition } from '../domain/lifecycle.ts';
-import type { Memo, Step } from '../domain/step.ts';
+import { type Memo, madeOf, type Step } from '../domain/step.ts';
 import { type StepOwner, type StepState, stepLifecycle } from '../domain/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 
@@ -266,7 +266,7 @@ export function fail<Change>(
     const pauseMs = backoffMs(rules.backoff, attempts, moment.random);
     const message = `attempt ${attempts} of ${maxRetries + 1} failed: ${failure.message}`;
     // What a timed-out attempt remembered still tells whether its effect came after all.
-    const memo = failure.code === 'TIMED_OUT' ? step.memo : {};
+    const memo = failure.code === 'TIMED_OUT' ? step.memo : madeOf(step.memo);
     const fields = job.status === 'compensating' ? { undoAttempts: attempts } : { memo };
     draft.with({ waitingFor: `next attempt after: ${failure.message}` });
     draft.progress(job.current, { ...fields, attemptStartedAt: null, message }, message, {
@@ -345,7 +345,7 @@ export function undone<Change>(
   done: { message: string; change?: Change | undefined },
 ): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
-  draft.step(job.current, 'undone', { message: done.message });
+  draft.step(job.current, 'undone', { message: done.message, memo: {} });
   const next = lastToUndo(draft.job, job.current - 1, rules.canUndo);
   draft.with({ deaths: 0, waitingFor: '' });
   if (next !== null) {
@@ -371,14 +371,14 @@ export function fromTheTop<Change>(draft: Draft<Change>, owner: StepOwner): Draf
 }
 
 /** A new round: whatever earlier attempts set off is not taken for this one's. */
-export function unbegun({ round = 0 }: Step): Partial<Step> {
+export function unbegun({ round = 0, memo }: Step): Partial<Step> {
   return {
     attempts: 0,
     startedAt: null,
     attemptStartedAt: null,
     message: '',
     progress: 0,
-    memo: {},
+    memo: madeOf(memo),
     undoAttempts: 0,
     round: round + 1,
   };

@@ -4,7 +4,6 @@ import type { StepContext } from '../engine/step-handler.ts';
 import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
 import { renderCloudInit } from './cloud-init.ts';
 import {
-  abortIf,
   idOf,
   inMaas,
   type MaasScene,
@@ -13,7 +12,18 @@ import {
   type StageConfig,
   waitsOr,
 } from './maas-scene.ts';
-import { ABSENT, countOf, countOne, done, needsHuman, onlyLooks, started, underWay } from './stage-tools.ts';
+import { undoDeployment } from './maas-undoing.ts';
+import {
+  ABSENT,
+  countOf,
+  countOne,
+  done,
+  needsHuman,
+  onlyLooks,
+  rememberMaking,
+  started,
+  underWay,
+} from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
 
 const MAX_DATASOURCE_RETRIES = 2;
@@ -41,7 +51,7 @@ export const DEPLOYING_STAGES = {
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
     act: (context) => deploy(scene, context, config),
-    undo: (context) => abortIf(scene, context, ['Deploying']),
+    undo: (context) => undoDeployment(scene, context),
   }),
 
   wait_for_deployed: (scene) =>
@@ -91,6 +101,7 @@ export const DEPLOYING_STAGES = {
       }
       return deploy(scene, context, config);
     },
+    undo: (context) => undoDeployment(scene, context),
   }),
 
   ensure_hardware_sync_configured: (scene) =>
@@ -143,6 +154,7 @@ async function deploy(scene: MaasScene, context: StepContext, { pool }: StageCon
   const { machine, can } = scene;
   const { site } = can.maas;
   const call = callOf(context, machine);
+  await rememberMaking(context, 'deployment');
   await context.effect(async () => {
     const { token } = await can.nodeServices.issueAgentToken(call, pool);
     await can.maas.deploy(call, idOf(scene), {

@@ -2,7 +2,8 @@
 
 import { hooked } from './hooked.ts';
 import type { MaasStage } from './maas-scene.ts';
-import { abortIf, idOf, inMaas, type Stage } from './maas-scene.ts';
+import { idOf, inMaas, type Stage } from './maas-scene.ts';
+import { hostnameOf, undoCommissioning, undoRecord } from './maas-undoing.ts';
 import {
   ABSENT,
   countOf,
@@ -12,6 +13,7 @@ import {
   needsHuman,
   observedIn,
   onlyLooks,
+  rememberMaking,
   started,
   underWay,
 } from './stage-tools.ts';
@@ -56,16 +58,19 @@ export const PREPARING_STAGES = {
       const { machine, can } = scene;
       const { architecture } = can.maas.site;
       const power = can.maas.site.resolvePower(machine);
-      await context.effect(() =>
+      await rememberMaking(context, 'record');
+      const { systemId } = await context.effect(() =>
         can.maas.create(callOf(context, machine), {
-          hostname: machine.machineId.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-'),
+          hostname: hostnameOf(scene),
           architecture,
           macAddresses: machine.spec.mac_addresses,
           ...power,
         }),
       );
+      await rememberMaking(context, 'record', systemId);
       return started('waiting for MAAS to know the machine');
     },
+    undo: (context) => undoRecord(scene, context),
   }),
 
   commission_node: (scene) => ({
@@ -81,11 +86,12 @@ export const PREPARING_STAGES = {
         return done(`MAAS says ${seen.status}`);
       }),
     async act(context) {
+      await rememberMaking(context, 'commissioning');
       await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
       await countOne(context, 'commissioned');
       return started('commissioning begins');
     },
-    undo: (context) => abortIf(scene, context, ['Commissioning', 'Testing']),
+    undo: (context) => undoCommissioning(scene, context),
   }),
 
   wait_for_ready: (scene) => ({
@@ -113,10 +119,12 @@ export const PREPARING_STAGES = {
           },
         };
       }
+      await rememberMaking(context, 'commissioning');
       await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
       await countOne(context, 'commissioned');
       return started('commissioning begins again');
     },
+    undo: (context) => undoCommissioning(scene, context),
   }),
 
   configure_storage: (scene) => ({

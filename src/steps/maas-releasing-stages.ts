@@ -1,7 +1,15 @@
 /** Stages that give a machine back to MAAS, and take it out of there. */
+import type { MachineChange } from '../domain/machine-change.ts';
 import { idOf, type MaasStage, type Stage } from './maas-scene.ts';
 import { ABSENT, countOf, countOne, done, failed, observedIn, started, underWay } from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
+
+/** Nothing of ours is on its disks. */
+const EMPTY: MachineChange = {
+  conditions: [
+    { type: 'Provisioned', status: false, reason: 'Released', message: 'it was given back to its upstream' },
+  ],
+};
 
 export const RELEASING_STAGES = {
   release_maas_node: (scene, { erase }) => ({
@@ -10,9 +18,9 @@ export const RELEASING_STAGES = {
       const systemId = idOf(scene);
       const seen = systemId === '' ? null : await can.maas.read(callOf(context, machine), systemId);
       const observed = observedIn(machine.spec.provider, seen, machine, context.now());
-      if (seen === null) return done('MAAS has no such machine', observed);
+      if (seen === null) return done('MAAS has no such machine', { ...observed, ...EMPTY });
       if (['Ready', 'New', 'Retired'].includes(seen.status))
-        return done(`MAAS says ${seen.status}`, observed);
+        return done(`MAAS says ${seen.status}`, { ...observed, ...EMPTY });
       if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
         return underWay(context, `MAAS says ${seen.status}`);
       const isFailed = seen.status === 'Releasing failed' || seen.status === 'Failed disk erasing';

@@ -4,16 +4,8 @@ import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
-import {
-  countOf,
-  needsHuman,
-  observedIn,
-  type Seen,
-  type StageHandler,
-  started,
-  underWay,
-} from './stage-tools.ts';
-import { callOf, type Scene, undoCallOf } from './step-kind.ts';
+import { countOf, needsHuman, observedIn, type Seen, type StageHandler, underWay } from './stage-tools.ts';
+import { callOf, type Scene } from './step-kind.ts';
 
 export type MaasStage =
   | OnboardingStage
@@ -68,15 +60,4 @@ export async function waitsOr(
   }
   if (now - since < seconds * 1000 * PATIENCE) return underWay(context, reason);
   return needsHuman(code, `${reason}, for ${Math.round((now - since) / 1000)} seconds`);
-}
-
-/** Stops what this stage set off, if it is still under way. */
-export async function abortIf(scene: MaasScene, context: StepContext, statuses: readonly string[]) {
-  const call = undoCallOf(context, scene.machine);
-  const seen = idOf(scene) === '' ? null : await scene.can.maas.read(call, idOf(scene));
-  if (seen === null || !statuses.includes(seen.status)) {
-    return { result: 'done', message: `nothing is under way: ${seen?.status ?? 'absent'}` } as const;
-  }
-  await context.effect(() => scene.can.maas.abort(call, seen.systemId, 'the operation was canceled'));
-  return started(`waiting for MAAS to stop ${seen.status}`);
 }

@@ -63,7 +63,10 @@ function kindOf(name: string): AnyStepKind {
 }
 
 export function canUndo(step: StepDefinition): boolean {
-  return STEP_KINDS.get(step.kind)?.canUndo ?? false;
+  const kind = STEP_KINDS.get(step.kind);
+  if (typeof kind?.canUndo !== 'function') return kind?.canUndo ?? false;
+  const config = kind.config.safeParse(step.config);
+  return config.success && kind.canUndo(config.data);
 }
 
 export function isInstant(step: StepDefinition): boolean {

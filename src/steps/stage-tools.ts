@@ -72,6 +72,17 @@ export function countOne(context: StepContext, name: string): Promise<void> {
   return context.save({ ...context.memo, [name]: countOf(context, name) + 1 });
 }
 
+/** What this stage made, in any attempt or round; what it found is nobody's to take away. */
+export function madeIn(context: StepContext): Readonly<Record<string, unknown>> {
+  const { made } = context.memo;
+  return typeof made === 'object' && made !== null ? { ...made } : {};
+}
+
+/** Written before the effect: whoever undoes it after a death must know of it. */
+export function rememberMaking(context: StepContext, name: string, value: unknown = true): Promise<void> {
+  return context.save({ ...context.memo, made: { ...madeIn(context), [name]: value } });
+}
+
 /** A stage that only looks. */
 export function onlyLooks(observe: StageHandler['observe']): StageHandler {
   return {

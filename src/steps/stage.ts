@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STAGE_NAMES, type StageName } from '../domain/stage.ts';
+import { isUndone, STAGE_NAMES, type StageName } from '../domain/stage.ts';
 import type { Capability } from '../providers/provider.ts';
 import type { MaasStage } from './maas-scene.ts';
 import { MAAS_STAGES } from './maas-stages.ts';
@@ -25,14 +25,9 @@ export const workflowStage: StepKind<Config, 'maas' | 'nodeServices'> = {
   config: config as z.ZodType<Config>,
   title: 'Stage',
   doneTitle: 'Done',
-  canUndo: true,
-  handler: ({ stage, pool, erase }, scene) => {
-    const handler = isMaasStage(stage)
+  canUndo: ({ stage }) => isUndone(stage),
+  handler: ({ stage, pool, erase }, scene) =>
+    isMaasStage(stage)
       ? MAAS_STAGES[stage](scene, { pool, erase })
-      : SERVICE_STAGES[stage as ServiceStage](scene as Scene<'nodeServices'>);
-    return {
-      ...handler,
-      undo: handler.undo ?? (async () => ({ result: 'done', message: 'nothing to undo' })),
-    };
-  },
+      : SERVICE_STAGES[stage as ServiceStage](scene as Scene<'nodeServices'>),
 };

@@ -24,7 +24,8 @@ export interface StepKind<Config, Needed extends Capability> {
   readonly doneTitle: string;
   /** Fills in what a plan left to the machine or its provider; throws a Fault when there is nothing to fill in. */
   readonly complete?: (config: Config, machine: Machine, provider: Provider) => Config;
-  readonly canUndo: boolean;
+  /** For a kind of many sorts, by its configuration. */
+  readonly canUndo: boolean | ((config: Config) => boolean);
   /** Touches nothing outside and is over at once: that it began need not be written before it is done. */
   readonly instant?: true;
   readonly handler: (config: Config, scene: Scene<Needed>) => StepHandler<MachineChange>;

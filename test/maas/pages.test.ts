@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/cli/package-root.ts';
 import { INTERVENTIONS } from '../../src/domain/intervention.ts';
+import { STAGE_NAMES, STAGES } from '../../src/domain/stage.ts';
 
 const text = readFileSync(join(packageRoot(), 'docs/maas.md'), 'utf8');
 const rows = text
@@ -37,5 +38,13 @@ describe('what needs a human', () => {
         .map((code) => `\`${code}\``)
         .sort(),
     );
+  });
+});
+
+describe('what a cancel takes back', () => {
+  it.each(STAGE_NAMES)('%s', (stage) => {
+    const { undo } = STAGES[stage];
+    const [does, stays] = 'does' in undo ? [undo.does, ''] : ['', undo.stays];
+    expect(rows).toContainEqual([`\`${stage}\``, does, stays]);
   });
 });

@@ -1,0 +1,77 @@
+/**
+ * How the stages of an onboarding are undone in MAAS. Only what this operation made is taken away: what it found, or what
+ * somebody else did meanwhile, stays.
+ */
+import type { StepContext } from '../engine/step-handler.ts';
+import { idOf, type MaasScene } from './maas-scene.ts';
+import { type Acted, madeIn, observedIn, started } from './stage-tools.ts';
+import { callOf, undoCallOf } from './step-kind.ts';
+
+const LEFT: Acted = { result: 'done', message: 'not made by this operation: left as it is' };
+const COMMISSIONING: readonly string[] = ['Commissioning', 'Testing'];
+/** Somebody has it: allocated, deployed or on the way there. */
+const IN_USE: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deployed'];
+const TO_BE_RELEASED: readonly string[] = ['Deployed', 'Failed deployment', 'Allocated', 'Reserved'];
+
+const done = (message: string): Acted => ({ result: 'done', message });
+
+export function hostnameOf({ machine }: MaasScene): string {
+  return machine.machineId.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-');
+}
+
+export async function undoCommissioning(scene: MaasScene, context: StepContext): Promise<Acted> {
+  if (!madeIn(context).commissioning) return LEFT;
+  const call = undoCallOf(context, scene.machine);
+  const seen = idOf(scene) === '' ? null : await scene.can.maas.read(call, idOf(scene));
+  if (seen === null || !COMMISSIONING.includes(seen.status))
+    return done(`nothing is under way: ${seen?.status ?? 'absent'}`);
+  await context.effect(() => scene.can.maas.abort(call, seen.systemId, 'the operation was canceled'));
+  return started(`waiting for MAAS to stop ${seen.status}`);
+}
+
+export async function undoDeployment(scene: MaasScene, context: StepContext): Promise<Acted> {
+  if (!madeIn(context).deployment) return LEFT;
+  const { machine, can } = scene;
+  const call = undoCallOf(context, machine);
+  // First of all, so that what runs there speaks for the machine no longer.
+  if (machine.presence !== null && machine.presence !== 'expired')
+    await context.effect(() => can.nodeServices.forgetSecrets(call));
+  const seen = idOf(scene) === '' ? null : await can.maas.read(call, idOf(scene));
+  if (seen === null) return done('MAAS has no such machine');
+  if (seen.status === 'Deploying') {
+    await context.effect(() => can.maas.abort(call, seen.systemId, 'the operation was canceled'));
+    return started('waiting for MAAS to stop the deployment');
+  }
+  if (TO_BE_RELEASED.includes(seen.status)) {
+    const release = { erase: false, secureErase: false, quickErase: false, comment: 'onboarding undone' };
+    await context.effect(() => can.maas.release(call, seen.systemId, release));
+    return started('waiting for MAAS to release the machine');
+  }
+  if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
+    return started(`MAAS says ${seen.status}`);
+  if (seen.status === 'Releasing failed') {
+    const message = `MAAS could not release the machine: ${seen.statusMessage}`;
+    return { result: 'failed', failure: { class: 'retryable', code: 'RELEASE_FAILED', message } };
+  }
+  return { ...done(`released: MAAS says ${seen.status}`), change: observed(scene, context, seen) };
+}
+
+export async function undoRecord(scene: MaasScene, context: StepContext): Promise<Acted> {
+  const { record } = madeIn(context);
+  if (record === undefined) return LEFT;
+  const { machine, can } = scene;
+  const call = undoCallOf(context, machine);
+  const found = await can.maas.findByMac(callOf(context, machine), machine.spec.mac_addresses);
+  // Whoever died between adding it and writing its id down is known by the name that it was given.
+  const ours = found.find(({ systemId, hostname }) =>
+    typeof record === 'string' ? systemId === record : hostname === hostnameOf(scene),
+  );
+  if (!ours) return { ...done('MAAS has no record of it'), change: observed(scene, context, null) };
+  if (IN_USE.includes(ours.status)) return done(`MAAS says ${ours.status}: somebody uses it, so it stays`);
+  await context.effect(() => can.maas.remove(call, ours.systemId));
+  return started('waiting for the record to be gone');
+}
+
+function observed({ machine }: MaasScene, context: StepContext, seen: Parameters<typeof observedIn>[1]) {
+  return observedIn(machine.spec.provider, seen, machine, context.now());
+}
