@@ -54,9 +54,9 @@ describe('where a workflow begins', () => {
 
   it('says what to do first', () => {
     expect(whyNotWorkflow('REMOVE', machine({ service: 'active' }))).toBe(
-      'The remove needs retired or removing, and m-1 is active. Drain it first.',
+      'A removal needs service state retired or removing, and m-1 is active. Drain it first.',
     );
-    expect(whyNotWorkflow('DRAIN', machine({}))).toContain('is in none. Onboard it first.');
+    expect(whyNotWorkflow('DRAIN', machine({}))).toContain('and m-1 has none. It was never in service.');
     const busy = machine({ service: 'active', activeOperationId: 'op-1' });
     expect(whyNotWorkflow('DRAIN', busy)).toContain('cancel it first');
   });

@@ -24,15 +24,16 @@ const REMOVES: MachineChange = { service: { to: 'removing', owner: 'removal' } }
 
 const GONE = 'It was removed for good.';
 const LEAVING = 'It is being removed. Wait for that, or give the removal up first.';
-const NOT_IN = 'Onboard it first.';
+const NEVER_IN = 'It was never in service.';
+const NOT_YET = 'It is not in service yet. Onboard it first.';
 const IN_ALREADY = 'It is onboarded already.';
 const RETIRED = 'It is retired already. Set its service state to offline to use it again.';
 const DRAIN_FIRST = 'Drain it first.';
 
 const TAKES_OUT: Begins = {
-  none: NOT_IN,
-  bootstrap_issued: NOT_IN,
-  enrolling: NOT_IN,
+  none: NEVER_IN,
+  bootstrap_issued: NOT_YET,
+  enrolling: NOT_YET,
   active: DISABLES,
   offline: DISABLES,
   quarantined: DISABLES,
@@ -61,9 +62,9 @@ const BEGINS = {
   full_decommission: { ...TAKES_OUT, retired: NOTHING },
   DRAIN: TAKES_OUT,
   REMOVE: {
-    none: NOT_IN,
-    bootstrap_issued: NOT_IN,
-    enrolling: NOT_IN,
+    none: NEVER_IN,
+    bootstrap_issued: NOT_YET,
+    enrolling: NOT_YET,
     active: DRAIN_FIRST,
     offline: DRAIN_FIRST,
     quarantined: DRAIN_FIRST,
@@ -73,6 +74,16 @@ const BEGINS = {
     deleted: GONE,
   },
 } as const satisfies Record<WorkflowKind, Begins>;
+
+const NAMES = {
+  ONBOARD: 'An onboarding',
+  soft_reset: 'A decommission',
+  storage_cleanup: 'A decommission',
+  reimage: 'A decommission',
+  full_decommission: 'A full decommission',
+  DRAIN: 'A drain',
+  REMOVE: 'A removal',
+} as const satisfies Record<WorkflowKind, string>;
 
 /** The service states that the workflow may begin in, and what beginning does. */
 export function workflowBegins(kind: WorkflowKind): Partial<Record<Place, MachineChange>> {
@@ -88,11 +99,9 @@ export function whyNotWorkflow(kind: WorkflowKind, machine: GatedMachine): strin
   const begins: Begins = BEGINS[kind];
   const change = begins[service ?? 'none'];
   if (typeof change === 'string') {
-    const states = Object.keys(workflowBegins(kind)).map((state) =>
-      state === 'none' ? 'no service state' : state,
-    );
-    const verb = kind.toLowerCase().replaceAll('_', ' ');
-    return `The ${verb} needs ${orList(states)}, and ${machineId} is ${service ?? 'in none'}. ${change}`;
+    const states = Object.keys(workflowBegins(kind)).filter((state) => state !== 'none');
+    const has = service === null ? 'has none' : `is ${service}`;
+    return `${NAMES[kind]} needs service state ${orList(states)}, and ${machineId} ${has}. ${change}`;
   }
   return busyBecause(machine);
 }

@@ -49,19 +49,19 @@ describe('charts', () => {
     expect(chartsWith([])).toEqual([]);
   });
 
-  it('have times in seconds and gaps where nothing was told', () => {
+  it('have times in seconds, gaps where nothing was told, and one before the first', () => {
     expect(chartData(chart('Workload'), samples)).toEqual([
-      [1, 2, 3],
-      [null, null, 3],
-      [null, null, null],
+      [-599, 1, 2, 3],
+      [null, null, null, 3],
+      [null, null, null, null],
     ]);
   });
 
   it('show how much of the disk is in use, not how much is free', () => {
-    expect(chartData(chart('Disk'), samples)[1]).toEqual([75, null, null]);
+    expect(chartData(chart('Disk'), samples)[1]).toEqual([null, 75, null, null]);
     expect(
       chartData(chart('Disk'), [sample(1, { total_disk_space_bytes: 0, total_disk_free_bytes: 0 })])[1],
-    ).toEqual([null]);
+    ).toEqual([null, null]);
   });
 
   it('say in words what they show', () => {

@@ -108,38 +108,32 @@ function ImageField({ field, value, onChange }: FieldProps) {
   });
   const fault = imageFault(value);
   return (
-    <label className="field">
-      <span>{TITLES[field]}</span>
-      <input
-        className="input mono"
-        list={id}
-        spellCheck={false}
-        aria-invalid={fault !== '' || undefined}
-        aria-describedby={`${id}-fault`}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-      />
+    <div>
+      <label className="field">
+        <span>{TITLES[field]}</span>
+        <input
+          className="input mono"
+          list={id}
+          spellCheck={false}
+          aria-invalid={fault !== '' || undefined}
+          aria-describedby={`${id}-hint`}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      </label>
       <datalist id={id}>
         {images.data?.map((image) => (
           <option key={image.name} value={image.name} />
         ))}
       </datalist>
-      <span id={`${id}-fault`} className="hint">
-        {fault !== '' && <span className="fault">{fault}</span>}
-        {fault === '' && images.isError && (
-          <span className="soft">
-            The images can’t be listed ({failureOf(images.error).message}); type its name.
-          </span>
-        )}
-        {fault === '' && images.data && (
-          <span className="soft">
-            {images.data.length === 0
-              ? 'No images are stored here; the provider may know others by name.'
-              : `${images.data.length} stored here; the provider may know others by name.`}
-          </span>
-        )}
-      </span>
-    </label>
+      <p id={`${id}-hint`} className={fault === '' ? 'hint soft' : 'hint fault'}>
+        {fault ||
+          (images.isError
+            ? `The images can’t be listed (${failureOf(images.error).message}); type its name.`
+            : images.data &&
+              `${images.data.length || 'No'} images are stored here; the provider may know others by name.`)}
+      </p>
+    </div>
   );
 }
 
@@ -193,15 +187,17 @@ interface SelectFieldProps {
 function SelectField({ title, value, onChange, options, none, fault }: SelectFieldProps) {
   const shown = value === '' || options.includes(value) ? options : [value, ...options];
   return (
-    <label className="field">
-      <span>{title}</span>
-      <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
-        <option value="">{none}</option>
-        {shown.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-      {fault !== '' && <span className="fault">{fault}</span>}
-    </label>
+    <div>
+      <label className="field">
+        <span>{title}</span>
+        <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
+          <option value="">{none}</option>
+          {shown.map((option) => (
+            <option key={option}>{option}</option>
+          ))}
+        </select>
+      </label>
+      {fault !== '' && <p className="hint fault">{fault}</p>}
+    </div>
   );
 }

@@ -8,35 +8,37 @@ export function ConditionsPanel({ machine }: { machine: MachineView }) {
   const rows = conditionRows(
     told.map((condition) => ({ ...condition, since: msOf(condition.lastTransition) })),
   );
+  const unknown = rows.filter(({ status }) => status === 'unknown');
   return (
-    <Panel title="Conditions" padding="none">
-      <table className="table conditions">
-        <thead>
-          <tr>
-            <th scope="col">Condition</th>
-            <th scope="col">Status</th>
-            <th scope="col">Why</th>
-            <th scope="col">For</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ type, meaning, status, tone, reason, message, since }) => (
-            <tr key={type}>
-              <th scope="row" title={meaning}>
-                {type}
-              </th>
-              <td>
-                <span className={`badge tone-${tone}`}>{status}</span>
-              </td>
-              <td>
-                {reason || <span className="soft">{status === 'unknown' ? meaning : '–'}</span>}
+    <Panel title="Conditions">
+      <ul className="conditions">
+        {rows
+          .filter(({ status }) => status !== 'unknown')
+          .map(({ type, meaning, status, tone, reason, message, since }) => (
+            <li key={type}>
+              <span className={`badge tone-${tone}`}>{status}</span>
+              <div>
+                <strong title={meaning}>{type}</strong> <span className="soft">{reason}</span>
                 {message && <div className="soft">{message}</div>}
-              </td>
-              <td>{since === null ? <span className="soft">–</span> : <Age at={since} suffix="" />}</td>
-            </tr>
+              </div>
+              <span className="soft">{since !== null && <Age at={since} suffix="" />}</span>
+            </li>
           ))}
-        </tbody>
-      </table>
+        {unknown.length > 0 && (
+          <li>
+            <span className="badge tone-gray">unknown</span>
+            <div>
+              {unknown.map(({ type, meaning }, place) => (
+                <span key={type} title={meaning}>
+                  {place > 0 && ', '}
+                  {type}
+                </span>
+              ))}
+              <div className="soft">Nobody has looked yet, or could.</div>
+            </div>
+          </li>
+        )}
+      </ul>
     </Panel>
   );
 }

@@ -6,14 +6,14 @@ import {
 } from '../../../../src/domain/machine-action.ts';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operator-action.ts';
 import type { Obstacle } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { useForbidden } from '../../identity.tsx';
 import { operationHref } from '../../pages.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { operatorActionTitle } from './operation-action-dialog.tsx';
+import { titleOf, useOfferedActions } from '../operation/operator-actions.tsx';
 import { useExplanation } from './use-machine.ts';
+import { useOperation } from './use-operation.ts';
 
 export interface ExplainPanelProps {
   readonly machineId: string;
@@ -27,7 +27,7 @@ export function ExplainPanel(props: ExplainPanelProps) {
   const { machineId } = props;
   const { data, isPending, isError, error, refetch } = useExplanation(machineId);
   return (
-    <Panel title="What is in the way">
+    <Panel title="What next">
       {isPending && <Loading />}
       {isError && !data && (
         <Failed what="It can’t be explained" error={error} onRetry={() => void refetch()} />
@@ -37,16 +37,18 @@ export function ExplainPanel(props: ExplainPanelProps) {
           <p>
             <strong>{data.summary}</strong>
           </p>
-          <ol className="obstacles">
-            {data.obstacles.map((obstacle, index) => (
-              <ObstacleEntry
-                key={obstacle.what}
-                obstacle={obstacle}
-                place={index === 0 ? 'first' : 'later'}
-                {...props}
-              />
-            ))}
-          </ol>
+          {data.obstacles.length > 0 && (
+            <ol className="obstacles">
+              {data.obstacles.map((obstacle, index) => (
+                <ObstacleEntry
+                  key={obstacle.what}
+                  obstacle={obstacle}
+                  place={index === 0 ? 'first' : 'later'}
+                  {...props}
+                />
+              ))}
+            </ol>
+          )}
           <Command>{`ingot explain ${machineId}`}</Command>
         </div>
       )}
@@ -64,7 +66,7 @@ function ObstacleEntry({
     <li className="obstacle">
       <p>{sentence(what)}</p>
       <p className="soft">
-        {sentence(unblock)} ({who === 'nobody' ? 'it passes by itself' : `for: ${who}`})
+        {sentence(unblock)} {who === 'nobody' ? 'It passes by itself.' : `Who must act: ${who}.`}
       </p>
       <div className="row">
         <NextAction obstacle={obstacle} place={place} {...props} />
@@ -86,7 +88,8 @@ function NextAction({
   onAction,
   onOperationAction,
 }: ExplainPanelProps & { obstacle: Obstacle; place: 'first' | 'later' }) {
-  const forbidden = useForbidden();
+  const { data: operation } = useOperation(operationId);
+  const offered = useOfferedActions(operation ?? null);
   const kind = place === 'first' ? 'primary' : 'plain';
   if (isMachineAction(action)) {
     return (
@@ -99,10 +102,12 @@ function NextAction({
   return (
     <Button
       kind={kind}
-      disabledBecause={forbidden('operator')}
+      disabledBecause={
+        offered.find((known) => known.action === action)?.disabledBecause ?? 'The operation is being read.'
+      }
       onClick={() => onOperationAction(action, operationId)}
     >
-      {operatorActionTitle(action)}
+      {titleOf(action)} the operation
     </Button>
   );
 }

@@ -148,7 +148,13 @@ function HistoryRow({ event, row, isMarked }: { event: Event; row: number; isMar
         <span className="soft">{actorKind}</span> {actorId !== actorKind && actorId}
       </td>
       <td className="comment">{comment}</td>
-      <td>{operationId !== '' && <Link href={operationHref(operationId)}>{operationId}</Link>}</td>
+      <td>
+        {operationId !== '' && (
+          <Link className="clipped operation-link" href={operationHref(operationId)} title={operationId}>
+            {operationId}
+          </Link>
+        )}
+      </td>
     </tr>
   );
 }

@@ -24,16 +24,14 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
   return (
     <p className="effective">
       <StateBadge layer="effective_state" state={effectiveState} />
-      <span>
-        <strong>{meaning}</strong>, because {effectiveReason(machine)}
-      </span>
+      <strong>{meaning}</strong>, because {effectiveReason(machine)}.{' '}
       <span className="soft">
         {message.status?.effectiveSince && (
           <>
-            since <Age at={message.status.effectiveSince} /> ·{' '}
+            For <Age at={message.status.effectiveSince} suffix="" />.{' '}
           </>
         )}
-        {userAction}
+        What to do: {userAction}.
       </span>
     </p>
   );

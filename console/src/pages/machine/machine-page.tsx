@@ -11,6 +11,7 @@ import type { MachineView } from '../../machine-view.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import '../../styles/machine.css';
+import { ActionDialog as OperatorActionDialog } from '../operation/operator-actions.tsx';
 import { ActionBar } from './action-bar.tsx';
 import { ActionDialog } from './action-dialog.tsx';
 import { AgentPanel } from './agent-panel.tsx';
@@ -18,11 +19,11 @@ import { ConditionsPanel } from './conditions-panel.tsx';
 import { ExplainPanel } from './explain-panel.tsx';
 import { EffectivePanel, LayersPanel } from './layers-panel.tsx';
 import { NodePanel } from './node-panel.tsx';
-import { OperationActionDialog } from './operation-action-dialog.tsx';
 import { OperationPanel } from './operation-panel.tsx';
 import { PastPanel } from './past-panel.tsx';
 import { SpecPanel } from './spec-panel.tsx';
 import { actionMachine, useMachine } from './use-machine.ts';
+import { useOperation } from './use-operation.ts';
 import { useOperations } from './use-operations.ts';
 
 export function MachinePage({ machineId }: { machineId: string }) {
@@ -83,17 +84,15 @@ function MachineShown({ machine }: { machine: MachineView }) {
               onAction={ask}
               onOperationAction={askOperation}
             />
-            <ConditionsPanel machine={machine} />
-          </div>
-          <div className="stack">
             <OperationPanel
               operationId={machine.activeOperationId ?? newest}
               onOperationAction={askOperation}
             />
-            <SpecPanel machine={machine} />
+            <ConditionsPanel machine={machine} />
           </div>
           <div className="stack">
             <AgentPanel machine={machine} />
+            <SpecPanel machine={machine} />
             {machine.install !== '' && <NodePanel machine={machine} />}
           </div>
         </div>
@@ -103,8 +102,19 @@ function MachineShown({ machine }: { machine: MachineView }) {
         <ActionDialog action={asking.action} known={asking.known} machine={gated} onClose={close} />
       )}
       {asking?.about === 'operation' && (
-        <OperationActionDialog action={asking.action} operationId={asking.operationId} onClose={close} />
+        <OperatorAsking action={asking.action} operationId={asking.operationId} onClose={close} />
       )}
     </>
   );
+}
+
+interface OperatorAskingProps {
+  readonly action: OperatorAction;
+  readonly operationId: string;
+  readonly onClose: () => void;
+}
+
+function OperatorAsking({ action, operationId, onClose }: OperatorAskingProps) {
+  const { data } = useOperation(operationId);
+  return data ? <OperatorActionDialog view={data} action={action} onClose={onClose} /> : null;
 }

@@ -2,12 +2,10 @@
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { type Chart, chartData, chartLabel, type Sample, summaries } from './metric-series.ts';
+import { type Chart, chartData, chartLabel, LEAST_SECONDS, type Sample, summaries } from './metric-series.ts';
 
 const HEIGHT = 92;
 const AXIS_WIDTH = 52;
-/** A line of one moment is none. */
-const LEAST_SECONDS = 600;
 
 export function MetricChart({ chart, samples }: { chart: Chart; samples: readonly Sample[] }) {
   const place = useRef<HTMLDivElement>(null);
@@ -37,7 +35,8 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
     plot.current?.setData(chartData(chart, samples) as uPlot.AlignedData);
   }, [chart, samples]);
   const told = summaries(chart, samples);
-  const at = pointed === null ? undefined : samples[pointed];
+  // The first place of the data is before the first sample.
+  const at = pointed === null ? undefined : samples[pointed - 1];
   return (
     <figure className="chart">
       <figcaption>
@@ -85,16 +84,17 @@ function options(
     height: HEIGHT,
     padding: [6, 6, 0, 0],
     legend: { show: false },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
-      x: { time: true, range: (_plot, from, to) => [Math.min(from, to - LEAST_SECONDS), to] },
+      x: { time: true, range: (_plot, from, to) => [Math.min(from + LEAST_SECONDS, to - LEAST_SECONDS), to] },
       y: {
         range: (_plot, _from, to) =>
           scale === 'percent' ? [0, 100] : [0, Math.max(1, Math.ceil((to ?? 0) * 1.1))],
       },
     },
     axes: [
-      { ...axis, size: 22, space: 70 },
+      { ...axis, size: 22, space: 70, values: (_plot, ticks) => ticks.map(clock) },
       {
         ...axis,
         size: AXIS_WIDTH,
@@ -105,6 +105,11 @@ function options(
     series: [{}, ...lines.map((_, line) => ({ stroke: strokes[line] ?? text, width: 1.5, spanGaps: true }))],
     hooks: { setCursor: [(made) => onPoint(made.cursor.idx ?? null)] },
   };
+}
+
+/** As all other moments of the console: in UTC. */
+function clock(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().slice(11, 16);
 }
 
 /** A canvas does not know the style sheet's colours: they are read off elements, again when the theme changes. */

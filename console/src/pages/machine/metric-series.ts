@@ -23,7 +23,7 @@ export interface Chart {
 
 function metric(name: MetricName): Line {
   return {
-    name: METRICS[name].meaning,
+    name: METRICS[name].meaning.replace(/ that .*/, ''),
     value: (metrics) => metrics[name],
     text: (value) => metricText(name, value),
   };
@@ -64,8 +64,13 @@ export function chartsWith(samples: readonly Sample[]): Chart[] {
   );
 }
 
-/** Times in seconds, then one row of values for each line. */
-export function chartData({ lines }: Chart, samples: readonly Sample[]): [number[], ...(number | null)[][]] {
+/** A chart is at least this wide: one moment alone has no scale. */
+export const LEAST_SECONDS = 600;
+
+/** Times in seconds, then one row of values for each line; before the first, a time at which nothing was told. */
+export function chartData({ lines }: Chart, told: readonly Sample[]): [number[], ...(number | null)[][]] {
+  const [first] = told;
+  const samples = first ? [{ at: first.at - LEAST_SECONDS * 1_000, metrics: {} }, ...told] : told;
   return [
     samples.map(({ at }) => at / 1_000),
     ...lines.map(({ value }) => samples.map(({ metrics }) => value(metrics) ?? null)),

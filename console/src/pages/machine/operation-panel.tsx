@@ -1,17 +1,16 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import { StepStatus_State } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
-import { operations } from '../../api/clients.ts';
-import { useForbidden } from '../../identity.tsx';
-import { type OperationView, operationView, stepState } from '../../operation-view.ts';
+import { type OperationView, stepState } from '../../operation-view.ts';
 import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
+import { useOfferedActions } from '../operation/operator-actions.tsx';
+import { useOperation } from './use-operation.ts';
 
 export interface OperationPanelProps {
   /** The one under way, or the newest; empty: there was none yet. */
@@ -21,12 +20,8 @@ export interface OperationPanelProps {
 
 /** How far the work is that is under way, or how the last one ended. */
 export function OperationPanel({ operationId, onOperationAction }: OperationPanelProps) {
-  const forbidden = useForbidden();
-  const { data, isPending, isError, error, refetch } = useQuery({
-    queryKey: ['operation', operationId],
-    queryFn: async () => operationView(await operations.getOperation({ operationId })),
-    enabled: operationId !== '',
-  });
+  const { data, isPending, isError, error, refetch } = useOperation(operationId);
+  const cancel = useOfferedActions(data ?? null).find(({ action }) => action === 'cancel');
   if (operationId === '') {
     return (
       <Panel title="Operation">
@@ -34,14 +29,13 @@ export function OperationPanel({ operationId, onOperationAction }: OperationPane
       </Panel>
     );
   }
-  const canceling = data?.message.cancelRequested ? 'A cancel was asked for already.' : '';
   return (
     <Panel
       title={data?.isActive === false ? 'Last operation' : 'Operation under way'}
       actions={
         data?.isActive && (
           <Button
-            disabledBecause={forbidden('operator') || canceling}
+            disabledBecause={cancel?.disabledBecause}
             onClick={() => onOperationAction('cancel', operationId)}
           >
             Cancel

@@ -150,20 +150,22 @@ interface TextFieldProps {
 function TextField({ title, hint, value, fault, onChange }: TextFieldProps) {
   const id = useId();
   return (
-    <label className="field">
-      <span>{title}</span>
-      <input
-        className="input mono"
-        spellCheck={false}
-        value={value}
-        aria-invalid={fault !== '' || undefined}
-        aria-describedby={id}
-        onChange={(event) => onChange(event.target.value)}
-      />
-      <span id={id} className={fault === '' ? 'hint soft' : 'hint fault'}>
+    <div>
+      <label className="field">
+        <span>{title}</span>
+        <input
+          className="input mono"
+          spellCheck={false}
+          value={value}
+          aria-invalid={fault !== '' || undefined}
+          aria-describedby={id}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      </label>
+      <p id={id} className={fault === '' ? 'hint soft' : 'hint fault'}>
         {fault || hint}
-      </span>
-    </label>
+      </p>
+    </div>
   );
 }
 
