@@ -144,6 +144,26 @@ describe('the end of an onboarding', () => {
       expect(failing(code).service).toBe('enrolling');
   });
 
+  it.each([
+    ['FACTORY_READY', 'READY'],
+    ['READY', 'READY'],
+    ['MAINTENANCE', 'MAINTENANCE'],
+  ] as const)('by success makes a machine that was %s %s, provisioned and active', (phase, after) => {
+    for (const status of ['completed', 'reconciled'] as const) {
+      const done = endOf({ ...enrolling, phase }, { type: 'ONBOARD', status }, 'onboarding');
+      expect(done).toMatchObject({
+        phase: after,
+        service: 'active',
+        conditions: { Provisioned: { status: true, reason: 'Deployed' } },
+      });
+    }
+  });
+
+  it('by anything but success says nothing about its phase', () => {
+    for (const status of ['failed_retryable', 'failed_manual_intervention', 'cancelled'] as const)
+      expect(endOf(enrolling, { type: 'ONBOARD', status }, 'onboarding').phase).toBe('FACTORY_READY');
+  });
+
   it('by a cancel answers for its own failure, and for nothing else', () => {
     const given = endOf(failing('PXE_NOT_FIXABLE'), { type: 'ONBOARD', status: 'cancelled' }, 'onboarding');
     expect(given.conditions).toMatchObject({

@@ -39,9 +39,11 @@ const CONTRACTS = {
     canceled: (ending) => ({ phase: 'MAINTENANCE', conditions: [canceled(ending)] }),
   },
   onboarding: {
+    // A machine that was never set up is now; one that an operator has in maintenance is his to bring back.
     succeeded: (ending) => ({
+      phase: { to: 'READY', from: ['FACTORY_READY'] },
       service: { to: 'active', owner: 'onboarding', from: ['enrolling'] },
-      conditions: [noAttention(ending), notCanceled(ending)],
+      conditions: [deployed(ending), noAttention(ending), notCanceled(ending)],
     }),
     failed: (ending) => ({
       ...(isUnsafe(ending.failureCode) ? quarantines(ending) : {}),
@@ -66,6 +68,11 @@ const CONTRACTS = {
     canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
   },
 } as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+function deployed(ending: Ending): ConditionChange {
+  const message = `${ending.type} ${ending.operationId} saw it deployed`;
+  return { type: 'Provisioned', status: true, reason: 'Deployed', message };
+}
 
 function quarantines({ failure }: Ending): MachineChange {
   return { service: { to: 'quarantined', owner: 'onboarding', from: ['enrolling'], comment: failure } };

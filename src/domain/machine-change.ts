@@ -25,9 +25,15 @@ export interface LayerChange<S extends string, O extends string> {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
+/** Only from one of these; from anywhere else what the operator intends stays as it is. */
+export interface PhaseChange {
+  readonly to: Phase;
+  readonly from: readonly Phase[];
+}
+
 /** Being there already is fine. */
 export interface MachineChange {
-  readonly phase?: Phase;
+  readonly phase?: Phase | PhaseChange;
   readonly service?: LayerChange<ServiceState, ServiceOwner>;
   readonly install?: LayerChange<InstallState, InstallOwner>;
   readonly presence?: LayerChange<Presence, PresenceOwner>;
@@ -78,18 +84,19 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     snapshot: null,
   };
   let next = machine;
-  if (change.phase && change.phase !== machine.phase) {
-    checkTransition(phaseLifecycle, machine.phase, change.phase, 'operation');
+  const phase = phaseAfter(machine.phase, change.phase);
+  if (phase !== machine.phase) {
+    checkTransition(phaseLifecycle, machine.phase, phase, 'operation');
     events.push({
       ...base,
       kind: 'phase',
       subject: machine.machineId,
       from: machine.phase,
-      to: change.phase,
+      to: phase,
       comment: '',
       metadata: {},
     });
-    next = { ...next, phase: change.phase };
+    next = { ...next, phase };
   }
   for (const name of Object.keys(LAYERS) as LayerName[]) {
     const before = machine[name];
@@ -135,6 +142,12 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     });
   }
   return { machine: next, events };
+}
+
+function phaseAfter(before: Phase, change: MachineChange['phase']): Phase {
+  if (change === undefined) return before;
+  if (typeof change === 'string') return change;
+  return change.from.includes(before) ? change.to : before;
 }
 
 /** The change, or one of those that it names for other cases, that begins in the state; null: none does. */

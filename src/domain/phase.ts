@@ -20,7 +20,7 @@ export const phaseLifecycle = {
       owners: ['operation'],
       when: 'ENTER_MAINTENANCE completes; a v1 run fails or is canceled',
     },
-    { from: 'FACTORY_READY', to: 'READY', owners: ['operation'], when: 'a v1 run succeeds' },
+    { from: 'FACTORY_READY', to: 'READY', owners: ['operation'], when: 'a v1 run or an onboarding succeeds' },
     {
       from: 'READY',
       to: 'MAINTENANCE',
