@@ -19,6 +19,8 @@ export function useRowKeys(
   }, [marked, rows]);
   const go = (row: number) => {
     if (rows === 0) return;
+    // From here on Enter means the row, not the button or link that was used last.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     const next = Math.min(Math.max(row, 0), rows - 1);
     mark(next);
     show(next);
