@@ -2,6 +2,7 @@
 import type { AttentionType } from '../domain/attention.ts';
 import { DWELL_LAYERS, DWELL_LIMITS, type DwellLayer, type DwellLimit, dwellEnd } from '../domain/dwell.ts';
 import { ACTIVE_JOB_STATUSES } from '../domain/job-status.ts';
+import { Coalescer } from './coalescer.ts';
 import { countMachines, type MachineCounts } from './count-machines.ts';
 import type { Database, Session } from './database.ts';
 import { ATTENTION_COLUMN, ATTENTION_REASON_COLUMN } from './filter-schemas.ts';
@@ -39,7 +40,31 @@ export interface Overview {
   readonly ended: Readonly<Record<string, number>>;
 }
 
-export function readOverview(database: Database): Promise<Overview> {
+/**
+ * One overview at a time, however many ask: whoever comes while one is being read shares the next one with all who came
+ * meanwhile. It is begun after they asked, so each sees what it has done itself.
+ */
+export class OverviewReader {
+  readonly #reads: Coalescer<null, Overview>;
+
+  constructor(database: Database) {
+    this.#reads = new Coalescer({
+      maxBatch: 1_000,
+      maxUnderWay: 1,
+      flush: async (askers) => {
+        const overview = await readOverview(database);
+        return askers.map(() => overview);
+      },
+      isPoisoned: () => false,
+    });
+  }
+
+  read(): Promise<Overview> {
+    return this.#reads.submit(null);
+  }
+}
+
+function readOverview(database: Database): Promise<Overview> {
   return database.snapshot(async (session) => {
     const at = await moment(session);
     return {

@@ -150,3 +150,15 @@ describe('what stays too long', () => {
     },
   );
 });
+
+test('many who look at once share what is read, and each sees what it has done itself', async () => {
+  const before = (await fleet.getOverview({})).machines;
+  const seen = await Promise.all(
+    Array.from({ length: 20 }, async (_, index) => {
+      await server.machines.registerMachine({ machine: { machineId: fresh(`shared-${index}`) } });
+      return (await fleet.getOverview({})).machines;
+    }),
+  );
+  expect(Math.min(...seen)).toBeGreaterThan(before);
+  expect((await fleet.getOverview({})).machines).toBe(before + 20);
+});

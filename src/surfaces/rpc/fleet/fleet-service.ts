@@ -13,7 +13,7 @@ import { indexMachines } from '../../../store/index-machines.ts';
 import { groupKey, orderKey } from '../../../store/machine-keys.ts';
 import { findMachines } from '../../../store/machines.ts';
 import { type MetricSample, readSamples } from '../../../store/metric-samples.ts';
-import { readOverview } from '../../../store/overview.ts';
+import { OverviewReader } from '../../../store/overview.ts';
 import { pageSize, pageToken, readPosition } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -30,6 +30,7 @@ const MAX_FACETS = 20;
 const CHUNK = 5_000;
 
 export function fleetService(parts: ServerParts): Service {
+  const overviews = new OverviewReader(parts.database);
   return defineService(
     FleetService,
     {
@@ -38,7 +39,7 @@ export function fleetService(parts: ServerParts): Service {
       },
 
       async getOverview() {
-        return overviewMessage(await readOverview(parts.database));
+        return overviewMessage(await overviews.read());
       },
 
       async countMachines(request) {

@@ -152,7 +152,7 @@ export const OverviewSchema: GenMessage<Overview> = /*@__PURE__*/
  */
 export type Attention = Message<"baremetal.fleet.v1.Attention"> & {
   /**
-   * The reason of the condition, such as StepFailed.
+   * The reason of the condition, such as ReimageFailed.
    *
    * @generated from field: string reason = 1;
    */
