@@ -125,6 +125,7 @@ export function ActionDialog({
       title={`${titleOf(action)} ${operationId}`}
       onClose={onClose}
       onSubmit={() => act.mutate()}
+      size="wide"
       foot={
         <>
           <Button onClick={onClose}>Go back</Button>

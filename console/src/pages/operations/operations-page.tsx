@@ -1,5 +1,6 @@
 /** Every operation, newest first. */
 import '../../styles/operations.css';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { useCallback } from 'react';
 import { useLocation } from 'wouter';
 import { failureOf } from '../../api/failure.ts';
@@ -38,6 +39,7 @@ export function OperationsPage() {
     })),
   ]);
   const isNarrowed = asked !== '';
+  const isFilterWrong = list.isError && ConnectError.from(list.error).code === Code.InvalidArgument;
   return (
     <>
       <PageTitle title="Operations" />
@@ -46,7 +48,7 @@ export function OperationsPage() {
         value={filter}
         onApply={setFilter}
         placeholder='type = REIMAGE AND machine_id = "rack-7*" AND started_by = "*:anna"'
-        fault={list.isError ? failureOf(list.error).message : ''}
+        fault={isFilterWrong ? failureOf(list.error).message : ''}
       />
       <div className="ops-quick" role="toolbar" aria-label="Quick filters">
         <Button kind="quiet" pressed={shown === null} onClick={() => setShown('')}>
@@ -72,7 +74,10 @@ export function OperationsPage() {
       </div>
       <section className="panel fills ops-panel" aria-label="Operations, newest first">
         {list.isPending && <Loading lines={10} />}
-        {list.isError && rows.length === 0 && (
+        {isFilterWrong && (
+          <Empty title="The filter can’t be read">Mend it above; the message says what is wrong.</Empty>
+        )}
+        {list.isError && !isFilterWrong && rows.length === 0 && (
           <Failed
             what="The operations can’t be listed"
             error={list.error}
