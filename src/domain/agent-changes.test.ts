@@ -19,6 +19,7 @@ describe('an agent that speaks', () => {
 
   it('decides nothing while an operation onboards the machine', () => {
     expect(serviceOf({ service: 'enrolling', activeOperationId: 'op-1' })).toBe('enrolling');
+    expect(serviceOf({ service: 'offline', activeOperationId: 'op-1' })).toBe('offline');
   });
 
   it('does not complete an onboarding that somebody canceled', () => {

@@ -60,7 +60,8 @@ export function agentReady(machine: Machine, at: Date): ChangedMachine {
 function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
   // What somebody must look at first does not come back by itself.
   if (isTrue(conditions, 'NeedsIntervention')) return null;
-  if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
+  // An operation may be about to find out whether it is well; when it ends, whoever speaks is brought back.
+  if (service === 'offline' && activeOperationId === null) return { to: 'active', owner: 'heartbeat' };
   // A canceled onboarding may leave an agent that speaks; nobody has said that the machine shall be in service.
   if (isTrue(conditions, 'OperationCanceled')) return null;
   if (service === 'enrolling' && activeOperationId === null) return { to: 'active', owner: 'onboarding' };

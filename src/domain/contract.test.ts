@@ -159,6 +159,16 @@ describe('the end of an onboarding', () => {
     }
   });
 
+  it('by success brings back one that was used again, and lets alone what somebody quarantined', () => {
+    const ends = (service: ServiceState) =>
+      endOf(sampleMachine({ service }), { type: 'ONBOARD', status: 'completed' }, 'onboarding').service;
+    expect([ends('offline'), ends('quarantined'), ends('retired')]).toEqual([
+      'active',
+      'quarantined',
+      'retired',
+    ]);
+  });
+
   it('by anything but success says nothing about its phase', () => {
     for (const status of ['failed_retryable', 'failed_manual_intervention', 'cancelled'] as const)
       expect(endOf(enrolling, { type: 'ONBOARD', status }, 'onboarding').phase).toBe('FACTORY_READY');

@@ -42,7 +42,13 @@ const CONTRACTS = {
     // A machine that was never set up is now; one that an operator has in maintenance is his to bring back.
     succeeded: (ending) => ({
       phase: { to: 'READY', from: ['FACTORY_READY'] },
-      service: { to: 'active', owner: 'onboarding', from: ['enrolling'] },
+      service: {
+        to: 'active',
+        owner: 'onboarding',
+        from: ['enrolling'],
+        // One that is used again: its agent has just been heard.
+        otherwise: { to: 'active', owner: 'heartbeat', from: ['offline'] },
+      },
       conditions: [deployed(ending), noAttention(ending), notCanceled(ending)],
     }),
     failed: (ending) => ({

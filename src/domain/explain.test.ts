@@ -88,6 +88,18 @@ const TABLE: readonly Row[] = [
     'op watch op-1',
   ],
   [
+    'retired and given back to its upstream',
+    {
+      ...SERVING,
+      service: 'retired',
+      pool: 'gpu',
+      observed: { source: 'site-a', state: 'Ready', power: 'off', upstreamId: 'x', at: '' },
+    },
+    'it was taken out of scheduling on purpose, and nothing is deployed on it',
+    'operator',
+    'onboard m-1 --pool gpu',
+  ],
+  [
     'an onboarding that was canceled',
     {
       ...SERVING,

@@ -237,6 +237,16 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         action: 'drain',
       };
     case 'retired':
+      if (machine.observed && machine.observed.state !== 'Deployed') {
+        return {
+          what: 'it was taken out of scheduling on purpose, and nothing is deployed on it',
+          unblock: 'onboard it again, as the same machine',
+          who: 'operator',
+          command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
+          action: 'onboard',
+          params: { pool: machine.pool ?? '' },
+        };
+      }
       return {
         what: 'it was taken out of scheduling on purpose',
         unblock: 'use it again; its keepalives then put it back into service',

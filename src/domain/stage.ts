@@ -236,7 +236,8 @@ export const DECOMMISSION_MODES = {
     stages: ['disable_node', 'drain_node', 'cleanup_storage', 'validate_clean_node'],
   },
   reimage: {
-    purpose: 'give the machine back to MAAS, erased; the node is retired and keeps its identity',
+    purpose:
+      'give the machine back to MAAS, erased; the node is retired, keeps its identity and can be onboarded again',
     stages: [
       'disable_node',
       'force_release_allocations',

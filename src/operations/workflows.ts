@@ -55,13 +55,21 @@ export async function onboardMachine(
   if (pool === '') throw missingField('pool');
   if (!(await poolExists(tools.database, pool))) throw invalidField('pool', `there is no pool ${pool}`);
   const enrols = { service: { to: 'enrolling', owner: 'admin' } } as const;
+  // The identity is used again: offline, until its health proves that it is active.
+  const reuses = { service: { to: 'offline', owner: 'admin', comment: 'onboarded again' } } as const;
   return start(tools, call, {
     type: 'ONBOARD',
     contract: 'onboarding',
     params: { pool },
     stages: ONBOARDING,
     config: { pool },
-    begins: { none: enrols, bootstrap_issued: enrols, enrolling: NOTHING },
+    begins: {
+      none: enrols,
+      bootstrap_issued: enrols,
+      enrolling: NOTHING,
+      retired: reuses,
+      offline: NOTHING,
+    },
   });
 }
 
