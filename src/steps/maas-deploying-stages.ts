@@ -1,5 +1,4 @@
 /** Stages that deploy a machine through MAAS, and wait until it is well. */
-import { STAGES } from '../domain/stage.ts';
 import type { StepContext } from '../engine/step-handler.ts';
 import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
 import { renderCloudInit } from './cloud-init.ts';
@@ -121,8 +120,8 @@ export const DEPLOYING_STAGES = {
       inMaas(scene, context, (seen) => {
         if (!scene.can.maas.site.deploy.hardwareSync) return done('the site does not want hardware sync');
         if (seen.hardwareSync.isHealthy) return done('hardware sync is healthy');
-        const { timeoutSeconds } = STAGES.wait_for_hardware_sync_healthy;
-        return waitsOr(context, timeoutSeconds, 'hardware sync does not report', 'HARDWARE_SYNC_FAILED');
+        const { hardwareSyncSeconds } = scene.can.maas.site.waits;
+        return waitsOr(context, hardwareSyncSeconds, 'hardware sync does not report', 'HARDWARE_SYNC_FAILED');
       }),
     ),
 
@@ -133,9 +132,8 @@ export const DEPLOYING_STAGES = {
         if (seen.status !== 'Deployed')
           return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
         if (presence === 'ready') return done('its agent is ready');
-        const { timeoutSeconds } = STAGES.wait_for_agent_enrollment;
         const reason = `its agent is ${presence ?? 'unknown'}`;
-        return waitsOr(context, timeoutSeconds, reason, 'AGENT_NEVER_ENROLLED');
+        return waitsOr(context, scene.can.maas.site.waits.agentSeconds, reason, 'AGENT_NEVER_ENROLLED');
       }),
     ),
 } as const satisfies Partial<Record<MaasStage, Stage>>;

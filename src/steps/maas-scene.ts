@@ -19,8 +19,6 @@ export interface StageConfig {
 export type MaasScene = Scene<'maas' | 'nodeServices'>;
 export type Stage = (scene: MaasScene, config: StageConfig) => StageHandler;
 
-const PATIENCE = 0.9;
-
 export function idOf({ machine }: MaasScene): string {
   return machine.observed?.upstreamId ?? '';
 }
@@ -45,7 +43,7 @@ export async function inMaas(
   return { ...result, change: { ...result.change, ...observed } };
 }
 
-/** Where a stage waits, until most of its time is over: then a human must look, and not another attempt. */
+/** Where a stage waits, until the site's patience is over: then a human must look, and not another attempt. */
 export async function waitsOr(
   context: StepContext,
   seconds: number,
@@ -58,6 +56,8 @@ export async function waitsOr(
     await context.save({ ...context.memo, waitingSince: now });
     return underWay(context, reason);
   }
-  if (now - since < seconds * 1000 * PATIENCE) return underWay(context, reason);
+  if (now - since < seconds * 1000) return underWay(context, reason);
+  // Whoever resumes it has it wait once more.
+  await context.save({ ...context.memo, waitingSince: 0 });
   return needsHuman(code, `${reason}, for ${Math.round((now - since) / 1000)} seconds`);
 }

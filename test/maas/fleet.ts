@@ -19,7 +19,12 @@ export interface MaasSite {
   stop(): Promise<void>;
 }
 
-export async function openMaasSite(options: { readonly speed?: number } = {}): Promise<MaasSite> {
+export interface SiteOptions {
+  readonly speed?: number;
+  readonly waits?: { readonly hardware_sync_seconds?: number; readonly agent_seconds?: number };
+}
+
+export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite> {
   const simulator = await startMaasSimulator({ speed: options.speed ?? SPEED, minKeepaliveMs: 300 });
   const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-site-'));
   const file = (name: string, text: string) => {
@@ -33,6 +38,7 @@ export async function openMaasSite(options: { readonly speed?: number } = {}): P
     api_key_file: file('api-key', simulator.apiKey),
     power: { type: 'ipmi', user: 'admin', password_file: file('password', bmcPassword) },
     request_timeout_seconds: 10,
+    waits: options.waits ?? {},
   });
   return {
     simulator,

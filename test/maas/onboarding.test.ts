@@ -232,22 +232,32 @@ describe.concurrent('what needs a human (§7)', () => {
     TIME_LIMIT,
   );
 
-  it(
-    'hardware sync that never reports, and an agent that never enrols, are waited for and can be given up',
-    async () => {
-      for (const fault of ['hardware_sync_failing', 'agent_never_enrols'] as const) {
-        const { id, mac } = await newMachine(server);
-        await site.simulator.admin.fault({ fault, mac, times: null });
-        const operation = await onboard(server, id);
-        const stage =
-          fault === 'agent_never_enrols' ? 'wait_for_agent_enrollment' : 'wait_for_hardware_sync_healthy';
-        await until(
-          () => server.operations.getOperation({ operationId: operation.operationId }),
-          ({ currentStep }) => currentStep === stage,
-          60_000,
-        );
-        await act(operation.operationId, 'MARK_MANUAL_INTERVENTION_REQUIRED', 'nobody comes');
-        expect(await statusOf(server, id)).toMatchObject({ service: 'enrolling', activeOperationId: '' });
+  it.each([
+    ['hardware_sync_failing', 'wait_for_hardware_sync_healthy', 'HARDWARE_SYNC_FAILED'],
+    ['agent_never_enrols', 'wait_for_agent_enrollment', 'AGENT_NEVER_ENROLLED'],
+  ] as const)(
+    '%s is waited for as long as the site wants, and then a human must look',
+    async (fault, step, code) => {
+      const hasty = await openMaasSite({ waits: { hardware_sync_seconds: 3, agent_seconds: 3 } });
+      const waiting = await startMaasServer(hasty);
+      try {
+        const { id, mac } = await newMachine(waiting);
+        await hasty.simulator.admin.fault({ fault, mac, times: null });
+        const failed = await ended(waiting, await onboard(waiting, id));
+        expect(failed).toMatchObject({
+          status: 'failed_manual_intervention',
+          error: { code, details: { step, failure_class: 'needs_human' } },
+        });
+        expect(await statusOf(waiting, id)).toMatchObject({ service: 'enrolling', activeOperationId: '' });
+        // What is mended goes on: another attempt waits once more.
+        await hasty.simulator.admin.clearFaults();
+        if (fault === 'agent_never_enrols') return;
+        const action = OperatorAction_Value.RESUME;
+        await waiting.admin.actOnOperation({ operationId: failed.operationId, action, reason: 'mended' });
+        expect(await ended(waiting, failed)).toMatchObject({ status: 'completed' });
+      } finally {
+        await waiting.stop();
+        await hasty.stop();
       }
     },
     TIME_LIMIT,
@@ -284,6 +294,19 @@ describe.concurrent('decommission', () => {
         expect(known[0]?.status_name).toBe('Ready');
         // What ran on it is gone, and does not count as alive.
         expect(await statusOf(server, id)).toMatchObject({ presence: 'expired' });
+        expect((await server.admin.explainMachine({ machineId: id })).obstacles[0]?.command).toContain(
+          'onboard',
+        );
+        // The same identity is used again: not schedulable before its agent has proved it.
+        const again = await onboard(server, id);
+        expect(await statusOf(server, id)).toMatchObject({ service: 'offline' });
+        expect((await ended(server, again)).status).toBe('completed');
+        expect(await statusOf(server, id)).toMatchObject({ service: 'active', presence: 'ready' });
+        expect((await serviceHistory(id)).slice(-3)).toEqual([
+          'draining>retired',
+          'retired>offline',
+          'offline>active',
+        ]);
       } else {
         // It stays deployed; its own keepalives bring it back.
         await until(

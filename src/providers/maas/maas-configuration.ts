@@ -57,6 +57,15 @@ const storage = z.strictObject({
   boot_disk_model: z.string().min(1).max(128).default('BOSS'),
 });
 
+/** Longer than this, and the stage's own time limit would come first. */
+const MAX_WAIT_SECONDS = 3500;
+
+/** For what a deployed machine does by itself, before a human must look. */
+const waits = z.strictObject({
+  hardware_sync_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(3240),
+  agent_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(3240),
+});
+
 export const maasConfiguration = z
   .strictObject({
     kind: z.literal('maas'),
@@ -79,6 +88,7 @@ export const maasConfiguration = z
       .default('amd64/generic'),
     deploy: deploy.prefault({}),
     storage: storage.prefault({}),
+    waits: waits.prefault({}),
     power: power.optional(),
   })
   .superRefine((given, issues) => {

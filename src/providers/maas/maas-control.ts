@@ -119,6 +119,8 @@ export interface MaasSite {
     readonly distroSeries: string;
     readonly hardwareSync: boolean;
   };
+  /** How long a deployed machine may take to report, and its agent to be ready. */
+  readonly waits: { readonly hardwareSyncSeconds: number; readonly agentSeconds: number };
   /** For people: what the model of the disk to boot from must contain. */
   readonly bootDiskModel: string;
   isBootDisk(disk: MaasDisk): boolean;

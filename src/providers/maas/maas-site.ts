@@ -13,7 +13,7 @@ import type { MaasPower, MaasSite } from './maas-control.ts';
 const IPMI_PORT = 623;
 
 export function createMaasSite(maas: string, configuration: MaasConfiguration): MaasSite {
-  const { architecture, deploy, storage, power } = configuration;
+  const { architecture, deploy, storage, power, waits } = configuration;
   const wanted = storage.boot_disk_model.toLowerCase();
   return {
     architecture,
@@ -21,6 +21,10 @@ export function createMaasSite(maas: string, configuration: MaasConfiguration): 
       osystem: deploy.osystem,
       distroSeries: deploy.distro_series,
       hardwareSync: deploy.hardware_sync,
+    },
+    waits: {
+      hardwareSyncSeconds: waits.hardware_sync_seconds,
+      agentSeconds: waits.agent_seconds,
     },
     bootDiskModel: storage.boot_disk_model,
     isBootDisk: ({ model }) => model.toLowerCase().includes(wanted),
