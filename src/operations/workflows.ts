@@ -22,6 +22,7 @@ import { checkCapabilities, defineStep } from '../steps/registry.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
 import { poolExists } from '../store/pools.ts';
+import { activeFault } from '../store/start-operations.ts';
 import { checkFlags, machineNotFound, providerOf, type StartTools } from './start-operation.ts';
 
 export interface WorkflowTools extends StartTools {
@@ -135,19 +136,12 @@ async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflo
         contract,
         params,
         steps,
-        change: entering(machine, change),
+        change,
       };
     },
   });
   if (!started.replayed) tools.poke();
   return started.operation;
-}
-
-/** A machine without the layer enters it in its first state on the way. */
-function entering(machine: Machine, change: MachineChange): MachineChange {
-  return machine.service === null && change.service?.to === 'enrolling'
-    ? { service: { to: 'enrolling', owner: 'admin' } }
-    : change;
 }
 
 function stepsOf({ stages, config }: Workflow): StepDefinition[] {
@@ -192,7 +186,7 @@ export async function setServiceState(database: Database, call: SetServiceCall):
   const { machineId, reason, actor } = call;
   const machine = await changeMachine(database, machineId, (before) => {
     const to = checkService(before, call.to);
-    if (before.activeOperationId !== null) throw stillActive(before);
+    if (before.activeOperationId !== null) throw activeFault(machineId, before.activeOperationId);
     const transition = serviceLifecycle.transitions.find(
       (known) => known.from === before.service && known.to === to,
     );
@@ -218,14 +212,5 @@ function checkService({ service }: Machine, to: string): ServiceState {
     violations: [
       { subject: 'service', description: `${service ?? 'none'} → ${to.slice(0, 40)} is not a transition` },
     ],
-  });
-}
-
-function stillActive({ machineId, activeOperationId }: Machine): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'OPERATION_ACTIVE',
-    message: `${machineId} has an active operation, ${activeOperationId}; wait for it or cancel it`,
-    metadata: { machine_id: machineId, operation_id: activeOperationId ?? '' },
-    violations: [{ subject: `operations/${activeOperationId}`, description: 'is still active' }],
   });
 }
