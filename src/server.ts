@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
 import { packageRoot, packageVersion } from './cli/package-root.ts';
-import { BUILT_IN_PROVIDERS, type Configuration } from './configuration.ts';
+import type { Configuration } from './configuration.ts';
+import { createProviders } from './create-providers.ts';
 import type { PresenceTtls } from './domain/agent.ts';
 import { DEFAULT_AGENT_PROVIDER } from './domain/agent.ts';
 import { checkFilter } from './domain/filter/check.ts';
@@ -23,16 +24,9 @@ import { StepFailure } from './engine/step-handler.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
 import { createNetworkInstalls } from './operations/network-installs.ts';
 import type { BootTools } from './operations/node-boot.ts';
-import { createNodeServices, type SiteHook } from './operations/node-services.ts';
+import { createNodeServices } from './operations/node-services.ts';
 import { endOf } from './operations/operator-actions.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
-import { createDatacenterProvider } from './providers/datacenter/datacenter-provider.ts';
-import { createFakeProvider } from './providers/fake/fake-provider.ts';
-import { createGenericProvider } from './providers/generic/generic-provider.ts';
-import { createClusters } from './providers/kubernetes/clusters.ts';
-import { readCredential } from './providers/kubernetes/credential-reference.ts';
-import { createMaasProvider } from './providers/maas/maas-provider.ts';
-import type { NetworkInstalls } from './providers/network-installs.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { InstallWatch } from './reconcilers/install-watch.ts';
@@ -40,12 +34,12 @@ import { MetricSampler } from './reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
 import { ServiceReconciler } from './reconcilers/service-reconciler.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
+import { siteHooks } from './site-hooks.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Notice } from './store/append-events.ts';
 import { Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 import { EventFeed } from './store/event-feed.ts';
-import { createFakeWorld } from './store/fake-world.ts';
 import { MACHINE_FILTER } from './store/filter-schemas.ts';
 import { ImageFiles } from './store/image-files.ts';
 import type { KeepaliveStore } from './store/keepalive-store.ts';
@@ -375,15 +369,6 @@ function nodeTools({ configuration, log }: ServerOptions, parts: ServerParts): B
   };
 }
 
-function siteHooks({ hooks }: Configuration): Map<string, SiteHook> {
-  return new Map(
-    Object.entries(hooks).map(([stage, { url, token_file: file, token_env: env }]) => {
-      const hasToken = file !== undefined || env !== undefined;
-      return [stage, { url, token: () => (hasToken ? readCredential({ file, env }).trim() : null) }];
-    }),
-  );
-}
-
 /** For machines that were not told otherwise: as this server listens. */
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -437,44 +422,6 @@ function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing
     default:
       dispatcher.cancelRequested(notice.slice('cancel:'.length));
   }
-}
-
-function createProviders(
-  configuration: Configuration,
-  database: Database,
-  installs: NetworkInstalls,
-): Provider[] {
-  const world = createFakeWorld(database);
-  const monotonicNow = () => performance.now();
-  const clusters = createClusters(configuration.clusters, monotonicNow);
-  const builtIn = Object.fromEntries(BUILT_IN_PROVIDERS.map((name) => [name, { kind: name }] as const));
-  const configured: Configuration['providers'] = { ...builtIn, ...configuration.providers };
-  const make = (name: string, provider: Configuration['providers'][string]): Provider => {
-    switch (provider.kind) {
-      case 'fake':
-        return createFakeProvider({ name, world, now: Date.now });
-      case 'generic':
-        return createGenericProvider(name);
-      case 'datacenter':
-        return createDatacenterProvider({
-          name,
-          configuration: provider,
-          clusters,
-          installs,
-          now: Date.now,
-          monotonicNow,
-        });
-      case 'maas':
-        return createMaasProvider({
-          name,
-          configuration: provider,
-          now: Date.now,
-          monotonicNow,
-          random: Math.random,
-        });
-    }
-  };
-  return Object.entries(configured).map(([name, provider]) => make(name, provider));
 }
 
 /** With a few connections of its own, so that looks never stand in line before operations. */
