@@ -4,15 +4,8 @@ import { Fault } from '../domain/fault.ts';
 import { applyReport, applyStall, type InstallReport } from '../domain/install-report.ts';
 import type { HardwareFacts, Node } from '../domain/node.ts';
 import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
-import {
-  countDiscovered,
-  findNodeIdByMac,
-  isOperationWanted,
-  type LastEntry,
-  type LockedNode,
-  lastInHistory,
-  type NodeChange,
-} from '../store/nodes.ts';
+import { countDiscovered, type LastEntry, lastInHistory } from '../store/node-lists.ts';
+import { findNodeIdByMac, isOperationWanted, type LockedNode, type NodeChange } from '../store/nodes.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
 import { factsOf, type NodeReport } from './node-input.ts';
 import { addNode, changeAndTell, type NodeTools } from './nodes.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stallNode } from '../operations/node-report.ts';
 import type { NodeTools } from '../operations/nodes.ts';
-import { stalledNodes } from '../store/nodes.ts';
+import { stalledNodes } from '../store/node-lists.ts';
 
 export interface InstallWatchOptions {
   readonly tools: NodeTools;

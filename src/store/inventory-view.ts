@@ -2,7 +2,7 @@
 import type { InstallState } from '../domain/install-state.ts';
 import type { ServiceState } from '../domain/service-state.ts';
 import type { Session } from './database.ts';
-import type { NodeFilter } from './nodes.ts';
+import type { NodeFilter } from './node-lists.ts';
 
 export interface InventoryEntry {
   readonly machineId: string;

@@ -25,7 +25,7 @@ import {
   tagNode,
 } from '../../operations/nodes.ts';
 import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
-import { type HistoryEntry, listNodes, nodeHistory } from '../../store/nodes.ts';
+import { type HistoryEntry, listNodes, nodeHistory } from '../../store/node-lists.ts';
 import { answerFaults, bearerOf, callerWith, faultBody, type RestSurroundings } from './rest-errors.ts';
 
 export interface NodeRouteParts extends RestSurroundings {
