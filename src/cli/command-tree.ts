@@ -1,6 +1,6 @@
 /**
  * Every command, in one place. A noun has a group (`ingot machine list`, `ingot op cancel`), and the verbs of
- * the design document are the short way to the same commands (`ingot list`, `ingot cancel`). A group that is
+ * the design document are the short way to the same commands (`ingot list`, `ingot logs`). A group that is
  * given no verb shows: `ingot op <id>` is `ingot op show <id>`.
  */
 import { Command } from 'commander';
