@@ -22,7 +22,7 @@ export function ShortcutHelp({ onClose }: { onClose: () => void }) {
         {[...seen].toSorted().map(([key, what]) => (
           <div key={key} className="pair">
             <dt>
-              <kbd>{key}</kbd>
+              <kbd>{key === ' ' ? 'Space' : key}</kbd>
             </dt>
             <dd>{what}</dd>
           </div>

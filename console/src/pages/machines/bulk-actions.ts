@@ -33,7 +33,7 @@ export function bulkAction(name: BulkActionName): BulkAction {
 const SOME_OPERATION = '…';
 
 /** Empty when it takes the action; in words that are the same for all machines in the same state. */
-export function whyNotInBulk(name: BulkActionName, machine: GatedMachine | null): string {
+function whyNotInBulk(name: BulkActionName, machine: GatedMachine | null): string {
   if (machine === null) return 'It is not in the inventory any more.';
   const { activeOperationId } = machine;
   if (name === 'CANCEL') return activeOperationId === null ? 'It has no operation under way.' : '';

@@ -18,7 +18,10 @@ import { columnFacts, FIXED_COLUMN, type Sort } from './view.ts';
 const ROW = 34;
 const HEAD = 34;
 const TICK = 40;
-const OVERSCAN = 12;
+const OVERSCAN = 6;
+/** Rows are fetched before they are seen, and not one by one. */
+const AHEAD = 25;
+const CHUNK = 50;
 
 export interface MachineTableProps {
   readonly list: MachineList;
@@ -66,7 +69,9 @@ export function MachineTable(props: MachineTableProps) {
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const end = (items.at(-1)?.index ?? -1) + 1;
-  useEffect(() => rows.want(list.ids.slice(first, end)), [rows, list, first, end]);
+  const wantedFrom = Math.max(0, Math.floor((first - AHEAD) / CHUNK) * CHUNK);
+  const wantedTo = Math.ceil((end + AHEAD) / CHUNK) * CHUNK;
+  useEffect(() => rows.want(list.ids.slice(wantedFrom, wantedTo)), [rows, list, wantedFrom, wantedTo]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version says that rows have changed
   const data = useMemo<Slot[]>(

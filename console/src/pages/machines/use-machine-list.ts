@@ -29,7 +29,7 @@ export interface MachineListState {
 /** How often machines that may have come or gone are looked at. */
 const LOOK_EVERY_MS = 1_500;
 
-export function listKey(filter: string, sort: Sort): string {
+function listKey(filter: string, sort: Sort): string {
   return JSON.stringify([filter, sort.field, sort.direction]);
 }
 

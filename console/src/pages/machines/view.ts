@@ -16,7 +16,7 @@ export interface View {
 export const COLUMNS = {
   machine_id: { title: 'Machine', order: 'machine_id', width: 200, first: 'shown' },
   effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'shown' },
-  phase: { title: 'Phase', order: 'phase', width: 156, first: 'shown' },
+  phase: { title: 'Phase', order: 'phase', width: 164, first: 'shown' },
   service: { title: 'Service', order: 'service', width: 138, first: 'shown' },
   install: { title: 'Install', order: 'install', width: 128, first: 'hidden' },
   presence: { title: 'Presence', order: 'presence', width: 110, first: 'shown' },
