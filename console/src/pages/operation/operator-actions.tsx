@@ -14,7 +14,7 @@ import { admin, machines } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';
 import { useForbidden } from '../../identity.tsx';
 import { machineView } from '../../machine-view.ts';
-import type { OperationView } from '../../operation-view.ts';
+import { type OperationView, operationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -114,7 +114,8 @@ export function ActionDialog({
     mutationFn: () => takeAction(view, action, reason.trim()),
     onSuccess: (operation) => {
       queries.setQueryData(operationKey(operationId), operation);
-      tell(`${titleOf(action)}: ${operationId} is ${operation.status}`);
+      const isStopping = operation.cancelRequested && operationView(operation).isActive;
+      tell(`${titleOf(action)}: ${operationId} is ${isStopping ? 'stopping' : operation.status}`);
       onClose();
     },
   });
