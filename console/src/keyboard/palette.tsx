@@ -25,10 +25,7 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
   const [marked, setMarked] = useState(0);
   const listId = useId();
   const list = useRef<HTMLDivElement>(null);
-  const entries = useEntries(text.trim(), (href) => {
-    onClose();
-    onGo(href);
-  });
+  const entries = useEntries(text.trim(), onClose, onGo);
   const current = Math.min(marked, Math.max(0, entries.length - 1));
   const choose = (entry: Entry | undefined) => entry?.run();
   useEffect(() => {
@@ -89,7 +86,7 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
   );
 }
 
-function useEntries(text: string, go: (href: string) => void): Entry[] {
+function useEntries(text: string, onClose: () => void, onGo: (href: string) => void): Entry[] {
   const asked = useSettled(text);
   const actions = usePageActions();
   const foundMachines = useQuery({
@@ -116,7 +113,10 @@ function useEntries(text: string, go: (href: string) => void): Entry[] {
     group,
     text: key,
     hint,
-    run: () => go(href),
+    run: () => {
+      onClose();
+      onGo(href);
+    },
   });
   const known = [
     ...actions.map((action) => ({
@@ -126,6 +126,7 @@ function useEntries(text: string, go: (href: string) => void): Entry[] {
       hint: action.disabledBecause,
       run: () => {
         if (action.disabledBecause !== '') return;
+        onClose();
         action.run();
       },
     })),

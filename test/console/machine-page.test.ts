@@ -1,0 +1,218 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { machineView } from '../../src/cli/machine-view.ts';
+import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
+
+describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
+  let console: Console;
+  beforeAll(async () => {
+    console = await Console.start({ pools: ['gpu'] });
+  });
+  afterAll(() => console.stop());
+
+  async function register(machineId: string, labels: Record<string, string> = {}): Promise<void> {
+    await console.server.machines.registerMachine({ machine: { machineId, labels } });
+  }
+
+  async function inMaintenance(machineId: string, labels: Record<string, string> = {}): Promise<void> {
+    await register(machineId, { 'fake/step-ms': '20', ...labels });
+    await console.server.machines.enterMaintenance({ machineId, requestId: 'enter' });
+    await expect
+      .poll(async () => machineView(await console.server.machines.getMachine({ machineId })).effectiveState)
+      .toBe('MAINTENANCE');
+  }
+
+  const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+
+  it('says why it is as it is, and what to do first where an action can’t be done', async () => {
+    await register('new-1');
+    const page = await console.open({ path: '/machines/new-1' });
+    await page.getByText('because its phase is FACTORY_READY: it was never provisioned').waitFor();
+    const layers = page.getByRole('region', { name: 'Layers of its state' });
+    await layers.getByText('new, never provisioned').waitFor();
+    await layers.getByText('May workloads be scheduled on it?').waitFor();
+    const reimage = page.getByRole('button', { name: 'Reimage', exact: true });
+    expect(await reimage.getAttribute('aria-disabled')).toBe('true');
+    await reimage.hover();
+    await page.getByRole('tooltip').getByText('Enter maintenance first.').waitFor();
+    // A press on it does nothing.
+    await reimage.click({ force: true });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('reimages after the name was typed, with the progress live, from start to end', async () => {
+    await inMaintenance('story-1', { 'fake/step-ms': '400' });
+    const page = await console.open({ path: '/machines/story-1' });
+    await page.getByRole('button', { name: 'Reimage', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Reimage: story-1' });
+    await dialog.getByRole('combobox').fill('ubuntu-2204');
+    const go = dialog.getByRole('button', { name: 'Reimage', exact: true });
+    expect(await go.getAttribute('aria-disabled')).toBe('true');
+    await dialog.getByRole('textbox').fill('story-1');
+    await dialog.getByText('ingot reimage story-1 --image ubuntu-2204').waitFor();
+    await go.click();
+    await page.getByText('because operation op-').waitFor();
+    await panel(page, 'Operation under way').getByText('Repaving').waitFor();
+    await screenshot(page, 'machine-busy');
+    await panel(page, 'Last operation').getByText('100%').waitFor();
+    await page.getByText('because its phase is MAINTENANCE').waitFor();
+    const { operations } = await console.server.operations.listOperations({
+      filter: 'machine_id = story-1 AND type = REIMAGE',
+    });
+    expect(operations.map(({ params }) => params.image_ref)).toEqual(['ubuntu-2204']);
+    await page.getByRole('tab', { name: 'Operations' }).click();
+    await page.getByRole('row', { name: /REIMAGE.*SUCCEEDED/ }).waitFor();
+    expect(page.url()).toContain('tab=operations');
+  });
+
+  it('offers what unblocks a failure as a button, and the failure goes away with it', async () => {
+    await inMaintenance('failing-1', { 'fake/fail-step': 'reboot' });
+    await console.server.machines.rebootMachine({ machineId: 'failing-1', requestId: 'r' });
+    const page = await console.open({ path: '/machines/failing-1' });
+    const retry = panel(page, 'What next').getByRole('button', { name: 'Retry stage the operation' });
+    await retry.waitFor();
+    await page.getByText('needs help').waitFor();
+    await console.server.machines.updateMachine({
+      machine: { machineId: 'failing-1' },
+      updateMask: { paths: ['labels.fake/fail-step'] },
+    });
+    await retry.click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Reason' }).fill('mended');
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry stage', exact: true }).click();
+    await page.getByText('because its phase is MAINTENANCE').waitFor();
+    await panel(page, 'Last operation').getByText('SUCCEEDED', { exact: true }).waitFor();
+  });
+
+  it('edits spec and labels: tells what is wrong at its field, and what others changed meanwhile', async () => {
+    await register('edited-1', { rack: 'r1', row: 'a' });
+    const page = await console.open({ path: '/machines/edited-1' });
+    const spec = panel(page, 'Spec and labels');
+    await spec.getByRole('button', { name: 'Edit' }).click();
+    await spec.getByLabel('BMC endpoint').fill('https://me:secret@bmc');
+    await spec.getByText('must not carry credentials').waitFor();
+    await spec.getByLabel('BMC endpoint').fill('bmc-1');
+    await spec.getByLabel('Provider').fill('nobody');
+    await spec.getByRole('button', { name: 'Save 2 changes' }).click();
+    await spec.getByText('nobody is not a configured provider').waitFor();
+    await spec.getByLabel('Provider').fill('fake');
+    await spec.getByLabel('Value of rack').fill('r2');
+    await console.server.machines.updateMachine({
+      machine: { machineId: 'edited-1', labels: { rack: 'r9', owner: 'x' } },
+      updateMask: { paths: ['labels.rack', 'labels.owner'] },
+    });
+    const changed = spec.getByRole('alert');
+    await changed.getByText('went from “r1” to “r9”.').waitFor();
+    await changed.getByText('Saving overwrites it with yours.').waitFor();
+    await changed.getByRole('button', { name: 'Take these over' }).click();
+    await spec.getByRole('button', { name: 'Save 1 change' }).click();
+    await spec.getByRole('button', { name: 'Edit' }).waitFor();
+    const { labels, spec: saved } = await console.server.machines.getMachine({ machineId: 'edited-1' });
+    expect(labels).toEqual({ rack: 'r9', row: 'a', owner: 'x' });
+    expect(saved?.bmcEndpoint).toBe('bmc-1');
+  });
+
+  it('shows a viewer everything, and why nothing can be done', async () => {
+    await inMaintenance('seen-1');
+    const page = await console.open({ path: '/machines/seen-1', role: 'viewer' });
+    const reboot = page.getByRole('button', { name: 'Reboot', exact: true });
+    await reboot.hover();
+    await page.getByRole('tooltip').getByText('This needs the role operator').waitFor();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    const more = page.getByRole('list', { name: 'More actions' }).getByRole('button');
+    for (const button of await more.all()) expect(await button.getAttribute('aria-disabled')).toBe('true');
+  });
+
+  it('flags and unflags with a reason, from the menu and from the explanation', async () => {
+    await register('flagged-1');
+    const page = await console.open({ path: '/machines/flagged-1', role: 'admin' });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('button', { name: /^Flag RMA or Retired/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('radio', { name: 'RMA' }).check();
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('bad DIMM');
+    await dialog.getByText(`ingot flag flagged-1 rma --reason 'bad DIMM'`).waitFor();
+    await dialog.getByRole('button', { name: 'Flag RMA or Retired' }).click();
+    await page.getByText('because it is flagged RMA: bad DIMM').waitFor();
+    await panel(page, 'What next').getByRole('button', { name: 'Take a flag off' }).click();
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('replaced');
+    await dialog.getByRole('button', { name: 'Take a flag off' }).click();
+    await page.getByText('because its phase is FACTORY_READY').waitFor();
+    const history = page.getByRole('tabpanel', { name: 'History' });
+    await history.getByRole('cell', { name: 'replaced' }).waitFor();
+    await page.getByRole('button', { name: 'phase', exact: true }).click();
+    await history.getByText('Nothing of these kinds has happened').waitFor();
+    expect(page.url()).toContain('kinds=phase');
+  });
+
+  it('shows text from outside as text', async () => {
+    const markup = '<img src=x onerror="document.title=1">';
+    await register('marked-1', { note: markup });
+    const page = await console.open({ path: '/machines/marked-1' });
+    await panel(page, 'Spec and labels').getByText(markup).waitFor();
+    expect(await page.title()).toBe('marked-1 · Ingot');
+  });
+
+  it('offers its actions in the palette', async () => {
+    await inMaintenance('found-1');
+    const page = await console.open({ path: '/machines/found-1' });
+    await page.getByRole('button', { name: 'Exit maintenance', exact: true }).first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search' }).fill('exit maint');
+    await page.getByRole('option', { name: 'Exit maintenance found-1' }).waitFor();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Exit maintenance: found-1' });
+    await dialog.getByRole('button', { name: 'Exit maintenance' }).click();
+    await page.getByText('because its phase is READY').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('says so where there is no such machine', async () => {
+    const page = await console.open({ path: '/machines/nobody' });
+    await page.getByRole('alert').getByText('there is no machine nobody').waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'is in order in %s colours',
+    async (colours) => {
+      const { server } = console;
+      const machineId = `agent-${colours}`;
+      await register(machineId, { rack: 'r1' });
+      const { token } = await server.admin.createMachine({ machineId, pool: 'gpu' });
+      const address = { machine_id: machineId, provider_name: 'fake', pool_name: 'gpu' };
+      const facts = {
+        hostname: 'gpu-9',
+        cpu: '64000m',
+        memory: '512Gi',
+        gpu_count: '8',
+        private_ip: '10.0.0.9',
+      };
+      const tell = async (path: string, body: object) => {
+        const response = await fetch(`${server.httpUrl}/api/v1/machine/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+          body: JSON.stringify(body),
+        });
+        expect(response.status).toBe(200);
+      };
+      await tell('register', { token, ...address, ...facts });
+      await tell('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
+      const page = await console.open({ path: `/machines/${machineId}`, role: 'admin', colours });
+      await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
+      await page.getByText('64 cores').waitFor();
+      await page.locator('.uplot').first().waitFor();
+      await screenshot(page, `machine-${colours}`);
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: /^Decommission/ }).click();
+      await page.getByRole('dialog').waitFor();
+      await expectAccessible(page);
+      await page.setViewportSize({ width: 1024, height: 700 });
+      const overflow = await page.evaluate(
+        '(() => { const { scrollWidth, clientWidth } = document.querySelector("#page"); return scrollWidth - clientWidth; })()',
+      );
+      expect(overflow, 'wider than a window of 1024 pixels').toBeLessThanOrEqual(0);
+      expect(console.complaints).toEqual([]);
+    },
+  );
+});
