@@ -37,7 +37,7 @@ const TO_BE_PREPARED = ['New', 'Commissioning', 'Failed commissioning', 'Testing
 const TO_BE_DEPLOYED = ['Ready', 'Allocated', 'Reserved', 'Deploying', 'Deployed'] as const;
 
 /** "Depending on stage": what may be said of a node whose onboarding failed there. Null: it is not known yet. */
-export const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> = {
+const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> = {
   load_site_config: null,
   resolve_power_credentials: null,
   create_or_find_in_maas: null,

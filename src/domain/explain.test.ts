@@ -287,7 +287,7 @@ describe('explain', () => {
   });
 
   it('tells what a failed operation left behind once, and not as a second obstacle', () => {
-    for (const service of ['enrolling', 'draining', 'removing'] as const) {
+    for (const service of ['enrolling', 'quarantined', 'draining', 'removing'] as const) {
       const given = { ...ENROLLING, service, operation: failure('needs_human') };
       expect(explained(given).obstacles).toHaveLength(1);
     }

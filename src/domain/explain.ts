@@ -177,7 +177,8 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
   if (operation && isActive(operation.status)) return null;
   // What the failed operation says is the reason for this, and not another one.
   const isExplained = operation?.status.startsWith('failed') === true;
-  if (isExplained && OWNED_BY_OPERATION.includes(service)) return null;
+  const isItsOwn = OWNED_BY_OPERATION.includes(service) || isUnsafeOnboarding(machine, operation);
+  if (isExplained && isItsOwn) return null;
   switch (service) {
     case 'bootstrap_issued':
       return presence === 'expired'
@@ -266,6 +267,12 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
     default:
       return null;
   }
+}
+
+/** Its onboarding put it there, and nobody has answered for that yet: released by hand it would not be deployed. */
+function isUnsafeOnboarding({ service, conditions }: Machine, operation: Operation | null): boolean {
+  const isFailing = operation?.type === 'ONBOARD' && isTrue(conditions, 'NeedsIntervention');
+  return service === 'quarantined' && isFailing;
 }
 
 function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Machine): Obstacle | null {
