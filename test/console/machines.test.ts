@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newMachine, start, statusOf, waitingAt } from '../api/fleet.ts';
+import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
+
+const FLEET = 100_000;
+
+describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
+  let console: Console;
+  beforeAll(async () => {
+    console = await Console.start();
+  });
+  afterAll(() => console.stop());
+
+  it('many are put into maintenance at once: those of the filter that can, each with its result', async () => {
+    const { server } = console;
+    const ready: string[] = [];
+    for (let n = 0; n < 5; n += 1)
+      ready.push(await newMachine(server, { phase: 'READY', labels: { rack: 'bulk' } }));
+    const busy = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { rack: 'bulk', 'fake/hang-step': 'reboot' },
+    });
+    await waitingAt(server, await start(server, 'REBOOT', busy), 'reboot');
+    const other = await newMachine(server, { phase: 'READY', labels: { rack: 'other' } });
+
+    const page = await console.open({ path: '/machines?filter=labels.rack%3Dbulk' });
+    await page.getByText('6 machines', { exact: true }).first().waitFor();
+    await page.getByRole('checkbox').first().check();
+    await page.getByRole('button', { name: 'Enter maintenance' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('5 machines of 6 can take it').waitFor();
+    await dialog.getByText('under way. Wait for it, or cancel it first').waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'bulk-plan');
+    expect(statusOf(await server.machines.getMachine({ machineId: ready[0] ?? '' })).phase).toBe('READY');
+    await dialog.getByRole('button', { name: 'Enter maintenance 5 machines' }).click();
+    await dialog.getByRole('link', { name: /^op-/ }).nth(4).waitFor();
+    await screenshot(page, 'bulk-results');
+    await expectAccessible(page);
+    const { operations } = await server.operations.listOperations({
+      filter: 'type = ENTER_MAINTENANCE AND started_by = "operator:*"',
+    });
+    expect(operations.map(({ machineId }) => machineId).toSorted()).toEqual(ready.toSorted());
+    expect(operations.some(({ machineId }) => machineId === other)).toBe(false);
+  });
+
+  it('what a machine or a log says is text, whatever it says', async () => {
+    const { server } = console;
+    const markup = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>';
+    const machineId = await newMachine(server, {
+      phase: 'MAINTENANCE',
+      labels: { note: markup, 'fake/hang-step': 'reboot' },
+    });
+    const operation = await start(server, 'REBOOT', machineId);
+    await waitingAt(server, operation, 'reboot');
+    await server.sql(
+      `INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text)
+       SELECT $1, 0, 1000, now(), 'stdout', 'reboot', $2`,
+      [operation.operationId, `\u001b[31m${markup}`],
+    );
+    const page = await console.open({ path: `/machines/${machineId}` });
+    await page.getByText(markup).first().waitFor();
+    await page.goto(`${server.httpUrl}/operations/${operation.operationId}`);
+    await page.getByRole('log').getByText(markup).waitFor();
+    await page.goto(`${server.httpUrl}/machines?filter=${encodeURIComponent(`labels.note = "*img*"`)}`);
+    await page.getByRole('link', { name: machineId }).waitFor();
+    expect(await page.evaluate('window.wasRun')).toBeUndefined();
+    expect(await page.locator('img[src=x]').count()).toBe(0);
+  });
+
+  it('100,000 of them are scrolled and filtered, smoothly and in bounded memory', {
+    timeout: 120_000,
+  }, async () => {
+    const { server } = console;
+    await server.sql(
+      `INSERT INTO machines (machine_id, labels, spec, phase)
+       SELECT 'bulk-' || lpad(n::text, 6, '0'),
+         jsonb_build_object('rack', 'r' || n % 400, 'env', CASE n % 3 WHEN 0 THEN 'lab' ELSE 'prod' END),
+         jsonb_build_object('provider', 'fake', 'ssh_endpoint', '', 'bmc_endpoint', '', 'target_cluster_ref', '',
+           'mac_addresses', '[]'::jsonb),
+         (ARRAY['FACTORY_READY', 'READY', 'MAINTENANCE'])[1 + n % 3]
+       FROM generate_series(1, $1) AS n`,
+      [FLEET],
+    );
+    await server.sql('ANALYZE machines');
+    const page = await console.open({ path: '/machines?filter=machine_id%3D%22bulk-*%22' });
+    await page.getByText('100,000 machines', { exact: true }).first().waitFor({ timeout: 60_000 });
+    const session = await page.context().newCDPSession(page);
+    const heap = async () => {
+      await session.send('HeapProfiler.collectGarbage');
+      const { usedSize } = await session.send('Runtime.getHeapUsage');
+      return usedSize / 1e6;
+    };
+    const before = await heap();
+    const scrolled = (await page.evaluate(SCROLL)) as { frames: number; rows: number; last: string };
+    await page.getByText('bulk-100000').waitFor();
+    const after = await heap();
+    await screenshot(page, 'machines-100000');
+    const box = page.getByRole('combobox', { name: 'Filter' });
+    await box.fill('labels.rack = "r7" AND machine_id = "bulk-*"');
+    await box.press('Enter');
+    await page.getByText('250 machines', { exact: true }).first().waitFor();
+    globalThis.console.log(
+      `100,000 machines: ${scrolled.frames} frames while scrolling, at most ${scrolled.rows} rows in the page, heap ${before.toFixed(0)} MB before and ${after.toFixed(0)} MB after`,
+    );
+    expect(scrolled.rows).toBeLessThan(120);
+    expect(after - before).toBeLessThan(60);
+  });
+});
+
+/** From the top to the bottom in steps, one a frame. */
+const SCROLL = `(async () => {
+  const area = [...document.querySelectorAll('#page *')].find((e) => e.scrollHeight > 100_000 && getComputedStyle(e).overflowY !== 'visible');
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  let frames = 0, rows = 0;
+  for (let n = 0; n <= 200; n += 1) {
+    area.scrollTop = (area.scrollHeight * n) / 200;
+    await frame();
+    frames += 1;
+    rows = Math.max(rows, area.querySelectorAll('[role=row], tr').length);
+  }
+  area.scrollTop = area.scrollHeight;
+  await frame();
+  return { frames, rows };
+})()`;
