@@ -18,20 +18,16 @@ export interface OperationsTableProps {
   readonly foot: ReactNode;
 }
 
-const ROW_PX = 34;
+const ROW_PX = 50;
 const HEAD_PX = 34;
 /** How far from the end the next page is asked for. */
 const NEAR_END = 20;
 
 const COLUMNS = [
-  ['id', 'Operation'],
-  ['type', 'Type'],
-  ['machine', 'Machine'],
-  ['state', 'State'],
-  ['step', 'Progress'],
-  ['who', 'Started by'],
-  ['age', 'Age'],
-  ['took', 'Took'],
+  ['id', 'Operation, type'],
+  ['machine', 'Machine, by whom'],
+  ['state', 'State, step'],
+  ['age', 'Age, took'],
   ['error', 'Error'],
 ] as const;
 
@@ -121,27 +117,29 @@ const Row = memo(function Row({ operation, place, isMarked }: RowProps) {
         <Link className="mono" href={operationHref(view.operationId)}>
           {view.operationId}
         </Link>
+        <div>{view.type}</div>
       </td>
-      <td>{view.type}</td>
-      <td title={view.machineId}>
-        <Link className="mono" href={machineHref(view.machineId)}>
+      <td>
+        <Link className="mono" href={machineHref(view.machineId)} title={view.machineId}>
           {view.machineId}
         </Link>
+        <div className="soft" title={startedBy}>
+          {startedBy}
+        </div>
       </td>
       <td>
         <span className={`badge tone-${toneOf('status', view.status)}`}>{view.phase}</span>
-      </td>
-      <td>
         <StepCell view={view} />
       </td>
-      <td title={startedBy}>{startedBy}</td>
       <td>
         <Age at={createdAt} suffix="" />
+        <div className="soft">
+          <Duration from={startedAt} to={finishedAt} />
+        </div>
       </td>
-      <td>
-        <Duration from={startedAt} to={finishedAt} />
+      <td title={error?.message}>
+        <div className="ops-message">{error?.message ?? ''}</div>
       </td>
-      <td title={error?.message}>{error?.message ?? ''}</td>
     </tr>
   );
 });
@@ -151,9 +149,9 @@ function StepCell({ view }: { view: OperationView }) {
   if (!view.isActive) {
     const { meaning } = jobLifecycle.states[view.status] ?? { meaning: '' };
     return (
-      <span className="soft" title={meaning}>
+      <div className="soft" title={meaning}>
         {view.status}
-      </span>
+      </div>
     );
   }
   return (
