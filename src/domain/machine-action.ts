@@ -101,7 +101,7 @@ export const MACHINE_ACTIONS = {
   },
   approve_node: {
     title: 'Approve node',
-    effect: 'Let what was discovered be installed when it boots next',
+    effect: 'Let what was discovered be installed: its disk is written over when it boots next',
     verb: 'node approve',
     role: 'operator',
     confirm: 'once',

@@ -144,6 +144,23 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(page.url()).toContain('kinds=phase');
   });
 
+  it('shows a node that was discovered, and approves it', async () => {
+    const response = await fetch(`${console.server.httpUrl}/api/v1/report`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ mac_address: '02:00:00:00:aa:01', vendor: 'Acme', serial_number: 'SN-4711' }),
+    });
+    const { data } = (await response.json()) as { data: { id: string } };
+    const page = await console.open({ path: `/machines/${data.id}` });
+    await panel(page, 'Node').getByText('SN-4711').waitFor();
+    await panel(page, 'What next').getByRole('button', { name: 'Approve node' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Comment' }).fill('ours');
+    await dialog.getByRole('button', { name: 'Approve node' }).click();
+    await page.getByRole('region', { name: 'Layers of its state' }).getByText('pending').waitFor();
+    await panel(page, 'Node').getByText('ours').waitFor();
+  });
+
   it('shows text from outside as text', async () => {
     const markup = '<img src=x onerror="document.title=1">';
     await register('marked-1', { note: markup });
@@ -171,48 +188,45 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await page.getByRole('alert').getByText('there is no machine nobody').waitFor();
   });
 
-  it.each(['light', 'dark'] as const)(
-    'is in order in %s colours',
-    async (colours) => {
-      const { server } = console;
-      const machineId = `agent-${colours}`;
-      await register(machineId, { rack: 'r1' });
-      const { token } = await server.admin.createMachine({ machineId, pool: 'gpu' });
-      const address = { machine_id: machineId, provider_name: 'fake', pool_name: 'gpu' };
-      const facts = {
-        hostname: 'gpu-9',
-        cpu: '64000m',
-        memory: '512Gi',
-        gpu_count: '8',
-        private_ip: '10.0.0.9',
-      };
-      const tell = async (path: string, body: object) => {
-        const response = await fetch(`${server.httpUrl}/api/v1/machine/${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-          body: JSON.stringify(body),
-        });
-        expect(response.status).toBe(200);
-      };
-      await tell('register', { token, ...address, ...facts });
-      await tell('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
-      const page = await console.open({ path: `/machines/${machineId}`, role: 'admin', colours });
-      await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
-      await page.getByText('64 cores').waitFor();
-      await page.locator('.uplot').first().waitFor();
-      await screenshot(page, `machine-${colours}`);
-      await expectAccessible(page);
-      await page.getByRole('button', { name: 'More actions' }).click();
-      await expectAccessible(page);
-      await page.getByRole('button', { name: /^Decommission/ }).click();
-      await page.getByRole('dialog').waitFor();
-      await expectAccessible(page);
-      await page.setViewportSize({ width: 1024, height: 700 });
-      const overflow = await page.evaluate(
-        '(() => { const { scrollWidth, clientWidth } = document.querySelector("#page"); return scrollWidth - clientWidth; })()',
-      );
-      expect(overflow, 'wider than a window of 1024 pixels').toBeLessThanOrEqual(0);
-      expect(console.complaints).toEqual([]);
-    },
-  );
+  it.each(['light', 'dark'] as const)('is in order in %s colours', async (colours) => {
+    const { server } = console;
+    const machineId = `agent-${colours}`;
+    await register(machineId, { rack: 'r1' });
+    const { token } = await server.admin.createMachine({ machineId, pool: 'gpu' });
+    const address = { machine_id: machineId, provider_name: 'fake', pool_name: 'gpu' };
+    const facts = {
+      hostname: 'gpu-9',
+      cpu: '64000m',
+      memory: '512Gi',
+      gpu_count: '8',
+      private_ip: '10.0.0.9',
+    };
+    const tell = async (path: string, body: object) => {
+      const response = await fetch(`${server.httpUrl}/api/v1/machine/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify(body),
+      });
+      expect(response.status).toBe(200);
+    };
+    await tell('register', { token, ...address, ...facts });
+    await tell('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
+    const page = await console.open({ path: `/machines/${machineId}`, role: 'admin', colours });
+    await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
+    await page.getByText('64 cores').waitFor();
+    await page.locator('.uplot').first().waitFor();
+    await screenshot(page, `machine-${colours}`);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: /^Decommission/ }).click();
+    await page.getByRole('dialog').waitFor();
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 1024, height: 700 });
+    const overflow = await page.evaluate(
+      '(() => { const { scrollWidth, clientWidth } = document.querySelector("#page"); return scrollWidth - clientWidth; })()',
+    );
+    expect(overflow, 'wider than a window of 1024 pixels').toBeLessThanOrEqual(0);
+    expect(console.complaints).toEqual([]);
+  });
 });

@@ -37,5 +37,5 @@ export const OBSERVED_QUESTION = 'What does its upstream say?';
 export function meaningOf(layer: LayerName, state: string): string {
   const { lifecycle, absent }: LayerInfo = LAYERS[layer];
   if (state === '') return absent;
-  return Object.hasOwn(lifecycle.states, state) ? (lifecycle.states[state]?.meaning ?? '') : '';
+  return lifecycle.states[state]?.meaning ?? '';
 }

@@ -5,7 +5,7 @@ import { rest } from '../../api/rest.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
-import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Failed, Loading } from '../../ui/blank.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, momentText } from '../../ui/time.tsx';
 import { type HistoryBody, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
@@ -50,7 +50,7 @@ export function NodePanel({ machine }: { machine: MachineView }) {
               onRetry={() => void history.refetch()}
             />
           )}
-          {history.data?.length === 0 && <Empty title="It has reported nothing yet" />}
+          {history.data?.length === 0 && <p className="soft">It has reported nothing yet.</p>}
           <ol className="node-history">
             {history.data?.map((entry) => (
               <Report key={entry.id} entry={entry} />
@@ -83,14 +83,15 @@ function NodeFacts({ node }: { node: Node }) {
       node.operation_id && <Link href={operationHref(node.operation_id)}>{node.operation_id}</Link>,
     ],
   ];
+  const known = facts.filter(([, value]) => value !== null && value !== '');
   return (
     <>
       {node.last_install_error && <p className="fault">{node.last_install_error}</p>}
       <dl className="facts wide-facts">
-        {facts.map(([name, value]) => (
+        {known.map(([name, value]) => (
           <div key={name} className="fact">
             <dt>{name}</dt>
-            <dd>{value || '–'}</dd>
+            <dd>{value}</dd>
           </div>
         ))}
       </dl>
