@@ -166,7 +166,7 @@ describe('JSON over HTTP', () => {
   });
 
   test('what is not served is not found, as problem+json', async () => {
-    for (const path of ['', 'nothing/here', 'baremetal.v2.MachineService/Explode']) {
+    for (const path of ['api', 'nothing/here', 'baremetal.v2.MachineService/Explode']) {
       const answer = await fetch(`${server.httpUrl}/${path}`);
       expect(answer.status).toBe(404);
       expect(answer.headers.get('content-type')).toContain('application/problem+json');

@@ -149,7 +149,7 @@ describe('a watch', () => {
     expect(seen.map(({ kind }) => WatchedEvent_Kind[kind])).toEqual(['ALIVE', 'EVENT', 'ALIVE']);
     expect(seen[1]?.event).toMatchObject({ kind: 'machine', machineId, actorId: 'admin' });
     expect(performance.now() - begun).toBeGreaterThan(4_900);
-    expect(performance.now() - begun).toBeLessThan(9_000);
+    expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
   test('moves its cursor on while what happens does not match', async () => {
