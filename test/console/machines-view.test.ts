@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { placeAfter } from '../../console/src/pages/machines/place.ts';
 import {
   everything,
   inOrder,
@@ -8,6 +9,7 @@ import {
   withAllToggled,
   withRange,
 } from '../../console/src/pages/machines/selection.ts';
+import { troubles } from '../../console/src/pages/machines/troubles.ts';
 import {
   DEFAULT_COLUMNS,
   DEFAULT_SORT,
@@ -90,8 +92,48 @@ describe('a selection', () => {
 
   it('is never of machines that are not in the list', () => {
     const selection = kept(everything(list), listOf('e', 'x', 'a'));
+    expect(selection.ids).toEqual(new Set(['a', 'e']));
     expect(inOrder(selection, listOf('e', 'x', 'a'))).toEqual(['e', 'a']);
     const same = kept(selection, listOf('a', 'e'));
     expect(same).toBe(selection);
+  });
+});
+
+describe('a place in the list', () => {
+  const list = { ...listOf('a', 'b', 'c', 'd', 'e'), key: '' };
+  const at = (row: number, offset = 5, marked = -1) => ({ list, row, offset, marked });
+
+  it('is the machine at the top of the screen, wherever it is now, and the one that is marked', () => {
+    expect(placeAfter(at(2, 5, 3), listOf('x', 'y', 'd', 'c'))).toEqual({ row: 3, offset: 5, marked: 2 });
+    expect(placeAfter(at(2, 5, 1), listOf('c', 'd'))).toEqual({ row: 0, offset: 5, marked: -1 });
+  });
+
+  it('is the next machine that is left, or the end', () => {
+    expect(placeAfter(at(1), listOf('x', 'd', 'e'))).toEqual({ row: 1, offset: 0, marked: -1 });
+    expect(placeAfter(at(3), listOf('a', 'b'))).toEqual({ row: 1, offset: 0, marked: -1 });
+    expect(placeAfter(at(3), listOf())).toEqual({ row: 0, offset: 0, marked: -1 });
+  });
+
+  it('at the top is the top: what comes in above is seen', () => {
+    expect(placeAfter(at(0, 0), listOf('new', 'a', 'b'))).toMatchObject({ row: 0, offset: 0 });
+  });
+});
+
+describe('troubles', () => {
+  const condition = (status: boolean) => ({ status, reason: 'R', message: 'm', lastTransition: '' });
+
+  it('are the conditions that are bad as they are, the worst first', () => {
+    const found = troubles({
+      Reachable: condition(false),
+      BMCReachable: condition(true),
+      Degraded: condition(false),
+      OperationCanceled: condition(true),
+      RMA: condition(true),
+    });
+    expect(found.map(({ text, tone }) => `${text} ${tone}`)).toEqual([
+      'RMA red',
+      'not Reachable orange',
+      'OperationCanceled yellow',
+    ]);
   });
 });

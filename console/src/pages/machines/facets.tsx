@@ -7,6 +7,8 @@ import { chosenValues, FACET_FIELDS, FACETS, type FacetField, withToggled } from
 import { type FacetValue, useFacets } from './use-facets.ts';
 
 const SHOWN = 8;
+/** The server counts no more values of a facet than these. */
+const COUNTED = 100;
 
 const LAYERS: Partial<Record<FacetField, ToneLayer>> = {
   effective_state: 'effective_state',
@@ -60,6 +62,8 @@ function Facet({ field, values, chosen, onToggle }: FacetProps) {
   const all = withChosen(values ?? [], chosen);
   const shown = isWhole ? all : all.filter(({ value }, place) => place < SHOWN || chosen.has(value));
   const layer = LAYERS[field];
+  const atMost = all.length >= COUNTED ? ' most frequent' : '';
+  const more = isWhole ? 'Fewer' : `All ${all.length}${atMost}`;
   return (
     <section aria-labelledby={`facet-${field}`}>
       <h2 id={`facet-${field}`}>{FACETS[field]}</h2>
@@ -87,9 +91,9 @@ function Facet({ field, values, chosen, onToggle }: FacetProps) {
         <Button
           kind="quiet"
           onClick={() => setIsWhole(!isWhole)}
-          label={`${isWhole ? 'Fewer' : 'All'} values of ${FACETS[field]}`}
+          label={`${more} values of ${FACETS[field]}`}
         >
-          {isWhole ? 'Fewer' : `All ${all.length}${all.length === 100 ? ' most frequent' : ''}`}
+          {more}
         </Button>
       )}
     </section>

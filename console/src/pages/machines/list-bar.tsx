@@ -12,10 +12,16 @@ export interface BulkButtonsProps {
   readonly onAct: (name: BulkActionName) => void;
 }
 
-export function BulkButtons({ selected, onAct }: BulkButtonsProps) {
+/** Why nothing can be done to many machines now; empty when something can. */
+export function useWhyNoAction(selected: number): string {
   const forbidden = useForbidden();
-  const disabledBecause =
-    forbidden('operator') || (selected === 0 ? 'Select machines first, with the boxes or the key x.' : '');
+  return (
+    forbidden('operator') || (selected === 0 ? 'Select machines first, with the boxes or the key x.' : '')
+  );
+}
+
+export function BulkButtons({ selected, onAct }: BulkButtonsProps) {
+  const disabledBecause = useWhyNoAction(selected);
   return BULK_ACTION_NAMES.map((name) => {
     const { title, confirm } = bulkAction(name);
     return (

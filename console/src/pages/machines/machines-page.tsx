@@ -10,12 +10,12 @@ import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
-import type { BulkActionName } from './bulk-actions.ts';
+import { BULK_ACTION_NAMES, type BulkActionName, bulkAction } from './bulk-actions.ts';
 import { BulkDialog } from './bulk-dialog.tsx';
 import { ColumnChoice } from './column-choice.tsx';
 import { Facets } from './facets.tsx';
 import { type FilterFault, filterFault, withPlainWords } from './filter-text.ts';
-import { BulkButtons, ListLine, SelectionLine } from './list-bar.tsx';
+import { BulkButtons, ListLine, SelectionLine, useWhyNoAction } from './list-bar.tsx';
 import { MachineTable } from './machine-table.tsx';
 import type { Place } from './place.ts';
 import { SearchBox } from './search-box.tsx';
@@ -47,36 +47,38 @@ export function MachinesPage() {
     if (list) setActing({ name, machineIds: inOrder(selection, list) });
   };
   useKey('r', 'Refresh the list', refresh);
-  useOfferActions([{ text: 'Refresh the list of machines', disabledBecause: '', run: refresh }]);
+  const disabledBecause = useWhyNoAction(selection.ids.size);
+  useOfferActions([
+    ...BULK_ACTION_NAMES.map((name) => ({
+      text: `${bulkAction(name).title}: the selected machines`,
+      disabledBecause,
+      run: () => act(name),
+    })),
+    { text: 'Refresh the list of machines', disabledBecause: '', run: refresh },
+  ]);
   const known = useCallback((): Known => knownOf(rows), [rows]);
   return (
     <>
-      <PageTitle
-        title="Machines"
-        actions={
-          <>
-            <BulkButtons selected={selection.ids.size} onAct={act} />
-            <Button
-              onClick={() => show({ facets: view.facets === 'shown' ? 'hidden' : 'shown' })}
-              pressed={view.facets === 'shown'}
-            >
-              Facets
-            </Button>
-            <ColumnChoice
-              columns={view.columns}
-              labelKeys={() => knownOf(rows).labelKeys}
-              onColumns={(columns) => show({ columns })}
-            />
-          </>
-        }
-      />
+      <PageTitle title="Machines" actions={<BulkButtons selected={selection.ids.size} onAct={act} />} />
       <div className="fills machines">
         <SearchBox
           value={text}
           fault={fault}
           known={known}
           onApply={(typed) => show({ filter: withPlainWords(typed) })}
-        />
+        >
+          <Button
+            onClick={() => show({ facets: view.facets === 'shown' ? 'hidden' : 'shown' })}
+            pressed={view.facets === 'shown'}
+          >
+            Facets
+          </Button>
+          <ColumnChoice
+            columns={view.columns}
+            labelKeys={() => knownOf(rows).labelKeys}
+            onColumns={(columns) => show({ columns })}
+          />
+        </SearchBox>
         <div className={view.facets === 'shown' ? 'machine-panes' : 'machine-panes alone'}>
           {view.facets === 'shown' && <Facets filter={filter} onFilter={(next) => show({ filter: next })} />}
           <section className="machine-list" aria-label="Machines" aria-busy={isLoading}>

@@ -1,5 +1,5 @@
 /** The server's filter grammar in one line, with what could be typed next. Enter applies; Escape takes back. */
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import { Button } from '../../ui/button.tsx';
 import type { FilterFault } from './filter-text.ts';
@@ -10,9 +10,11 @@ export interface SearchBoxProps {
   readonly onApply: (filter: string) => void;
   readonly fault: FilterFault | null;
   readonly known: () => Known;
+  /** Stands at the end of the line. */
+  readonly children?: ReactNode;
 }
 
-export function SearchBox({ value, onApply, fault, known }: SearchBoxProps) {
+export function SearchBox({ value, onApply, fault, known, children }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const [caret, setCaret] = useState(value.length);
   const [isOpen, setIsOpen] = useState(false);
@@ -110,6 +112,7 @@ export function SearchBox({ value, onApply, fault, known }: SearchBoxProps) {
       >
         Clear
       </Button>
+      {children}
     </search>
   );
 }

@@ -48,7 +48,7 @@ export function kept(selection: Selection, { positions }: ShownList): Selection 
 
 /** In the order of the list. */
 export function inOrder({ ids }: Selection, list: ShownList): string[] {
-  return ids.size === list.ids.length ? [...list.ids] : list.ids.filter((id) => ids.has(id));
+  return list.ids.filter((id) => ids.has(id));
 }
 
 function changed(selection: Selection, ids: readonly string[], to: 'in' | 'out'): Selection {
