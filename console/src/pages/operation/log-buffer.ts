@@ -18,7 +18,7 @@ export interface LogLimits {
 }
 
 /** More than the server keeps of an operation. */
-export const LOG_LIMITS: LogLimits = { lines: 250_000, characters: 32_000_000 };
+const LOG_LIMITS: LogLimits = { lines: 250_000, characters: 32_000_000 };
 
 /** What goes, goes together: taking lines off the front one by one moves all others each time. */
 const DROPPED_AT_ONCE = 0.1;
