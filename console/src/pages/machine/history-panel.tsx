@@ -66,7 +66,7 @@ export function HistoryPanel({ machineId }: { machineId: string }) {
         <Empty title="Nothing of these kinds has happened">Choose other kinds above.</Empty>
       )}
       {events.length > 0 && (
-        <table className="table history">
+        <table className="table timeline">
           <thead>
             <tr>
               <th scope="col">When</th>

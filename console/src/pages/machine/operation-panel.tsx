@@ -84,7 +84,7 @@ function Progress({ operation }: { operation: OperationView }) {
           {error.code}: {error.message}
         </p>
       )}
-      <ol className="steps">
+      <ol className="step-list">
         {steps.map((step) => (
           <li key={step.name}>
             <StateBadge layer="step" state={stepState(step.state)} />
