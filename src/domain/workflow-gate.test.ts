@@ -46,10 +46,10 @@ describe('where a workflow begins', () => {
     }
   });
 
-  it('takes a retired machine out for good, and no other way', () => {
+  it('brings a retired machine back or takes it out for good', () => {
     const retired = machine({ service: 'retired' });
     const takers = KINDS.filter((kind) => whyNotWorkflow(kind, retired) === null);
-    expect(takers).toEqual(['REMOVE', 'full_decommission']);
+    expect(takers).toEqual(['ONBOARD', 'REMOVE', 'full_decommission']);
   });
 
   it('says what to do first', () => {

@@ -19,6 +19,8 @@ type Begins = Readonly<Record<Place, MachineChange | string>>;
 
 const NOTHING: MachineChange = {};
 const ENROLS: MachineChange = { service: { to: 'enrolling', owner: 'admin' } };
+/** The identity is used again: offline, until its health proves that it is active. */
+const REUSES: MachineChange = { service: { to: 'offline', owner: 'admin', comment: 'onboarded again' } };
 const DISABLES: MachineChange = { service: { to: 'draining', owner: 'admin' } };
 const REMOVES: MachineChange = { service: { to: 'removing', owner: 'removal' } };
 
@@ -26,9 +28,10 @@ const GONE = 'It was removed for good.';
 const LEAVING = 'It is being removed. Wait for that, or give the removal up first.';
 const NEVER_IN = 'It was never in service.';
 const NOT_YET = 'It is not in service yet. Onboard it first.';
-const IN_ALREADY = 'It is onboarded already.';
-const RETIRED = 'It is retired already. Set its service state to offline to use it again.';
+const IN_ALREADY = 'It is in service already. Decommission it first.';
+const RETIRED = 'It is retired already.';
 const DRAIN_FIRST = 'Drain it first.';
+const DRAINING = 'It is draining. Wait until it is retired.';
 
 const TAKES_OUT: Begins = {
   none: NEVER_IN,
@@ -49,10 +52,10 @@ const BEGINS = {
     bootstrap_issued: ENROLS,
     enrolling: NOTHING,
     active: IN_ALREADY,
-    offline: IN_ALREADY,
+    offline: NOTHING,
     quarantined: IN_ALREADY,
-    draining: IN_ALREADY,
-    retired: RETIRED,
+    draining: DRAINING,
+    retired: REUSES,
     removing: LEAVING,
     deleted: GONE,
   },
@@ -68,7 +71,7 @@ const BEGINS = {
     active: DRAIN_FIRST,
     offline: DRAIN_FIRST,
     quarantined: DRAIN_FIRST,
-    draining: 'It is draining. Wait until it is retired.',
+    draining: DRAINING,
     retired: REMOVES,
     removing: NOTHING,
     deleted: GONE,

@@ -40,7 +40,7 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
   return (
     <figure className="chart">
       <figcaption>
-        <span className="title">{chart.title}</span>
+        {chart.lines.length === 1 && <span className="title">{chart.title}</span>}
         <span className="numeric">
           {chart.lines.map(({ name, value, text }, line) => {
             const shown = at ? value(at.metrics) : undefined;
