@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { agentReady } from './agent-changes.ts';
-import type { ConditionType } from './condition.ts';
+import type { Condition, ConditionType } from './condition.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import type { Machine } from './machine.ts';
 
 const AT = new Date('2026-01-01T00:00:00.000Z');
-const raised = (type: ConditionType) => ({
-  [type]: { status: true, reason: 'R', message: '', lastTransition: AT.toISOString() },
-});
+const raised = <T extends ConditionType>(type: T) =>
+  ({ [type]: { status: true, reason: 'R', message: '', lastTransition: AT.toISOString() } }) as Record<
+    T,
+    Condition
+  >;
 const serviceOf = (fields: Partial<Machine>) =>
   agentReady(sampleMachine({ presence: 'registered', ...fields }), AT).machine.service;
 
@@ -28,6 +30,14 @@ describe('an agent that speaks', () => {
 
   it('comes back from silence although its last operation was canceled', () => {
     expect(serviceOf({ service: 'offline', conditions: raised('OperationCanceled') })).toBe('active');
+  });
+
+  it('does not bring back one that was to be used again, when that was called off', () => {
+    const { OperationCanceled } = raised('OperationCanceled');
+    const conditions = { OperationCanceled: { ...OperationCanceled, reason: 'OnboardCanceled' } };
+    expect(serviceOf({ service: 'offline', conditions })).toBe('offline');
+    const later = { OperationCanceled: { ...conditions.OperationCanceled, status: false } };
+    expect(serviceOf({ service: 'offline', conditions: later })).toBe('active');
   });
 
   it.each(['enrolling', 'offline'] as const)(

@@ -5,7 +5,7 @@
  * agent's own enrolment is the whole onboarding: it registers, it speaks, it is in service.
  */
 import type { Actor } from './actor.ts';
-import { isTrue } from './condition.ts';
+import { isTrue, staysOut } from './condition.ts';
 import type { Machine } from './machine.ts';
 import { applyChange, type ChangedMachine, type MachineChange } from './machine-change.ts';
 
@@ -58,14 +58,12 @@ export function agentReady(machine: Machine, at: Date): ChangedMachine {
 }
 
 function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
-  // What somebody must look at first does not come back by itself.
-  if (isTrue(conditions, 'NeedsIntervention')) return null;
   // An operation may be about to find out whether it is well; when it ends, whoever speaks is brought back.
-  if (service === 'offline' && activeOperationId === null) return { to: 'active', owner: 'heartbeat' };
-  // A canceled onboarding may leave an agent that speaks; nobody has said that the machine shall be in service.
-  if (isTrue(conditions, 'OperationCanceled')) return null;
-  if (service === 'enrolling' && activeOperationId === null) return { to: 'active', owner: 'onboarding' };
-  return null;
+  if (activeOperationId !== null || staysOut(conditions)) return null;
+  if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
+  // A canceled operation may leave an agent that speaks; nobody has said that the machine shall be in service.
+  if (service !== 'enrolling' || isTrue(conditions, 'OperationCanceled')) return null;
+  return { to: 'active', owner: 'onboarding' };
 }
 
 export function agentExpired(machine: Machine, at: Date): ChangedMachine {

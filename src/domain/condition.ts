@@ -51,6 +51,18 @@ export function isTrue(conditions: Conditions, type: ConditionType): boolean {
   return conditions[type]?.status === true;
 }
 
+/** The reason of OperationCanceled where what was canceled would have brought the machine into service. */
+export const ONBOARD_CANCELED = 'OnboardCanceled';
+
+export function isCalledOff({ OperationCanceled }: Conditions): boolean {
+  return OperationCanceled?.status === true && OperationCanceled.reason === ONBOARD_CANCELED;
+}
+
+/** What somebody must look at, or has called off, does not come into service by itself. */
+export function staysOut(conditions: Conditions): boolean {
+  return isCalledOff(conditions) || isTrue(conditions, 'NeedsIntervention');
+}
+
 /** The time of the last transition moves only when the status does. */
 export function applyCondition(conditions: Conditions, change: ConditionChange, at: string): Conditions {
   const before = conditions[change.type];

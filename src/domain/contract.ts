@@ -2,7 +2,7 @@
  * What the end of an operation does to its machine. It is data that the operation carries, because the two APIs
  * promise different things: document 2's operations never move the phase when they fail or are canceled.
  */
-import type { ConditionChange } from './condition.ts';
+import { type ConditionChange, ONBOARD_CANCELED } from './condition.ts';
 import { isUnsafe } from './intervention.ts';
 import type { JobStatus } from './job-status.ts';
 import type { MachineChange } from './machine-change.ts';
@@ -56,7 +56,9 @@ const CONTRACTS = {
       conditions: [attention(ending), notCanceled(ending)],
     }),
     // What was begun is undone: there is nothing left of it that somebody must look at.
-    canceled: (ending) => ({ conditions: [givenUp(ending), canceled(ending)] }),
+    canceled: (ending) => ({
+      conditions: [givenUp(ending), { ...canceled(ending), reason: ONBOARD_CANCELED }],
+    }),
   },
   // A node is never left draining or removing without an operation that owns it.
   decommission: {

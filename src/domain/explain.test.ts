@@ -100,6 +100,20 @@ const TABLE: readonly Row[] = [
     'onboard m-1 --pool gpu',
   ],
   [
+    'used again, which was called off',
+    {
+      ...SERVING,
+      service: 'offline',
+      conditions: {
+        OperationCanceled: { status: true, reason: 'OnboardCanceled', message: '', lastTransition: '' },
+      },
+      operation: operation({ status: 'cancelled' }),
+    },
+    'its onboarding was canceled',
+    'operator',
+    'onboard m-1 --pool <pool>',
+  ],
+  [
     'an onboarding that was canceled',
     {
       ...SERVING,

@@ -2,7 +2,7 @@
  * Why a machine is not in service, what unblocks it and who must act, in plain words. Pure: it sees what everybody may
  * see of the machine, its last operation and its node, and says the most important thing first.
  */
-import { type Condition, type ConditionType, isTrue } from './condition.ts';
+import { type Condition, type ConditionType, isCalledOff, isTrue } from './condition.ts';
 import { isActive } from './job-status.ts';
 import type { Machine } from './machine.ts';
 import type { MachineAction } from './machine-action.ts';
@@ -195,16 +195,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
             command: '',
           };
     case 'enrolling':
-      if (isTrue(machine.conditions, 'OperationCanceled')) {
-        return {
-          what: 'its onboarding was canceled',
-          unblock: 'onboard it again',
-          who: 'operator',
-          command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
-          action: 'onboard',
-          params: { pool: machine.pool ?? '' },
-        };
-      }
+      if (isTrue(machine.conditions, 'OperationCanceled')) return calledOff(machine);
       return {
         what: 'it is not onboarded yet',
         unblock: 'onboard it, or let its agent send keepalives',
@@ -214,6 +205,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         params: { pool: machine.pool ?? '' },
       };
     case 'offline':
+      if (isCalledOff(machine.conditions)) return calledOff(machine);
       return {
         what: 'its agent is silent',
         unblock: 'bring the machine or its agent back; its next keepalive puts it back into service',
@@ -267,6 +259,17 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
     default:
       return null;
   }
+}
+
+function calledOff({ machineId, pool }: Machine): Obstacle {
+  return {
+    what: 'its onboarding was canceled',
+    unblock: 'onboard it again',
+    who: 'operator',
+    command: `onboard ${machineId} --pool ${pool ?? '<pool>'}`,
+    action: 'onboard',
+    params: { pool: pool ?? '' },
+  };
 }
 
 /** Its onboarding put it there, and nobody has answered for that yet: released by hand it would not be deployed. */

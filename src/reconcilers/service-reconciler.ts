@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Actor } from '../domain/actor.ts';
-import { isTrue } from '../domain/condition.ts';
+import { staysOut } from '../domain/condition.ts';
 import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
@@ -85,9 +85,7 @@ export class ServiceReconciler {
     for (const machineId of await machinesThatAreBack(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const isBack =
-          machine.service === 'offline' &&
-          machine.presence === 'ready' &&
-          !isTrue(machine.conditions, 'NeedsIntervention');
+          machine.service === 'offline' && machine.presence === 'ready' && !staysOut(machine.conditions);
         if (!isBack || machine.activeOperationId !== null) return { machine, events: [] };
         const comment = 'its agent speaks';
         const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;

@@ -1,4 +1,5 @@
 /** Machines by their place in the service layer, for those who keep it true. */
+import { ONBOARD_CANCELED } from '../domain/condition.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Session } from './database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
@@ -9,8 +10,11 @@ export async function machinesThatAreBack(session: Session, limit: number): Prom
     'machines-that-are-back',
     `SELECT machine_id FROM machines
      WHERE service = 'offline' AND presence = 'ready' AND active_operation_id IS NULL
-       AND conditions -> 'NeedsIntervention' ->> 'status' IS DISTINCT FROM 'true' ORDER BY machine_id LIMIT $1`,
-    [limit],
+       AND conditions -> 'NeedsIntervention' ->> 'status' IS DISTINCT FROM 'true'
+       AND (conditions -> 'OperationCanceled' ->> 'status' IS DISTINCT FROM 'true'
+         OR conditions -> 'OperationCanceled' ->> 'reason' <> $2)
+     ORDER BY machine_id LIMIT $1`,
+    [limit, ONBOARD_CANCELED],
   );
   return rows.map((row) => row.machine_id);
 }

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ended, fresh, get, newMachine, waitingAt } from './fleet.ts';
+import { ended, fresh, get, newMachine, until, waitingAt } from './fleet.ts';
 
 let server: TestServer;
 let site: Server;
@@ -59,3 +59,24 @@ it.each([
     expect(history).toHaveLength(1);
   },
 );
+
+it('whoever speaks is brought back after a drain that was canceled, and not after an onboarding that was', async () => {
+  const offline = async (reason: string) => {
+    const machineId = await newMachine(server);
+    const canceled = { status: true, reason, message: '', lastTransition: new Date(0).toISOString() };
+    await server.sql(
+      `UPDATE machines SET service = 'offline', presence = 'ready', conditions = $2 WHERE machine_id = $1`,
+      [machineId, JSON.stringify({ OperationCanceled: canceled })],
+    );
+    return machineId;
+  };
+  const calledOff = await offline('OnboardCanceled');
+  const drained = await offline('Canceled');
+  await until(
+    () => serviceOf(drained),
+    (service) => service === 'active',
+  );
+  // Two more rounds of whoever brings nodes back.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(await serviceOf(calledOff)).toBe('offline');
+});
