@@ -3,12 +3,12 @@
  * the reverse order. Nothing else in the code knows all of them.
  */
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ensureAdminToken } from './admin-token.ts';
 import { packageRoot, packageVersion } from './cli/package-root.ts';
 import type { Configuration } from './configuration.ts';
+import { createDispatcher } from './create-dispatcher.ts';
 import { createProviders } from './create-providers.ts';
 import type { PresenceTtls } from './domain/agent.ts';
 import { DEFAULT_AGENT_PROVIDER } from './domain/agent.ts';
@@ -16,26 +16,23 @@ import { checkFilter } from './domain/filter/check.ts';
 import { parseFilter } from './domain/filter/parse.ts';
 import { filterPredicate } from './domain/filter/predicate.ts';
 import { sortableId } from './domain/id.ts';
-import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
-import { Dispatcher } from './engine/dispatcher.ts';
+import type { MachineChange } from './domain/machine-change.ts';
+import type { Dispatcher } from './engine/dispatcher.ts';
 import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
-import { StepFailure } from './engine/step-handler.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
 import { createNetworkInstalls } from './operations/network-installs.ts';
 import type { BootTools } from './operations/node-boot.ts';
 import { createNodeServices } from './operations/node-services.ts';
-import { endOf } from './operations/operator-actions.ts';
 import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import type { Provider } from './providers/provider.ts';
-import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { InstallWatch } from './reconcilers/install-watch.ts';
 import { MetricSampler } from './reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
 import { ServiceReconciler } from './reconcilers/service-reconciler.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { siteHooks } from './site-hooks.ts';
-import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
+import { startLooks } from './start-looks.ts';
 import type { Notice } from './store/append-events.ts';
 import { Database } from './store/database.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
@@ -48,7 +45,6 @@ import { MachineReader, MachineRegistrar } from './store/machines.ts';
 import { migrate } from './store/migrate.ts';
 import { Notifications } from './store/notifications.ts';
 import { ensurePools } from './store/pools.ts';
-import { PostgresJobStore } from './store/postgres-job-store.ts';
 import { createPostgresKeepalives } from './store/postgres-keepalives.ts';
 import { createRedisKeepalives } from './store/redis-keepalives.ts';
 import { OperationStarter } from './store/start-operations.ts';
@@ -91,7 +87,6 @@ export interface Server {
 
 const SHUTDOWN_GRACE_MS = 10_000;
 const TRANSACTION_IDLE_MS = 5_000;
-const MAX_LOG_BYTES = 1024 * 1024;
 
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { settings, log } = options;
@@ -422,81 +417,4 @@ function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing
     default:
       dispatcher.cancelRequested(notice.slice('cancel:'.length));
   }
-}
-
-/** With a few connections of its own, so that looks never stand in line before operations. */
-function startLooks(
-  { configuration: { looks }, log }: ServerOptions,
-  url: string,
-  providers: ReadonlyMap<string, Provider>,
-): { stop(): Promise<void> } {
-  const database = new Database({
-    url,
-    maxConnections: 4,
-    onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
-  });
-  const reconciler = new ConditionReconciler({
-    database,
-    providers,
-    settings: {
-      intervalMs: looks.interval_seconds * 1000,
-      concurrency: looks.concurrency,
-      probeTimeoutMs: looks.probe_timeout_seconds * 1000,
-      patience: looks.misses_until_unreachable,
-    },
-    now: () => new Date(),
-    monotonicNow: () => performance.now(),
-    onError: (error, during) => log.error({ err: error }, during),
-    onBehind: (put) =>
-      log.warn({ looks: put }, 'looks were put off: there is not enough time for all machines'),
-  });
-  reconciler.start();
-  return {
-    stop: async () => {
-      await reconciler.stop(SHUTDOWN_GRACE_MS);
-      await database.close();
-    },
-  };
-}
-
-function createDispatcher(
-  options: ServerOptions,
-  database: Database,
-  providers: ReadonlyMap<string, Provider>,
-  machines: MachineReader,
-): Dispatcher<MachineChange> {
-  const { settings, log } = options;
-  return new Dispatcher<MachineChange>({
-    owner: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
-    store: new PostgresJobStore(database),
-    rules: {
-      backoff: { firstMs: 1_000, maxMs: 60_000 },
-      maxUndoRetries: 3,
-      maxDeaths: 10,
-      canUndo,
-      onEnd: endOf,
-      merge: mergeChanges,
-    },
-    handlerFor: async (job, step) => {
-      const machine = await machines.find(job.subject);
-      const provider = machine ? providers.get(machine.spec.provider) : undefined;
-      if (machine && provider) return handlerFor(step, machine, provider);
-      throw new StepFailure({
-        class: 'needs_human',
-        code: 'UNKNOWN_PROVIDER',
-        message: machine ? `provider ${machine.spec.provider} is not configured` : 'the machine is gone',
-      });
-    },
-    isInstant,
-    leaseMs: settings.leaseMs,
-    maxInHand: settings.maxInHand,
-    pollMs: 1_000,
-    maxLogBytes: MAX_LOG_BYTES,
-    monotonicNow: () => performance.now(),
-    random: Math.random,
-    reach: options.reach ?? (() => {}),
-    onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
-    onError: (error, during) => log.error({ err: error }, during),
-    onLeaseLost: (jobId) => log.warn({ operation: jobId }, 'lost the lease; another replica has it'),
-  });
 }
