@@ -199,6 +199,10 @@ describe('a server that does not answer', () => {
     cli.fleet.addMachine({ machineId: 'machine-1' });
     const { stderr } = await launch('127.0.0.1:1', 'reboot machine-1 --no-wait').ended;
     expect(stderr).toContain('  retry safely: ingot reboot machine-1 --request-id=made-up-id\n');
+    const reimaged = await launch('127.0.0.1:1', 'reimage machine-1 --image rhel-9 --yes --no-wait').ended;
+    expect(reimaged.stderr).toContain(
+      '  retry safely: ingot reimage machine-1 --image rhel-9 --request-id=made-up-id\n',
+    );
   });
 });
 

@@ -1,13 +1,37 @@
 /** A fleet with something of everything, for pictures and for the pages that sum it up. */
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { createMachine, keepalive, post, registration } from '../agents/calls.ts';
 import { run, start } from '../api/fleet.ts';
 import type { TestServer } from '../parts/server.ts';
 
 const RACKS = 6;
 const MACHINES = 60;
+const AGENTS = 8;
 
+/** Needs a pool gpu. */
 export async function fillScene(server: TestServer): Promise<void> {
   await Promise.all(Array.from({ length: MACHINES }, (_, n) => fillMachine(server, n)));
+  for (let n = 0; n < AGENTS; n += 1) await fillAgent(server, n);
+  await server.sql(
+    `UPDATE machines SET effective_since = now() - interval '9 days'
+     WHERE phase = 'MAINTENANCE' AND labels @> '{"rack": "r3"}'`,
+  );
+}
+
+async function fillAgent(server: TestServer, n: number): Promise<void> {
+  const machineId = `gpu-worker-${n + 1}`;
+  await server.machines.registerMachine({ machine: { machineId, spec: { provider: 'generic' } } });
+  const agent = await createMachine(server, 'gpu', machineId);
+  await post(server, 'register', agent.token, registration(agent, { hostname: machineId }));
+  const metrics = {
+    total_cpu_available: 8000,
+    total_memory_available: 16_384,
+    cpu_utilization_pct: 12 + n * 9,
+    memory_utilization_pct: 30 + n * 5,
+    free_gpu_count: n % 3,
+    container_count: 4 + n,
+  };
+  await post(server, 'keepalive', agent.token, keepalive(agent, { metrics, agent_version: '0.1.0' }));
 }
 
 async function fillMachine(server: TestServer, n: number): Promise<void> {

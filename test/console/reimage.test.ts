@@ -10,7 +10,8 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
   });
   afterAll(() => console.stop());
 
-  const button = (page: Page | Locator, name: string) => page.getByRole('button', { name, exact: true }).first();
+  const button = (page: Page | Locator, name: string) =>
+    page.getByRole('button', { name, exact: true }).first();
   const dialog = (page: Page) => page.getByRole('dialog');
   const state = (page: Page, text: string) => page.locator('.badge', { hasText: text }).first().waitFor();
 
@@ -31,10 +32,14 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     await state(page, 'MAINTENANCE');
 
     await reimage.click();
-    await dialog(page).getByRole('combobox', { name: /^Image/ }).fill('ubuntu-2204');
+    await dialog(page)
+      .getByRole('combobox', { name: /^Image/ })
+      .fill('ubuntu-2204');
     const confirm = button(dialog(page), 'Reimage');
     expect(await confirm.getAttribute('aria-disabled')).toBe('true');
-    await dialog(page).getByRole('textbox', { name: `Type ${machineId} to confirm` }).fill(machineId);
+    await dialog(page)
+      .getByRole('textbox', { name: `Type ${machineId} to confirm` })
+      .fill(machineId);
     await expectAccessible(page);
     await screenshot(page, 'reimage-dialog');
     await confirm.click();

@@ -67,7 +67,8 @@ export function lifecycleCommand(context: CommandContext, type: OperationType): 
         verb,
         isDestructive: destructive,
         start: async (request) => workOfOperation(await VERBS[type].start(api, { ...request, imageRef })),
-        sameAgain: (machineId) => `${context.program} ${verb} ${machineId}`,
+        sameAgain: (machineId) =>
+          `${context.program} ${verb} ${machineId}${imageRef === '' ? '' : ` --image ${imageRef}`}`,
         options,
       });
     }),

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import { METRICS, type MetricName } from '../../../../src/domain/agent.ts';
 import { statesOf } from '../../../../src/domain/lifecycle.ts';
+import { metricText } from '../../../../src/domain/metric-text.ts';
 import { presenceLifecycle } from '../../../../src/domain/presence.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { machines } from '../../api/clients.ts';
@@ -90,17 +91,15 @@ export function AgentsPage() {
 
 function AgentTable({ agents, marked }: { agents: readonly Machine[]; marked: number }) {
   return (
-    <table className="table">
+    <table className="table fixed headings-wrap">
       <thead>
         <tr>
           <th>Machine</th>
-          <th>Presence</th>
-          <th>Pool</th>
-          <th>Last keepalive</th>
-          <th>Version</th>
-          <th>Address</th>
+          <th className="narrow">Presence</th>
+          <th className="narrow">Pool</th>
+          <th className="narrow">Last keepalive</th>
           {SHOWN_METRICS.map((name) => (
-            <th key={name} className="number" title={name}>
+            <th key={name} className="number narrow" title={name}>
               {METRICS[name].meaning}
             </th>
           ))}
@@ -113,17 +112,19 @@ function AgentTable({ agents, marked }: { agents: readonly Machine[]; marked: nu
               <Link className="mono" href={machineHref(machineId)}>
                 {machineId}
               </Link>
-              <div className="soft">{status?.agent?.hostname}</div>
+              <div className="soft clipped">
+                {[status?.agent?.hostname, status?.agent?.privateIp, status?.agent?.agentVersion]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </div>
             </td>
             <td>
               <StateBadge layer="presence" state={status?.presence ?? ''} />
             </td>
-            <td>{status?.pool}</td>
+            <td className="wraps">{status?.pool}</td>
             <td>
               <Age at={status?.agent?.lastKeepalive} />
             </td>
-            <td>{status?.agent?.agentVersion || <span className="soft">–</span>}</td>
-            <td className="mono">{status?.agent?.privateIp}</td>
             {SHOWN_METRICS.map((name) => (
               <td key={name} className="number">
                 {metricText(name, status?.agent?.metrics[name])}
@@ -134,9 +135,4 @@ function AgentTable({ agents, marked }: { agents: readonly Machine[]; marked: nu
       </tbody>
     </table>
   );
-}
-
-function metricText(name: MetricName, value: number | undefined): string {
-  if (value === undefined) return '–';
-  return METRICS[name].kind === 'percent' ? `${value.toFixed(0)} %` : value.toLocaleString('en');
 }

@@ -1,0 +1,14 @@
+// `npm run docs:console`: the README's picture of the console, taken by the tests.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ensureBuilt } from './ensure-built.mjs';
+
+ensureBuilt();
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { status } = spawnSync('node_modules/.bin/vitest', ['run', 'test/console/pages.test.ts'], {
+  cwd: root,
+  stdio: 'inherit',
+});
+if (status !== 0) process.exit(status ?? 1);
+copyFileSync(`${root}/dist/screenshots/fleet-light.png`, `${root}/docs/console.png`);
