@@ -1,0 +1,151 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../api/fleet.ts';
+import { CHROMIUM, Console } from './console.ts';
+
+const MACHINES = 120;
+const ROW = 34;
+const idOf = (n: number) => `list-${String(n).padStart(3, '0')}`;
+
+describe.skipIf(CHROMIUM === null)('the list of machines', () => {
+  let console: Console;
+  beforeAll(async () => {
+    console = await Console.start();
+    await console.server.sql(
+      `INSERT INTO machines (machine_id, labels, spec, phase, pool)
+       SELECT 'list-' || lpad(n::text, 3, '0'), jsonb_build_object('rack', 'r' || n % 3),
+         jsonb_build_object('provider', 'fake', 'ssh_endpoint', '', 'bmc_endpoint', '', 'target_cluster_ref', '',
+           'mac_addresses', '[]'::jsonb),
+         CASE WHEN n % 4 = 0 THEN 'MAINTENANCE' ELSE 'READY' END, CASE WHEN n < 40 THEN 'gpu' END
+       FROM generate_series(0, $1 - 1) AS n`,
+      [MACHINES],
+    );
+  });
+  afterAll(() => console.stop());
+
+  const open = (filter: string, role: 'viewer' | 'operator' = 'operator') =>
+    console.open({ role, path: `/machines?filter=${encodeURIComponent(filter)}` });
+  const total = (page: Page, count: number) =>
+    page.getByText(`${count} machines`, { exact: true }).first().waitFor();
+  const filterOf = (page: Page) => page.getByRole('combobox', { name: 'Filter' });
+
+  it('is filtered by its facets, whose counts leave out their own choice, and the way back works', async () => {
+    const page = await open('');
+    await total(page, MACHINES);
+    await page.getByRole('button', { name: /^r1/ }).click();
+    await total(page, 40);
+    await page
+      .getByRole('button', { name: /^MAINTENANCE/, pressed: false })
+      .last()
+      .click();
+    await total(page, 10);
+    expect(await filterOf(page).inputValue()).toBe('labels.rack=r1 AND phase=MAINTENANCE');
+    await page.getByRole('button', { name: /^r2\s*10$/ }).waitFor();
+    await page.getByRole('button', { name: /^READY\s*30$/ }).waitFor();
+    await page.goBack();
+    await total(page, 40);
+    expect(await filterOf(page).inputValue()).toBe('labels.rack=r1');
+    await page.getByRole('button', { name: /^r1/, pressed: true }).click();
+    await total(page, MACHINES);
+  });
+
+  it('suggests what could be typed, takes plain words for ids, and shows where a filter is wrong', async () => {
+    const page = await open('');
+    await total(page, MACHINES);
+    await page.keyboard.press('/');
+    await page.keyboard.type('pha');
+    for (const part of ['phase', 'phase =', 'READY']) {
+      await page.getByRole('option', { name: part }).first().waitFor();
+      await page.keyboard.press('ArrowDown');
+      if (part === 'READY') await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+    }
+    await page.keyboard.press('Enter');
+    await total(page, 90);
+    expect(new URL(page.url()).searchParams.get('filter')?.trim()).toBe('phase=READY');
+
+    await filterOf(page).fill('list-00');
+    await page.keyboard.press('Enter');
+    await total(page, 10);
+    expect(await filterOf(page).inputValue()).toBe('machine_id:list-00');
+
+    await filterOf(page).fill('phase=READY AND rock=r1');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText("unknown field 'rock' at position 17").waitFor();
+    expect(await page.locator('.faulty mark').textContent()).toBe('r');
+  });
+
+  it('is ordered by a heading, and says so', async () => {
+    const page = await open('pool=gpu');
+    await total(page, 40);
+    const rack = page.getByRole('columnheader', { name: 'Rack' });
+    await rack.getByRole('button').click();
+    await rack.getByRole('button').click();
+    await expect.poll(() => rack.getAttribute('aria-sort')).toBe('descending');
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('-labels.rack');
+    await expect.poll(() => page.locator('tr[data-place="0"]').textContent()).toContain('list-002');
+  });
+
+  it('is walked through and selected with the keyboard alone', async () => {
+    const page = await open('pool=gpu');
+    await total(page, 40);
+    for (const key of ['j', 'j', 'x', 'j', ' ']) await page.keyboard.press(key);
+    await page.getByText('2 selected').waitFor();
+    expect(await page.getByRole('checkbox', { name: `Select ${idOf(1)}` }).isChecked()).toBe(true);
+    expect(await page.getByRole('checkbox', { name: `Select ${idOf(2)}` }).isChecked()).toBe(true);
+    await page.getByRole('checkbox', { name: `Select ${idOf(8)}` }).click({ modifiers: ['Shift'] });
+    await page.getByText('8 selected').waitFor();
+    await page.locator('h1').click();
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/machines/${idOf(7)}`);
+  });
+
+  it('stays as it is while machines change: cells do, rows do not, and what came and went is counted', async () => {
+    const page = await open('labels.rack=r2 AND phase=READY');
+    await total(page, 30);
+    const scroller = page.locator('.machine-scroller');
+    await scroller.evaluate((element, top) => element.scrollTo(0, top), 10 * ROW + 7);
+    const seen = page.locator('tr[data-place="12"]');
+    const machineId = (await seen.getByRole('link').first().textContent()) ?? '';
+    await seen.getByText('READY').waitFor();
+    const placeOf = (id: string) =>
+      page.evaluate(
+        (wanted) =>
+          Math.round(
+            [...document.querySelectorAll('tr[data-place]')]
+              .find((row) => row.textContent?.includes(wanted))
+              ?.getBoundingClientRect().top ?? -1,
+          ),
+        id,
+      );
+    const before = await placeOf(machineId);
+    await run(console.server, 'ENTER_MAINTENANCE', idOf(5));
+    await run(console.server, 'ENTER_MAINTENANCE', machineId);
+    await seen.getByText('MAINTENANCE').first().waitFor();
+    await page.getByRole('button', { name: '2 changed since; refresh' }).waitFor();
+    expect(await placeOf(machineId)).toBe(before);
+    const next = (await page.locator('tr[data-place="13"]').getByRole('link').first().textContent()) ?? '';
+    const nextBefore = await placeOf(next);
+    await page.locator('h1').click();
+    await page.keyboard.press('r');
+    await total(page, 28);
+    await expect.poll(() => placeOf(next)).toBe(nextBefore - ROW);
+    expect(await page.getByRole('button', { name: /changed since/ }).count()).toBe(0);
+
+    await run(console.server, 'EXIT_MAINTENANCE', machineId);
+    await page.getByRole('button', { name: '1 changed since; refresh' }).click();
+    await total(page, 29);
+  });
+
+  it('lets a viewer select and says why nothing can be done to it', async () => {
+    const page = await open('pool=gpu', 'viewer');
+    await total(page, 40);
+    await page.getByRole('checkbox').first().check();
+    const reboot = page.getByRole('button', { name: 'Reboot' });
+    expect(await reboot.getAttribute('aria-disabled')).toBe('true');
+    await reboot.hover();
+    await reboot.locator('xpath=..').getByText('This needs the role operator').waitFor();
+    expect(console.complaints).toEqual([]);
+  });
+});
