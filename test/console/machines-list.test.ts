@@ -109,16 +109,10 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     const seen = page.locator('tr[data-place="12"]');
     const machineId = (await seen.getByRole('link').first().textContent()) ?? '';
     await seen.getByText('READY').waitFor();
-    const placeOf = (id: string) =>
-      page.evaluate(
-        (wanted) =>
-          Math.round(
-            [...document.querySelectorAll('tr[data-place]')]
-              .find((row) => row.textContent?.includes(wanted))
-              ?.getBoundingClientRect().top ?? -1,
-          ),
-        id,
-      );
+    const placeOf = async (id: string) => {
+      const box = await page.locator('tr[data-place]', { hasText: id }).boundingBox();
+      return Math.round(box?.y ?? -1);
+    };
     const before = await placeOf(machineId);
     await run(console.server, 'ENTER_MAINTENANCE', idOf(5));
     await run(console.server, 'ENTER_MAINTENANCE', machineId);
