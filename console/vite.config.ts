@@ -16,6 +16,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1_000,
   },
   server: {
+    host: '127.0.0.1',
     proxy: { [SERVED_BY_THE_API]: { target: process.env.INGOT_HTTP_URL ?? 'http://127.0.0.1:8080' } },
   },
 });

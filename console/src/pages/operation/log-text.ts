@@ -24,7 +24,7 @@ export function linesOf(data: Uint8Array): string[] {
   return lines.map(plainLine);
 }
 
-export function plainLine(text: string): string {
+function plainLine(text: string): string {
   return text.replace(ESCAPES, '').replace(CONTROL, visible);
 }
 
