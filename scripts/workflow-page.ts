@@ -1,5 +1,5 @@
 /** The page about document 3's workflows, from the tables that carry them out. */
-import { ACTIVE_JOB_STATUSES, type JobStatus, jobLifecycle } from '../src/domain/job-status.ts';
+import { type JobStatus, jobLifecycle } from '../src/domain/job-status.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
 import {
   OPERATOR_ACTION_NAMES,
@@ -19,7 +19,7 @@ import {
   STAGES,
   type StageName,
 } from '../src/domain/stage.ts';
-import { ACTION_TABLE } from '../src/engine/operator-actions.ts';
+import { ACTION_TABLE, CANCEL_VERDICTS } from '../src/engine/operator-actions.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =
@@ -58,7 +58,7 @@ export function workflowPage(): string {
         OPERATOR_ACTIONS[action].effect,
       ]),
     ),
-    'By the status of the operation: *act* changes it, *nothing* is a success that changes nothing, *refuse* is `ACTION_NOT_APPLICABLE` (for a cancel, `OPERATION_FINISHED`).',
+    'By the status of the operation: *act* changes it, *nothing* is a success that changes nothing, *refuse* is `ACTION_NOT_APPLICABLE`. `CancelOperation` of baremetal.v2 refuses everything that has ended with `OPERATION_FINISHED`.',
     table(
       ['action', ...statesOf(jobLifecycle).map(code)],
       OPERATOR_ACTION_NAMES.map((action) => [
@@ -74,9 +74,9 @@ const RETRIES =
 
 function stageTable(stages: readonly StageName[]): string {
   return table(
-    ['', 'stage', 'what it does', 'time limit', 'retries', 'by a hook'],
+    ['', 'stage', 'what it does', 'time limit', 'retries', 'by a hook', 'a cancel'],
     stages.map((stage, index) => {
-      const { title, timeoutSeconds, maxRetries } = STAGES[stage];
+      const { title, timeoutSeconds, maxRetries, undo } = STAGES[stage];
       const isHooked = (HOOKED_STAGES as readonly StageName[]).includes(stage);
       return [
         String(index + 1),
@@ -85,6 +85,7 @@ function stageTable(stages: readonly StageName[]): string {
         `${timeoutSeconds} s`,
         String(maxRetries),
         isHooked ? 'yes' : '–',
+        'does' in undo ? undo.does : `– (${undo.stays})`,
       ];
     }),
   );
@@ -118,9 +119,6 @@ function ownerRows(): string[][] {
   ]);
 }
 
-/** A cancel is decided where its holder is told, in the store: only what is active can be stopped. */
 function verdict(action: OperatorAction, status: JobStatus): string {
-  if (action !== 'cancel') return ACTION_TABLE[action][status];
-  if ((ACTIVE_JOB_STATUSES as readonly JobStatus[]).includes(status)) return 'act';
-  return status === 'cancelled' ? 'nothing' : 'refuse';
+  return action === 'cancel' ? CANCEL_VERDICTS[status] : ACTION_TABLE[action][status];
 }

@@ -117,16 +117,22 @@ function orList(words: readonly string[]): string {
 const PEOPLE: readonly ServiceOwner[] = ['operator', 'admin'];
 
 /** States that an operation must own can't be entered by hand. */
-const OWNED: readonly ServiceState[] = ['enrolling', 'draining', 'removing'];
+export const OWNED_BY_OPERATIONS: readonly ServiceState[] = ['enrolling', 'draining', 'removing'];
 
-/** The service states that a person may set from this one, each with when. */
-export function serviceStatesByHand(service: ServiceState | null): { to: ServiceState; when: string }[] {
+export interface ByHand {
+  readonly to: ServiceState;
+  readonly when: string;
+  readonly owner: ServiceOwner;
+}
+
+/** The service states that a person may set from this one, each with when and as whom. */
+export function serviceStatesByHand(service: ServiceState | null): ByHand[] {
   return serviceLifecycle.transitions
-    .filter(({ from, to, owners }) => {
-      const by: readonly ServiceOwner[] = owners;
-      return from === service && !OWNED.includes(to) && PEOPLE.some((person) => by.includes(person));
-    })
-    .map(({ to, when }) => ({ to, when }));
+    .filter(({ from, to }) => from === service && !OWNED_BY_OPERATIONS.includes(to))
+    .flatMap(({ to, when, owners }) => {
+      const owner = PEOPLE.find((person) => (owners as readonly ServiceOwner[]).includes(person));
+      return owner ? [{ to, when, owner }] : [];
+    });
 }
 
 /** Null when there is a service state that a person may set. */

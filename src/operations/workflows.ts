@@ -4,9 +4,9 @@ import type { ContractName } from '../domain/contract.ts';
 import { Fault, invalidField, missingField } from '../domain/fault.ts';
 import { nextStates } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
-import { applyChange, type MachineChange } from '../domain/machine-change.ts';
+import { applyChange } from '../domain/machine-change.ts';
 import type { Operation } from '../domain/operation.ts';
-import { type ServiceOwner, type ServiceState, serviceLifecycle } from '../domain/service-state.ts';
+import { serviceLifecycle } from '../domain/service-state.ts';
 import {
   DECOMMISSION_MODES,
   type DecommissionMode,
@@ -18,6 +18,13 @@ import {
 } from '../domain/stage.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import type { WorkflowType } from '../domain/work-type.ts';
+import {
+  type ByHand,
+  OWNED_BY_OPERATIONS,
+  serviceStatesByHand,
+  type WorkflowKind,
+  workflowBegins,
+} from '../domain/workflow-gate.ts';
 import { checkCapabilities, defineStep } from '../steps/registry.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
@@ -41,12 +48,8 @@ interface Workflow {
   readonly params: Readonly<Record<string, string>>;
   readonly stages: readonly StageName[];
   readonly config: Readonly<Record<string, unknown>>;
-  /** The service states that it may begin in, and what beginning does. */
-  readonly begins: Partial<Record<ServiceState | 'none', MachineChange>>;
+  readonly kind: WorkflowKind;
 }
-
-const NOTHING: MachineChange = {};
-const DISABLES: MachineChange = { service: { to: 'draining', owner: 'admin' } };
 
 export async function onboardMachine(
   tools: WorkflowTools,
@@ -55,22 +58,13 @@ export async function onboardMachine(
   const { pool } = call;
   if (pool === '') throw missingField('pool');
   if (!(await poolExists(tools.database, pool))) throw invalidField('pool', `there is no pool ${pool}`);
-  const enrols = { service: { to: 'enrolling', owner: 'admin' } } as const;
-  // The identity is used again: offline, until its health proves that it is active.
-  const reuses = { service: { to: 'offline', owner: 'admin', comment: 'onboarded again' } } as const;
   return start(tools, call, {
     type: 'ONBOARD',
     contract: 'onboarding',
     params: { pool },
     stages: ONBOARDING,
     config: { pool },
-    begins: {
-      none: enrols,
-      bootstrap_issued: enrols,
-      enrolling: NOTHING,
-      retired: reuses,
-      offline: NOTHING,
-    },
+    kind: 'ONBOARD',
   });
 }
 
@@ -79,14 +73,13 @@ export async function decommissionMachine(
   call: WorkflowCall & { readonly mode: DecommissionMode },
 ): Promise<Operation> {
   const { mode } = call;
-  const full: Workflow['begins'] = mode === 'full_decommission' ? { retired: NOTHING } : {};
   return start(tools, call, {
     type: 'DECOMMISSION',
     contract: 'decommission',
     params: { mode },
     stages: DECOMMISSION_MODES[mode].stages,
     config: { erase: mode === 'reimage' || mode === 'full_decommission' },
-    begins: { active: DISABLES, offline: DISABLES, quarantined: DISABLES, draining: NOTHING, ...full },
+    kind: mode,
   });
 }
 
@@ -97,7 +90,7 @@ export async function drainMachine(tools: WorkflowTools, call: WorkflowCall): Pr
     params: {},
     stages: DRAIN_STAGES,
     config: {},
-    begins: { active: DISABLES, offline: DISABLES, quarantined: DISABLES, draining: NOTHING },
+    kind: 'DRAIN',
   });
 }
 
@@ -108,7 +101,7 @@ export async function removeMachine(tools: WorkflowTools, call: WorkflowCall): P
     params: {},
     stages: REMOVE_STAGES,
     config: {},
-    begins: { retired: { service: { to: 'removing', owner: 'removal' } }, removing: NOTHING },
+    kind: 'REMOVE',
   });
 }
 
@@ -127,7 +120,7 @@ async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflo
       if (type === 'ONBOARD') checkFlags(machine);
       checkCapabilities(steps, providerOf(machine, tools.providers));
       // The state that it begins in, and the operation that owns it, come into being together.
-      const change = workflow.begins[machine.service ?? 'none'];
+      const change = workflowBegins(workflow.kind)[machine.service ?? 'none'];
       if (!change) throw wrongService(machine, workflow);
       return {
         operationId: tools.newOperationId(),
@@ -159,8 +152,10 @@ function stepsOf({ stages, config }: Workflow): StepDefinition[] {
   });
 }
 
-function wrongService({ machineId, service }: Machine, { type, begins }: Workflow): Fault {
-  const states = Object.keys(begins).map((state) => (state === 'none' ? 'in no service yet' : state));
+function wrongService({ machineId, service }: Machine, { type, kind }: Workflow): Fault {
+  const states = Object.keys(workflowBegins(kind)).map((state) =>
+    state === 'none' ? 'in no service yet' : state,
+  );
   return new Fault('failed_precondition', {
     reason: 'WRONG_SERVICE_STATE',
     message: `${machineId} is ${service ?? 'in no service'}; ${type} needs ${states.join(', ')}`,
@@ -169,9 +164,6 @@ function wrongService({ machineId, service }: Machine, { type, begins }: Workflo
   });
 }
 
-/** Who a person may be in the table: he who operates, and he who administers. */
-const PERSON: readonly ServiceOwner[] = ['operator', 'admin'];
-
 export interface SetServiceCall {
   readonly machineId: string;
   readonly to: string;
@@ -179,32 +171,27 @@ export interface SetServiceCall {
   readonly actor: Actor;
 }
 
-/** States that an operation must own can't be entered by hand. */
-const OWNED: ReadonlySet<string> = new Set(['draining', 'removing', 'enrolling']);
-
 export async function setServiceState(database: Database, call: SetServiceCall): Promise<Machine> {
   const { machineId, reason, actor } = call;
   const machine = await changeMachine(database, machineId, (before) => {
-    const to = checkService(before, call.to);
+    const { to, owner } = checkService(before, call.to);
     if (before.activeOperationId !== null) throw activeFault(machineId, before.activeOperationId);
-    const transition = serviceLifecycle.transitions.find(
-      (known) => known.from === before.service && known.to === to,
-    );
-    const owner = PERSON.find((person) =>
-      (transition?.owners as readonly ServiceOwner[] | undefined)?.includes(person),
-    );
-    const change = { service: { to, owner: owner ?? 'operator', comment: reason } } as const;
+    const change = { service: { to, owner, comment: reason } } as const;
     return applyChange(before, change, { at: new Date(), actor, operationId: null });
   });
   if (!machine) throw machineNotFound(machineId);
   return machine;
 }
 
-function checkService({ service }: Machine, to: string): ServiceState {
-  const next = service === null ? [] : nextStates(serviceLifecycle, service);
-  const known = next.find((state) => state === to);
-  if (known && !OWNED.has(known)) return known;
-  const valid = next.filter((state) => !OWNED.has(state)).join(', ') || 'nothing';
+function checkService({ service }: Machine, to: string): Pick<ByHand, 'to' | 'owner'> {
+  const byHand = serviceStatesByHand(service);
+  const known = byHand.find((state) => state.to === to);
+  if (known) return known;
+  // Somebody else's transition: the judge of transitions says whose it is.
+  const others = service === null ? [] : nextStates(serviceLifecycle, service);
+  const other = others.find((state) => state === to && !OWNED_BY_OPERATIONS.includes(state));
+  if (other) return { to: other, owner: 'operator' };
+  const valid = byHand.map((state) => state.to).join(', ') || 'nothing';
   throw new Fault('failed_precondition', {
     reason: 'ILLEGAL_TRANSITION',
     message: `service can’t be set from ${service ?? 'none'} to ${to.slice(0, 40)} by hand; it can be set to ${valid}`,
