@@ -17,9 +17,9 @@ import {
   countOf,
   countOne,
   done,
+  making,
   needsHuman,
   onlyLooks,
-  rememberMaking,
   started,
   underWay,
 } from './stage-tools.ts';
@@ -152,8 +152,7 @@ async function deploy(scene: MaasScene, context: StepContext, { pool }: StageCon
   const { machine, can } = scene;
   const { site } = can.maas;
   const call = callOf(context, machine);
-  await rememberMaking(context, 'deployment');
-  await context.effect(async () => {
+  await making(context, 'deployment', async () => {
     const { token } = await can.nodeServices.issueAgentToken(call, pool);
     await can.maas.deploy(call, idOf(scene), {
       userData: renderCloudInit(site.readUserDataTemplate() ?? '', agentOf(scene, pool, token)),

@@ -10,6 +10,7 @@ import {
   countOne,
   done,
   failed,
+  making,
   needsHuman,
   observedIn,
   onlyLooks,
@@ -58,8 +59,7 @@ export const PREPARING_STAGES = {
       const { machine, can } = scene;
       const { architecture } = can.maas.site;
       const power = can.maas.site.resolvePower(machine);
-      await rememberMaking(context, 'record');
-      const { systemId } = await context.effect(() =>
+      const { systemId } = await making(context, 'record', () =>
         can.maas.create(callOf(context, machine), {
           hostname: hostnameOf(scene),
           architecture,
@@ -86,8 +86,9 @@ export const PREPARING_STAGES = {
         return done(`MAAS says ${seen.status}`);
       }),
     async act(context) {
-      await rememberMaking(context, 'commissioning');
-      await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
+      await making(context, 'commissioning', () =>
+        scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)),
+      );
       await countOne(context, 'commissioned');
       return started('commissioning begins');
     },
@@ -119,8 +120,9 @@ export const PREPARING_STAGES = {
           },
         };
       }
-      await rememberMaking(context, 'commissioning');
-      await context.effect(() => scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)));
+      await making(context, 'commissioning', () =>
+        scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)),
+      );
       await countOne(context, 'commissioned');
       return started('commissioning begins again');
     },

@@ -6,6 +6,7 @@ import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
 import type { ActResult, Observation, StepContext, StepHandler } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
+import { wasRefused } from '../providers/maas/maas-failure.ts';
 
 export type StageHandler = StepHandler<MachineChange>;
 export type Seen = Observation<MachineChange>;
@@ -79,8 +80,23 @@ export function madeIn(context: StepContext): Readonly<Record<string, unknown>> 
 }
 
 /** Written before the effect: whoever undoes it after a death must know of it. */
-export function rememberMaking(context: StepContext, name: string, value: unknown = true): Promise<void> {
+export function rememberMaking(context: StepContext, name: string, value: unknown): Promise<void> {
   return context.save({ ...context.memo, made: { ...madeIn(context), [name]: value } });
+}
+
+/**
+ * An effect that makes something which can be taken away again. Where it was refused nothing was made by it: what is
+ * there is somebody else's.
+ */
+export async function making<T>(context: StepContext, name: string, effect: () => Promise<T>): Promise<T> {
+  const { [name]: before } = madeIn(context);
+  await rememberMaking(context, name, true);
+  try {
+    return await context.effect(effect);
+  } catch (error) {
+    if (wasRefused(error)) await rememberMaking(context, name, before);
+    throw error;
+  }
 }
 
 /** A stage that only looks. */

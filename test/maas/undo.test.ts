@@ -125,6 +125,25 @@ describe.concurrent('a cancel', () => {
   );
 
   it(
+    'leaves a machine that somebody else has, when MAAS refused to deploy it',
+    async () => {
+      const machine = await newMachine(server);
+      await site.simulator.admin.addMachine({
+        mac_addresses: [machine.mac],
+        hostname: 'taken',
+        status: 'Allocated',
+      });
+      await site.simulator.admin.fault({ fault: 'echo', mac: machine.mac, op: 'deploy', times: null });
+      const failed = await ended(server, await onboard(server, machine.id));
+      expect(failed.error?.details.step).toBe('deploy_via_maas');
+      await act(failed.operationId, 'CANCEL');
+      expect((await ended(server, failed)).status).toBe('cancelled');
+      expect(await inMaas(machine)).toMatchObject([{ hostname: 'taken', status_name: 'Allocated' }]);
+    },
+    TIME_LIMIT,
+  );
+
+  it(
     'comes too late for a machine that is in service',
     async () => {
       const machine = await newMachine(server);

@@ -23,6 +23,12 @@ export class MaasFailure extends StepFailure {
   }
 }
 
+/** It was heard and not carried out. Without an answer, or with one of a proxy, nobody knows. */
+export function wasRefused(error: unknown): boolean {
+  if (!(error instanceof MaasFailure) || error.status === null) return false;
+  return error.status >= 400 && error.status < 500 && error.status !== 408;
+}
+
 interface Row {
   readonly matches: (status: number) => boolean;
   readonly class: FailureClass;
