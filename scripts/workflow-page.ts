@@ -1,11 +1,7 @@
 /** The page about document 3's workflows, from the tables that carry them out. */
-import { type JobStatus, jobLifecycle } from '../src/domain/job-status.ts';
+import { jobLifecycle } from '../src/domain/job-status.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
-import {
-  OPERATOR_ACTION_NAMES,
-  OPERATOR_ACTIONS,
-  type OperatorAction,
-} from '../src/domain/operator-action.ts';
+import { OPERATOR_ACTION_NAMES, OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operator-action.ts';
 import { type ServiceOwner, serviceLifecycle } from '../src/domain/service-state.ts';
 import {
   DECOMMISSION_MODE_NAMES,
@@ -19,7 +15,6 @@ import {
   STAGES,
   type StageName,
 } from '../src/domain/stage.ts';
-import { ACTION_TABLE, CANCEL_VERDICTS } from '../src/engine/operator-actions.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =
@@ -63,7 +58,7 @@ export function workflowPage(): string {
       ['action', ...statesOf(jobLifecycle).map(code)],
       OPERATOR_ACTION_NAMES.map((action) => [
         code(action),
-        ...statesOf(jobLifecycle).map((status) => verdict(action, status)),
+        ...statesOf(jobLifecycle).map((status) => VERDICTS[action][status]),
       ]),
     ),
   ]);
@@ -117,8 +112,4 @@ function ownerRows(): string[][] {
       .map(({ from, to }) => code(`${from} → ${to}`))
       .join(', '),
   ]);
-}
-
-function verdict(action: OperatorAction, status: JobStatus): string {
-  return action === 'cancel' ? CANCEL_VERDICTS[status] : ACTION_TABLE[action][status];
 }

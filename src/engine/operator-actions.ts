@@ -5,7 +5,7 @@
  */
 import type { Actor } from '../domain/actor.ts';
 import type { JobStatus } from '../domain/job-status.ts';
-import type { OperatorAction } from '../domain/operator-action.ts';
+import { type OperatorAction, REFUSALS, VERDICTS } from '../domain/operator-action.ts';
 import type { Step } from '../domain/step.ts';
 import { type AdvanceRules, Draft, fromTheTop, lastToUndo, unbegun } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
@@ -24,54 +24,6 @@ export type ActionDecision<Change> =
   | { readonly decision: 'nothing' }
   | { readonly decision: 'refuse'; readonly why: string };
 
-type Verdict = 'act' | 'nothing' | 'refuse';
-
-/** By action and status; the columns are all there are. */
-export const ACTION_TABLE = {
-  retry_stage: row('nothing', 'nothing', 'nothing', 'refuse', 'refuse', 'act', 'act', 'refuse'),
-  resume: row('nothing', 'nothing', 'nothing', 'refuse', 'refuse', 'act', 'act', 'refuse'),
-  rerun: row('nothing', 'nothing', 'refuse', 'refuse', 'refuse', 'act', 'act', 'act'),
-  restart_clean: row('nothing', 'refuse', 'refuse', 'refuse', 'refuse', 'act', 'act', 'act'),
-  adopt_observed_state: row('nothing', 'nothing', 'refuse', 'refuse', 'nothing', 'act', 'act', 'refuse'),
-  mark_manual_intervention_required: row('act', 'act', 'act', 'refuse', 'refuse', 'act', 'nothing', 'refuse'),
-} as const satisfies Record<Exclude<OperatorAction, 'cancel'>, Record<JobStatus, Verdict>>;
-
-/** Apart from the others, because what is active is canceled where its holder hears of it. */
-export const CANCEL_VERDICTS = row('act', 'act', 'act', 'refuse', 'refuse', 'act', 'act', 'nothing');
-
-function row(
-  pending: Verdict,
-  running: Verdict,
-  compensating: Verdict,
-  completed: Verdict,
-  reconciled: Verdict,
-  failedRetryable: Verdict,
-  failedManual: Verdict,
-  cancelled: Verdict,
-): Record<JobStatus, Verdict> {
-  return {
-    pending,
-    running,
-    compensating,
-    completed,
-    reconciled,
-    failed_retryable: failedRetryable,
-    failed_manual_intervention: failedManual,
-    cancelled,
-  };
-}
-
-const REFUSALS: Readonly<Record<JobStatus, string>> = {
-  pending: 'it is queued',
-  running: 'it is being worked on; hold or cancel it first',
-  compensating: 'it is being undone; wait for that, or hold it',
-  completed: 'it has succeeded',
-  reconciled: 'it has ended by adoption',
-  failed_retryable: 'it has failed',
-  failed_manual_intervention: 'it waits for a human',
-  cancelled: 'it was canceled; rerun it instead',
-};
-
 /** For a cancel, only of a job that is not active. */
 export function decideAction<Change>(
   job: Job,
@@ -79,7 +31,7 @@ export function decideAction<Change>(
   cause: ActionCause,
   rules: AdvanceRules<Change>,
 ): ActionDecision<Change> {
-  const verdict = action === 'cancel' ? CANCEL_VERDICTS[job.status] : ACTION_TABLE[action][job.status];
+  const verdict = VERDICTS[action][job.status];
   if (verdict === 'nothing') return { decision: 'nothing' };
   if (verdict === 'refuse') return { decision: 'refuse', why: REFUSALS[job.status] };
   return { decision: 'move', move: MOVES[action](job, cause, rules as unknown as AdvanceRules<never>) };

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobStatus } from '../../src/domain/job-status.ts';
 import { jobLifecycle } from '../../src/domain/job-status.ts';
 import { statesOf } from '../../src/domain/lifecycle.ts';
-import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../src/domain/operator-action.ts';
-import { ACTION_TABLE, CANCEL_VERDICTS } from '../../src/engine/operator-actions.ts';
+import { OPERATOR_ACTION_NAMES, type OperatorAction, VERDICTS } from '../../src/domain/operator-action.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import {
@@ -344,7 +343,7 @@ describe('every action on every job state', () => {
       machineId,
       isActive ? operationId : null,
     ]);
-    const verdict = action === 'cancel' ? CANCEL_VERDICTS[status] : ACTION_TABLE[action][status];
+    const verdict = VERDICTS[action][status];
     if (action === 'cancel' && isActive) {
       const asked = await act(operationId, action);
       expect([asked.cancelRequested, asked.status]).toEqual([

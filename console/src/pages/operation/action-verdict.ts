@@ -4,12 +4,8 @@ import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
   type OperatorAction,
+  VERDICTS,
 } from '../../../../src/domain/operator-action.ts';
-import { ACTION_TABLE, CANCEL_VERDICTS } from '../../../../src/engine/operator-actions.ts';
-
-function verdictOf(action: OperatorAction, status: JobStatus) {
-  return action === 'cancel' ? CANCEL_VERDICTS[status] : ACTION_TABLE[action][status];
-}
 
 export interface ActedOn {
   readonly status: JobStatus;
@@ -26,12 +22,12 @@ export function whyNoAction(action: OperatorAction, { status, cancelRequested, m
   const { verb } = OPERATOR_ACTIONS[action];
   if (action === 'cancel' && cancelRequested && isActive(status))
     return 'Somebody has asked for this already; it is stopping.';
-  const verdict = verdictOf(action, status);
+  const verdict = VERDICTS[action][status];
   if (verdict === 'act') return NEEDS_NO_MACHINE.includes(action) ? '' : machineRefuses;
   const { meaning } = jobLifecycle.states[status];
   const state = `It is ${status} (${meaning})`;
   if (verdict === 'nothing') return `${state}: there is nothing to ${verb}.`;
-  const possible = OPERATOR_ACTION_NAMES.filter((name) => verdictOf(name, status) === 'act').map(
+  const possible = OPERATOR_ACTION_NAMES.filter((name) => VERDICTS[name][status] === 'act').map(
     (name) => OPERATOR_ACTIONS[name].verb,
   );
   const instead =
