@@ -11,6 +11,7 @@ import { SignIn } from './pages/sign-in.tsx';
 import { useToken } from './session.ts';
 import { Shell } from './shell.tsx';
 import { Empty, Failed, Loading } from './ui/blank.tsx';
+import { Boundary } from './ui/boundary.tsx';
 import { PageTitle } from './ui/page-title.tsx';
 import { ToastProvider } from './ui/toasts.tsx';
 
@@ -46,6 +47,7 @@ export function App() {
 }
 
 function SignedIn() {
+  const [path] = useLocation();
   const asked = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
   if (asked.isPending) return <Loading />;
   if (asked.isError) {
@@ -61,9 +63,11 @@ function SignedIn() {
         <ShortcutProvider>
           <PageActionProvider>
             <Shell>
-              <Suspense fallback={<Loading lines={6} />}>
-                <Pages />
-              </Suspense>
+              <Boundary key={path}>
+                <Suspense fallback={<Loading lines={6} />}>
+                  <Pages />
+                </Suspense>
+              </Boundary>
             </Shell>
           </PageActionProvider>
         </ShortcutProvider>

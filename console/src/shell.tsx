@@ -75,9 +75,9 @@ const WORDS = {
 
 /** Whether the page follows the server, and how old what it shows is when it does not. */
 function LiveMark() {
-  const { state, heardAt } = useLiveStatus();
+  const { state, freshAt } = useLiveStatus();
   const now = useNow();
-  const age = heardAt === 0 ? '' : ageText(now - heardAt);
+  const age = freshAt === 0 ? '' : ageText(now - freshAt);
   const isLive = state === 'live';
   return (
     <span className={`live tone-${isLive ? 'green' : 'orange'}`} role="status" data-live={state}>

@@ -70,7 +70,7 @@ export interface PoolHealth extends Pool {
 
 const COUNTS = `
   SELECT pool, presence, count(*) AS machines FROM machines
-  WHERE pool IS NOT NULL AND presence IS NOT NULL GROUP BY pool, presence`;
+  WHERE pool IS NOT NULL AND presence IS NOT NULL AND service IS DISTINCT FROM 'deleted' GROUP BY pool, presence`;
 
 const NOBODY = { pending: 0, registered: 0, ready: 0, expired: 0 } as const satisfies Record<
   Presence,

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { timelineOf } from '../../console/src/pages/operation/timeline.ts';
 
-const step = (startedAt: number | null, finishedAt: number | null) => ({ startedAt, finishedAt });
+const step = (startedAt: number | null, finishedAt: number | null, wasUndone = false) => ({
+  startedAt,
+  finishedAt,
+  wasUndone,
+});
 
 describe('the timeline of steps', () => {
   it('lays bars on one line of time, in proportion', () => {
@@ -12,6 +16,11 @@ describe('the timeline of steps', () => {
       { left: 25, width: 75, durationMs: 3_000 },
       null,
     ]);
+  });
+
+  it('ends a step that was undone where the next one began', () => {
+    const { bars } = timelineOf([step(0, 9_000, true), step(1_000, 8_000, true)], 9_000);
+    expect(bars.map((bar) => bar?.durationMs)).toEqual([1_000, 7_000]);
   });
 
   it('lets a step that runs reach until now', () => {

@@ -22,7 +22,7 @@ import { type MaasSite, newMac, openMaasSite } from './fleet.ts';
 
 const REPLICAS = 3;
 const LEASE_MS = 1_000;
-const TIME_LIMIT = 180_000;
+const TIME_LIMIT = 480_000;
 
 /** Slow enough for a commissioning that fails to be still under way when the next stage begins. */
 const SLOW = 75;

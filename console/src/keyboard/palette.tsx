@@ -25,9 +25,16 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
   const [marked, setMarked] = useState(0);
   const listId = useId();
   const list = useRef<HTMLDivElement>(null);
-  const entries = useEntries(text.trim(), onClose, onGo);
+  const { entries, isSearching } = useEntries(text.trim(), onClose, onGo);
   const current = Math.min(marked, Math.max(0, entries.length - 1));
   const choose = (entry: Entry | undefined) => entry?.run();
+  // Enter means what was typed, and not what was found for the half of it.
+  const [isAwaited, setAwaited] = useState(false);
+  useEffect(() => {
+    if (!isAwaited || isSearching) return;
+    setAwaited(false);
+    entries[0]?.run();
+  });
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   });
@@ -38,7 +45,8 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
       setMarked((current + step + entries.length) % Math.max(1, entries.length));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      choose(entries[current]);
+      if (isSearching && marked === 0) setAwaited(true);
+      else choose(entries[current]);
     }
   };
   return (
@@ -61,6 +69,7 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
         onChange={(event) => {
           setText(event.target.value);
           setMarked(0);
+          setAwaited(false);
         }}
         onKeyDown={onKeyDown}
       />
@@ -86,7 +95,11 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
   );
 }
 
-function useEntries(text: string, onClose: () => void, onGo: (href: string) => void): Entry[] {
+function useEntries(
+  text: string,
+  onClose: () => void,
+  onGo: (href: string) => void,
+): { entries: Entry[]; isSearching: boolean } {
   const asked = useSettled(text);
   const actions = usePageActions();
   const foundMachines = useQuery({
@@ -132,20 +145,27 @@ function useEntries(text: string, onClose: () => void, onGo: (href: string) => v
     })),
     ...PAGES.map(({ href, title }) => link('Page', title, '', href)),
   ];
-  return [
+  // What was found for another text is not an answer to this one.
+  const isSettled = asked === text;
+  const machinesFound = (isSettled && foundMachines.data ? foundMachines.data : []).map(machineView);
+  const operationsFound = (isSettled && foundOperations.data ? foundOperations.data : []).map(operationView);
+  const machineEntries = machinesFound.map(({ machineId, effectiveState }) =>
+    link('Machine', machineId, effectiveState, machineHref(machineId)),
+  );
+  const operationEntries = operationsFound.map(({ operationId, machineId, type, phase }) =>
+    link('Operation', operationId, `${type} of ${machineId}, ${phase}`, operationHref(operationId)),
+  );
+  const found = [...machineEntries, ...operationEntries];
+  const exact = found.filter((entry) => entry.text === text);
+  const entries = [
+    // Whoever types an id means what it names, and not what can be done to it.
+    ...exact,
     ...known.filter(matching),
-    ...(foundMachines.data ?? [])
-      .map(machineView)
-      .map(({ machineId, effectiveState }) =>
-        link('Machine', machineId, effectiveState, machineHref(machineId)),
-      ),
-    ...(foundOperations.data ?? [])
-      .map(operationView)
-      .map(({ operationId, machineId, type, phase }) =>
-        link('Operation', operationId, `${type} of ${machineId}, ${phase}`, operationHref(operationId)),
-      ),
+    ...found.filter((entry) => entry.text !== text),
     ...(text === '' ? [] : [link('Search', `Machines that match ${text}`, '', listOf('/machines', text))]),
   ];
+  const isSearching = text !== '' && (!isSettled || foundMachines.isFetching || foundOperations.isFetching);
+  return { entries, isSearching };
 }
 
 /** What was typed, once somebody stops typing. */

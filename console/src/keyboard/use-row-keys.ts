@@ -8,10 +8,17 @@ export interface RowKeys {
   readonly mark: (row: number) => void;
 }
 
+/** For lists that are drawn whole. */
+function showMarked(): void {
+  requestAnimationFrame(() =>
+    document.querySelector('#page tr[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }),
+  );
+}
+
 export function useRowKeys(
   rows: number,
   open: (row: number) => void,
-  show: (row: number) => void = () => {},
+  show: (row: number) => void = showMarked,
 ): RowKeys {
   const [marked, mark] = useState(-1);
   useEffect(() => {

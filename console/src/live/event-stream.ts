@@ -11,8 +11,10 @@ export type LiveState = 'connecting' | 'live' | 'reconnecting' | 'paused';
 
 export interface LiveStatus {
   readonly state: LiveState;
-  /** When the server was last heard, by this page's clock. 0: never. */
+  /** When the stream was last heard, by this page's clock. 0: never. */
   readonly heardAt: number;
+  /** What is shown is as of then. */
+  readonly freshAt: number;
 }
 
 export interface EventListener {
@@ -35,7 +37,7 @@ const BATCH_MS = 120;
 export class EventStream {
   readonly #listener: EventListener;
   readonly #watchers = new Set<() => void>();
-  #status: LiveStatus = { state: 'connecting', heardAt: 0 };
+  #status: LiveStatus = { state: 'connecting', heardAt: 0, freshAt: 0 };
   #cursor = '';
   #waiting: Event[] = [];
   #stopped = new AbortController();
@@ -50,6 +52,8 @@ export class EventStream {
   start(): void {
     this.#stopped = new AbortController();
     document.addEventListener('visibilitychange', this.#onVisibility);
+    // A tab that was opened in the background is told nothing until somebody looks at it.
+    this.#onVisibility();
     void this.#run(this.#stopped.signal);
   }
 
@@ -62,6 +66,11 @@ export class EventStream {
   }
 
   readonly status = (): LiveStatus => this.#status;
+
+  /** What is shown was asked for in another way. */
+  isFresh(): void {
+    this.#tell({ ...this.#status, freshAt: Date.now() });
+  }
 
   readonly subscribe = (watcher: () => void): (() => void) => {
     this.#watchers.add(watcher);
@@ -106,7 +115,7 @@ export class EventStream {
         silence = setTimeout(() => this.#call.abort(), SILENCE_MS);
         const wasLive = this.#status.state === 'live';
         this.#cursor = message.cursor;
-        this.#tell({ state: 'live', heardAt: Date.now() });
+        this.#tell({ state: 'live', heardAt: Date.now(), freshAt: Date.now() });
         // What was shown before the stream began is older than its first cursor.
         if (!wasLive && isFresh) this.#listener.onGap();
         if (message.kind === WatchedEvent_Kind.EVENT && message.event) this.#collect(message.event);

@@ -5,6 +5,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import type { Event } from '../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { isAway } from '../api/failure.ts';
 import { EventStream, type LiveStatus } from './event-stream.ts';
 
 type EventsHandler = (events: readonly Event[]) => void;
@@ -19,6 +20,8 @@ interface Live {
 const LiveContext = createContext<Live | null>(null);
 
 const POLL_MS = 15_000;
+/** Lists whose rows stay where they are until somebody asks for them anew. */
+const KEEP_THEIR_PLACE: ReadonlySet<unknown> = new Set(['events', 'operations']);
 /** Sums over the fleet are not worth more than one question in this time, however much happens. */
 const SUMS_EVERY_MS = 1_500;
 
@@ -35,13 +38,7 @@ function keysOf(event: Event): string[][] {
 
 export function LiveProvider({ children }: { children: ReactNode }) {
   const [made] = useState(makeLive);
-  useEffect(() => {
-    made.live.stream.start();
-    return () => {
-      made.live.stream.stop();
-      made.stop();
-    };
-  }, [made]);
+  useEffect(() => made.start(), [made]);
   return (
     <LiveContext value={made.live}>
       <QueryClientProvider client={made.queries}>{children}</QueryClientProvider>
@@ -52,14 +49,12 @@ export function LiveProvider({ children }: { children: ReactNode }) {
 function makeLive() {
   const handlers = new Set<EventsHandler>();
   const gapHandlers = new Set<() => void>();
-  const isLive = () => stream.status().state === 'live';
   const queries = new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: 5_000,
-        retry: 1,
+        retry: (failures, error) => failures < 1 && isAway(error),
         refetchOnWindowFocus: false,
-        refetchInterval: () => (isLive() ? false : POLL_MS),
       },
       mutations: { retry: false },
     },
@@ -90,7 +85,23 @@ function makeLive() {
       return () => void set.delete(handler);
     };
   const live: Live = { stream, onEvents: listen(handlers), onGap: listen(gapHandlers) };
-  return { live, queries, stop: () => clearTimeout(sums) };
+  const poll = async () => {
+    if (stream.status().state !== 'reconnecting' || document.visibilityState === 'hidden') return;
+    await queries.invalidateQueries({ predicate: ({ queryKey }) => !KEEP_THEIR_PLACE.has(queryKey[0]) });
+    for (const handler of gapHandlers) handler();
+    const shown = queries.getQueryCache().findAll({ type: 'active' });
+    if (shown.length > 0 && shown.every(({ state }) => state.error === null)) stream.isFresh();
+  };
+  const start = () => {
+    stream.start();
+    const timer = setInterval(() => void poll(), POLL_MS);
+    return () => {
+      stream.stop();
+      clearInterval(timer);
+      clearTimeout(sums);
+    };
+  };
+  return { live, queries, start };
 }
 
 function useLive(): Live {

@@ -7,7 +7,7 @@ import { metricText } from '../../../../src/domain/metric-text.ts';
 import { presenceLifecycle } from '../../../../src/domain/presence.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { machines } from '../../api/clients.ts';
-import { failureOf } from '../../api/failure.ts';
+import { failureOf, isInvalid } from '../../api/failure.ts';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
@@ -55,7 +55,7 @@ export function AgentsPage() {
         value={filter}
         onApply={setFilter}
         placeholder='presence = expired AND pool = "gpu"'
-        fault={list.isError ? failureOf(list.error).message : ''}
+        fault={list.isError && isInvalid(list.error) ? failureOf(list.error).message : ''}
       />
       <div className="row kinds" role="toolbar" aria-label="Presence">
         {['', ...statesOf(presenceLifecycle)].map((presence) => {
@@ -69,7 +69,7 @@ export function AgentsPage() {
       </div>
       <Panel title="Agents" padding="none">
         {list.isPending && <Loading lines={6} />}
-        {list.isError && (
+        {list.isError && !isInvalid(list.error) && (
           <Failed what="Agents can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
         )}
         {list.isSuccess && agents.length === 0 && (

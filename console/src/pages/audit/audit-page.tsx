@@ -5,7 +5,7 @@ import { Link, useLocation } from 'wouter';
 import { EVENT_KINDS } from '../../../../src/domain/event.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
-import { failureOf } from '../../api/failure.ts';
+import { failureOf, isInvalid } from '../../api/failure.ts';
 import { useForbidden } from '../../identity.tsx';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { useEvents } from '../../live/live.tsx';
@@ -60,7 +60,7 @@ export function AuditPage() {
         value={filter}
         onApply={setFilter}
         placeholder='machine_id = "machine-1" AND actor_kind = operator'
-        fault={log.isError ? failureOf(log.error).message : ''}
+        fault={log.isError && isInvalid(log.error) ? failureOf(log.error).message : ''}
       />
       <div className="row kinds" role="toolbar" aria-label="Kinds of events">
         {kinds.map((value) => (
@@ -76,7 +76,7 @@ export function AuditPage() {
       </div>
       <Panel title="Events, newest first" padding="none">
         {log.isPending && <Loading lines={8} />}
-        {log.isError && (
+        {log.isError && !isInvalid(log.error) && (
           <Failed what="The event log can’t be read" error={log.error} onRetry={() => void log.refetch()} />
         )}
         {log.isSuccess && events.length === 0 && (

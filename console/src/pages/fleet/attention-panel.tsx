@@ -22,17 +22,17 @@ export function AttentionPanel({ overview: { attention } }: { overview: Overview
           </thead>
           <tbody>
             {attention.map((group) => (
-              <tr key={group.reason}>
+              <tr key={`${group.condition} ${group.reason}`}>
                 <td className="number">
                   <Link
                     href={listOf('/machines', group.filter)}
-                    aria-label={`${group.machines} machines: ${group.reason}`}
+                    aria-label={`${group.machines} machines: ${group.condition}, ${group.reason}`}
                   >
                     {numberText(group.machines)}
                   </Link>
                 </td>
                 <td>
-                  <strong>{group.reason}</strong>
+                  <strong>{group.condition}</strong> <span className="soft">{group.reason}</span>
                   <div className="soft clipped">
                     <Link href={machineHref(group.exampleMachineId)}>{group.exampleMachineId}</Link>
                     {group.exampleMessage && `: ${group.exampleMessage}`}

@@ -41,9 +41,11 @@ export function UnderWayPanel({ overview }: { overview: Overview }) {
 }
 
 export function FailedPanel({ overview }: { overview: Overview }) {
-  const list = useOperations(FAILED);
   const { operationsEnded: ended } = overview;
-  const since = new Date((msOf(overview.at) ?? 0) - DAY_MS).toISOString();
+  // By the minute: another second is no other question.
+  const minute = Math.floor(((msOf(overview.at) ?? 0) - DAY_MS) / 60_000) * 60_000;
+  const since = quoted(new Date(minute).toISOString());
+  const list = useOperations(`${FAILED} AND finished_at > ${since}`);
   return (
     <Panel
       title="Lately failed"
@@ -53,22 +55,19 @@ export function FailedPanel({ overview }: { overview: Overview }) {
       <p className="by-type soft">
         <span>In the last 24 hours</span>
         {Object.entries(ENDED).map(([phase, word]) => (
-          <Link
-            key={phase}
-            href={listOf('/operations', `phase = ${phase} AND finished_at > ${quoted(since)}`)}
-          >
+          <Link key={phase} href={listOf('/operations', `phase = ${phase} AND finished_at > ${since}`)}>
             {numberText(ended[phase] ?? 0)} {word}
           </Link>
         ))}
       </p>
-      <Operations list={list} empty="Nothing has failed" />
+      <Operations list={list} empty="Nothing has failed in the last 24 hours" />
     </Panel>
   );
 }
 
 function useOperations(filter: string) {
   return useQuery({
-    queryKey: ['sums', 'operations', filter],
+    queryKey: ['sums', 'fleet-operations', filter],
     queryFn: async () =>
       (await operations.listOperations({ filter, pageSize: SHOWN })).operations.map(operationView),
   });

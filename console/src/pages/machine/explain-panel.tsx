@@ -107,7 +107,7 @@ function NextAction({
       }
       onClick={() => onOperationAction(action, operationId)}
     >
-      {titleOf(action)} the operation
+      {titleOf(action)}
     </Button>
   );
 }

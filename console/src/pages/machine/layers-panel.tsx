@@ -20,6 +20,17 @@ export function LayersPanel({ machine }: { machine: MachineView }) {
 
 export function EffectivePanel({ machine }: { machine: MachineView }) {
   const { effectiveState, message } = machine;
+  if (machine.service === 'deleted') {
+    return (
+      <p className="effective">
+        <StateBadge layer="service" state="deleted" />
+        <strong>Removed for good.</strong>{' '}
+        <span className="soft">
+          What is below is how it was last known; nothing can be done to it any more.
+        </span>
+      </p>
+    );
+  }
   const { meaning, userAction } = EFFECTIVE_STATES[effectiveState];
   return (
     <p className="effective">

@@ -11,6 +11,7 @@ import { SpecEditor } from './spec-editor.tsx';
 
 export function SpecPanel({ machine }: { machine: MachineView }) {
   const [isEditing, setEditing] = useState(false);
+  const [wasEdited, setEdited] = useState(false);
   const forbidden = useForbidden();
   const current = descriptionOfMachine(machine.message);
   const removed = machine.service === 'deleted' ? `${machine.machineId} was removed for good.` : '';
@@ -19,14 +20,26 @@ export function SpecPanel({ machine }: { machine: MachineView }) {
       title="Spec and labels"
       actions={
         !isEditing && (
-          <Button disabledBecause={forbidden('operator') || removed} onClick={() => setEditing(true)}>
+          <Button
+            disabledBecause={forbidden('operator') || removed}
+            autoFocus={wasEdited}
+            onClick={() => setEditing(true)}
+          >
             Edit
           </Button>
         )
       }
     >
       {isEditing ? (
-        <SpecEditor machineId={machine.machineId} current={current} onClose={() => setEditing(false)} />
+        <SpecEditor
+          machineId={machine.machineId}
+          current={current}
+          onClose={() => {
+            // The focus goes back to where it came from.
+            setEdited(true);
+            setEditing(false);
+          }}
+        />
       ) : (
         <Told description={current} machine={machine.message} />
       )}

@@ -70,21 +70,21 @@ function Events({ events }: { events: readonly Event[] }) {
     <table className="table history">
       <thead>
         <tr>
-          <th>When</th>
+          <th className="history-when">When</th>
           <th>What</th>
           <th>Change</th>
           <th>Who</th>
-          <th>Why</th>
+          <th className="history-why">Why</th>
         </tr>
       </thead>
       <tbody>
         {events.map((event) => (
           <tr key={event.eventId.toString()}>
-            <td className="numeric nowrap">{momentText(msOf(event.at) ?? 0)}</td>
+            <td className="numeric">{momentText(msOf(event.at) ?? 0)}</td>
             <td>
               {event.kind} <span className="soft">{event.subject}</span>
             </td>
-            <td className="nowrap">
+            <td>
               <span className="soft">{event.from || 'new'} →</span> <To event={event} />
             </td>
             <td className="history-who" title={`${event.actorKind} ${event.actorId}`}>

@@ -15,7 +15,11 @@ export function StepsPanel({ view }: { view: OperationView }) {
   // Steps of an operation that has ended do not grow any more, whether or not they have an end of their own.
   const end = view.isActive ? now : (msOf(view.message.finishedAt) ?? now);
   const { bars, totalMs } = timelineOf(
-    steps.map((step) => ({ startedAt: msOf(step.startedAt), finishedAt: msOf(step.finishedAt) })),
+    steps.map((step) => ({
+      startedAt: msOf(step.startedAt),
+      finishedAt: msOf(step.finishedAt),
+      wasUndone: stepState(step.state) === 'undone',
+    })),
     end,
   );
   return (

@@ -2,7 +2,9 @@
 
 export interface TimedStep {
   readonly startedAt: number | null;
+  /** Of a step that was undone: when that was over. */
   readonly finishedAt: number | null;
+  readonly wasUndone: boolean;
 }
 
 export interface Bar {
@@ -22,9 +24,12 @@ export interface Timeline {
 const NARROWEST = 0.6;
 
 export function timelineOf(steps: readonly TimedStep[], now: number): Timeline {
-  const spans = steps.map(({ startedAt, finishedAt }) =>
-    startedAt === null ? null : { from: startedAt, to: Math.max(startedAt, finishedAt ?? now) },
-  );
+  const spans = steps.map(({ startedAt, finishedAt, wasUndone }, place) => {
+    if (startedAt === null) return null;
+    // One that was undone had ended when the next one began.
+    const next = wasUndone ? steps[place + 1]?.startedAt : null;
+    return { from: startedAt, to: Math.max(startedAt, next ?? finishedAt ?? now) };
+  });
   const begun = spans.filter((span) => span !== null);
   const first = Math.min(...begun.map(({ from }) => from));
   const totalMs = begun.length === 0 ? 0 : Math.max(...begun.map(({ to }) => to)) - first;

@@ -34,6 +34,8 @@ export function useLog(operationId: string, isActive: boolean): Log {
     };
     document.addEventListener('visibilitychange', onVisibility);
     tail.start();
+    // A tab that was opened in the background is told nothing until somebody looks at it.
+    onVisibility();
     return () => {
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisibility);

@@ -1,0 +1,113 @@
+/** A console that is kept open all day: through faults, cuts, updates of the server, and tabs that nobody looks at. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newMachine, run } from '../api/fleet.ts';
+import { CHROMIUM, Console } from './console.ts';
+
+const WATCH = '**/baremetal.fleet.v1.FleetService/WatchEvents';
+
+describe.skipIf(CHROMIUM === null)('kept open all day', () => {
+  let console: Console;
+  let failed: string;
+  let operationId: string;
+  beforeAll(async () => {
+    console = await Console.start();
+    failed = await newMachine(console.server, {
+      phase: 'MAINTENANCE',
+      labels: { 'fake/fail-step': 'repave' },
+    });
+    ({ operationId } = await run(console.server, 'REIMAGE', failed, { imageRef: 'ubuntu-2204' }));
+  });
+  afterAll(() => console.stop());
+
+  it('the fleet, a list, news, and back again', async () => {
+    const page = await console.open({ path: '/fleet' });
+    await page.getByRole('link', { name: 'all that failed' }).click();
+    await page.getByRole('link', { name: operationId }).waitFor();
+    const [answered] = await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith('/ListOperations')),
+      newMachine(console.server, { phase: 'MAINTENANCE' }),
+    ]);
+    await answered.finished();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Lately failed' }).waitFor();
+    await page.getByRole('link', { name: 'Fleet' }).waitFor();
+    expect(console.complaints).toEqual([]);
+  });
+
+  it('a page that can’t be fetched breaks nothing else', async () => {
+    const page = await console.open({ path: '/fleet' });
+    await page.route('**/assets/plans-page-*', (route) => route.abort());
+    await page.getByRole('link', { name: 'Plans' }).click();
+    await page.getByText('This page could not be fetched').waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+    console.complaints.length = 0;
+  });
+
+  it.each([
+    ['a machine', () => `/machines/${failed}`],
+    ['an operation', () => `/operations/${operationId}`],
+  ])('%s scrolls inside the console, and fits 1024 pixels', async (_name, path) => {
+    const page = await console.open({ path: path(), width: 1024 });
+    await page.getByText('could not be written').first().waitFor();
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+    const room = (await page.evaluate(
+      `(() => { const { scrollHeight } = document.scrollingElement; const page = document.querySelector('#page');
+        return { below: scrollHeight - innerHeight, beside: page.scrollWidth - page.clientWidth }; })()`,
+    )) as { below: number; beside: number };
+    expect(room.below).toBeLessThanOrEqual(0);
+    expect(room.beside).toBeLessThanOrEqual(0);
+  });
+
+  it('asks now and then while the stream is away, and says how old what it shows is', async () => {
+    const { secret } = await console.server.admin.createToken({ name: 'cut-off', role: 'viewer' });
+    const page = await console.newPage();
+    await page.clock.install();
+    await page.addInitScript(`sessionStorage.setItem('ingot.token', ${JSON.stringify(secret)})`);
+    await page.route(WATCH, (route) => route.abort());
+    await page.goto(`${console.server.httpUrl}/fleet`);
+    await page.getByRole('heading', { name: 'Pools' }).waitFor();
+    await page.locator('[data-live=reconnecting]').waitFor();
+    const asked = page.waitForRequest('**/baremetal.fleet.v1.FleetService/GetOverview');
+    await page.clock.fastForward(16_000);
+    await asked;
+    await page.getByText(/reconnecting · as of [0-5] s ago/).waitFor();
+    await page.unroute(WATCH);
+    await page.clock.fastForward(16_000);
+    await page.locator('[data-live=live]').waitFor();
+  });
+
+  it('a tab that was opened in the background lets go of its stream, and catches up when it is looked at', async () => {
+    const page = await console.open({ path: '/fleet' });
+    const { secret } = await console.server.admin.createToken({ name: 'background', role: 'viewer' });
+    const tab = await page.context().newPage();
+    await tab.clock.install();
+    await tab.addInitScript(
+      `sessionStorage.setItem('ingot.token', ${JSON.stringify(secret)});
+       window.isHidden = true;
+       Object.defineProperty(document, 'visibilityState', { get: () => window.isHidden ? 'hidden' : 'visible' });`,
+    );
+    await tab.goto(`${console.server.httpUrl}/fleet`);
+    await tab.locator('[data-live=live]').waitFor();
+    // Before it would be missed that the server is silent.
+    await tab.clock.fastForward(15_500);
+    await tab.locator('[data-live=paused]').waitFor();
+    await tab.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))");
+    await tab.locator('[data-live=live]').waitFor();
+  });
+
+  it('Enter in the palette means what was typed', async () => {
+    const wanted = `${failed}x`;
+    await console.server.machines.registerMachine({ machine: { machineId: wanted } });
+    const page = await console.open({ path: '/fleet' });
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(failed);
+    await page
+      .getByRole('option', { name: `Machine ${failed}`, exact: false })
+      .first()
+      .waitFor();
+    await page.keyboard.type('x');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: wanted }).waitFor();
+  });
+});
