@@ -216,6 +216,17 @@ describe.each(['PostgreSQL', 'Redis'])('presence in %s', (store) => {
     });
   });
 
+  it('a pool does not count machines that were removed', async () => {
+    await server.admin.createPool({ name: 'shrinking' });
+    const { machineId } = await createMachine(server, 'shrinking');
+    const pending = async () =>
+      (await server.admin.listPools({})).pools.find(({ name }) => name === 'shrinking')?.machines.pending ??
+      0;
+    expect(await pending()).toBe(1);
+    await server.sql(`UPDATE machines SET service = 'deleted' WHERE machine_id = $1`, [machineId]);
+    expect(await pending()).toBe(0);
+  });
+
   describe('GET /machine/list and /machine/config', () => {
     it('lists ready machines with state and metrics, by pool and provider, to operators only', async () => {
       const ready = await enrol(server, 'gpu');
