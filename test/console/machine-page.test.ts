@@ -69,7 +69,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await inMaintenance('failing-1', { 'fake/fail-step': 'reboot' });
     await console.server.machines.rebootMachine({ machineId: 'failing-1', requestId: 'r' });
     const page = await console.open({ path: '/machines/failing-1' });
-    const retry = panel(page, 'What next').getByRole('button', { name: 'Retry stage the operation' });
+    const retry = panel(page, 'What next').getByRole('button', { name: 'Retry stage' });
     await retry.waitFor();
     await page.getByText('needs help').waitFor();
     await console.server.machines.updateMachine({

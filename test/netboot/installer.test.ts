@@ -17,6 +17,8 @@ import { ipmitool } from './ipmitool.ts';
 /** Machines that others run at the same time make it slow. */
 const TIME_LIMIT = 300_000;
 const MEBIBYTE = 1024 * 1024;
+/** `npm run test:installer` runs all; those that start a machine several times are too long for every day. */
+const isShort = process.env.INGOT_LONG_TESTS !== '1';
 const obstacle = ensureQemu() ?? ensureIpmi() ?? (await ensureBootImages());
 if (obstacle !== null) console.warn(obstacle);
 
@@ -139,7 +141,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
     TIME_LIMIT,
   );
 
-  it(
+  it.skipIf(isShort)(
     'fetches an image twice that does not fit into its memory, and notices when the second is another',
     async (context) => {
       // With so little memory, none of it is left for an image.
@@ -179,7 +181,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
     TIME_LIMIT,
   );
 
-  it(
+  it.skipIf(isShort)(
     'takes words of the command line for what they are, and refuses a disk that is too small',
     async (context) => {
       const words = 'ingot.disk=$(reboot)"`reboot`;*\\n';
