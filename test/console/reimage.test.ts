@@ -1,5 +1,7 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { newMachine, start, waitingAt } from '../api/fleet.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
@@ -17,6 +19,7 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
 
   it('a machine is reimaged, from the list until it is back in service', async () => {
     const machineId = await newMachine(console.server, { phase: 'READY', labels: { 'fake/step-ms': '300' } });
+    const fleet = console.server.client(FleetService, console.server.adminToken);
     const page = await console.open({ path: '/machines' });
     await page.getByRole('link', { name: machineId }).click();
     await page.getByRole('heading', { level: 1, name: machineId }).waitFor();
@@ -57,6 +60,13 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     await button(page, 'Exit maintenance').click();
     await button(dialog(page), 'Exit maintenance').click();
     await state(page, 'IDLE');
+    const [event] = (
+      await fleet.listEvents({ filter: `machine_id = ${machineId} AND kind = phase`, pageSize: 1 })
+    ).events;
+    const since = page.getByRole('region', { name: 'Layers of its state' }).locator('time').first();
+    await expect
+      .poll(() => since.getAttribute('datetime'))
+      .toBe(event?.at && timestampDate(event.at).toISOString());
     await expectAccessible(page);
     await screenshot(page, 'machine');
     expect(console.complaints).toEqual([]);

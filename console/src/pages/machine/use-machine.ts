@@ -28,16 +28,14 @@ export function useExplanation(machineId: string) {
 /** When a layer came into its state, by the history; for the layers whose time the machine does not tell itself. */
 export function useSince(machineId: string, layer: string, state: string): number | null {
   const { data } = useQuery({
-    // Another state is another question, so nothing needs to refresh it.
-    queryKey: ['since', machineId, layer, state],
+    // Asked again with the machine: it may have left the state and come back.
+    queryKey: ['machine', machineId, 'since', layer, state],
     queryFn: async () => {
       const filter = `machine_id = ${quoted(machineId)} AND kind = ${layer} AND to = ${quoted(state)}`;
       const { events } = await fleet.listEvents({ filter, pageSize: 1 });
       return msOf(events[0]?.at);
     },
     enabled: state !== '',
-    staleTime: Number.POSITIVE_INFINITY,
-    refetchInterval: false,
   });
   return data ?? null;
 }
