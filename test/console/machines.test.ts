@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newMachine, start, statusOf, waitingAt } from '../api/fleet.ts';
+import { ended, newMachine, start, statusOf, waitingAt } from '../api/fleet.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 const FLEET = 100_000;
@@ -42,6 +42,45 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     });
     expect(operations.map(({ machineId }) => machineId).toSorted()).toEqual(ready.toSorted());
     expect(operations.some(({ machineId }) => machineId === other)).toBe(false);
+  });
+
+  it('operations are canceled where there are any, and a reimage asks for the number of machines', async () => {
+    const { server } = console;
+    const operations: string[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const machineId = await newMachine(server, {
+        phase: 'MAINTENANCE',
+        labels: { rack: 'stuck', 'fake/hang-step': 'reboot' },
+      });
+      const operation = await start(server, 'REBOOT', machineId);
+      await waitingAt(server, operation, 'reboot');
+      operations.push(operation.operationId);
+    }
+    const idle = await newMachine(server, { phase: 'MAINTENANCE', labels: { rack: 'stuck' } });
+    const page = await console.open({ path: '/machines?filter=labels.rack%3Dstuck' });
+    await page.getByText('3 machines', { exact: true }).first().waitFor();
+    await page.getByRole('checkbox').first().check();
+    const dialog = page.getByRole('dialog');
+
+    await page.getByRole('button', { name: 'Reimage', exact: true }).click();
+    await dialog.getByText('1 machine of 3 can take it').waitFor();
+    const reimage = dialog.getByRole('button', { name: 'Reimage 1 machine' });
+    expect(await reimage.getAttribute('aria-disabled')).toBe('true');
+    await dialog.getByRole('textbox', { name: /Type 1 to go on/ }).fill('1');
+    await reimage.click();
+    await dialog.getByRole('link', { name: /^op-/ }).waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    const { operations: reimages } = await server.operations.listOperations({
+      filter: `machine_id = ${idle} AND type = REIMAGE`,
+    });
+    expect(reimages).toHaveLength(1);
+    for (const operation of reimages) await ended(server, operation);
+
+    await page.getByRole('button', { name: 'Cancel operation' }).click();
+    await dialog.getByRole('button', { name: /^Cancel operation \d/ }).click();
+    await dialog.getByText(/answered/).waitFor();
+    for (const operationId of operations)
+      expect((await ended(server, { operationId })).status).toBe('cancelled');
   });
 
   it('what a machine or a log says is text, whatever it says', async () => {
@@ -96,6 +135,10 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     await page.getByText('bulk-100000').waitFor();
     const after = await heap();
     await screenshot(page, 'machines-100000');
+    // What was shown is what is selected: all of it, not only what is drawn.
+    await page.getByRole('checkbox').first().check();
+    await page.getByRole('button', { name: 'Select all 100,000 that match' }).click();
+    await page.getByText('100,000 selected').waitFor();
     const box = page.getByRole('combobox', { name: 'Filter' });
     await box.fill('labels.rack = "r7" AND machine_id = "bulk-*"');
     await box.press('Enter');
