@@ -15,7 +15,7 @@ import {
   checkAgentsLater,
   expireAgents,
   watchAgents,
-} from '../store/agents.ts';
+} from '../store/agent-watch.ts';
 import { type Database, untilNotDeadlocked } from '../store/database.ts';
 import { type KeepaliveStore, KeepalivesAway } from '../store/keepalive-store.ts';
 import { poolsWithReady } from '../store/pools.ts';

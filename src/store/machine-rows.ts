@@ -1,6 +1,7 @@
 /** Locking, reading and writing whole machine rows, many at a time. */
 import type { NewEvent } from '../domain/event.ts';
 import type { Machine } from '../domain/machine.ts';
+import type { ChangedMachine } from '../domain/machine-change.ts';
 import { eventsAsJson, insertEvents, type Notice } from './append-events.ts';
 import type { Session } from './database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
@@ -40,4 +41,26 @@ export async function writeMachines(
 ): Promise<void> {
   const all = [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
   await session.run('write-machines', WRITE_AND_TELL, [toStoredJson(machines), eventsAsJson(events), all]);
+}
+
+export async function writeChanged(
+  session: Session,
+  machines: ReadonlyMap<string, Machine>,
+  ids: readonly string[],
+  change: (machine: Machine, at: Date) => ChangedMachine,
+): Promise<Machine[]> {
+  const at = new Date();
+  const changed = ids.flatMap((id) => {
+    const machine = machines.get(id);
+    return machine ? [change(machine, at)] : [];
+  });
+  const written = changed.filter(({ events }) => events.length > 0);
+  if (written.length > 0) {
+    await writeMachines(
+      session,
+      written.map(({ machine }) => machine),
+      written.flatMap(({ events }) => events),
+    );
+  }
+  return written.map(({ machine }) => machine);
 }
