@@ -15,6 +15,7 @@ import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { FilterBox } from '../../ui/filter-box.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -78,12 +79,9 @@ export function AgentsPage() {
           </Empty>
         )}
         {agents.length > 0 && <AgentTable agents={agents} marked={marked} />}
-        {list.hasNextPage && (
-          <div className="list-foot">
-            <Button onClick={() => void list.fetchNextPage()}>Show more</Button>
-            <span className="soft numeric">{agents.length} shown</span>
-          </div>
-        )}
+        <LoadMore list={list} text="Show more">
+          {agents.length} shown
+        </LoadMore>
       </Panel>
     </>
   );

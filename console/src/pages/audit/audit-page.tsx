@@ -13,6 +13,7 @@ import { machineHref, operationHref } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FilterBox } from '../../ui/filter-box.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { momentText, msOf } from '../../ui/time.tsx';
@@ -85,17 +86,9 @@ export function AuditPage() {
           </Empty>
         )}
         {events.length > 0 && <Events events={events} marked={marked} />}
-        {log.hasNextPage && (
-          <div className="list-foot">
-            <Button
-              onClick={() => void log.fetchNextPage()}
-              disabledBecause={log.isFetchingNextPage ? 'They are on their way.' : ''}
-            >
-              Show older events
-            </Button>
-            <span className="soft numeric">{events.length} shown</span>
-          </div>
-        )}
+        <LoadMore list={log} text="Show older events">
+          {events.length} shown
+        </LoadMore>
       </Panel>
     </>
   );

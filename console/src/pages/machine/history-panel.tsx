@@ -12,6 +12,7 @@ import { operationHref, quoted } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { Age } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
 import {
@@ -84,16 +85,7 @@ export function HistoryPanel({ machineId }: { machineId: string }) {
           </tbody>
         </table>
       )}
-      {list.hasNextPage && (
-        <div className="load-more">
-          <Button
-            disabledBecause={list.isFetchingNextPage ? 'The server is being asked.' : ''}
-            onClick={() => void list.fetchNextPage()}
-          >
-            Load more
-          </Button>
-        </div>
-      )}
+      <LoadMore list={list} text="Load more" />
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
-import { Button } from '../../ui/button.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 import type { useOperations } from './use-operations.ts';
 
@@ -63,16 +63,7 @@ export function OperationsPanel({ list }: { list: ReturnType<typeof useOperation
           ))}
         </tbody>
       </table>
-      {list.hasNextPage && (
-        <div className="load-more">
-          <Button
-            disabledBecause={list.isFetchingNextPage ? 'The server is being asked.' : ''}
-            onClick={() => void list.fetchNextPage()}
-          >
-            Load more
-          </Button>
-        </div>
-      )}
+      <LoadMore list={list} text="Load more" />
     </>
   );
 }

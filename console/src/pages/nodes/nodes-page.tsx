@@ -11,6 +11,7 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FilterBox } from '../../ui/filter-box.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -80,14 +81,9 @@ export function NodesPage() {
               onApprove={setApproved}
             />
           )}
-          {list.hasNextPage && (
-            <div className="list-foot">
-              <Button onClick={() => void list.fetchNextPage()}>Show more</Button>
-              <span className="soft numeric">
-                {nodes.length} of {list.data?.pages[0]?.total}
-              </span>
-            </div>
-          )}
+          <LoadMore list={list} text="Show more">
+            {nodes.length} of {list.data?.pages[0]?.total}
+          </LoadMore>
         </Panel>
         {chosen && <NodeDetail node={chosen} onClose={() => setShown('')} />}
       </div>

@@ -5,8 +5,8 @@ import type { Plan, Step } from '../../../../src/gen/baremetal/v1/plan_pb.ts';
 import { plans } from '../../api/clients.ts';
 import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { durationText } from '../../ui/time.tsx';
@@ -36,11 +36,7 @@ export function PlansPage() {
           <PlanPanel key={plan.planId} plan={plan} />
         ))}
       </div>
-      {list.hasNextPage && (
-        <div className="list-foot">
-          <Button onClick={() => void list.fetchNextPage()}>Show more plans</Button>
-        </div>
-      )}
+      <LoadMore list={list} text="Show more plans" />
     </>
   );
 }
