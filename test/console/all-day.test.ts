@@ -1,5 +1,6 @@
 /** A console that is kept open all day: through faults, cuts, updates of the server, and tabs that nobody looks at. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { newMachine, run } from '../api/fleet.ts';
 import { CHROMIUM, Console } from './console.ts';
 
@@ -111,5 +112,25 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     await page.keyboard.type('x');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: wanted }).waitFor();
+  });
+
+  it('keys walk through a list and keep the marked row in sight', async () => {
+    const page = await console.open({ path: '/audit' });
+    await page.locator('tbody tr').nth(30).waitFor();
+    for (let n = 0; n < 31; n += 1) await page.keyboard.press('j');
+    const marked = page.locator('tr[aria-selected=true]');
+    await expect.poll(async () => ((await marked.boundingBox())?.y ?? 10_000) < 800).toBe(true);
+  });
+
+  it('the fleet names the flag that blocks a machine, and a removed machine is said to be removed', async () => {
+    const { server } = console;
+    const flagged = await newMachine(server);
+    await server.admin.flagMachine({ machineId: flagged, flag: MachineFlag_Value.RMA, reason: 'a fan' });
+    const removed = await newMachine(server);
+    await server.sql(`UPDATE machines SET service = 'deleted' WHERE machine_id = $1`, [removed]);
+    const page = await console.open({ path: '/fleet' });
+    await page.getByRole('link', { name: '1 machines: RMA, SetByAdmin' }).waitFor();
+    await page.goto(`${server.httpUrl}/machines/${removed}`);
+    await page.locator('.effective').getByText('Removed for good.').waitFor();
   });
 });
