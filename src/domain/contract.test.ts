@@ -44,11 +44,11 @@ const endOf = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending
 const CONTRACT_NAMES = ['operation', 'run'] as const satisfies readonly ContractName[];
 const statuses = statesOf(jobLifecycle);
 
-/** Document 2's operations leave the phase alone; document 1's runs move it, whatever comes of them. */
+/** Document 2's operations leave the phase alone; document 1's runs move it when they say so or end badly. */
 function phaseAfter(contract: ContractName, type: WorkType, status: Ending['status']): string | undefined {
   if (contract === 'operation' || isActive(status)) return undefined;
   if (PHASE_OF_JOB[status] !== 'SUCCEEDED') return 'MAINTENANCE';
-  return type === 'RMA' ? undefined : 'READY';
+  return type === 'REIMAGE' || type === 'JOIN' ? 'READY' : undefined;
 }
 
 const everyEnd = CONTRACT_NAMES.flatMap((contract) =>
@@ -105,7 +105,9 @@ describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract
   );
 
   it('leaves no trace on a healthy machine when it succeeds', () => {
-    expect(end(sampleMachine(), { type, status: 'completed' }).conditions).toEqual({});
+    const { RMA: flag, ...others } = end(sampleMachine(), { type, status: 'completed' }).conditions;
+    expect(others).toEqual({});
+    expect(flag?.status).toBe(contract === 'run' && type === 'RMA' ? true : undefined);
   });
 
   it.each(WORK_TYPE_NAMES)(

@@ -23,6 +23,9 @@ export interface Ending {
 
 type EndKind = 'succeeded' | 'failed' | 'canceled';
 
+/** The runs whose success is what the operator wanted the machine for; any other leaves the phase that it had. */
+const RUN_MAKES_READY: ReadonlySet<WorkType> = new Set(['REIMAGE', 'JOIN']);
+
 const CONTRACTS = {
   operation: {
     succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
@@ -30,10 +33,13 @@ const CONTRACTS = {
     canceled: (ending) => ({ conditions: [canceled(ending)] }),
   },
   run: {
-    // A machine that was just marked RMA shows as that whatever its phase; its intent stays as it was.
     succeeded: (ending) => ({
-      ...(ending.type === 'RMA' ? {} : { phase: 'READY' }),
-      conditions: [noAttention(ending), notCanceled(ending)],
+      ...(RUN_MAKES_READY.has(ending.type) ? { phase: 'READY' } : {}),
+      conditions: [
+        ...(ending.type === 'RMA' ? [takenOut(ending)] : []),
+        noAttention(ending),
+        notCanceled(ending),
+      ],
     }),
     failed: (ending) => ({ phase: 'MAINTENANCE', conditions: [attention(ending), notCanceled(ending)] }),
     canceled: (ending) => ({ phase: 'MAINTENANCE', conditions: [canceled(ending)] }),
@@ -76,6 +82,11 @@ const CONTRACTS = {
     canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
   },
 } as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+/** An RMA run ends in RMA whatever its plan: a flag, which shows before the phase and leaves it as it was. */
+function takenOut({ operationId }: Ending): ConditionChange {
+  return { type: 'RMA', status: true, reason: 'RmaRun', message: `taken out by RMA ${operationId}` };
+}
 
 function deployed(ending: Ending): ConditionChange {
   const message = `${ending.type} ${ending.operationId} saw it deployed`;

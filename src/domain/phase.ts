@@ -1,6 +1,6 @@
 import type { Lifecycle } from './lifecycle.ts';
 
-/** What the operator intends for a machine. It gates operations; failures and cancels don't move it. */
+/** What the operator intends for a machine. It gates v2's operations, whose failures and cancels don't move it. */
 export type Phase = 'FACTORY_READY' | 'READY' | 'MAINTENANCE';
 export type PhaseOwner = 'operation';
 
@@ -20,7 +20,12 @@ export const phaseLifecycle = {
       owners: ['operation'],
       when: 'ENTER_MAINTENANCE completes; a v1 run fails or is canceled',
     },
-    { from: 'FACTORY_READY', to: 'READY', owners: ['operation'], when: 'a v1 run or an onboarding succeeds' },
+    {
+      from: 'FACTORY_READY',
+      to: 'READY',
+      owners: ['operation'],
+      when: 'a v1 REPAVE or JOIN run or an onboarding succeeds',
+    },
     {
       from: 'READY',
       to: 'MAINTENANCE',
@@ -31,7 +36,7 @@ export const phaseLifecycle = {
       from: 'MAINTENANCE',
       to: 'READY',
       owners: ['operation'],
-      when: 'EXIT_MAINTENANCE completes; a v1 run succeeds',
+      when: 'EXIT_MAINTENANCE completes; a v1 REPAVE or JOIN run succeeds',
     },
   ],
 } as const satisfies Lifecycle<Phase, PhaseOwner>;

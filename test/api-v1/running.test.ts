@@ -32,6 +32,8 @@ let server: TestServer;
 let v1: V1;
 /** Four steps that are tried once each: whatever fails, fails at once. */
 let brittle: string;
+/** A plan of one step that any type may take. */
+let restart: string;
 
 beforeAll(async () => {
   server = await startTestServer();
@@ -44,6 +46,7 @@ beforeAll(async () => {
     { ...once, name: 'greet', kind: { case: 'ssh', value: { command: 'hello', repeatable: true } } },
   ]);
   brittle = plan.planId;
+  restart = (await newPlan(server, [{ name: 'restart', kind: { case: 'reboot', value: {} } }])).planId;
 });
 afterAll(() => server?.stop());
 
@@ -103,13 +106,34 @@ describe('a run that succeeds', () => {
   });
 
   test.each(['FACTORY_READY', 'READY', 'MAINTENANCE'] as const)(
-    'without joining leaves a machine that was %s in READY',
+    'of type REBOOT, UPGRADE or NET_RECONFIG leaves a machine that was %s as it was',
     async (phase) => {
       const machineId = await newMachine(server, { phase });
-      expect(runPhase(await run(v1, 'REBOOT', machineId))).toBe('SUCCEEDED');
-      expect(await view(v1, machineId)).toMatchObject({ phase: 'READY', effectiveState: 'READY' });
+      for (const type of ['REBOOT', 'UPGRADE', 'NET_RECONFIG']) {
+        expect(runPhase(await run(v1, type, machineId, { planId: restart }))).toBe('SUCCEEDED');
+        expect(await view(v1, machineId)).toMatchObject({ phase, effectiveState: phase });
+        expect(statusOf(await get(server, machineId)).phase).toBe(phase);
+      }
     },
   );
+
+  test.each([
+    ['REPAVE', 'READY', 'READY'],
+    ['JOIN', 'READY', 'READY'],
+    ['RMA', 'RMA', 'MAINTENANCE'],
+  ] as const)('of type %s leaves %s, whatever its plan does', async (type, phase, stored) => {
+    const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
+    expect(runPhase(await run(v1, type, machineId, { planId: restart }))).toBe('SUCCEEDED');
+    expect(await view(v1, machineId)).toMatchObject({ phase, effectiveState: phase });
+    expect(statusOf(await get(server, machineId)).phase).toBe(stored);
+  });
+
+  test('of type REBOOT leaves a machine in service IN_SERVICE', async () => {
+    const machineId = await newMachine(server, { spec: CLUSTER });
+    await run(v1, 'JOIN', machineId);
+    await run(v1, 'REBOOT', machineId);
+    expect((await view(v1, machineId)).phase).toBe('IN_SERVICE');
+  });
 
   test('in writing a fresh image takes the machine out of its cluster', async () => {
     const machineId = await newMachine(server, { spec: CLUSTER });
