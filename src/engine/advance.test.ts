@@ -227,9 +227,8 @@ describe('fail', () => {
     'gives up at once when it is %s',
     (failureClass) => {
       const move = fail(runningJob([running()]), moment, rules, failureOf(failureClass));
-      const { endsAs } = FAILURE_CLASSES[failureClass];
-      expect(move.job.status).toBe(endsAs);
-      expect(move.job.error?.retryable).toBe(endsAs === 'failed_retryable');
+      expect(move.job.status).toBe(FAILURE_CLASSES[failureClass].endsAs);
+      expect(move.job.error?.retryable).toBe(false);
       expect(move.job.steps[0]?.state).toBe('failed');
     },
   );

@@ -289,7 +289,8 @@ export function fail<Change>(
     error: {
       code: failure.code,
       message: failure.message,
-      retryable: endsAs === 'failed_retryable',
+      // For who repeats the call as it was: only what may pass by itself is worth that.
+      retryable: endsAs === 'failed_retryable' && FAILURE_CLASSES[failure.class].retries,
       failureClass: failure.class,
       step: step.name,
       attempts,

@@ -58,7 +58,7 @@ export function NextPanel({
             )}
             <div>
               <dt>Can be retried</dt>
-              <dd>{error.retryable ? 'yes' : 'not as it is'}</dd>
+              <dd>{error.retryable ? 'yes, as it is' : 'no, not before something is changed'}</dd>
             </div>
             {Object.entries(error.details)
               .filter(([name, value]) => name !== 'failure_class' && value !== '')

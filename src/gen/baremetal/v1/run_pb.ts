@@ -169,6 +169,8 @@ export type RunError = Message<"baremetal.v1.RunError"> & {
   message: string;
 
   /**
+   * The same work may succeed if it is only repeated. False for what fails again until something is changed.
+   *
    * @generated from field: bool retryable = 3;
    */
   retryable: boolean;

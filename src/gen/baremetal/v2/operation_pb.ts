@@ -318,6 +318,8 @@ export type ErrorStatus = Message<"baremetal.v2.ErrorStatus"> & {
   message: string;
 
   /**
+   * The same work may succeed if it is only repeated. False for what fails again until something is changed.
+   *
    * @generated from field: bool retryable = 3;
    */
   retryable: boolean;
