@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HttpServer, startHttpServer } from './http-server.ts';
+import { Readiness } from './readiness.ts';
 import type { CallSurroundings } from './rpc/service.ts';
 
 const HEADERS_MS = 400;
@@ -14,6 +15,7 @@ beforeAll(async () => {
     services: [],
     around: {} as CallSurroundings,
     routes: [],
+    readiness: new Readiness(),
     checkReady: async () => {},
     limits: { headersMs: HEADERS_MS, requestMs: 2 * HEADERS_MS, checkMs: 50 },
   });

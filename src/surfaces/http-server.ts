@@ -1,6 +1,7 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance } from 'fastify';
+import type { Readiness } from './readiness.ts';
 import { connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
 import type { CallSurroundings, Service } from './rpc/service.ts';
@@ -18,7 +19,9 @@ export interface HttpOptions {
   readonly around: CallSurroundings;
   /** REST routes, each in a scope of its own: what one does about errors is not the others' business. */
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
-  /** Throws when this replica can't serve. */
+  /** What other parts know to be wrong; it comes before `checkReady`. */
+  readonly readiness: Readiness;
+  /** Throws when the database does not answer. */
   readonly checkReady: () => Promise<void>;
   readonly limits?: SlowLimits;
 }
@@ -70,7 +73,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   const stopForgiving = forgiveOwnLateness(app.server, limits);
   app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
   app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
-    const reason = draining ? 'shutting down' : await unreadiness(options.checkReady);
+    const reason = draining ? 'shutting down' : await unreadiness(options);
     if (reason === null) return { status: 'ready' };
     return reply.code(503).send({ status: 'not ready', reason });
   });
@@ -140,7 +143,8 @@ function boundPort(app: FastifyInstance): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-async function unreadiness(checkReady: () => Promise<void>): Promise<string | null> {
+async function unreadiness({ readiness, checkReady }: HttpOptions): Promise<string | null> {
+  if (readiness.reason !== null) return readiness.reason;
   try {
     await checkReady();
     return null;

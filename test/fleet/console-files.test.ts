@@ -6,6 +6,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consoleFiles } from '../../src/surfaces/console-files.ts';
 import { type HttpServer, startHttpServer } from '../../src/surfaces/http-server.ts';
+import { Readiness } from '../../src/surfaces/readiness.ts';
 import type { CallSurroundings } from '../../src/surfaces/rpc/service.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 
@@ -38,6 +39,7 @@ function serve(directory: string): Promise<HttpServer> {
     services: [],
     around: { logUnexpected: console.error } as unknown as CallSurroundings,
     routes: [(app) => consoleFiles(app, { root: directory })],
+    readiness: new Readiness(),
     checkReady: async () => {},
   });
 }

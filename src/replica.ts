@@ -1,0 +1,362 @@
+/**
+ * A replica: every part of the serving process made and joined, in the order in which they depend on each other. Nothing
+ * else in the code knows all of them.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { packageRoot, packageVersion } from './cli/package-root.ts';
+import type { Configuration } from './configuration.ts';
+import { createDispatcher } from './create-dispatcher.ts';
+import { createProviders } from './create-providers.ts';
+import type { PresenceTtls } from './domain/agent.ts';
+import { DEFAULT_AGENT_PROVIDER } from './domain/agent.ts';
+import { checkFilter } from './domain/filter/check.ts';
+import { parseFilter } from './domain/filter/parse.ts';
+import { filterPredicate } from './domain/filter/predicate.ts';
+import { sortableId } from './domain/id.ts';
+import type { MachineChange } from './domain/machine-change.ts';
+import type { Dispatcher } from './engine/dispatcher.ts';
+import type { Job } from './engine/job.ts';
+import type { CrashPoint } from './engine/run-job.ts';
+import { AgentCalls } from './operations/agent-calls.ts';
+import { createNetworkInstalls } from './operations/network-installs.ts';
+import type { BootTools } from './operations/node-boot.ts';
+import { createNodeServices } from './operations/node-services.ts';
+import type { Provider } from './providers/provider.ts';
+import { InstallWatch } from './reconcilers/install-watch.ts';
+import { MetricSampler } from './reconcilers/metric-sampler.ts';
+import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence-watch.ts';
+import { ServiceReconciler } from './reconcilers/service-reconciler.ts';
+import { SETTINGS, SettingError, type Settings } from './settings.ts';
+import { siteHooks } from './site-hooks.ts';
+import { startLooks } from './start-looks.ts';
+import type { Notice } from './store/append-events.ts';
+import type { Database } from './store/database.ts';
+import { EventFeed } from './store/event-feed.ts';
+import { MACHINE_FILTER } from './store/filter-schemas.ts';
+import { ImageFiles } from './store/image-files.ts';
+import type { KeepaliveStore } from './store/keepalive-store.ts';
+import { LogFollower } from './store/log-follower.ts';
+import { MachineReader, MachineRegistrar } from './store/machines.ts';
+import { Notifications } from './store/notifications.ts';
+import { createPostgresKeepalives } from './store/postgres-keepalives.ts';
+import { createRedisKeepalives } from './store/redis-keepalives.ts';
+import { OperationStarter } from './store/start-operations.ts';
+import { Authenticator } from './surfaces/authenticate.ts';
+import { consoleFiles } from './surfaces/console-files.ts';
+import { startHttpServer } from './surfaces/http-server.ts';
+import { MachineTokens } from './surfaces/machine-tokens.ts';
+import { Readiness } from './surfaces/readiness.ts';
+import { agentRoutes } from './surfaces/rest/agent-routes.ts';
+import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
+import { nodeRoutes } from './surfaces/rest/node-routes.ts';
+import { adminService } from './surfaces/rpc/admin/admin-service.ts';
+import { fleetService } from './surfaces/rpc/fleet/fleet-service.ts';
+import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
+import type { ServerParts } from './surfaces/rpc/server-parts.ts';
+import type { CallSurroundings } from './surfaces/rpc/service.ts';
+import { machineServiceV1 } from './surfaces/rpc/v1/machine-service.ts';
+import { planService } from './surfaces/rpc/v1/plan-service.ts';
+import { runService } from './surfaces/rpc/v1/run-service.ts';
+import { machineService } from './surfaces/rpc/v2/machine-service.ts';
+import { operationService } from './surfaces/rpc/v2/operation-service.ts';
+
+export interface ReplicaOptions {
+  readonly settings: Settings;
+  readonly configuration: Configuration;
+  readonly log: Logger;
+  /** For crash tests. */
+  readonly reach?: (point: CrashPoint, job: Job) => void;
+}
+
+export interface Replica {
+  readonly httpPort: number;
+  readonly grpcPort: number;
+}
+
+const SHUTDOWN_GRACE_MS = 10_000;
+
+/** On a database that is prepared; `cleanups` receives what takes each part down, in the order in which they were started. */
+export async function startReplica(
+  options: ReplicaOptions,
+  database: Database,
+  cleanups: Array<() => Promise<void>>,
+): Promise<Replica> {
+  const { settings, log } = options;
+  const providers = new Map<string, Provider>();
+  const machines = new MachineReader(database);
+  const dispatcher = createDispatcher(options, database, providers, machines);
+  const feed = new EventFeed(database, (error) => log.error({ err: error }, 'reading events'));
+  const logs = new LogFollower(database);
+  const authenticator = new Authenticator(database, Date.now);
+  const machineTokens = new MachineTokens(database, Date.now);
+  const tokensChanged = () => {
+    authenticator.forget();
+    machineTokens.forget();
+  };
+
+  const notifications = new Notifications(database, {
+    onNotice: (notice) => hear(notice, { dispatcher, feed, logs, tokensChanged }),
+    onConnected: () => {
+      for (const notice of ['events', 'due', 'logs', 'tokens'] as const) {
+        hear(notice, { dispatcher, feed, logs, tokensChanged });
+      }
+    },
+    onError: (error) => log.warn({ err: error }, 'lost the listening connection'),
+  });
+  await notifications.connect();
+  cleanups.push(() => notifications.close());
+
+  const ttls = {
+    keepaliveSeconds: settings.keepaliveTtlSeconds,
+    pendingSeconds: settings.pendingTtlSeconds,
+  };
+  const keepalives = await createKeepalives(options, database, ttls, () => providers.keys());
+  cleanups.push(() => keepalives.close());
+  const watch = new PresenceWatch({
+    database,
+    keepalives,
+    elsewhere: settings.presenceUrl !== null,
+    ttls,
+    ...presenceLog(log),
+  });
+  const agentCalls = new AgentCalls({
+    database,
+    keepalives,
+    ttls,
+    onReady: (pool) => watch.poolTouched(pool),
+  });
+
+  const parts: ServerParts = {
+    database,
+    providers,
+    machines,
+    registrar: new MachineRegistrar(database),
+    feed,
+    logs,
+    starter: new OperationStarter(database),
+    stepDefaults: {
+      timeoutSeconds: options.configuration.step_defaults.timeout_seconds,
+      maxRetries: options.configuration.step_defaults.max_retries,
+    },
+    defaultProvider: options.configuration.default_provider,
+    newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
+    newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
+    poke: () => dispatcher.poke(),
+    cancelHint: (operationId) => dispatcher.cancelRequested(operationId),
+    tokensChanged,
+    now: () => new Date(),
+    keepalives,
+    ttls,
+    version: packageVersion(),
+  };
+  const nodes = nodeTools(options, parts);
+  // A provider may drive the install layer, which in turn knows the providers.
+  const configured = createProviders(options.configuration, database, createNetworkInstalls(nodes));
+  let httpUrl = '';
+  const nodeServices = createNodeServices({
+    database,
+    keepalives,
+    providers,
+    ttls,
+    serverUrl: () => options.configuration.netboot.base_url ?? httpUrl,
+    hooks: siteHooks(options.configuration),
+    tokensChanged,
+  });
+  for (const provider of configured) {
+    const capabilities = { ...provider.capabilities, nodeServices };
+    providers.set(provider.name, { ...provider, capabilities });
+  }
+  const services = [
+    machineServiceV1(parts),
+    planService(parts),
+    runService(parts),
+    machineService(parts),
+    operationService(parts),
+    adminService(parts),
+    fleetService(parts),
+  ];
+  const around: CallSurroundings = {
+    authenticator,
+    monotonicNow: () => performance.now(),
+    logCall: (entry) => log.debug(entry, 'call'),
+    logUnexpected: (error, requestId, method) =>
+      log.error({ err: error, requestId, method }, 'unexpected error'),
+  };
+
+  if (options.configuration.looks.enabled) {
+    const looks = startLooks(options, database.url, providers);
+    cleanups.push(() => looks.stop());
+  }
+  dispatcher.start();
+  cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
+  const readiness = new Readiness();
+  const checkReady = async () => {
+    await database.run('ready', 'SELECT 1');
+  };
+  watch.start();
+  cleanups.push(() => watch.stop());
+  if (settings.metricSampleSeconds > 0) {
+    const sampler = new MetricSampler({
+      database,
+      keepalives,
+      everySeconds: settings.metricSampleSeconds,
+      onError: (error, during) => log.error({ err: error }, during),
+    });
+    sampler.start();
+    cleanups.push(() => sampler.stop());
+  }
+  const service = new ServiceReconciler({
+    database,
+    providers,
+    actions: parts,
+    intervalMs: options.configuration.looks.interval_seconds * 1000,
+    onError: (error, during) => log.error({ err: error }, during),
+  });
+  service.start();
+  cleanups.push(() => service.stop());
+  const agents = {
+    database,
+    keepalives,
+    calls: agentCalls,
+    tokens: machineTokens,
+    authenticator,
+    ttls,
+    logRegistration: (entry: Readonly<Record<string, unknown>>) => log.info(entry, 'request'),
+    logUnexpected: around.logUnexpected,
+  };
+  const installs = new InstallWatch({
+    tools: nodes,
+    stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
+    onError: (error, during) => log.error({ err: error }, during),
+  });
+  installs.start();
+  cleanups.push(() => installs.stop());
+  const rest = { authenticator, logUnexpected: around.logUnexpected, nodes };
+  const netboot = {
+    ...rest,
+    files: new ImageFiles(settings.dataDir),
+    dataDir: settings.dataDir,
+    baseUrl: options.configuration.netboot.base_url,
+  };
+  const http = await startHttpServer({
+    ...settings.httpAddress,
+    services,
+    around,
+    routes: [
+      (app) => agentRoutes(app, agents),
+      (app) => nodeRoutes(app, rest),
+      (app) => netbootRoutes(app, netboot),
+      (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
+    ],
+    readiness,
+    checkReady,
+  });
+  cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));
+  httpUrl = urlOf(settings.httpAddress.host, http.port);
+  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around });
+  cleanups.push(async () => {
+    grpc.drain();
+    http.drain();
+    feed.close();
+    logs.close();
+    await grpc.stop(SHUTDOWN_GRACE_MS);
+  });
+  return { httpPort: http.port, grpcPort: grpc.port };
+}
+
+async function createKeepalives(
+  { settings, log }: ReplicaOptions,
+  database: Database,
+  ttls: PresenceTtls,
+  providers: () => Iterable<string>,
+): Promise<KeepaliveStore> {
+  if (settings.presenceUrl === null) return createPostgresKeepalives(database, ttls);
+  return createRedisKeepalives({
+    url: settings.presenceUrl,
+    ttls,
+    providers,
+    now: Date.now,
+    onAway: (problem) => log.warn({ problem }, 'Redis is away; keepalives can not be stored'),
+    onBack: () => log.info('Redis is back'),
+  }).catch((error: Error) => {
+    throw new SettingError(SETTINGS.presenceUrl.variable, error.message);
+  });
+}
+
+function nodeTools({ configuration, log }: ReplicaOptions, parts: ServerParts): BootTools {
+  const { netboot } = configuration;
+  const promoted = netboot.auto_promote.map((text) =>
+    filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
+  );
+  return {
+    database: parts.database,
+    providers: parts.providers,
+    // Nobody but the machine itself speaks for it until somebody says who else does.
+    nodeProvider: netboot.provider ?? DEFAULT_AGENT_PROVIDER,
+    newMachineId: parts.newMachineId,
+    now: parts.now,
+    logTransition: (entry) => log.info(entry, 'node state changed'),
+    logRefused: (entry, message) => log.warn(entry, message),
+    promotesItself: (machine) => promoted.some((matches) => matches(machine)),
+    maxDiscovered: netboot.max_discovered,
+    bootTokenSeconds: netboot.boot_token_seconds,
+    workflows: new Map(netboot.workflows.map((workflow) => [workflow.name, workflow])),
+  };
+}
+
+/** For machines that were not told otherwise: as this server listens. */
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** What agents do is told as it happens; that they go on is not. */
+function presenceLog(
+  log: Logger,
+): Pick<PresenceWatchOptions, 'onExpired' | 'onPoolHealth' | 'onLenient' | 'onError'> {
+  return {
+    onExpired: (machines) => {
+      for (const { machineId, pool } of machines) {
+        log.warn({ machine_id: machineId, pool_name: pool }, 'agent is silent; its presence expired');
+      }
+    },
+    onPoolHealth: (pool, healthy) => {
+      if (healthy) log.info({ pool_name: pool }, 'pool is healthy');
+      else log.warn({ pool_name: pool }, 'pool is degraded: no agent is ready');
+    },
+    onLenient: (forMs) =>
+      log.info(
+        { seconds: Math.ceil(forMs / 1000) },
+        'agents could not be heard for a while; nobody is declared lost before each had time to speak',
+      ),
+    onError: (error, during) => log.error({ err: error }, during),
+  };
+}
+
+interface Hearing {
+  readonly dispatcher: Dispatcher<MachineChange>;
+  readonly feed: EventFeed;
+  readonly logs: LogFollower;
+  readonly tokensChanged: () => void;
+}
+
+function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing): void {
+  switch (notice) {
+    case 'events':
+      feed.hint();
+      logs.hint();
+      return;
+    case 'due':
+      dispatcher.poke();
+      return;
+    case 'logs':
+      logs.hint();
+      return;
+    case 'tokens':
+      tokensChanged();
+      return;
+    default:
+      dispatcher.cancelRequested(notice.slice('cancel:'.length));
+  }
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { Readiness } from './readiness.ts';
+
+test('a replica is ready when the last of its causes has ended', () => {
+  const readiness = new Readiness();
+  expect(readiness.reason).toBeNull();
+  readiness.set('database', 'the disk is full');
+  readiness.set('schema', 'the schema is newer');
+  readiness.set('database', 'the database is starting');
+  expect(readiness.reason).toBe('the database is starting; the schema is newer');
+  readiness.clear('database');
+  expect(readiness.reason).toBe('the schema is newer');
+  readiness.clear('schema');
+  readiness.clear('schema');
+  expect(readiness.reason).toBeNull();
+});
