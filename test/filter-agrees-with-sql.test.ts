@@ -69,12 +69,20 @@ function foundInMemory(filter: string): number[] {
   return [...rows.keys()].filter((id) => holds(rows[id] as Sample));
 }
 
-test.each(['', 'name=*', 'name!=a', 'NOT labels.rack:*', 'status.seen_at>=0001-01-01T00:00:00Z'])(
-  'SQL and memory find the same rows for %s',
-  async (filter) => {
-    expect(await foundBySql(filter)).toEqual(foundInMemory(filter));
-  },
-);
+test.each([
+  '',
+  'name=*',
+  'name!=a',
+  'name=""',
+  'name!=""',
+  'NOT name=""',
+  'labels.rack:a',
+  'labels.rack:""',
+  'NOT labels.rack:*',
+  'status.seen_at>=0001-01-01T00:00:00Z',
+])('SQL and memory find the same rows for %s', async (filter) => {
+  expect(await foundBySql(filter)).toEqual(foundInMemory(filter));
+});
 
 test('SQL and memory find the same rows for every filter', async () => {
   let selective = 0;

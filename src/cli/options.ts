@@ -1,5 +1,6 @@
 /** The options that several commands share, each declared once. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { inAnyCase } from '../domain/any-case.ts';
 import { OUTPUT_FORMATS } from './output/format.ts';
 import { parseDuration } from './output/time-text.ts';
 
@@ -32,6 +33,17 @@ export function pairs(text: string, before: readonly Pair[] = []): readonly Pair
   const split = text.indexOf('=');
   if (split < 1) throw new InvalidArgumentError('Give key=value.');
   return [...before, [text.slice(0, split), text.slice(split + 1)]];
+}
+
+/** A value from a closed set, in upper or lower case; help and completion show the set. */
+export function oneOf<Choice extends Argument | Option>(choice: Choice, names: readonly string[]): Choice {
+  choice.choices(names);
+  choice.argParser((text: string) => {
+    const name = inAnyCase(names, text);
+    if (name === undefined) throw new InvalidArgumentError(`Allowed choices are ${names.join(', ')}.`);
+    return name;
+  });
+  return choice;
 }
 
 export function several(text: string, before: readonly string[] = []): readonly string[] {

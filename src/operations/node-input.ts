@@ -50,13 +50,15 @@ const facts = {
   system_uuid: plain(64).nullish(),
 };
 
+const oneOf = <Names extends readonly string[]>(names: Names) => z.string().toLowerCase().pipe(z.enum(names));
+
 const ip = z.union([z.ipv4(), z.ipv6()]);
 
 const nodeInput = z.object({
   mac_address: mac,
   ...facts,
   arch: plain(32).nullish(),
-  boot_mode: z.enum(['bios', 'uefi']).nullish(),
+  boot_mode: oneOf(['bios', 'uefi'] as const).nullish(),
   workflow: workflow.nullish(),
   tags: tags.nullish(),
 });
@@ -86,7 +88,7 @@ const report = z.object({
   mac_address: mac,
   ip_address: ip.nullish(),
   ...facts,
-  installation_status: z.enum(INSTALLATION_STATUSES).nullish(),
+  installation_status: oneOf(INSTALLATION_STATUSES).nullish(),
   installation_progress: z.int().min(0).max(100).nullish(),
   installation_error: z.string().max(4096).nullish(),
 });

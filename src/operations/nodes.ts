@@ -1,5 +1,6 @@
 /** Nodes as admins handle them: registering, describing, moving through the install lifecycle, retiring. */
 import type { Actor } from '../domain/actor.ts';
+import { inAnyCase } from '../domain/any-case.ts';
 import { Fault } from '../domain/fault.ts';
 import { type InstallState, installLifecycle } from '../domain/install-state.ts';
 import { nextStates } from '../domain/lifecycle.ts';
@@ -206,7 +207,7 @@ function adminCause(tools: NodeTools, actor: Actor, comment: string, force: bool
 
 function checkStep(node: Node, to: string): InstallState {
   const valid = nextStates(installLifecycle, node.state);
-  const known = valid.find((state) => state === to);
+  const known = inAnyCase(valid, to);
   if (known) return known;
   const list = valid.map((state) => `'${state}'`).join(', ');
   throw new Fault('failed_precondition', {

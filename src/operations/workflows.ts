@@ -1,8 +1,9 @@
 /** Document 3's workflows: onboarding, decommission, drain and removal, and the service states that people set. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
+import { inAnyCase } from '../domain/any-case.ts';
 import type { ContractName } from '../domain/contract.ts';
 import { Fault, invalidField, missingField } from '../domain/fault.ts';
-import { nextStates } from '../domain/lifecycle.ts';
+import { nextStates, statesOf } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
 import type { Operation } from '../domain/operation.ts';
@@ -174,7 +175,7 @@ export interface SetServiceCall {
 export async function setServiceState(database: Database, call: SetServiceCall): Promise<Machine> {
   const { machineId, reason, actor } = call;
   const machine = await changeMachine(database, machineId, (before) => {
-    const { to, owner } = checkService(before, call.to);
+    const { to, owner } = checkService(before, inAnyCase(statesOf(serviceLifecycle), call.to) ?? call.to);
     if (before.activeOperationId !== null) throw activeFault(machineId, before.activeOperationId);
     const change = { service: { to, owner, comment: reason } } as const;
     return applyChange(before, change, { at: new Date(), actor, operationId: null });

@@ -13,6 +13,7 @@ import { currentStep, type Operation } from '../domain/operation.ts';
 
 import { phaseLifecycle } from '../domain/phase.ts';
 import { presenceLifecycle } from '../domain/presence.ts';
+import { operationIdOf } from '../domain/run-id.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
 import { V1_PHASES, v1EffectiveState, v1Phase } from '../domain/v1-phase.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../domain/work-type.ts';
@@ -32,6 +33,13 @@ export const ATTENTION_COLUMN = `(CASE ${ATTENTION_TYPES.map(
 ).join(' ')} END)`;
 
 export const ATTENTION_REASON_COLUMN = `(conditions -> ${ATTENTION_COLUMN} ->> 'reason')`;
+
+const ACTIVE_OPERATION = {
+  kind: 'string',
+  column: 'active_operation_id',
+  stored: operationIdOf,
+  get: (machine: Machine) => machine.activeOperationId,
+} as const;
 
 export const MACHINE_FILTER: FilterSchema<Machine> = {
   machine_id: { kind: 'string', column: 'machine_id', get: (machine) => machine.machineId },
@@ -61,11 +69,7 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     get: (machine) => machine.presence,
   },
   pool: { kind: 'string', column: 'pool', get: (machine) => machine.pool },
-  active_operation_id: {
-    kind: 'string',
-    column: 'active_operation_id',
-    get: (machine) => machine.activeOperationId,
-  },
+  active_operation_id: ACTIVE_OPERATION,
   provider: specField('provider'),
   'spec.provider': specField('provider'),
   'spec.ssh_endpoint': specField('ssh_endpoint'),
@@ -114,7 +118,12 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
 };
 
 export const OPERATION_FILTER: FilterSchema<Operation> = {
-  operation_id: { kind: 'string', column: 'operation_id', get: (operation) => operation.operationId },
+  operation_id: {
+    kind: 'string',
+    column: 'operation_id',
+    stored: operationIdOf,
+    get: (operation) => operation.operationId,
+  },
   machine_id: { kind: 'string', column: 'machine_id', get: (operation) => operation.machineId },
   request_id: { kind: 'string', column: 'request_id', get: (operation) => operation.requestId },
   type: { kind: 'enum', values: WORK_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
@@ -154,7 +163,12 @@ export const EVENT_FILTER: FilterSchema<LoggedEvent> = {
   kind: { kind: 'enum', values: EVENT_KINDS, column: 'kind', get: (event) => event.kind },
   subject: { kind: 'string', column: 'subject', get: (event) => event.subject },
   machine_id: { kind: 'string', column: 'machine_id', get: (event) => event.machineId },
-  operation_id: { kind: 'string', column: 'operation_id', get: (event) => event.operationId },
+  operation_id: {
+    kind: 'string',
+    column: 'operation_id',
+    stored: operationIdOf,
+    get: (event) => event.operationId,
+  },
   actor_kind: {
     kind: 'enum',
     values: ACTOR_KINDS,
@@ -171,6 +185,7 @@ export const EVENT_FILTER: FilterSchema<LoggedEvent> = {
 /** Document 1's machines: the same fields, with its own two views of the state. */
 export const V1_MACHINE_FILTER: FilterSchema<Machine> = {
   ...MACHINE_FILTER,
+  active_run_id: ACTIVE_OPERATION,
   phase: {
     kind: 'enum',
     values: V1_PHASES,

@@ -127,6 +127,33 @@ describe('a machine', () => {
     expect(await view(v1, machineId)).toMatchObject({ phase: 'READY', activeRunId: '' });
   });
 
+  test('is found by its active run, in either spelling of the id, and by having none', async () => {
+    const busy = await newMachine(server, { labels: { 'fake/hang-step': 'reboot' } });
+    const idle = await newMachine(server);
+    const { runId } = await startRun(v1, 'REBOOT', busy);
+    const ulid = runId.slice(runId.indexOf('-') + 1);
+    const found = async (filter: string) => {
+      const { machines } = await v1.machines.listMachines({
+        filter: `(machine_id=${busy} OR machine_id=${idle}) AND ${filter}`,
+      });
+      return machines.map(({ machineId }) => machineId);
+    };
+    for (const filter of [
+      `active_run_id=${runId}`,
+      `active_run_id=run-${ulid}`,
+      `active_run_id=op-${ulid}`,
+      `active_run_id=run-${ulid.slice(0, 10)}*`,
+      `active_run_id:${ulid.slice(4)}`,
+      'active_run_id!=""',
+      'active_run_id:*',
+    ])
+      expect([filter, await found(filter)]).toEqual([filter, [busy]]);
+    expect(await found('active_run_id=""')).toEqual([idle]);
+    const byOperation = `machine_id=${busy} AND active_operation_id=run-${ulid}`;
+    expect((await server.machines.listMachines({ filter: byOperation })).machines).toHaveLength(1);
+    await v1.runs.cancelRun({ runId });
+  });
+
   test('shows the conditions of v2 with reason, message and time', async () => {
     const machineId = await newMachine(server);
     await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'bad DIMM' });

@@ -67,6 +67,11 @@ describe('machines', () => {
     ['spec.mac_addresses:"02:00:00:00:00:03"', ['Zulu']],
     ['conditions.Retired=true', ['echo']],
     ['provider=fake AND active_operation_id:*', ['bravo']],
+    ['active_operation_id!=""', ['bravo']],
+    ['active_operation_id=""', IN_ORDER.filter((id) => id !== 'bravo')],
+    ['NOT active_operation_id=""', ['bravo']],
+    ['labels.rack:2', IN_ORDER.filter((id) => rackOf(id) === 'r2')],
+    ['labels.example.com/zone:b', []],
     ['created_at>2020-01-01T00:00:00Z', IN_ORDER],
     ['labels.rack=nope', []],
   ])('the filter %j finds what it says, in the order of ids', async (filter, expected) => {

@@ -250,6 +250,15 @@ describe('tokens', () => {
     expect((await newToken('viewer', 'deploy@ci')).secret).not.toBe(secret);
   });
 
+  test.each([
+    ['ADMIN', 'admin'],
+    ['Operator', 'operator'],
+    ['VIEWER', 'viewer'],
+  ])('the role %s is the role %s', async (role, stored) => {
+    const { token } = await server.admin.createToken({ name: fresh('case'), role });
+    expect(token?.role).toBe(stored);
+  });
+
   test('a name is taken while its token lives', async () => {
     const { name } = await newToken('viewer');
     expect(await refusal(server.admin.createToken({ name, role: 'admin' }))).toMatchObject({

@@ -291,7 +291,7 @@ describe('writing', () => {
     const made = await cli.run('token create ci --role operator --expires 30d', { now: () => START });
     expect(made.stdout).toBe('ingot_secret\n');
     expect(made.stderr).toBe('token ci (operator), good until 2026-03-01T10:00:00Z; it is not shown again\n');
-    expect(JSON.parse((await cli.run('token create ci --role viewer -o json')).stdout)).toEqual({
+    expect(JSON.parse((await cli.run('token create ci --role VIEWER -o json')).stdout)).toEqual({
       token: { name: 'ci', role: 'viewer', created_by: '' },
       secret: 'ingot_secret',
     });

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { MachineFlag_Value } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
-import { addOutput, addReason } from '../options.ts';
+import { addOutput, addReason, oneOf } from '../options.ts';
 import type { OutputFormat } from '../output/format.ts';
 import { writeMachine } from './machine-show.ts';
 
@@ -17,7 +17,7 @@ function flagCommand(context: CommandContext, name: 'flag' | 'unflag', descripti
   const command = new Command(name)
     .description(description)
     .argument('<machine-id>')
-    .addArgument(new Argument('<flag>').choices(Object.keys(FLAGS)));
+    .addArgument(oneOf(new Argument('<flag>'), Object.keys(FLAGS)));
   return addOutput(addReason(command)).action(
     context.action<AdminOptions>(async ({ args: [machineId = '', flag], options, api }) => {
       const request = { machineId, flag: FLAGS[flag as keyof typeof FLAGS], reason: options.reason };

@@ -5,7 +5,7 @@ import { DecommissionMode_Value, ExplanationSchema } from '../../gen/baremetal/a
 import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
-import { addOutput, addReason, addWaiting } from '../options.ts';
+import { addOutput, addReason, addWaiting, oneOf } from '../options.ts';
 import { jsonOf, type OutputFormat, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import { selectMachines } from '../selection.ts';
@@ -82,7 +82,7 @@ export function decommissionMachine(context: CommandContext): Command {
     more: (command) =>
       command
         .addOption(
-          new Option('--mode <mode>', 'how far').choices(DECOMMISSION_MODE_NAMES).makeOptionMandatory(),
+          oneOf(new Option('--mode <mode>', 'how far'), DECOMMISSION_MODE_NAMES).makeOptionMandatory(),
         )
         .addHelpText('after', `\nModes:\n${modes.join('\n')}`),
     start: (api, request, { mode }) => api.admin.decommissionMachine({ ...request, mode: MODES[mode] }),
@@ -116,7 +116,7 @@ export function setService(context: CommandContext): Command {
   const command = new Command('service')
     .description('Set a service state that is a person’s to set, such as quarantined to active')
     .argument('<machine-id>')
-    .addArgument(new Argument('<state>').choices(['active', 'quarantined', 'offline', 'retired']));
+    .addArgument(oneOf(new Argument('<state>'), ['active', 'quarantined', 'offline', 'retired']));
   return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat; reason: string }>(
       async ({ args: [machineId = '', service = ''], options, api }) => {

@@ -4,7 +4,7 @@ import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
 import type { CommandContext } from '../context.ts';
-import { addOutput, wholeNumber } from '../options.ts';
+import { addOutput, oneOf, wholeNumber } from '../options.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Column } from '../output/table.ts';
@@ -150,11 +150,9 @@ function listNodes(context: CommandContext): Command {
       'List every machine with its service state, newest first; `node show` tells of its installation',
     )
     .addOption(
-      new Option('--service <state>', 'only in this service state').choices(statesOf(serviceLifecycle)),
+      oneOf(new Option('--service <state>', 'only in this service state'), statesOf(serviceLifecycle)),
     )
-    .addOption(
-      new Option('--state <state>', 'only in this install state').choices(statesOf(installLifecycle)),
-    )
+    .addOption(oneOf(new Option('--state <state>', 'only in this install state'), statesOf(installLifecycle)))
     .option('--tag <tag>', 'only with this tag')
     .option('--workflow <name>', 'only with this workflow')
     .option('--mac <address>', 'only the one with this MAC address')

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { RUN_TYPE_NAMES, RUN_TYPES, type RunType } from '../../domain/work-type.ts';
 import type { CommandContext } from '../context.ts';
-import { addOutput, addWaiting } from '../options.ts';
+import { addOutput, addWaiting, oneOf } from '../options.ts';
 import { selectMachines } from '../selection.ts';
 import { addStarting, checkRequestId, type StartOptions, startWork } from '../start-work.ts';
 import { RUNS, workOfRun } from '../work/runs.ts';
@@ -25,7 +25,7 @@ export function startRun(context: CommandContext): Command {
   const command = new Command('start')
     .description('Start a run on a machine, or on several: a plan, carried out step by step')
     .argument('<machine-id...>')
-    .addOption(new Option('--type <type>', 'what to do').choices(RUN_TYPE_NAMES).makeOptionMandatory())
+    .addOption(oneOf(new Option('--type <type>', 'what to do'), RUN_TYPE_NAMES).makeOptionMandatory())
     .option('--plan <plan-id>', 'the plan to carry out (default: that of the type)')
     .addHelpText('after', helpAfter());
   return addOutput(addWaiting(addStarting(command, 'run'), '2h', 'run')).action(

@@ -7,7 +7,7 @@ import {
   TokenSchema,
 } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
-import { addOutput, duration } from '../options.ts';
+import { addOutput, duration, oneOf } from '../options.ts';
 import {
   isForPeople,
   jsonOf,
@@ -46,7 +46,7 @@ function createToken(context: CommandContext): Command {
   const command = new Command('create')
     .description('Create a token; it is shown this once')
     .argument('<name>')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .addOption(oneOf(new Option('--role <role>', 'what it may do'), ROLES).makeOptionMandatory())
     .option('--expires <time>', 'how long it is good for: 12h, 30d (default: until revoked)', duration);
   return addOutput(command).action(
     context.action<{ output: OutputFormat; role: string; expires?: number }>(

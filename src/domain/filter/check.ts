@@ -10,8 +10,8 @@ import { fitsPattern, isAnything } from './pattern.ts';
  * Reads a parsed filter against what may be filtered, and refuses what has no meaning there: the fault says
  * what would have had one.
  *
- * `:` asks whether a string contains the value, a list has it as a member, a map has it as a key; of anything
- * else, a map's entries included, it is `=`. A lone `*` asks whether there is anything at all.
+ * `:` asks whether a string, or what a map has under a key, contains the value, whether a list has it as a member,
+ * whether a map has it as a key; of anything else it is `=`. A lone `*` asks whether there is anything at all.
  */
 export function checkFilter<Row>(node: FilterNode, schema: FilterSchema<Row>): CheckedFilter<Row> {
   switch (node.kind) {
@@ -45,6 +45,10 @@ function checkRestriction<Row>(restriction: Restriction, schema: FilterSchema<Ro
   const target = resolve(restriction, schema);
   const kind = target.kind === 'field' ? target.field.kind : target.kind;
   checkComparator(restriction, COMPARATORS_OF[kind]);
+  if (target.kind === 'field' && target.field.kind === 'string' && asksEmpty(restriction)) {
+    const filled = { kind: 'filled', field: target.field } as const;
+    return restriction.comparator === '!=' ? filled : { kind: 'not', term: filled };
+  }
   const asksPresence = isEquality(restriction.comparator) && isAnything(restriction.value);
   const test = asksPresence ? presenceTest(target) : valueTest(restriction, target);
   return restriction.comparator === '!=' ? { kind: 'not', term: test } : test;
@@ -124,7 +128,7 @@ function valueTest<Row>(restriction: Restriction, target: Target<Row>): FieldTes
     case 'field':
       return fieldTest(restriction, target.field);
     case 'entry':
-      return { ...target, test: textTest(restriction, restriction.value) };
+      return { ...target, test: textTest(restriction, containing(restriction)) };
     case 'flag':
       return { ...target, value: literal(restriction, readBoolean, 'true or false') };
   }
@@ -135,8 +139,13 @@ function fieldTest<Row>(restriction: Restriction, field: WholeField<Row>): Field
   const order = orderOf(comparator);
   switch (field.kind) {
     case 'string': {
-      const pattern: Pattern = comparator === ':' ? ['', ...value, ''] : value;
-      return { kind: 'string', field, test: textTest(restriction, pattern) };
+      const [start, ...rest] = value;
+      const stored: Pattern = [field.stored?.(start) ?? start, ...rest];
+      return {
+        kind: 'string',
+        field,
+        test: textTest(restriction, containing({ comparator, value: stored })),
+      };
     }
     case 'enum':
       return { kind: 'enum', field, oneOf: enumValues(restriction, field) };
@@ -157,6 +166,15 @@ function fieldTest<Row>(restriction: Restriction, field: WholeField<Row>): Field
   }
 }
 
+/** `:` finds the value anywhere in a text. */
+function containing({ comparator, value }: Pick<Restriction, 'comparator' | 'value'>): Pattern {
+  return comparator === ':' ? ['', ...value, ''] : value;
+}
+
+function asksEmpty({ comparator, value }: Restriction): boolean {
+  return (comparator === '=' || comparator === '!=') && value.length === 1 && value[0] === '';
+}
+
 function isEquality(comparator: Comparator): boolean {
   return comparator === '=' || comparator === '!=' || comparator === ':';
 }
@@ -167,7 +185,7 @@ function orderOf(comparator: Comparator): Order {
 
 function textTest(restriction: Restriction, pattern: Pattern): TextTest {
   if (pattern.length > 1 && isEquality(restriction.comparator)) return { kind: 'fits', pattern };
-  const text = literal(restriction, (value) => value, 'a value without wildcards');
+  const text = literal({ ...restriction, value: pattern }, (value) => value, 'a value without wildcards');
   return { kind: 'compare', order: orderOf(restriction.comparator), text };
 }
 

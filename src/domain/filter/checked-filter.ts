@@ -25,6 +25,8 @@ export type CheckedFilter<Row> =
 export type FieldTest<Row> =
   /** A list or a map is present when something is in it. */
   | { readonly kind: 'present'; readonly field: WholeField<Row> }
+  /** Text that is neither absent nor empty. */
+  | { readonly kind: 'filled'; readonly field: StringField<Row> }
   | { readonly kind: 'string'; readonly field: StringField<Row>; readonly test: TextTest }
   | { readonly kind: 'enum'; readonly field: EnumField<Row>; readonly oneOf: readonly string[] }
   | {

@@ -21,10 +21,15 @@ export type WholeField<Row> =
 
 type Maybe<Value> = Value | null | undefined;
 
-/** text. */
+/**
+ * text. In an answer of the API what is absent is an empty string, so `=""` finds what is absent and what is empty,
+ * and `!=""` the rest.
+ */
 export interface StringField<Row> {
   readonly kind: 'string';
   readonly column: string;
+  /** How a value, or the start of one, is written in the column, where the API has another spelling for it. */
+  readonly stored?: (text: string) => string;
   readonly get: (row: Row) => Maybe<string>;
 }
 

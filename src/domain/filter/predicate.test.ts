@@ -55,6 +55,9 @@ describe('filterPredicate', () => {
     'pools:gpu-*',
     'labels.rack=r42',
     'labels.rack:r42',
+    'labels.rack:42',
+    'labels.rack:"4*"',
+    'name!=""',
     'labels."a b":*',
     'labels:rack',
     'labels.rack>r4',
@@ -72,7 +75,8 @@ describe('filterPredicate', () => {
     'name=WEB-*',
     'name=web-7*7.example',
     'pools:gpu',
-    'labels.rack:r4',
+    'labels.rack:r43',
+    'name=""',
     'labels.constructor:*',
     'labels.__proto__:*',
     'labels:constructor',
@@ -85,6 +89,7 @@ describe('filterPredicate', () => {
 
   it.each([
     'name=a',
+    'name!=""',
     'name=*',
     'name:a',
     'name<a',
@@ -118,6 +123,12 @@ describe('filterPredicate', () => {
     ).toBe(true);
     expect(holds('name!=*', blank)).toBe(true);
     expect(holds('name!=*', machine)).toBe(false);
+  });
+
+  it('finds that what is absent is empty', () => {
+    expect(holds('name=""', blank)).toBe(true);
+    expect(holds('name=""', { ...blank, name: '' })).toBe(true);
+    expect(holds('name!=""', { ...blank, name: '' })).toBe(false);
   });
 
   it('orders text by code point', () => {

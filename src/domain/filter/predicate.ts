@@ -34,6 +34,8 @@ function testPredicate<Row>(test: FieldTest<Row>): Predicate<Row> {
   switch (test.kind) {
     case 'present':
       return presence(test.field);
+    case 'filled':
+      return (row) => (test.field.get(row) ?? '') !== '';
     case 'string': {
       const holds = textPredicate(test.test);
       return (row) => {

@@ -16,6 +16,8 @@ describe('filterToSql', () => {
     ['name="50%_\\\\*"', '((name) LIKE $1::text)', ['50\\%\\_\\\\%']],
     ['name:a', '((name) LIKE $1::text)', ['%a%']],
     ['name:*', '((name) IS NOT NULL)', []],
+    ['name!=""', "((name) <> '')", []],
+    ['name=""', "(((name) <> '') IS NOT TRUE)", []],
     ['phase=ready', '((phase) = $1::text)', ['READY']],
     ['phase=*ready', '((phase) = ANY($1::text[]))', [['FACTORY_READY', 'READY']]],
     ['attempts>=3', '((attempts) >= $1::bigint)', [3]],
@@ -24,6 +26,7 @@ describe('filterToSql', () => {
     ['pools:a', '((pools) @> $1::text[])', [['a']]],
     ['labels.rack=r42', '((labels) @> $1::jsonb)', ['{"rack":"r42"}']],
     ['labels.rack:*', '((labels) ? $1::text)', ['rack']],
+    ['labels.rack:r', '(((labels) ->> $1::text) LIKE $2::text)', ['rack', '%r%']],
     ['labels.rack=r*', '(((labels) ->> $1::text) LIKE $2::text)', ['rack', 'r%']],
     ['conditions.RMA=true', "(((conditions ->> 'RMA')::boolean))", []],
   ])('%s', (text, expected, values) => {

@@ -62,6 +62,9 @@ function testOf<Row>(test: FieldTest<Row>, bind: Bind): string {
   switch (test.kind) {
     case 'present':
       return presence(test.field);
+    case 'filled':
+      // Strict, so that an index of what is not null serves it.
+      return `(${test.field.column}) <> ''`;
     case 'string':
       return text(`(${test.field.column})`, test.test, bind);
     case 'enum':

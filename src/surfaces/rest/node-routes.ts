@@ -1,5 +1,6 @@
 /** Document 4's nodes: the install layer of the same machines. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { inAnyCase } from '../../domain/any-case.ts';
 import { invalidField } from '../../domain/fault.ts';
 import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
@@ -172,7 +173,7 @@ function oneOf<T extends string>(
 ): T | null {
   const text = textOf(query, name);
   if (text === null) return null;
-  const value = values.find((known) => known === text);
+  const value = inAnyCase(values, text);
   if (!value) throw invalidField(name, `must be one of ${values.join(', ')}`);
   return value;
 }

@@ -3,6 +3,7 @@ import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Actor, actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
 import { POOL_RULE } from '../../../domain/agent.ts';
+import { inAnyCase } from '../../../domain/any-case.ts';
 import { explain } from '../../../domain/explain.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
 import {
@@ -230,15 +231,13 @@ function workflowCall(request: { machineId: string; requestId: string }, actor: 
 }
 
 function modeOf(value: DecommissionMode_Value): DecommissionMode {
-  const name = DecommissionMode_Value[value]?.toLowerCase();
-  const mode = DECOMMISSION_MODE_NAMES.find((known) => known === name);
+  const mode = inAnyCase(DECOMMISSION_MODE_NAMES, DecommissionMode_Value[value] ?? '');
   if (!mode) throw invalidField('mode', `must be one of ${DECOMMISSION_MODE_NAMES.join(', ').toUpperCase()}`);
   return mode;
 }
 
 function actionOf(value: OperatorAction_Value): OperatorAction {
-  const name = OperatorAction_Value[value]?.toLowerCase();
-  const action = OPERATOR_ACTION_NAMES.find((known) => known === name);
+  const action = inAnyCase(OPERATOR_ACTION_NAMES, OperatorAction_Value[value] ?? '');
   if (!action)
     throw invalidField('action', `must be one of ${OPERATOR_ACTION_NAMES.join(', ').toUpperCase()}`);
   return action;
@@ -263,7 +262,7 @@ function checkTokenName(name: string): string {
 }
 
 function checkRole(role: string): Role {
-  const known = ROLES.find((candidate) => candidate === role);
+  const known = inAnyCase(ROLES, role);
   if (!known) throw invalidField('role', `must be one of ${ROLES.join(', ')}`);
   return known;
 }

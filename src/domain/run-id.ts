@@ -1,0 +1,8 @@
+/** A run is an operation in document 1's words, and so is its id: the same letters behind another prefix. */
+const RUN_PREFIX = 'run-';
+const OPERATION_PREFIX = 'op-';
+
+/** The operation's id, from either spelling; of the start of an id, the start of the operation's. */
+export function operationIdOf(id: string): string {
+  return id.startsWith(RUN_PREFIX) ? OPERATION_PREFIX + id.slice(RUN_PREFIX.length) : id;
+}
