@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { debianPostgres } from './test/parts/debian-postgres.ts';
 
 /**
  * Real machines take minutes: whoever waits for them last waits longest. What mostly waits runs beside those that need
@@ -27,11 +28,27 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** What runs on Debian's PostgreSQL too: all that reaches the store (`npm run test:postgres`), or a share of it that takes seconds. */
+const ON_DEBIAN = {
+  all: [
+    'src/store/**/*.test.ts',
+    'src/engine/**/*.test.ts',
+    'test/*-with-sql.test.ts',
+    'test/{agents,api,api-v1,fleet,nodes,reconcilers}/**/*.test.ts',
+  ],
+  short: [
+    'src/store/{agent-watch,migrate,plans,server-version}.test.ts',
+    'test/filter-agrees-with-sql.test.ts',
+    'test/lifecycles-agree-with-sql.test.ts',
+    'test/agents/{keepalive-stores,story}.test.ts',
+    'test/api/{failures,idempotency,logs,operator-actions}.test.ts',
+    'test/fleet/{overview,filters-agree-with-sql,metrics}.test.ts',
+  ],
+};
+const wholeSuite = process.env.INGOT_TEST_POSTGRES === 'all';
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['dist/**', '**/node_modules/**'],
-    globalSetup: ['test/setup/postgres.ts'],
     // Processes rather than threads: signals, working directories and exit hooks are part of what is tested.
     pool: 'forks',
     // One more than the two processors that are counted on: many tests wait for clocks and other programs.
@@ -39,5 +56,28 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'ingot',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['dist/**', '**/node_modules/**'],
+          globalSetup: ['test/setup/postgres.ts'],
+        },
+      },
+      ...(wholeSuite || debianPostgres() !== null
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'debian-postgresql',
+                include: wholeSuite ? ON_DEBIAN.all : ON_DEBIAN.short,
+                globalSetup: ['test/setup/debian-postgres.ts'],
+              },
+            },
+          ]
+        : []),
+    ],
   },
 });

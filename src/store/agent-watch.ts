@@ -75,12 +75,14 @@ export async function expireAgents(
   });
 }
 
+/** PostgreSQL before 17 can't subtract from the -infinity that stands for "never". */
 const WATCH = `
   INSERT INTO presence_watch AS w (watched_at) VALUES (now())
   ON CONFLICT (singleton) DO UPDATE SET watched_at = now(),
     lenient_until = CASE WHEN w.watched_at < now() - $1 * interval '1 ms'
       THEN now() + $2 * interval '1 s' ELSE w.lenient_until END
-  RETURNING (extract(epoch FROM lenient_until - now()) * 1000)::float8 AS lenient_ms`;
+  RETURNING CASE WHEN lenient_until > now()
+    THEN (extract(epoch FROM lenient_until - now()) * 1000)::float8 ELSE 0 END AS lenient_ms`;
 
 /**
  * Says that agents are being listened to. When nobody had said so for longer than `gapMs`, nobody could have heard
@@ -88,5 +90,5 @@ const WATCH = `
  */
 export async function watchAgents(session: Session, gapMs: number, ttlSeconds: number): Promise<number> {
   const [row] = await session.run<{ lenient_ms: number }>('watch-agents', WATCH, [gapMs, ttlSeconds]);
-  return Math.max(0, row?.lenient_ms ?? 0);
+  return row?.lenient_ms ?? 0;
 }

@@ -59,7 +59,8 @@ const CLAIM = `
 
 const NEXT_DUE = `
   SELECT clock_timestamp() AS now,
-    (SELECT extract(epoch FROM min(due_at) - clock_timestamp()) * 1000 FROM operations WHERE ${ACTIVE})::float8 AS due_in`;
+    (SELECT extract(epoch FROM min(due_at) - clock_timestamp()) * 1000 FROM operations
+      WHERE ${ACTIVE} AND isfinite(due_at))::float8 AS due_in`;
 
 const RENEW = `
   WITH held AS MATERIALIZED (

@@ -1,10 +1,11 @@
 // One PostgreSQL for the whole run, with a migrated template that each test file clones.
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { chooseAccount } from '../../src/store/embedded/account.ts';
+import type { Binaries } from '../../src/store/embedded/binaries.ts';
 import { clusterIn } from '../../src/store/embedded/cluster.ts';
 import { lockDataDir } from '../../src/store/embedded/data-dir-lock.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
@@ -20,12 +21,19 @@ declare module 'vitest' {
 
 const dirPrefix = 'ingot-test-postgres-';
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+export function setup(project: TestProject): Promise<() => Promise<void>> {
+  return startFor(project);
+}
+
+/** Without programs: those that come with Ingot. */
+export async function startFor(project: TestProject, binaries?: Binaries): Promise<() => Promise<void>> {
   await removeLeftovers();
   const dataDir = mkdtempSync(join(tmpdir(), dirPrefix));
+  // Programs before 16 leave their working directory for a moment, and must be able to enter it again.
+  chmodSync(dataDir, 0o755);
   const removeDataDir = () => rmSync(dataDir, { recursive: true, force: true });
   try {
-    const server = await startEmbeddedPostgres({ dataDir, ephemeral: true });
+    const server = await startEmbeddedPostgres({ dataDir, ephemeral: true, ...(binaries && { binaries }) });
     await makeTemplate(server.url, 'ingot_template', migrate).catch(async (error) => {
       await server.stop();
       throw error;

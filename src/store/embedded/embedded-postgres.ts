@@ -11,7 +11,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { chooseAccount } from './account.ts';
-import { findBinaries } from './binaries.ts';
+import { type Binaries, findBinaries } from './binaries.ts';
 import { clusterIn, ensureCluster } from './cluster.ts';
 import { type DataDirLock, lockDataDir } from './data-dir-lock.ts';
 import { stopOrphan } from './orphan.ts';
@@ -22,6 +22,8 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   /** PostgreSQL settings that go before the ones chosen here. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** For tests: another PostgreSQL than the one that comes with Ingot. */
+  readonly binaries?: Binaries;
   /** For tests: fast, and a power cut loses everything. */
   readonly ephemeral?: boolean;
   /** Receives PostgreSQL's log, line by line. */
@@ -85,7 +87,7 @@ async function startLocked(
   const durability = options.ephemeral ? 'ephemeral' : 'durable';
   const cluster = clusterIn(dataDir);
   const account = chooseAccount(cluster);
-  const binaries = await findBinaries(account);
+  const binaries = options.binaries ?? (await findBinaries(account));
   await stopOrphan(cluster, account, log);
   await ensureCluster({ cluster, binaries, account, durability, log });
 
