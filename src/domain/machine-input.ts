@@ -92,11 +92,32 @@ export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): Ma
   return { ...spec, mac_addresses: macs };
 }
 
-function unknownProvider(provider: string, providers: ReadonlySet<string>): Fault {
+const PROVIDER_LABEL = 'provider';
+
+export interface ProviderChoice {
+  readonly spec: Pick<MachineSpec, 'provider'>;
+  readonly labels: Labels;
+  /** Where neither names one. */
+  readonly otherwise: string;
+}
+
+/** The spec's, or else the one that the label `provider` names, which must be configured as well. */
+export function chosenProvider(choice: ProviderChoice, providers: ReadonlySet<string>): string {
+  const { spec, labels, otherwise } = choice;
+  if (spec.provider !== '') return spec.provider;
+  const labelled = Object.hasOwn(labels, PROVIDER_LABEL) ? (labels[PROVIDER_LABEL] ?? '') : '';
+  if (labelled === '') return otherwise;
+  if (!providers.has(labelled)) throw unknownProvider(labelled, providers, `labels.${PROVIDER_LABEL}`);
+  return labelled;
+}
+
+function unknownProvider(provider: string, providers: ReadonlySet<string>, field = 'spec.provider'): Fault {
   const shown = CONTROL.test(provider) ? JSON.stringify(provider) : provider.slice(0, 80);
+  const instead =
+    field === 'spec.provider' ? '' : '; name one of them in spec.provider if the label is not meant so';
   return invalidField(
-    'spec.provider',
-    `${shown} is not a configured provider; there are ${[...providers].join(', ')}`,
+    field,
+    `${shown} is not a configured provider; there are ${[...providers].join(', ')}${instead}`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { Actor } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault, invalidField } from '../domain/fault.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
-import { checkLabels, checkMachineId, checkSpec } from '../domain/machine-input.ts';
+import { checkLabels, checkMachineId, checkSpec, chosenProvider } from '../domain/machine-input.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine, type MachineInput, type MachineRegistrar } from '../store/machines.ts';
@@ -51,10 +51,14 @@ export async function registerMachine(
     description.machineId === ''
       ? tools.newMachineId()
       : checkMachineId(description.machineId, 'machine.machine_id');
-  const spec = specOf(description.spec ?? EMPTY_SPEC, tools.defaultProvider);
-  const input = checked(tools, { machineId, labels: description.labels, spec });
+  const { labels } = description;
+  const spec = specOf(description.spec ?? EMPTY_SPEC);
+  const input = checked(tools, { machineId, labels, spec }, tools.defaultProvider);
   const registered = await tools.registrar.register(input, machineEvent(machineId, '', 'registered', actor));
-  return registered ?? (await replace(tools, machineId, actor, () => input));
+  if (registered) return registered;
+  return replace(tools, machineId, actor, (machine) =>
+    checked(tools, { machineId, labels, spec }, machine.spec.provider),
+  );
 }
 
 const WHOLE_PATHS = ['labels', 'spec'] as const;
@@ -77,7 +81,7 @@ export async function updateMachine(
   const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
   for (const path of paths) checkPath(path);
   return replace(tools, machineId, actor, (machine) =>
-    checked(tools, masked(machine, description, paths, tools)),
+    checked(tools, masked(machine, description, paths), tools.defaultProvider),
   );
 }
 
@@ -103,17 +107,13 @@ function isSpecPath(path: string): path is keyof typeof SPEC_PATHS {
   return Object.hasOwn(SPEC_PATHS, path);
 }
 
-function masked(
-  machine: Machine,
-  description: MachineDescription,
-  paths: readonly string[],
-  tools: InventoryTools,
-): MachineInput {
-  const described = specOf(description.spec ?? EMPTY_SPEC, tools.defaultProvider);
+function masked(machine: Machine, description: MachineDescription, paths: readonly string[]): MachineInput {
+  const described = specOf(description.spec ?? EMPTY_SPEC);
   let { labels, spec } = machine;
   for (const path of paths) {
     if (path === 'labels') labels = description.labels;
-    else if (path === 'spec') spec = described;
+    // A spec that names no provider does not move the machine to another one.
+    else if (path === 'spec') spec = { ...described, provider: described.provider || spec.provider };
     else if (isSpecPath(path)) {
       const key = SPEC_PATHS[path];
       spec = { ...spec, [key]: described[key] };
@@ -129,19 +129,26 @@ function withLabel(labels: Labels, name: string, described: Labels): Labels {
   return value === undefined ? others : { ...others, [name]: value };
 }
 
-function specOf(described: SpecDescription, defaultProvider: string): MachineSpec {
+function specOf(described: SpecDescription): MachineSpec {
   return {
     ssh_endpoint: described.sshEndpoint,
     bmc_endpoint: described.bmcEndpoint,
     target_cluster_ref: described.targetClusterRef,
     mac_addresses: described.macAddresses,
-    provider: described.provider === '' ? defaultProvider : described.provider,
+    provider: described.provider,
   };
 }
 
-function checked(tools: Pick<InventoryTools, 'providers'>, input: MachineInput): MachineInput {
+/** `otherwise` is the provider of a machine for which neither spec nor label names one. */
+function checked(
+  tools: Pick<InventoryTools, 'providers'>,
+  input: MachineInput,
+  otherwise: string,
+): MachineInput {
   const labels = checkLabels(input.labels);
-  const spec = checkSpec(input.spec, new Set(tools.providers.keys()));
+  const configured = new Set(tools.providers.keys());
+  const provider = chosenProvider({ spec: input.spec, labels, otherwise }, configured);
+  const spec = checkSpec({ ...input.spec, provider }, configured);
   const problem = tools.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
   if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
   return { machineId: input.machineId, labels, spec };
@@ -153,7 +160,7 @@ export function bareMachine(
   machineId: string,
   provider: string,
 ): MachineInput {
-  return checked(tools, { machineId, labels: {}, spec: specOf(EMPTY_SPEC, provider) });
+  return checked(tools, { machineId, labels: {}, spec: specOf({ ...EMPTY_SPEC, provider }) }, provider);
 }
 
 async function replace(

@@ -103,6 +103,13 @@ test.each([
   await expectRefused(() => v1.machines.updateMachine({ machine: { machineId, ...fields } }), field);
 });
 
+test('a machine whose label names a provider that is not configured is refused', async () => {
+  await expectRefused(
+    () => v1.machines.registerMachine({ machine: { machineId: 'refused', labels: { provider: 'dc-1' } } }),
+    'labels.provider',
+  );
+});
+
 test('a mask that names what can’t be updated is refused', async () => {
   for (const path of ['status', 'status.phase', 'machine_id', 'spec.nothing', ''])
     await expectRefused(

@@ -161,6 +161,20 @@ describe('a malformed machine is refused, and its field named', () => {
     return number.toString(16).padStart(2, '0');
   }
 
+  test('a label that names an unknown provider is refused where the spec names none', async () => {
+    const labels = { provider: 'dc-1' };
+    const machine = { machineId: 'refused', labels };
+    const error = await refusal(server.machines.registerMachine({ machine }));
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
+    expect(error.violations.map(({ field }) => field)).toEqual(['labels.provider']);
+    expect(error.message).toContain('dc-1 is not a configured provider; there are fake, generic');
+    await expectRefused(() => server.machines.registerMachine({ machine }), 'labels.provider');
+    await expectRefused(
+      () => server.machines.registerMachine({ machine: { machineId, labels } }),
+      'labels.provider',
+    );
+  });
+
   test('an unknown provider is told which there are', async () => {
     const spec = { provider: 'acme' };
     const error = await refusal(server.machines.registerMachine({ machine: { spec } }));

@@ -30,7 +30,7 @@ export function importMachines(context: CommandContext): Command {
     .description('Register N machines: machine-1 to machine-N; those that exist stay as they are')
     .argument('<N>', 'how many', count)
     .option('--prefix <text>', 'what their ids start with', 'machine-')
-    .option('--provider <name>', 'who drives them; the server’s default when left out')
+    .option('--provider <name>', 'who drives them (default: that of the label provider, or the default one)')
     .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs);
   return addOutput(command).action(
     context.action<ImportOptions>(async ({ args: [n], options, api }) => {

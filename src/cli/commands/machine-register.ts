@@ -39,7 +39,7 @@ function addSpec(command: Command): Command {
       .option('--bmc-endpoint <host:port>', 'where the BMC answers')
       .option('--mac <address>', 'a MAC address (may be repeated)', several)
       .option('--cluster <ref>', 'the Kubernetes cluster that it belongs to')
-      .option('--provider <name>', 'who drives it; the server’s default when left out')
+      .option('--provider <name>', 'who drives it (default: that of the label provider, or the default one)')
       .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs),
   );
 }

@@ -96,7 +96,8 @@ export type MachineSpec = Message<"baremetal.v2.MachineSpec"> & {
   macAddresses: string[];
 
   /**
-   * A provider named in the server's configuration. Empty at registration means the default provider.
+   * A provider named in the server's configuration. Left empty at registration, it is the one that the label `provider`
+   * names, or else the default; left empty later, it stays as it is unless an update mask names it.
    *
    * @generated from field: string provider = 20;
    */
