@@ -57,6 +57,12 @@ export function newStep(definition: StepDefinition): Step {
   };
 }
 
+/** When the attempt under way has used up its time, in milliseconds; null between two attempts. */
+export function deadlineOf(step: Pick<Step, 'attemptStartedAt' | 'timeoutSeconds'>): number | null {
+  if (step.attemptStartedAt === null) return null;
+  return Date.parse(step.attemptStartedAt) + step.timeoutSeconds * 1000;
+}
+
 export function retryCount(step: Pick<Step, 'attempts'>): number {
   return Math.max(0, step.attempts - 1);
 }

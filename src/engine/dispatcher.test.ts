@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Device, forever, untilStopped } from './device.fixture.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { CANCEL, START, sampleJob } from './job.fixture.ts';
+import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import { LEASE_MS, MAX_DEATHS, toolsFor } from './job-holder.fixture.ts';
 import { MemoryJobStore, type StoreCall } from './memory-job-store.fixture.ts';
 import type { StepHandler } from './step-handler.ts';
@@ -125,6 +125,26 @@ describe('the claim loop', () => {
     expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 1]);
     device.whileLooking = () => {};
     await replicas[0]?.stop();
+  });
+
+  it('ends an attempt that is over although it has no room', async () => {
+    store.add(sampleJob({ id: 'waiting', steps: [sampleStep({ timeoutSeconds: 5, maxRetries: 0 })] }));
+    const handler: StepHandler<string> = {
+      ...device.handler,
+      observe: async ({ jobId, signal }) =>
+        jobId === 'waiting'
+          ? { seen: 'under_way', reason: 'it boots', lookAgainMs: 60_000 }
+          : untilStopped({ signal }),
+    };
+    const { dispatcher } = new Replica('a', handler, 1);
+    await advance(10);
+    add('busy');
+    dispatcher.poke();
+    await advance(1);
+    expect([store.ownerOf('busy'), dispatcher.jobsInHand]).toEqual(['a', 1]);
+    await advance(5_300);
+    expect(store.job('waiting').error).toMatchObject({ code: 'TIMED_OUT' });
+    expect(store.ownerOf('busy')).toBe('a');
   });
 
   it('shares the work with other replicas, each job in one hand', async () => {

@@ -25,6 +25,10 @@ export interface DispatcherOptions<Change> extends Omit<JobTools<Change>, 'now'>
   readonly onLeaseLost: (jobId: string) => void;
 }
 
+/** How many attempts that are over may be in hand beside those that go on, and how often a full replica asks for them. */
+const OVERDUE_RESERVE = 32;
+const OVERDUE_POLL_MS = 200;
+
 interface InHand {
   readonly lease: Lease;
   readonly cancel: AbortController;
@@ -109,7 +113,7 @@ export class Dispatcher<Change> {
   async #claimOnce(): Promise<number> {
     const { store, owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
     const room = maxInHand - this.#inHand.size;
-    if (room <= 0) return pollMs;
+    if (room <= 0) return this.#claimOverdue();
     const askedAt = monotonicNow();
     try {
       const claimed = await store.claim(owner, room, leaseMs);
@@ -119,6 +123,22 @@ export class Dispatcher<Change> {
       return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
     } catch (error) {
       this.#options.onError(error, 'claiming work');
+      return pollMs;
+    }
+  }
+
+  /** An attempt that waits in a full queue must not outlive its limit: to end it takes one short probe. */
+  async #claimOverdue(): Promise<number> {
+    const { store, owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
+    const room = maxInHand + OVERDUE_RESERVE - this.#inHand.size;
+    if (room <= 0) return OVERDUE_POLL_MS;
+    const askedAt = monotonicNow();
+    try {
+      const jobs = await store.claimOverdue(owner, room, leaseMs);
+      for (const job of jobs) this.#take(job, askedAt);
+      return Math.min(pollMs, OVERDUE_POLL_MS);
+    } catch (error) {
+      this.#options.onError(error, 'claiming overdue work');
       return pollMs;
     }
   }

@@ -37,6 +37,8 @@ export interface RecordResult {
 /** Where jobs live. Every write is fenced by the epoch that it carries. */
 export interface JobStore<Change> {
   claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult>;
+  /** Only those whose attempt has used up its time. */
+  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<readonly Job[]>;
   /** Returns the ids that are still held. */
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;

@@ -4,6 +4,7 @@
  * asks for happens any more.
  */
 import { isActive } from '../domain/job-status.ts';
+import { deadlineOf } from '../domain/step.ts';
 import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
 import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from './job-store.ts';
 
@@ -77,6 +78,22 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
       const others = active.filter(({ job }) => !jobs.some(({ id }) => id === job.id));
       const nextDueInMs = others.length === 0 ? null : Math.min(...others.map(({ dueAt }) => dueAt - now));
       return { jobs, nextDueInMs, now: new Date(now) };
+    });
+  }
+
+  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<readonly Job[]> {
+    return this.#call('claim', owner, () => {
+      const now = this.#now();
+      const overdue = [...this.#rows.values()].filter(({ job, dueAt }) => {
+        const step = job.steps[job.current];
+        const deadline = step ? deadlineOf(step) : null;
+        return isActive(job.status) && dueAt <= now && deadline !== null && deadline <= now;
+      });
+      return overdue.slice(0, limit).map(({ job, owner: before }) => {
+        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + (before === null ? 0 : 1) };
+        this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
+        return claimed;
+      });
     });
   }
 

@@ -324,42 +324,93 @@ describe('a time-out', () => {
     expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
   });
 
-  it('gives an overdue attempt only a moment for its last look', async () => {
+  it('gives an overdue attempt less than a second for its last probe', async () => {
     store.add(started());
-    await advance(61_000);
+    await advance(60_000);
     const slow = await hold(store, { ...device.handler, observe: untilStopped });
-    await advance(4_999);
+    await advance(399);
     expect(store.ownerOf()).toBe('a');
     await advance(1);
     await slow.over;
     expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
   });
+
+  it('cuts a wait to the limit: it is probed at the limit once more, and not later', async () => {
+    store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 1 })] }));
+    const waiting: StepHandler<string> = {
+      ...device.handler,
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 60_000 }),
+    };
+    await run(waiting);
+    expect(store.dueInMs()).toBe(1_000);
+    await advance(1_000);
+    await run(waiting);
+    expect(store.job().waitingFor).toBe('next attempt after: not done within 1 s (it boots)');
+  });
+
+  it('cuts the waits of an undo to its limit too', async () => {
+    store.add(started({ cancel: CANCEL, steps: [sampleStep({ ...started().steps[0], timeoutSeconds: 2 })] }));
+    const undo = async () => ({ result: 'started', reason: 'it goes down', lookAgainMs: 60_000 }) as const;
+    await run({ ...device.handler, undo }, { canUndo: () => true });
+    expect(store.job().status).toBe('compensating');
+    expect(store.dueInMs()).toBe(2_000);
+    await advance(2_000);
+    await run({ ...device.handler, undo }, { canUndo: () => true });
+    expect(store.job().waitingFor).toBe('next attempt after: not done within 2 s (it goes down)');
+  });
+
+  it('ends the attempt within a second although the probe does not return', async () => {
+    store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 1 })] }));
+    device.whileLooking = forever;
+    const deaf = await hold(store, device.handler);
+    await advance(1_999);
+    await deaf.over;
+    expect(store.job()).toMatchObject({
+      status: 'running',
+      waitingFor: 'next attempt after: not done within 1 s',
+    });
+  });
 });
 
 describe('a handler that does not stop when it is told to', () => {
-  it.each(['cancel', 'timeout'] as const)(
-    'parks the job after a %s: its effect is not known',
-    async (why) => {
-      store.add(sampleJob());
-      device.whileActing = forever;
-      const stuck = await hold(store, device.handler);
-      stuck.lease.renewed(performance.now(), 1_000_000);
-      await advance(why === 'timeout' ? 60_000 : 1);
-      expect(device.trace).toEqual(['observe', 'act']);
-      if (why === 'cancel') {
-        store.cancel('job-1', CANCEL);
-        stuck.cancel();
-      }
-      await advance(4_999);
-      expect(store.job().status).toBe('running');
-      await advance(1);
-      await stuck.over;
-      expect(store.job()).toMatchObject({
-        status: 'failed_manual_intervention',
-        error: { code: 'DID_NOT_STOP', failureClass: 'effect_unknown', retryable: false },
-      });
-    },
-  );
+  it.each([
+    ['cancel', 5_000],
+    ['timeout', 200],
+  ] as const)('parks the job after a %s: its effect is not known', async (why, graceMs) => {
+    store.add(sampleJob());
+    device.whileActing = forever;
+    const stuck = await hold(store, device.handler);
+    stuck.lease.renewed(performance.now(), 1_000_000);
+    await advance(why === 'timeout' ? 60_000 : 1);
+    expect(device.trace).toEqual(['observe', 'act']);
+    if (why === 'cancel') {
+      store.cancel('job-1', CANCEL);
+      stuck.cancel();
+    }
+    await advance(graceMs - 1);
+    expect(store.job().status).toBe('running');
+    await advance(1);
+    await stuck.over;
+    expect(store.job()).toMatchObject({
+      status: 'failed_manual_intervention',
+      error: { code: 'DID_NOT_STOP', failureClass: 'effect_unknown', retryable: false },
+    });
+  });
+});
+
+describe('a probe that does not stop when it is told to', () => {
+  it('does not keep a cancel from its end: nothing was set off', async () => {
+    store.add(sampleJob());
+    device.whileLooking = forever;
+    const deaf = await hold(store, device.handler);
+    deaf.lease.renewed(performance.now(), 1_000_000);
+    await advance(1);
+    store.cancel('job-1', CANCEL);
+    deaf.cancel();
+    await advance(5_000);
+    await deaf.over;
+    expect(store.job().status).toBe('cancelled');
+  });
 });
 
 describe('a cancel', () => {

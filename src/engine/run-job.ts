@@ -3,8 +3,9 @@
  * advance.ts and written by one fenced `record`; a write that comes back stale means that somebody else has the
  * job, and then this holder stops without another word.
  */
+import type { Failure } from '../domain/failure.ts';
 import { isActive } from '../domain/job-status.ts';
-import type { Step } from '../domain/step.ts';
+import { deadlineOf, type Step } from '../domain/step.ts';
 import {
   type AdvanceRules,
   begin,
@@ -20,7 +21,16 @@ import type { Job, JobMove } from './job.ts';
 import type { JobLog } from './job-log.ts';
 import type { JobStore } from './job-store.ts';
 import { type Lease, LeaseLost } from './lease.ts';
-import { Interrupted, type PassOptions, type PassOutcome, runBackward, runForward } from './run-step.ts';
+import {
+  Interrupted,
+  type Interruption,
+  MIN_WAIT_MS,
+  type PassOptions,
+  type PassOutcome,
+  runBackward,
+  runForward,
+  timedOut,
+} from './run-step.ts';
 import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
 
 /** Named points at which a crash test may kill the process. */
@@ -54,35 +64,35 @@ class HandedOver extends Error {}
 /** More than any step may have: an attempt of one round is never taken for one of another. */
 const ATTEMPTS_A_ROUND = 1_000;
 
-/** How long an interrupted handler may take to return. */
+/** How long a canceled handler may take to return. */
 const STOP_GRACE_MS = 5_000;
+
+/**
+ * No attempt outlives its limit by more than a second: an overdue one has this long for a last probe, so that a late
+ * success is not called a failure, and a handler that ran into the limit has this long to return.
+ */
+const LAST_PROBE_MS = 400;
+const LIMIT_GRACE_MS = 200;
 
 /** What was set off is looked at at once; what can't be seen even then is not set off again any faster than this. */
 const UNSEEN_EFFECT_MS = 1_000;
 
-/**
- * A handler that does not stop when told to leaves an effect of which nobody knows the outcome. At a hand-over it
- * is left alone: it ends with its process, its lease runs out, and the next holder looks what came of it.
- */
-async function stubborn<Change>(
+/** What becomes of a handler that was stopped and does not return; null leaves it alone. */
+type GiveUp<Change> = (why: Interruption) => { afterMs: number; outcome: () => PassOutcome<Change> } | null;
+
+async function withStopGrace<Change>(
   signal: AbortSignal,
   pass: Promise<PassOutcome<Change>>,
+  giveUp: GiveUp<Change>,
 ): Promise<PassOutcome<Change>> {
   let timer: NodeJS.Timeout | undefined;
   const gaveUp = new Promise<PassOutcome<Change>>((resolve) => {
-    const giveUp = () => {
-      if (signal.reason instanceof Interrupted && signal.reason.why === 'handover') return;
-      timer = setTimeout(() => {
-        const failure = {
-          class: 'effect_unknown',
-          code: 'DID_NOT_STOP',
-          message: 'the step was told to stop and did not; what it did is not known',
-        } as const;
-        resolve({ outcome: 'failed', failure });
-      }, STOP_GRACE_MS);
+    const onStop = () => {
+      const given = giveUp(signal.reason instanceof Interrupted ? signal.reason.why : 'cancel');
+      if (given) timer = setTimeout(() => resolve(given.outcome()), given.afterMs);
     };
-    if (signal.aborted) giveUp();
-    else signal.addEventListener('abort', giveUp, { once: true });
+    if (signal.aborted) onStop();
+    else signal.addEventListener('abort', onStop, { once: true });
   });
   try {
     return await Promise.race([pass, gaveUp]);
@@ -90,6 +100,12 @@ async function stubborn<Change>(
     clearTimeout(timer);
   }
 }
+
+const DID_NOT_STOP: Failure = {
+  class: 'effect_unknown',
+  code: 'DID_NOT_STOP',
+  message: 'the step was stopped and did not return; what it did is not known',
+};
 
 /** Returns after how many milliseconds the job is due again; null when it has ended or is somebody else's. */
 export async function runJob<Change>(
@@ -106,6 +122,7 @@ class JobRunner<Change> {
   #stop: AbortSignal;
   /** The current step has set something off and looked, and found nothing. */
   #lookedAtOnce = false;
+  #effectsUnderWay = 0;
   #dueInMs: number | null = null;
   /** Decided, and to be written together with the next move. */
   #begun: JobMove<Change> | null = null;
@@ -182,7 +199,9 @@ class JobRunner<Change> {
     };
     try {
       const handler = await this.#tools.handlerFor(this.#job, step);
-      return await stubborn(pass.signal, this.#direction(handler, context, step, options));
+      return await withStopGrace(pass.signal, this.#direction(handler, context, step, options), (why) =>
+        this.#giveUp(step, why),
+      );
     } catch (error) {
       // The step has no handler any more: its kind or its provider is gone.
       if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
@@ -204,12 +223,31 @@ class JobRunner<Change> {
     return runBackward(handler.undo, context, step, options);
   }
 
-  /** An attempt that is overdue still gets a moment to look, so that a late success is not called a failure. */
+  /**
+   * An effect that did not return leaves an outcome that is not known; a handler that only probes leaves nothing
+   * behind. At a hand-over it is left alone: it ends with its process, its lease runs out, and the next holder probes.
+   */
+  #giveUp(step: Step, why: Interruption): ReturnType<GiveUp<Change>> {
+    if (why === 'handover') return null;
+    const leftMs = Math.min(STOP_GRACE_MS, this.#msToDeadline(step));
+    return {
+      afterMs: why === 'timeout' ? LIMIT_GRACE_MS : Math.max(LIMIT_GRACE_MS, leftMs),
+      outcome: () => {
+        if (this.#effectsUnderWay > 0) return { outcome: 'failed', failure: DID_NOT_STOP };
+        return why === 'timeout'
+          ? { outcome: 'failed', failure: timedOut(step) }
+          : { outcome: 'interrupted' };
+      },
+    };
+  }
+
   #attemptMsLeft(step: Step): number {
-    const startedAt =
-      step.attemptStartedAt === null ? this.#tools.now().getTime() : Date.parse(step.attemptStartedAt);
-    const left = startedAt + step.timeoutSeconds * 1000 - this.#tools.now().getTime();
-    return Math.max(left, Math.min(5_000, step.timeoutSeconds * 1000));
+    return Math.max(LAST_PROBE_MS, this.#msToDeadline(step));
+  }
+
+  #msToDeadline(step: Step): number {
+    const now = this.#tools.now().getTime();
+    return (deadlineOf(step) ?? now + step.timeoutSeconds * 1000) - now;
   }
 
   #contextFor(step: Step, signal: AbortSignal): StepContext {
@@ -242,9 +280,14 @@ class JobRunner<Change> {
         this.#tools.reach('before_effect', this.#job);
         signal.throwIfAborted();
         lease.check();
-        const result = await work(signal);
-        this.#tools.reach('after_effect', this.#job);
-        return result;
+        this.#effectsUnderWay += 1;
+        try {
+          const result = await work(signal);
+          this.#tools.reach('after_effect', this.#job);
+          return result;
+        } finally {
+          this.#effectsUnderWay -= 1;
+        }
       },
     };
   }
@@ -258,10 +301,16 @@ class JobRunner<Change> {
           ? undone(this.#job, moment, rules, outcome)
           : succeed(this.#job, moment, rules, outcome);
       case 'wait':
-        return wait(this.#job, moment, outcome);
+        return wait(this.#job, moment, { ...outcome, lookAgainMs: this.#untilDeadline(outcome.lookAgainMs) });
       case 'failed':
         return fail(this.#job, moment, rules, outcome.failure, outcome.change ?? null);
     }
+  }
+
+  /** No wait goes beyond the attempt's limit: what is not done by then has failed. */
+  #untilDeadline(waitMs: number): number {
+    const step = this.#job.steps[this.#job.current];
+    return step ? Math.max(MIN_WAIT_MS, Math.min(waitMs, this.#msToDeadline(step))) : waitMs;
   }
 
   /** Stopped from outside: a cancel turns the job around, anything else leaves it to the next holder. */

@@ -4,7 +4,7 @@
  * about the step, the others leave it to whoever has the job next.
  */
 import type { Failure } from '../domain/failure.ts';
-import type { Step } from '../domain/step.ts';
+import { deadlineOf, type Step } from '../domain/step.ts';
 import { LeaseLost } from './lease.ts';
 import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
 
@@ -33,14 +33,14 @@ export class Interrupted extends Error {
   }
 }
 
-/** With what it was last seen waiting for: that is what somebody has to look at. */
-function timedOut({ timeoutSeconds, message }: Step): Failure {
+/** With what it was last seen waiting for: that is what an operator has to check. */
+export function timedOut({ timeoutSeconds, message }: Step): Failure {
   const waiting = message === '' ? '' : ` (${message})`;
   return { class: 'retryable', code: 'TIMED_OUT', message: `not done within ${timeoutSeconds} s${waiting}` };
 }
 
-/** Only what has just been set off may be looked at again at once: whoever polls lets go of the job in between. */
-const MIN_WAIT_MS = 1;
+/** Only what has just been set off may be probed again at once: a holder that polls lets go of the job in between. */
+export const MIN_WAIT_MS = 1;
 
 /** Whoever adopts says that the work is done; where it is not, nothing is done about it behind his back. */
 const NOTHING_TO_ADOPT: Failure = {
@@ -117,8 +117,8 @@ function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>
 }
 
 function isOverdue(step: Step, now: Date): boolean {
-  if (step.attemptStartedAt === null) return false;
-  return now.getTime() > Date.parse(step.attemptStartedAt) + step.timeoutSeconds * 1000;
+  const deadline = deadlineOf(step);
+  return deadline !== null && now.getTime() >= deadline;
 }
 
 async function guarded<Change>(

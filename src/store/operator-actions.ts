@@ -30,7 +30,7 @@ const WRITE = `
     waiting_for = i."waitingFor", finished_at = i."finishedAt", deaths = i.deaths, adopting = i.adopting,
     restarting = i.restarting, cancel_requested = i."cancelRequested", cancel_actor_kind = i."cancelActorKind",
     cancel_actor_id = i."cancelActorId", cancel_reason = i."cancelReason", epoch = o.epoch + 1, owner = NULL,
-    due_at = now(), signals = o.signals + 1
+    due_at = now(), deadline_at = NULL, signals = o.signals + 1
   FROM jsonb_to_record($2::jsonb) AS i(status text, steps jsonb, current integer, error jsonb, "waitingFor" text,
     "finishedAt" timestamptz, deaths integer, adopting text, restarting boolean, "cancelRequested" boolean,
     "cancelActorKind" text, "cancelActorId" text, "cancelReason" text)

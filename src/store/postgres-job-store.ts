@@ -13,6 +13,7 @@ import { Fault } from '../domain/fault.ts';
 import { isActive } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine-change.ts';
+import { deadlineOf } from '../domain/step.ts';
 import type { Adopting, CancelRequest, Job, JobMove } from '../engine/job.ts';
 import type {
   ClaimResult,
@@ -48,14 +49,17 @@ export interface JobRow extends OperationRow, CancelColumns {
 
 const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
 
-const CLAIM = `
+const claimOf = (which: string) => `
   UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
     deaths = deaths + CASE WHEN owner IS NULL THEN 0 ELSE 1 END
   WHERE operation_id IN (
-    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now()
-    ORDER BY due_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now() ${which}
+    LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
   RETURNING ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, adopting, restarting, cancel_actor_kind, cancel_actor_id, cancel_reason,
     clock_timestamp() AS now`;
+
+const CLAIM = claimOf('ORDER BY due_at');
+const CLAIM_OVERDUE = claimOf('AND deadline_at <= now() ORDER BY deadline_at');
 
 const NEXT_DUE = `
   SELECT clock_timestamp() AS now,
@@ -87,7 +91,7 @@ const RECORD = `
   WITH input AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($2::jsonb) AS i(id text, epoch bigint, status text, steps jsonb, current integer,
       error jsonb, "waitingFor" text, "startedAt" timestamptz, "finishedAt" timestamptz, deaths integer,
-      "logBytes" integer, signals integer, "releaseForMs" float8, adopting text, restarting boolean)),
+      "logBytes" integer, signals integer, "releaseForMs" float8, adopting text, restarting boolean, "deadlineAt" timestamptz)),
   held AS MATERIALIZED (
     SELECT o.operation_id FROM operations o JOIN input i ON o.operation_id = i.id
     WHERE o.epoch = i.epoch AND o.owner = $1
@@ -95,7 +99,7 @@ const RECORD = `
   recorded AS (
     UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
       waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
-      log_bytes = i."logBytes", adopting = i.adopting, restarting = i.restarting,
+      log_bytes = i."logBytes", adopting = i.adopting, restarting = i.restarting, deadline_at = i."deadlineAt",
       owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
       due_at = CASE
         WHEN i."releaseForMs" IS NULL THEN o.due_at
@@ -150,6 +154,11 @@ export class PostgresJobStore implements JobStore<MachineChange> {
     const [clock] = await this.#database.run<{ now: Date; due_in: number | null }>('next-due', NEXT_DUE);
     if (!clock) throw new Error('the database did not tell its time');
     return { jobs: [], now: clock.now, nextDueInMs: clock.due_in };
+  }
+
+  async claimOverdue(owner: string, limit: number, leaseMs: number): Promise<readonly Job[]> {
+    const rows = await this.#database.run<JobRow>('claim-overdue', CLAIM_OVERDUE, [owner, limit, leaseMs]);
+    return rows.map(jobOf);
   }
 
   async renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>> {
@@ -307,7 +316,14 @@ function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, 
     adopting,
     restarting,
     releaseForMs,
+    deadlineAt: deadlineAt(job),
   };
+}
+
+function deadlineAt({ status, steps, current }: Job): string | null {
+  const step = steps[current];
+  const deadline = step && isActive(status) ? deadlineOf(step) : null;
+  return deadline === null ? null : new Date(deadline).toISOString();
 }
 
 export function operationEvents(move: JobMove<MachineChange>, actor: Actor): NewEvent[] {

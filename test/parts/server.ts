@@ -39,6 +39,8 @@ export interface TestServerOptions {
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
   readonly leaseMs?: number;
+  /** How many operations it works on at once. */
+  readonly maxInHand?: number;
   /** Any free one without it. */
   readonly httpPort?: number;
   readonly grpcPort?: number;
@@ -95,6 +97,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         dataDir,
         databaseUrl: database.url,
         leaseMs: String(options.leaseMs ?? 10_000),
+        ...(options.maxInHand && { maxInHand: String(options.maxInHand) }),
         keepaliveTtlSeconds: String(options.keepaliveTtlSeconds ?? 300),
         pendingTtlSeconds: String(options.pendingTtlSeconds ?? 3600),
         presenceUrl: options.presenceUrl ?? '',

@@ -28,8 +28,9 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const LIFETIME_MS = 15 * 60 * 1000;
 const MINT_ATTEMPTS = 3;
 const REMOVE_ATTEMPTS = 3;
-/** A step that is told to stop has five seconds for it. */
 const REMOVE_MS = 4_000;
+/** A step that is stopped has to return at once; the removal goes on, and what it leaves the next attempt removes. */
+const STOPPED_WAIT_MS = 150;
 
 function operationOf(call: ProviderCall): string {
   return call.key.split('/')[0] ?? '';
@@ -63,9 +64,13 @@ export async function withBootstrapToken<T>(
       ours = false;
       if (attempt >= MINT_ATTEMPTS) throw error;
     } finally {
-      if (ours) await remove(api, call, secretName(token));
+      if (ours) await briefly(call.signal, remove(api, call, secretName(token)));
     }
   }
+}
+
+async function briefly(signal: AbortSignal, removal: Promise<void>): Promise<void> {
+  await (signal.aborted ? Promise.race([removal, delay(STOPPED_WAIT_MS)]) : removal);
 }
 
 /** What attempts of this operation that died have left; a later holder's are not touched. */
