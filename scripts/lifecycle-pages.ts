@@ -1,5 +1,5 @@
 /**
- * Writes docs/lifecycles and docs/workflows.md from the tables in the code, so that the pages can't say anything else
+ * Writes docs/lifecycles, docs/workflows.md and docs/failures.md from the tables in the code, so that the pages can't say anything else
  * than it does. With --check nothing is written, and a page that differs is an error.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ import { type Lifecycle, statesOf } from '../src/domain/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycles.ts';
 import { OPERATION_TYPES } from '../src/domain/operation-type.ts';
 import { phaseLifecycle } from '../src/domain/phase.ts';
+import { failurePage } from './failure-page.ts';
 import { code, page, table } from './markdown.ts';
 import { workflowPage } from './workflow-page.ts';
 
@@ -30,7 +31,12 @@ export function generatedPages(): Map<string, string> {
   const pages = LIFECYCLES.map(
     (lifecycle) => [`${FOLDER}/${lifecycle.name}.md`, lifecyclePage(lifecycle)] as const,
   );
-  return new Map([[`${FOLDER}/README.md`, indexPage()], ...pages, ['docs/workflows.md', workflowPage()]]);
+  return new Map([
+    [`${FOLDER}/README.md`, indexPage()],
+    ...pages,
+    ['docs/workflows.md', workflowPage()],
+    ['docs/failures.md', failurePage()],
+  ]);
 }
 
 /** What is not as it should be: missing, different, or nobody's. */

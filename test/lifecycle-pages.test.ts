@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { generatedPages, stalePages } from '../scripts/lifecycle-pages.ts';
 import { packageRoot } from '../src/cli/package-root.ts';
 import { EFFECTIVE_STATES } from '../src/domain/effective-state.ts';
+import { FAILURES } from '../src/domain/failure-code.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycles.ts';
 import { OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operator-action.ts';
@@ -43,6 +44,15 @@ describe('the pages that are generated', () => {
     const states = rows.map((row) => row.split(' | ')[1]?.replaceAll('`', ''));
     expect(states).toEqual(['BLOCKED', 'BLOCKED', 'ATTENTION', 'BUSY', 'NEW', 'IDLE', 'MAINTENANCE']);
     expect(new Set(states)).toEqual(new Set(Object.keys(EFFECTIVE_STATES)));
+  });
+});
+
+describe('the page about failures', () => {
+  it.each(Object.entries(FAILURES))('has the row of %s', (code, { whatHappened, check, action, who }) => {
+    const verb = `\`${OPERATOR_ACTIONS[action].verb}\``;
+    expect(pages.get('docs/failures.md')).toContain(
+      `| \`${code}\` | ${whatHappened} | ${check} | ${verb} | ${who} |`,
+    );
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ConditionType } from './condition.ts';
-import { type ExplainedMachine, explain, nextActionFor } from './explain.ts';
+import { type ExplainedMachine, explain } from './explain.ts';
 import { FAILURE_CLASSES, type FailureClass } from './failure.ts';
-import { isActive, type JobStatus, jobLifecycle } from './job-status.ts';
+import { FAILURES, type FailureCode } from './failure-code.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import type { Machine } from './machine.ts';
 import { isMachineAction, MACHINE_ACTIONS } from './machine-action.ts';
@@ -45,8 +45,9 @@ function operation(fields: Partial<Operation> = {}): Operation {
   };
 }
 
-function failure(failureClass: FailureClass, fields: Partial<Operation> = {}): Operation {
-  const code = 'PXE_NOT_FIXABLE';
+function failure(code: FailureCode, fields: Partial<Operation> = {}): Operation {
+  const isUnknown = FAILURES[code].action === 'adopt_observed_state';
+  const failureClass: FailureClass = isUnknown ? 'effect_unknown' : 'needs_human';
   const error = { code, message: 'it stays wrong', retryable: false, step: 'pxe', attempts: 1, failureClass };
   return operation({ status: FAILURE_CLASSES[failureClass].endsAs, error, ...fields });
 }
@@ -134,28 +135,28 @@ const TABLE: readonly Row[] = [
   ],
   [
     'an operation that needs a human',
-    { ...ENROLLING, operation: failure('needs_human') },
+    { ...ENROLLING, operation: failure('PXE_NOT_FIXABLE') },
     'ONBOARD op-1 failed at pxe: it stays wrong',
-    'operator',
-    'op resume op-1 --reason "…"',
-  ],
-  [
-    'an operation that may pass',
-    { ...ENROLLING, operation: failure('retryable') },
-    'ONBOARD op-1 failed at pxe',
-    'operator',
+    'site',
     'op retry-stage op-1 --reason "…"',
   ],
   [
+    'an operation whose record is gone upstream',
+    { ...ENROLLING, service: 'quarantined', operation: failure('MACHINE_GONE') },
+    'ONBOARD op-1 failed at pxe',
+    'operator',
+    'op rerun op-1 --reason "…"',
+  ],
+  [
     'an operation whose effect nobody knows',
-    { ...ENROLLING, operation: failure('effect_unknown') },
+    { ...ENROLLING, operation: failure('EFFECT_UNKNOWN') },
     'ONBOARD op-1 failed at pxe',
     'operator',
     'op adopt op-1 --reason "…"',
   ],
   [
     'a failed onboarding whose flag was taken off: it is not onboarded all the same',
-    { ...ENROLLING, conditions: {}, operation: failure('needs_human') },
+    { ...ENROLLING, conditions: {}, operation: failure('HELD') },
     'ONBOARD op-1 failed at pxe',
     'operator',
     'op resume op-1 --reason "…"',
@@ -277,10 +278,10 @@ describe('explain', () => {
     ['active by its agent, never provisioned', { ...SERVING, phase: 'FACTORY_READY' }],
     ['ready', { phase: 'READY' }],
     // Somebody looked, and said that it is well: the operation stays failed for ever.
-    ['active, and a failure was cleared', { ...SERVING, operation: failure('needs_human') }],
+    ['active, and a failure was cleared', { ...SERVING, operation: failure('PXE_NOT_FIXABLE') }],
     [
       'ready, and a failure was cleared',
-      { phase: 'READY', operation: failure('needs_human', { type: 'REBOOT' }) },
+      { phase: 'READY', operation: failure('PXE_NOT_FIXABLE', { type: 'REBOOT' }) },
     ],
   ])('%s: in service, and nothing in the way', (_situation, given) => {
     expect(explained(given)).toEqual({ inService: true, summary: 'm-1 is in service.', obstacles: [] });
@@ -302,37 +303,8 @@ describe('explain', () => {
 
   it('tells what a failed operation left behind once, and not as a second obstacle', () => {
     for (const service of ['enrolling', 'quarantined', 'draining', 'removing'] as const) {
-      const given = { ...ENROLLING, service, operation: failure('needs_human') };
+      const given = { ...ENROLLING, service, operation: failure('PXE_NOT_FIXABLE') };
       expect(explained(given).obstacles).toHaveLength(1);
     }
-  });
-});
-
-describe('the recommended next action', () => {
-  const statuses = Object.keys(jobLifecycle.states) as JobStatus[];
-
-  it.each(statuses.filter((status) => !status.startsWith('failed')))('of one that is %s', (status) => {
-    const action = status === 'cancelled' ? 'rerun' : null;
-    expect(nextActionFor(operation({ status })).action).toBe(action);
-    const word = isActive(status) ? 'wait' : 'nothing';
-    expect(nextActionFor(operation({ status })).advice).toContain(word);
-  });
-
-  const BY_CLASS = {
-    retryable: 'retry_stage',
-    permanent: 'retry_stage',
-    needs_human: 'resume',
-    effect_unknown: 'adopt_observed_state',
-  } as const satisfies Record<FailureClass, string>;
-
-  it.each(Object.entries(BY_CLASS))('of one that failed as %s is %s', (failureClass, action) => {
-    for (const status of ['failed_retryable', 'failed_manual_intervention'] as const) {
-      const next = nextActionFor(failure(failureClass as FailureClass, { status }));
-      expect(next).toMatchObject({ action, advice: expect.stringMatching(/\S/) });
-    }
-  });
-
-  it('of one that failed and does not say how is a look', () => {
-    expect(nextActionFor(operation({ status: 'failed_manual_intervention' })).action).toBe('resume');
   });
 });

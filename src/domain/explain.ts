@@ -6,9 +6,9 @@ import { type Condition, type ConditionType, isCalledOff, isTrue } from './condi
 import { isActive } from './job-status.ts';
 import type { Machine } from './machine.ts';
 import type { MachineAction } from './machine-action.ts';
+import { commandFor, nextActionFor } from './next-action.ts';
 import { currentStep, type Operation } from './operation.ts';
 import type { OperatorAction } from './operator-action.ts';
-import { OPERATOR_ACTIONS } from './operator-action.ts';
 import type { ServiceState } from './service-state.ts';
 
 export interface Obstacle {
@@ -30,33 +30,6 @@ export interface Explanation {
   readonly inService: boolean;
   readonly summary: string;
   readonly obstacles: readonly Obstacle[];
-}
-
-export interface NextAction {
-  readonly action: OperatorAction | null;
-  readonly advice: string;
-}
-
-/** What to do about an operation that is not simply under way. */
-export function nextActionFor(operation: Pick<Operation, 'status' | 'error' | 'operationId'>): NextAction {
-  const { status, error } = operation;
-  if (isActive(status)) return { action: null, advice: 'wait: it is being worked on' };
-  if (status === 'completed' || status === 'reconciled')
-    return { action: null, advice: 'nothing: it has succeeded' };
-  if (status === 'cancelled') return { action: 'rerun', advice: 'nothing, or rerun it' };
-  switch (error?.failureClass) {
-    case 'retryable':
-      return { action: 'retry_stage', advice: 'retry the stage: what failed may pass' };
-    case 'permanent':
-      return { action: 'retry_stage', advice: 'change what the error names, then retry the stage' };
-    case 'effect_unknown':
-      return {
-        action: 'adopt_observed_state',
-        advice: 'look whether it happened; adopt it if it did, retry the stage if it did not',
-      };
-    default:
-      return { action: 'resume', advice: 'look at what the error names, put it right, then resume' };
-  }
 }
 
 export interface ExplainedMachine {
@@ -160,13 +133,13 @@ function failedOperation({ service, conditions }: Machine, operation: Operation 
   if (!operation?.status.startsWith('failed')) return null;
   // Somebody has looked and cleared it: it stays failed for ever, and is in nobody's way.
   if (!isTrue(conditions, 'NeedsIntervention') && !OWNED_BY_OPERATION.includes(service)) return null;
-  const { action, advice } = nextActionFor(operation);
+  const { action, advice, who } = nextActionFor(operation);
   const where = operation.error?.step ? ` at ${operation.error.step}` : '';
   return {
     what: `${operation.type} ${operation.operationId} failed${where}: ${operation.error?.message ?? 'no reason'}`,
     unblock: advice,
-    who: 'operator',
-    command: action ? `op ${OPERATOR_ACTIONS[action].verb} ${operation.operationId} --reason "…"` : '',
+    who,
+    command: commandFor(operation.operationId, { action }),
     operationId: operation.operationId,
     ...(action && { action }),
   };

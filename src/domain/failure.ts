@@ -1,3 +1,5 @@
+import type { FailureCode } from './failure-code.ts';
+
 /**
  * How a step can fail, and what the engine does about it. The class decides, not the message.
  */
@@ -23,7 +25,6 @@ export const FAILURE_CLASSES = {
 
 export interface Failure {
   readonly class: FailureClass;
-  /** UPPER_SNAKE_CASE: EXECUTION_FAILED, TIMED_OUT, … */
-  readonly code: string;
+  readonly code: FailureCode;
   readonly message: string;
 }

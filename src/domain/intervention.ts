@@ -3,6 +3,7 @@
  * right what is named, and it goes on. One that is unsafe is `quarantined`: what stands in the upstream is another
  * machine's, is gone, or was moved by somebody else, and nothing may be built on it before it is understood.
  */
+import type { FailureCode } from './failure-code.ts';
 import type { ServiceState } from './service-state.ts';
 
 interface Intervention {
@@ -40,7 +41,7 @@ export const INTERVENTIONS = {
     trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
     leaves: 'quarantined',
   },
-} as const satisfies Record<string, Intervention>;
+} as const satisfies Partial<Record<FailureCode, Intervention>>;
 
 export type InterventionCode = keyof typeof INTERVENTIONS;
 

@@ -2,20 +2,42 @@
 import type { JobStatus } from './job-status.ts';
 
 export const OPERATOR_ACTIONS = {
-  retry_stage: { verb: 'retry-stage', effect: 'run the failed step again, with all of its attempts' },
-  resume: { verb: 'resume', effect: 'go on from the last safe step: look first, act only where needed' },
-  rerun: { verb: 'rerun', effect: 'begin at the first step again; what is found done is adopted' },
-  restart_clean: { verb: 'restart-clean', effect: 'undo what was done, then begin at the first step' },
-  cancel: { verb: 'cancel', effect: 'stop, or give up what has failed, and undo what can be undone' },
+  retry_stage: {
+    verb: 'retry-stage',
+    advice: 'retry the stage',
+    effect: 'run the failed step again, with all of its attempts',
+  },
+  resume: {
+    verb: 'resume',
+    advice: 'resume it',
+    effect: 'go on from the last safe step: look first, act only where needed',
+  },
+  rerun: {
+    verb: 'rerun',
+    advice: 'rerun it',
+    effect: 'begin at the first step again; what is found done is adopted',
+  },
+  restart_clean: {
+    verb: 'restart-clean',
+    advice: 'restart it clean',
+    effect: 'undo what was done, then begin at the first step',
+  },
+  cancel: {
+    verb: 'cancel',
+    advice: 'cancel it',
+    effect: 'stop, or give up what has failed, and undo what can be undone',
+  },
   adopt_observed_state: {
     verb: 'adopt',
+    advice: 'adopt it',
     effect: 'accept the failed step’s work as done if it is seen to be done, and go on',
   },
   mark_manual_intervention_required: {
     verb: 'hold',
+    advice: 'hold it',
     effect: 'freeze it until a human has looked',
   },
-} as const satisfies Record<string, { verb: string; effect: string }>;
+} as const satisfies Record<string, { verb: string; advice: string; effect: string }>;
 
 export type OperatorAction = keyof typeof OPERATOR_ACTIONS;
 export const OPERATOR_ACTION_NAMES = Object.keys(OPERATOR_ACTIONS) as OperatorAction[];

@@ -99,7 +99,9 @@ class Drive {
         );
         return;
       default:
-        this.#take(fail(job, moment, this.#rules, { class: happening, code: 'BROKE', message: 'broke' }));
+        this.#take(
+          fail(job, moment, this.#rules, { class: happening, code: 'EXECUTION_FAILED', message: 'broke' }),
+        );
     }
   }
 

@@ -28,7 +28,7 @@ const succeeded = (fields: Partial<Step> = {}) =>
   running({ state: 'succeeded', finishedAt: NOW, progress: 100, ...fields });
 const runningJob = (steps: readonly Step[], fields: Partial<Job> = {}) =>
   sampleJob({ status: 'running', startedAt: NOW, steps, ...fields });
-const failureOf = (failureClass: FailureClass, code = 'EXECUTION_FAILED'): Failure => ({
+const failureOf = (failureClass: FailureClass, code: Failure['code'] = 'EXECUTION_FAILED'): Failure => ({
   class: failureClass,
   code,
   message: 'it broke',

@@ -4,6 +4,7 @@
  * epoch, so whoever still works on it from before can write nothing more.
  */
 import type { Actor } from '../domain/actor.ts';
+import type { FailureCode } from '../domain/failure-code.ts';
 import type { JobStatus } from '../domain/job-status.ts';
 import { type OperatorAction, REFUSALS, VERDICTS } from '../domain/operator-action.ts';
 import type { Step } from '../domain/step.ts';
@@ -15,7 +16,7 @@ export interface ActionCause {
   readonly reason: string;
   readonly now: Date;
   /** The code that a hold leaves in the job's error. */
-  readonly heldAs: string;
+  readonly heldAs: FailureCode;
 }
 
 export type ActionDecision<Change> =

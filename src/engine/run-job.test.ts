@@ -105,9 +105,9 @@ describe('a pass over a step', () => {
 
   it('fails with what was seen to have failed', async () => {
     store.add(started({ steps: [{ ...started().steps[0], maxRetries: 0 } as Job['steps'][number]] }));
-    const failure = { class: 'retryable', code: 'DISK', message: 'I/O error' } as const;
+    const failure = { class: 'retryable', code: 'EXECUTION_FAILED', message: 'I/O error' } as const;
     await run({ ...device.handler, observe: async () => ({ seen: 'failed', failure, change: 'wiped' }) });
-    expect(store.job().error).toMatchObject({ code: 'DISK', message: 'I/O error', attempts: 1 });
+    expect(store.job().error).toMatchObject({ code: 'EXECUTION_FAILED', message: 'I/O error', attempts: 1 });
     expect(store.changes).toEqual(['wiped; end: failed_retryable']);
   });
 
@@ -531,7 +531,8 @@ describe('undoing', () => {
     const attempts: number[] = [];
     const handler = withUndo(async (context) => {
       attempts.push(context.attempt);
-      if (attempts.length === 1) throw new StepFailure({ class: 'retryable', code: 'X', message: 'not now' });
+      if (attempts.length === 1)
+        throw new StepFailure({ class: 'retryable', code: 'COMMAND_FAILED', message: 'not now' });
       return { result: 'done', message: '' };
     });
     await run(handler, undoable);
@@ -545,14 +546,14 @@ describe('undoing', () => {
   it('is parked after its last try', async () => {
     store.add(started({ cancel: CANCEL }));
     const handler = withUndo(async () => {
-      throw new StepFailure({ class: 'retryable', code: 'X', message: 'never' });
+      throw new StepFailure({ class: 'retryable', code: 'COMMAND_FAILED', message: 'never' });
     });
     await run(handler, undoable);
     await advance(500);
     await run(handler, undoable);
     expect(store.job()).toMatchObject({
       status: 'failed_manual_intervention',
-      error: { code: 'X', attempts: 2 },
+      error: { code: 'COMMAND_FAILED', attempts: 2 },
     });
   });
 
@@ -641,14 +642,18 @@ describe('an error that nobody foresaw', () => {
     const holding = await hold(store, {
       ...device.handler,
       observe: async () => {
-        throw new StepFailure({ class: 'needs_human', code: 'LOCKED', message: 'the chassis is locked' });
+        throw new StepFailure({
+          class: 'needs_human',
+          code: 'BMC_MISMATCH',
+          message: 'the chassis is locked',
+        });
       },
     });
     await holding.over;
     expect(holding.unexpected).toEqual([]);
     expect(store.job()).toMatchObject({
       status: 'failed_manual_intervention',
-      error: { code: 'LOCKED', message: 'the chassis is locked' },
+      error: { code: 'BMC_MISMATCH', message: 'the chassis is locked' },
     });
   });
 

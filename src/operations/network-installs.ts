@@ -1,5 +1,6 @@
 /** The install layer, as providers drive it for operations. */
 
+import type { FailureCode } from '../domain/failure-code.ts';
 import type { Node } from '../domain/node.ts';
 import { DEFAULT_WORKFLOW } from '../domain/workflow.ts';
 import { StepFailure } from '../engine/step-handler.ts';
@@ -165,6 +166,6 @@ function systemCause(tools: BootTools, operationId: string, comment: string): No
   };
 }
 
-function permanent(code: string, message: string): StepFailure {
+function permanent(code: FailureCode, message: string): StepFailure {
   return new StepFailure({ class: 'permanent', code, message });
 }

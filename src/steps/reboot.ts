@@ -7,9 +7,10 @@ import { callOf, type Scene, type StepKind } from './step-kind.ts';
 const config = z.object({ mode: z.enum(['bmc', 'ssh']).default('bmc') });
 type Config = z.output<typeof config>;
 
-export const reboot: StepKind<Config, 'power'> = {
+export const reboot: StepKind<Config, 'power' | 'remoteExec'> = {
   kind: 'reboot',
-  needs: () => ['power'],
+  // Who asks the operating system must be able to reach it.
+  needs: ({ mode }) => (mode === 'ssh' ? ['power', 'remoteExec'] : ['power']),
   config: config as z.ZodType<Config>,
   title: 'Rebooting machine',
   doneTitle: 'Reboot complete',

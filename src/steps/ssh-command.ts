@@ -12,7 +12,7 @@ type Config = z.output<typeof config>;
 const INTERRUPTED: Failure = {
   class: 'effect_unknown',
   code: 'EFFECT_UNKNOWN',
-  message: 'the command was begun and nobody saw its end; look at the host, then retry or skip the step',
+  message: 'the command was started and its end was not seen: it may be done, half done or not done',
 };
 
 /**

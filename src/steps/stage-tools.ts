@@ -1,6 +1,7 @@
 /** What stages have in common. */
 
 import type { FailureClass } from '../domain/failure.ts';
+import type { FailureCode } from '../domain/failure-code.ts';
 import type { InterventionCode } from '../domain/intervention.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
@@ -30,7 +31,11 @@ export function underWay(context: StepContext, reason: string): Seen {
 
 export const ABSENT: Seen = { seen: 'absent' };
 
-export function failed(failureClass: FailureClass, code: string, message: string): Seen & { seen: 'failed' } {
+export function failed(
+  failureClass: FailureClass,
+  code: FailureCode,
+  message: string,
+): Seen & { seen: 'failed' } {
   return { seen: 'failed', failure: { class: failureClass, code, message } };
 }
 

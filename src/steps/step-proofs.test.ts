@@ -254,7 +254,7 @@ describe.each(cases)('%s', (_title, scenario, proof) => {
     const change = await hand.toDone();
     const left = comparable(await hand.left());
     hand.run.clock.ms += 60_000;
-    if (proof.parksWhenUnknown) await expect(hand.toDone()).rejects.toThrow(/nobody saw its end/);
+    if (proof.parksWhenUnknown) await expect(hand.toDone()).rejects.toThrow(/its end was not seen/);
     else expect(await hand.toDone()).toEqual(change);
     expect(comparable(await hand.left())).toEqual(left);
   });

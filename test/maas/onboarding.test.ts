@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAILURES } from '../../src/domain/failure-code.ts';
 import { INTERVENTIONS, type InterventionCode } from '../../src/domain/intervention.ts';
+import { OPERATOR_ACTIONS } from '../../src/domain/operator-action.ts';
 import { DECOMMISSION_MODES, type DecommissionMode, ONBOARDING } from '../../src/domain/stage.ts';
 import {
   DecommissionMode_Value,
@@ -196,7 +198,7 @@ describe.concurrent('what needs a human (§7)', () => {
   ];
 
   it.each(TRIGGERS)(
-    '%s stops at %s with %s, and what is mended can be resumed',
+    '%s stops at %s with %s, and says which action leads on',
     async (fault, stage, code) => {
       const { id, mac } = await newMachine(server);
       if (fault === 'conflicting_candidates') {
@@ -210,8 +212,10 @@ describe.concurrent('what needs a human (§7)', () => {
       expect(await statusOf(server, id)).toMatchObject({ service: leaves, activeOperationId: '' });
       const explained = await server.admin.explainMachine({ machineId: id });
       expect(explained.inService).toBe(false);
-      expect(explained.obstacles[0]?.who).toBe('operator');
-      expect(explained.obstacles[0]?.command).toContain(`op resume ${operation.operationId}`);
+      const { action, who } = FAILURES[code];
+      expect(explained.obstacles[0]).toMatchObject({ action, who });
+      const { verb } = OPERATOR_ACTIONS[action];
+      expect(explained.obstacles[0]?.command).toContain(`op ${verb} ${operation.operationId}`);
     },
     TIME_LIMIT,
   );

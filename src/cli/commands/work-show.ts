@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { nextActionFor } from '../../domain/explain.ts';
-import type { FailureClass } from '../../domain/failure.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../../domain/failure.ts';
 import { jobLifecycle } from '../../domain/job-status.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
-import { OPERATOR_ACTIONS } from '../../domain/operator-action.ts';
+import { commandFor, nextActionFor } from '../../domain/next-action.ts';
 import type { OperatorActionRecord } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
@@ -52,17 +51,19 @@ async function observedOf(api: Api, work: Work): Promise<string> {
 function writeLifecycle({ out, program }: CommandContext, work: Work, observed: string): void {
   const status = JOB_STATUSES.find((known) => known === work.more?.status);
   if (status === undefined) return;
-  const failureClass = work.error?.details?.failure_class as FailureClass | undefined;
-  const error = failureClass && { ...NO_ERROR, failureClass };
-  const { action, advice } = nextActionFor({ status, error: error ?? null, operationId: work.id });
-  const command =
-    action === null ? '' : `: ${program} op ${OPERATOR_ACTIONS[action].verb} ${work.id} --reason "…"`;
+  const failureClass = failureClassOf(work);
+  const error = work.error && failureClass ? { code: work.error.code, failureClass } : null;
+  const next = nextActionFor({ status, error, cancelRequested: work.cancelRequested });
+  const command = commandFor(work.id, next);
   out.line('');
   for (const [title, text] of [
     ['Workflow', status],
     ['Failure class', failureClass ?? ''],
     ['Observed', observed],
-    ['Next', `${advice}${command}`],
+    ['What happened', next.whatHappened],
+    ['Check', next.check],
+    ['Who', next.whatHappened === '' ? '' : next.who],
+    ['Next', `${next.next}${command === '' ? '' : `: ${program} ${command}`}`],
   ] as const) {
     if (text !== '') out.line(`${`${title}:`.padEnd(15)}${plainText(text)}`);
   }
@@ -82,7 +83,11 @@ function writeActions({ out }: CommandContext, actions: readonly OperatorActionR
 }
 
 const JOB_STATUSES = statesOf(jobLifecycle);
-const NO_ERROR = { code: '', message: '', retryable: false, step: '', attempts: 0 } as const;
+
+function failureClassOf({ error }: Work): FailureClass | null {
+  const name = error?.details?.failure_class ?? '';
+  return Object.hasOwn(FAILURE_CLASSES, name) ? (name as FailureClass) : null;
+}
 
 /** What a command that was detached goes on with. */
 export function attachWork(context: CommandContext, source: WorkApi, name: 'watch' | 'attach'): Command {

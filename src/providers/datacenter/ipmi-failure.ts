@@ -15,7 +15,7 @@ interface Row {
   readonly reason: IpmiReason;
   readonly matches: RegExp;
   readonly class: Failure['class'];
-  readonly code: string;
+  readonly code: Failure['code'];
   readonly words: string;
 }
 

@@ -3,7 +3,6 @@
  * over SSH while it runs. A reboot is therefore power off, seen, then power on: the one command for both that IPMI has
  * leaves nothing behind by which anybody could tell whether it was carried out.
  */
-import { StepFailure } from '../../engine/step-handler.ts';
 import type { BootState, PowerControl, ProviderCall, RemoteExec } from '../provider.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import { BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
@@ -43,8 +42,7 @@ export function createIpmiPower({ bmcs, configuration, remoteExec }: IpmiPowerOp
     },
     async reboot(call, mode, bootId) {
       if (mode === 'ssh' && remoteExec) return rebootHost(remoteExec, call, bootId);
-      const message = `a machine with a BMC is rebooted over ${mode} by switching its power`;
-      throw new StepFailure({ class: 'permanent', code: 'UNSUPPORTED', message });
+      throw new TypeError(`a machine with a BMC is rebooted over ${mode} by switching its power`);
     },
     async switchPower(call, to) {
       await bmcs.use(call, async (bmc) => {

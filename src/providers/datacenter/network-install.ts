@@ -147,10 +147,8 @@ function imagingOf(view: InstallOrderView): ImagingState {
 
 async function sendIntoBoot({ power, installs }: NetworkInstallOptions, call: ProviderCall): Promise<void> {
   const { switchPower } = power;
-  if (!switchPower) {
-    const message = 'the machine can’t be sent into a boot: nobody can switch its power';
-    throw new StepFailure({ class: 'permanent', code: 'UNSUPPORTED', message });
-  }
+  if (!switchPower)
+    throw new TypeError("the machine can't be sent into a boot: this provider does not switch its power");
   if ((await power.bootState(call)).power === 'on') {
     await switchPower(call, 'off');
     const until = Date.now() + OFF_WITHIN_MS;

@@ -10,6 +10,7 @@ import ssh2, {
   type ServerHostKeyAlgorithm,
 } from 'ssh2';
 import type { FailureClass } from '../../domain/failure.ts';
+import type { FailureCode } from '../../domain/failure-code.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
 import { type Identity, type IdentityConfiguration, readIdentity } from './datacenter-configuration.ts';
@@ -229,6 +230,6 @@ const SSH_WORDS: Readonly<Record<string, string>> = {
   closed: 'it hung up',
 };
 
-export function failure(failureClass: FailureClass, code: string, message: string): StepFailure {
+export function failure(failureClass: FailureClass, code: FailureCode, message: string): StepFailure {
   return new StepFailure({ class: failureClass, code, message });
 }

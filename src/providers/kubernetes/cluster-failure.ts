@@ -2,14 +2,14 @@
  * What a refused or lost request to an API server means to a step. Nothing of a request or of an answer's headers
  * gets into the message: both may hold a credential.
  */
-import type { FailureClass } from '../../domain/failure.ts';
+import type { Failure } from '../../domain/failure.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 
 export class ClusterFailure extends StepFailure {
   /** Null: there was no answer. */
   readonly status: number | null;
 
-  constructor(failure: { class: FailureClass; code: string; message: string }, status: number | null) {
+  constructor(failure: Failure, status: number | null) {
     super(failure);
     this.name = 'ClusterFailure';
     this.status = status;

@@ -107,7 +107,7 @@ export async function joinHost(
     if (!(error instanceof StepFailure) || error.failure.class !== 'effect_unknown') throw error;
     throw new StepFailure({
       class: 'retryable',
-      code: 'CONNECTION_LOST',
+      code: 'JOIN_INTERRUPTED',
       message: 'the connection broke while kubeadm ran; the host will be looked at again',
     });
   }

@@ -2,7 +2,8 @@
  * What a refused or lost request to MAAS means to a step. MAAS repeats in its answers what it was sent, so whatever of
  * them gets into a message has the request's secrets taken out first.
  */
-import type { FailureClass } from '../../domain/failure.ts';
+import type { Failure, FailureClass } from '../../domain/failure.ts';
+import type { FailureCode } from '../../domain/failure-code.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 
@@ -13,7 +14,7 @@ export class MaasFailure extends StepFailure {
   readonly retryAfterMs: number | null;
 
   constructor(
-    failure: { class: FailureClass; code: string; message: string },
+    failure: Failure,
     answer: { status: number | null; retryAfterMs: number | null } = { status: null, retryAfterMs: null },
   ) {
     super(failure);
@@ -32,7 +33,7 @@ export function wasRefused(error: unknown): boolean {
 interface Row {
   readonly matches: (status: number) => boolean;
   readonly class: FailureClass;
-  readonly code: string;
+  readonly code: FailureCode;
   readonly words: string;
 }
 

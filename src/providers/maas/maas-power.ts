@@ -22,8 +22,7 @@ export function createMaasPower(maas: MaasControl): PowerControl {
       throw new StepFailure({ class: 'retryable', code: 'MAAS_POWER_UNKNOWN', message });
     },
     async reboot(_call, mode) {
-      const message = `a machine of a MAAS is rebooted over ${mode} by switching its power`;
-      throw new StepFailure({ class: 'permanent', code: 'UNSUPPORTED', message });
+      throw new TypeError(`a machine of a MAAS is rebooted over ${mode} by switching its power`);
     },
     async switchPower(call, to) {
       const { systemId, status } = await machineOf(maas, call, call.machine);

@@ -1,6 +1,6 @@
 /** What ended badly, whether it may pass, and what to do about it. */
-import { nextActionFor } from '../../../../src/domain/explain.ts';
 import { FAILURE_CLASSES, type FailureClass } from '../../../../src/domain/failure.ts';
+import { nextActionFor } from '../../../../src/domain/next-action.ts';
 import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { ErrorStatus } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
@@ -13,17 +13,10 @@ function failureClassOf(error: ErrorStatus | undefined): FailureClass | null {
   return Object.hasOwn(FAILURE_CLASSES, name) ? (name as FailureClass) : null;
 }
 
-export function nextFor({ operationId, status, message: { error } }: OperationView) {
+export function nextFor({ status, message: { error, cancelRequested } }: OperationView) {
   const failureClass = failureClassOf(error);
-  const known = failureClass && {
-    code: '',
-    message: '',
-    retryable: false,
-    step: '',
-    attempts: 0,
-    failureClass,
-  };
-  return nextActionFor({ operationId, status, error: known });
+  const known = error && failureClass ? { code: error.code, failureClass } : null;
+  return nextActionFor({ status, cancelRequested, error: known });
 }
 
 export function NextPanel({
@@ -36,7 +29,7 @@ export function NextPanel({
   onChoose: (action: OperatorAction) => void;
 }) {
   const { error } = view.message;
-  const { action, advice } = nextFor(view);
+  const { action, next, whatHappened, check, who } = nextFor(view);
   if (view.isActive || (view.phase === 'SUCCEEDED' && !error)) return null;
   const failureClass = failureClassOf(error);
   const offer = offered.find((known) => known.action === action);
@@ -48,6 +41,14 @@ export function NextPanel({
             <strong className="mono">{error.code}</strong> {error.message}
           </p>
           <dl className="next-facts">
+            {Object.entries({ 'What happened': whatHappened, Check: check, 'Who must act': who }).map(
+              ([title, text]) => (
+                <div key={title}>
+                  <dt>{title}</dt>
+                  <dd>{text}</dd>
+                </div>
+              ),
+            )}
             {failureClass && (
               <div>
                 <dt>Failure class</dt>
@@ -72,7 +73,7 @@ export function NextPanel({
         </>
       )}
       <p className="next-advice">
-        <strong>Next:</strong> <span>{advice}.</span>
+        <strong>Next:</strong> <span>{next}.</span>
         {offer && (
           <Button
             kind="primary"

@@ -12,6 +12,7 @@ import {
   checkRequestId,
   checkText,
 } from '../../../domain/machine-input.ts';
+import { commandFor, nextActionFor } from '../../../domain/next-action.ts';
 import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../../domain/operator-action.ts';
 import { DECOMMISSION_MODE_NAMES, type DecommissionMode } from '../../../domain/stage.ts';
 import {
@@ -139,9 +140,12 @@ export function adminService(parts: ServerParts): Service {
 
       async listOperatorActions(request) {
         const operationId = checkOperationId(request.operationId);
-        if (!(await findOperation(parts.database, operationId))) throw operationNotFound(operationId);
+        const operation = await findOperation(parts.database, operationId);
+        if (!operation) throw operationNotFound(operationId);
         const records = await actionsOn(parts.database, operationId, MAX_ACTIONS);
+        const next = nextActionFor(operation);
         return {
+          advice: { ...next, action: next.action ?? '', command: commandFor(operationId, next) },
           actions: records.map(({ at, from, to, ...record }) => ({
             ...record,
             at: timestampFromDate(at),

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/admin/v1/admin_service.proto.
  */
 export const file_baremetal_admin_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAIKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIiEKEUNyZWF0ZVBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiEgoQTGlzdFBvb2xzUmVxdWVzdCI8ChFMaXN0UG9vbHNSZXNwb25zZRInCgVwb29scxgBIAMoCzIYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sIk0KFU9uYm9hcmRNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDAoEcG9vbBgDIAEoCSJ7ChBEZWNvbW1pc3Npb25Nb2RlImcKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDgoKU09GVF9SRVNFVBABEgsKB1JFSU1BR0UQAhIVChFGVUxMX0RFQ09NTUlTU0lPThADEhMKD1NUT1JBR0VfQ0xFQU5VUBAEIn4KGkRlY29tbWlzc2lvbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRI4CgRtb2RlGAMgASgOMiouYmFyZW1ldGFsLmFkbWluLnYxLkRlY29tbWlzc2lvbk1vZGUuVmFsdWUiPQoTRHJhaW5NYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiPgoUUmVtb3ZlTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIk0KFlNldFNlcnZpY2VTdGF0ZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSK5AQoOT3BlcmF0b3JBY3Rpb24ipgEKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDwoLUkVUUllfU1RBR0UQARIKCgZSRVNVTUUQAhIJCgVSRVJVThADEhEKDVJFU1RBUlRfQ0xFQU4QBBIKCgZDQU5DRUwQBRIYChRBRE9QVF9PQlNFUlZFRF9TVEFURRAGEiUKIU1BUktfTUFOVUFMX0lOVEVSVkVOVElPTl9SRVFVSVJFRBAHIncKFUFjdE9uT3BlcmF0aW9uUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkSOAoGYWN0aW9uGAIgASgOMiguYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdG9yQWN0aW9uLlZhbHVlEg4KBnJlYXNvbhgDIAEoCSIyChpMaXN0T3BlcmF0b3JBY3Rpb25zUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkiWAobTGlzdE9wZXJhdG9yQWN0aW9uc1Jlc3BvbnNlEjkKB2FjdGlvbnMYASADKAsyKC5iYXJlbWV0YWwuYWRtaW4udjEuT3BlcmF0b3JBY3Rpb25SZWNvcmQilQEKFE9wZXJhdG9yQWN0aW9uUmVjb3JkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDgoGcmVhc29uGAQgASgJEhMKC2Zyb21fc3RhdHVzGAUgASgJEhEKCXRvX3N0YXR1cxgGIAEoCSIrChVFeHBsYWluTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJjCgtFeHBsYW5hdGlvbhISCgppbl9zZXJ2aWNlGAEgASgIEg8KB3N1bW1hcnkYAiABKAkSLwoJb2JzdGFjbGVzGAMgAygLMhwuYmFyZW1ldGFsLmFkbWluLnYxLk9ic3RhY2xlItYBCghPYnN0YWNsZRIMCgR3aGF0GAEgASgJEg8KB3VuYmxvY2sYAiABKAkSCwoDd2hvGAMgASgJEg8KB2NvbW1hbmQYBCABKAkSDgoGYWN0aW9uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCRI4CgZwYXJhbXMYByADKAsyKC5iYXJlbWV0YWwuYWRtaW4udjEuT2JzdGFjbGUuUGFyYW1zRW50cnkaLQoLUGFyYW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1ChFDcmVhdGVQbGFuUmVxdWVzdBIgCgRwbGFuGAEgASgLMhIuYmFyZW1ldGFsLnYxLlBsYW4ixwEKBVRva2VuEgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJImAKEkNyZWF0ZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoTQ3JlYXRlVG9rZW5SZXNwb25zZRIoCgV0b2tlbhgBIAEoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiEwoRTGlzdFRva2Vuc1JlcXVlc3QiPwoSTGlzdFRva2Vuc1Jlc3BvbnNlEikKBnRva2VucxgBIAMoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbiIiChJSZXZva2VUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCTLXDAoMQWRtaW5TZXJ2aWNlEkwKC0ZsYWdNYWNoaW5lEiYuYmFyZW1ldGFsLmFkbWluLnYxLkZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lElAKDVVuZmxhZ01hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuVW5mbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJiChZDbGVhck5lZWRzSW50ZXJ2ZW50aW9uEjEuYmFyZW1ldGFsLmFkbWluLnYxLkNsZWFyTmVlZHNJbnRlcnZlbnRpb25SZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSZAoNQ3JlYXRlTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVxdWVzdBopLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVzcG9uc2USTQoKQ3JlYXRlUG9vbBIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQb29sUmVxdWVzdBoYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sElgKCUxpc3RQb29scxIkLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0UG9vbHNSZXF1ZXN0GiUuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1Jlc3BvbnNlElQKDk9uYm9hcmRNYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLk9uYm9hcmRNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SXgoTRGVjb21taXNzaW9uTWFjaGluZRIuLmJhcmVtZXRhbC5hZG1pbi52MS5EZWNvbW1pc3Npb25NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRHJhaW5NYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkRyYWluTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElIKDVJlbW92ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuUmVtb3ZlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKD1NldFNlcnZpY2VTdGF0ZRIqLmJhcmVtZXRhbC5hZG1pbi52MS5TZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSVAoOQWN0T25PcGVyYXRpb24SKS5iYXJlbWV0YWwuYWRtaW4udjEuQWN0T25PcGVyYXRpb25SZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJ2ChNMaXN0T3BlcmF0b3JBY3Rpb25zEi4uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRJcCg5FeHBsYWluTWFjaGluZRIpLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYWluTWFjaGluZVJlcXVlc3QaHy5iYXJlbWV0YWwuYWRtaW4udjEuRXhwbGFuYXRpb24SRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAIKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIiEKEUNyZWF0ZVBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiEgoQTGlzdFBvb2xzUmVxdWVzdCI8ChFMaXN0UG9vbHNSZXNwb25zZRInCgVwb29scxgBIAMoCzIYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sIk0KFU9uYm9hcmRNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDAoEcG9vbBgDIAEoCSJ7ChBEZWNvbW1pc3Npb25Nb2RlImcKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDgoKU09GVF9SRVNFVBABEgsKB1JFSU1BR0UQAhIVChFGVUxMX0RFQ09NTUlTU0lPThADEhMKD1NUT1JBR0VfQ0xFQU5VUBAEIn4KGkRlY29tbWlzc2lvbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRI4CgRtb2RlGAMgASgOMiouYmFyZW1ldGFsLmFkbWluLnYxLkRlY29tbWlzc2lvbk1vZGUuVmFsdWUiPQoTRHJhaW5NYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiPgoUUmVtb3ZlTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIk0KFlNldFNlcnZpY2VTdGF0ZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSK5AQoOT3BlcmF0b3JBY3Rpb24ipgEKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDwoLUkVUUllfU1RBR0UQARIKCgZSRVNVTUUQAhIJCgVSRVJVThADEhEKDVJFU1RBUlRfQ0xFQU4QBBIKCgZDQU5DRUwQBRIYChRBRE9QVF9PQlNFUlZFRF9TVEFURRAGEiUKIU1BUktfTUFOVUFMX0lOVEVSVkVOVElPTl9SRVFVSVJFRBAHIncKFUFjdE9uT3BlcmF0aW9uUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkSOAoGYWN0aW9uGAIgASgOMiguYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdG9yQWN0aW9uLlZhbHVlEg4KBnJlYXNvbhgDIAEoCSIyChpMaXN0T3BlcmF0b3JBY3Rpb25zUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkijQEKG0xpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRI5CgdhY3Rpb25zGAEgAygLMiguYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdG9yQWN0aW9uUmVjb3JkEjMKBmFkdmljZRgUIAEoCzIjLmJhcmVtZXRhbC5hZG1pbi52MS5PcGVyYXRpb25BZHZpY2UicwoPT3BlcmF0aW9uQWR2aWNlEg4KBmFjdGlvbhgBIAEoCRIMCgRuZXh0GAIgASgJEhUKDXdoYXRfaGFwcGVuZWQYAyABKAkSDQoFY2hlY2sYBCABKAkSCwoDd2hvGAUgASgJEg8KB2NvbW1hbmQYBiABKAkilQEKFE9wZXJhdG9yQWN0aW9uUmVjb3JkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDgoGcmVhc29uGAQgASgJEhMKC2Zyb21fc3RhdHVzGAUgASgJEhEKCXRvX3N0YXR1cxgGIAEoCSIrChVFeHBsYWluTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJjCgtFeHBsYW5hdGlvbhISCgppbl9zZXJ2aWNlGAEgASgIEg8KB3N1bW1hcnkYAiABKAkSLwoJb2JzdGFjbGVzGAMgAygLMhwuYmFyZW1ldGFsLmFkbWluLnYxLk9ic3RhY2xlItYBCghPYnN0YWNsZRIMCgR3aGF0GAEgASgJEg8KB3VuYmxvY2sYAiABKAkSCwoDd2hvGAMgASgJEg8KB2NvbW1hbmQYBCABKAkSDgoGYWN0aW9uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCRI4CgZwYXJhbXMYByADKAsyKC5iYXJlbWV0YWwuYWRtaW4udjEuT2JzdGFjbGUuUGFyYW1zRW50cnkaLQoLUGFyYW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1ChFDcmVhdGVQbGFuUmVxdWVzdBIgCgRwbGFuGAEgASgLMhIuYmFyZW1ldGFsLnYxLlBsYW4ixwEKBVRva2VuEgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJImAKEkNyZWF0ZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoTQ3JlYXRlVG9rZW5SZXNwb25zZRIoCgV0b2tlbhgBIAEoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiEwoRTGlzdFRva2Vuc1JlcXVlc3QiPwoSTGlzdFRva2Vuc1Jlc3BvbnNlEikKBnRva2VucxgBIAMoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbiIiChJSZXZva2VUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCTLXDAoMQWRtaW5TZXJ2aWNlEkwKC0ZsYWdNYWNoaW5lEiYuYmFyZW1ldGFsLmFkbWluLnYxLkZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lElAKDVVuZmxhZ01hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuVW5mbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJiChZDbGVhck5lZWRzSW50ZXJ2ZW50aW9uEjEuYmFyZW1ldGFsLmFkbWluLnYxLkNsZWFyTmVlZHNJbnRlcnZlbnRpb25SZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSZAoNQ3JlYXRlTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVxdWVzdBopLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVzcG9uc2USTQoKQ3JlYXRlUG9vbBIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQb29sUmVxdWVzdBoYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sElgKCUxpc3RQb29scxIkLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0UG9vbHNSZXF1ZXN0GiUuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1Jlc3BvbnNlElQKDk9uYm9hcmRNYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLk9uYm9hcmRNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SXgoTRGVjb21taXNzaW9uTWFjaGluZRIuLmJhcmVtZXRhbC5hZG1pbi52MS5EZWNvbW1pc3Npb25NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRHJhaW5NYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkRyYWluTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElIKDVJlbW92ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuUmVtb3ZlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKD1NldFNlcnZpY2VTdGF0ZRIqLmJhcmVtZXRhbC5hZG1pbi52MS5TZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSVAoOQWN0T25PcGVyYXRpb24SKS5iYXJlbWV0YWwuYWRtaW4udjEuQWN0T25PcGVyYXRpb25SZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJ2ChNMaXN0T3BlcmF0b3JBY3Rpb25zEi4uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRJcCg5FeHBsYWluTWFjaGluZRIpLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYWluTWFjaGluZVJlcXVlc3QaHy5iYXJlbWV0YWwuYWRtaW4udjEuRXhwbGFuYXRpb24SRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.admin.v1.MachineFlag
@@ -604,6 +604,13 @@ export type ListOperatorActionsResponse = Message<"baremetal.admin.v1.ListOperat
    * @generated from field: repeated baremetal.admin.v1.OperatorActionRecord actions = 1;
    */
   actions: OperatorActionRecord[];
+
+  /**
+   * What to do about the operation as it is now.
+   *
+   * @generated from field: baremetal.admin.v1.OperationAdvice advice = 20;
+   */
+  advice?: OperationAdvice | undefined;
 };
 
 /**
@@ -612,6 +619,62 @@ export type ListOperatorActionsResponse = Message<"baremetal.admin.v1.ListOperat
  */
 export const ListOperatorActionsResponseSchema: GenMessage<ListOperatorActionsResponse> = /*@__PURE__*/
   messageDesc(file_baremetal_admin_v1_admin_service, 19);
+
+/**
+ * The same words as in "op show", in Explanation and in the console.
+ *
+ * @generated from message baremetal.admin.v1.OperationAdvice
+ */
+export type OperationAdvice = Message<"baremetal.admin.v1.OperationAdvice"> & {
+  /**
+   * A value of OperatorAction in lower case, which leads on once the cause is removed. Empty: there is nothing to do.
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * The action in words, or why there is none.
+   *
+   * @generated from field: string next = 2;
+   */
+  next: string;
+
+  /**
+   * What happened; empty unless the operation has failed.
+   *
+   * @generated from field: string what_happened = 3;
+   */
+  whatHappened: string;
+
+  /**
+   * What to check and to fix before the action; empty unless the operation has failed.
+   *
+   * @generated from field: string check = 4;
+   */
+  check: string;
+
+  /**
+   * Who removes the cause: operator, admin, site, upstream; nobody where there is nothing to remove.
+   *
+   * @generated from field: string who = 5;
+   */
+  who: string;
+
+  /**
+   * A command that performs the action, without the program's name.
+   *
+   * @generated from field: string command = 6;
+   */
+  command: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.OperationAdvice.
+ * Use `create(OperationAdviceSchema)` to create a new message.
+ */
+export const OperationAdviceSchema: GenMessage<OperationAdvice> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 20);
 
 /**
  * @generated from message baremetal.admin.v1.OperatorActionRecord
@@ -661,7 +724,7 @@ export type OperatorActionRecord = Message<"baremetal.admin.v1.OperatorActionRec
  * Use `create(OperatorActionRecordSchema)` to create a new message.
  */
 export const OperatorActionRecordSchema: GenMessage<OperatorActionRecord> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 20);
+  messageDesc(file_baremetal_admin_v1_admin_service, 21);
 
 /**
  * @generated from message baremetal.admin.v1.ExplainMachineRequest
@@ -678,7 +741,7 @@ export type ExplainMachineRequest = Message<"baremetal.admin.v1.ExplainMachineRe
  * Use `create(ExplainMachineRequestSchema)` to create a new message.
  */
 export const ExplainMachineRequestSchema: GenMessage<ExplainMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 21);
+  messageDesc(file_baremetal_admin_v1_admin_service, 22);
 
 /**
  * In plain words.
@@ -713,7 +776,7 @@ export type Explanation = Message<"baremetal.admin.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 22);
+  messageDesc(file_baremetal_admin_v1_admin_service, 23);
 
 /**
  * @generated from message baremetal.admin.v1.Obstacle
@@ -734,7 +797,7 @@ export type Obstacle = Message<"baremetal.admin.v1.Obstacle"> & {
   unblock: string;
 
   /**
-   * Who must act: operator, site, nobody (it passes by itself), …
+   * Who must act: operator, admin, site, upstream (of the MAAS or the cluster), nobody (it passes by itself), …
    *
    * @generated from field: string who = 3;
    */
@@ -776,7 +839,7 @@ export type Obstacle = Message<"baremetal.admin.v1.Obstacle"> & {
  * Use `create(ObstacleSchema)` to create a new message.
  */
 export const ObstacleSchema: GenMessage<Obstacle> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 23);
+  messageDesc(file_baremetal_admin_v1_admin_service, 24);
 
 /**
  * @generated from message baremetal.admin.v1.CreatePlanRequest
@@ -793,7 +856,7 @@ export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> 
  * Use `create(CreatePlanRequestSchema)` to create a new message.
  */
 export const CreatePlanRequestSchema: GenMessage<CreatePlanRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 24);
+  messageDesc(file_baremetal_admin_v1_admin_service, 25);
 
 /**
  * @generated from message baremetal.admin.v1.Token
@@ -839,7 +902,7 @@ export type Token = Message<"baremetal.admin.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 25);
+  messageDesc(file_baremetal_admin_v1_admin_service, 26);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenRequest
@@ -872,7 +935,7 @@ export type CreateTokenRequest = Message<"baremetal.admin.v1.CreateTokenRequest"
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 26);
+  messageDesc(file_baremetal_admin_v1_admin_service, 27);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenResponse
@@ -896,7 +959,7 @@ export type CreateTokenResponse = Message<"baremetal.admin.v1.CreateTokenRespons
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 27);
+  messageDesc(file_baremetal_admin_v1_admin_service, 28);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensRequest
@@ -909,7 +972,7 @@ export type ListTokensRequest = Message<"baremetal.admin.v1.ListTokensRequest"> 
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 28);
+  messageDesc(file_baremetal_admin_v1_admin_service, 29);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensResponse
@@ -926,7 +989,7 @@ export type ListTokensResponse = Message<"baremetal.admin.v1.ListTokensResponse"
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 29);
+  messageDesc(file_baremetal_admin_v1_admin_service, 30);
 
 /**
  * @generated from message baremetal.admin.v1.RevokeTokenRequest
@@ -943,7 +1006,7 @@ export type RevokeTokenRequest = Message<"baremetal.admin.v1.RevokeTokenRequest"
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 30);
+  messageDesc(file_baremetal_admin_v1_admin_service, 31);
 
 /**
  * What privileged systems and people do, and customers don't. Calls need the admin role unless they say otherwise.

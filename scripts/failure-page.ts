@@ -1,0 +1,35 @@
+/** The page about failures, from the table that gives the advice. */
+import { FAILURE_GROUPS } from '../src/domain/failure-code.ts';
+import { ADVISED, type FailureAdvice } from '../src/domain/failures/advice.ts';
+import { OPERATOR_ACTIONS } from '../src/domain/operator-action.ts';
+import { code, page, table } from './markdown.ts';
+
+const NOTE =
+  '<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain/failures. Change those, not this page. -->';
+
+export function failurePage(): string {
+  return page([
+    '# Failures',
+    NOTE,
+    'Each way in which a step can fail has a code, which is in the error of the operation. `ingot op show`, `ingot explain` and the console give the advice of this page: remove the cause, then take the action, with `ingot op <action> <operation> --reason "…"`. What the actions do is in [operations.md](operations.md#operator-actions). Where undoing failed after a cancel, the action is `retry-stage`, whatever the code: it goes on undoing.',
+    '## Who',
+    table(
+      ['who', 'is'],
+      Object.entries(ADVISED).map(([who, meaning]) => [who, meaning]),
+    ),
+    ...Object.entries(FAILURE_GROUPS).flatMap(([title, group]) => [`## ${title}`, failureTable(group)]),
+  ]);
+}
+
+function failureTable(group: Readonly<Record<string, FailureAdvice>>): string {
+  return table(
+    ['code', 'what happened', 'what to check', 'then', 'who'],
+    Object.entries(group).map(([name, { whatHappened, check, action, who }]) => [
+      code(name),
+      whatHappened,
+      check,
+      code(OPERATOR_ACTIONS[action].verb),
+      who,
+    ]),
+  );
+}

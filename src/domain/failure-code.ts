@@ -1,0 +1,33 @@
+/**
+ * Every way in which a step can fail, in one table: what happened, what to check, which action leads on once the cause is
+ * removed, and who removes it. A code that is not in here does not compile, and docs/failures.md is made of it.
+ */
+import type { FailureAdvice } from './failures/advice.ts';
+import { CLUSTER_FAILURES } from './failures/cluster-failures.ts';
+import { ENGINE_FAILURES } from './failures/engine-failures.ts';
+import { HOST_FAILURES } from './failures/host-failures.ts';
+import { MAAS_FAILURES } from './failures/maas-failures.ts';
+import { ONBOARDING_FAILURES } from './failures/onboarding-failures.ts';
+
+export const FAILURE_GROUPS = {
+  'The engine and the server': ENGINE_FAILURES,
+  'Hosts, BMCs and installations': HOST_FAILURES,
+  Clusters: CLUSTER_FAILURES,
+  MAAS: MAAS_FAILURES,
+  'Onboarding and decommission': ONBOARDING_FAILURES,
+} as const satisfies Record<string, Readonly<Record<string, FailureAdvice>>>;
+
+export const FAILURES = {
+  ...ENGINE_FAILURES,
+  ...HOST_FAILURES,
+  ...CLUSTER_FAILURES,
+  ...MAAS_FAILURES,
+  ...ONBOARDING_FAILURES,
+} as const;
+
+export type FailureCode = keyof typeof FAILURES;
+export const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[];
+
+export function isFailureCode(code: string): code is FailureCode {
+  return Object.hasOwn(FAILURES, code);
+}

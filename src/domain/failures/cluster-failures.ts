@@ -1,0 +1,77 @@
+/** Failures between the server, a host and the Kubernetes cluster that it joins. */
+import type { FailureAdvice } from './advice.ts';
+
+export const CLUSTER_FAILURES = {
+  UNKNOWN_CLUSTER: {
+    whatHappened: 'the cluster is not in the configuration',
+    check: 'put it under clusters in the configuration of every replica, and restart them',
+    action: 'retry_stage',
+    who: 'admin',
+  },
+  CLUSTER_UNAUTHORIZED: {
+    whatHappened: 'the API server of the cluster does not accept our credentials',
+    check: 'put a valid token or certificate where the configuration of the cluster points',
+    action: 'retry_stage',
+    who: 'admin',
+  },
+  CLUSTER_FORBIDDEN: {
+    whatHappened: 'the cluster does not allow us what the step needs',
+    check: 'grant it to the account of Ingot: nodes, and secrets in kube-system',
+    action: 'retry_stage',
+    who: 'upstream',
+  },
+  CLUSTER_UNAVAILABLE: {
+    whatHappened: 'the API server of the cluster does not answer',
+    check: 'bring it back, and the network to it',
+    action: 'retry_stage',
+    who: 'upstream',
+  },
+  CLUSTER_REFUSED: {
+    whatHappened: 'the API server of the cluster calls the request wrong',
+    check: 'see what the error names: an admission rule or the version of the cluster may forbid it',
+    action: 'retry_stage',
+    who: 'upstream',
+  },
+  CLUSTER_CERTIFICATE_INVALID: {
+    whatHappened: 'the certificate of the API server is not one that ca_file vouches for',
+    check: 'make sure that it is the right server, then correct its certificate or ca_file',
+    action: 'retry_stage',
+    who: 'admin',
+  },
+  NODE_NAME_INVALID: {
+    whatHappened: 'the name of the machine cannot be the name of a node',
+    check: 'give the machine a label ingot/node-name with a valid one',
+    action: 'retry_stage',
+    who: 'operator',
+  },
+  NODE_NAME_TAKEN: {
+    whatHappened: 'the cluster has a Ready node of that name, and this host is not it',
+    check: 'remove that node, or give this machine another label ingot/node-name',
+    action: 'retry_stage',
+    who: 'operator',
+  },
+  HOST_IN_ANOTHER_CLUSTER: {
+    whatHappened: 'the host has the credentials of a kubelet, and the cluster does not know its node',
+    check: 'make sure that the host is not in use elsewhere, then run "kubeadm reset" on it',
+    action: 'retry_stage',
+    who: 'operator',
+  },
+  KUBEADM_MISSING: {
+    whatHappened: 'there is no kubeadm on the host, or sudo does not let us run it',
+    check: 'install kubeadm on the host, or use an image that has it',
+    action: 'retry_stage',
+    who: 'operator',
+  },
+  JOIN_FAILED: {
+    whatHappened: 'kubeadm join ended with an error',
+    check: 'read its output in the log of the step, and fix on the host what it names',
+    action: 'retry_stage',
+    who: 'operator',
+  },
+  JOIN_INTERRUPTED: {
+    whatHappened: 'the connection broke while kubeadm ran on the host',
+    check: 'inspect the network to the host; the next attempt sees what became of the join',
+    action: 'retry_stage',
+    who: 'site',
+  },
+} as const satisfies Record<string, FailureAdvice>;

@@ -1,0 +1,90 @@
+/** Failures of onboarding and decommission: what stands in the MAAS is not what the workflow needs. */
+import type { FailureAdvice } from './advice.ts';
+
+export const ONBOARDING_FAILURES = {
+  CONFLICTING_CANDIDATES: {
+    whatHappened: 'several machines in the MAAS have addresses of this one',
+    check: 'correct spec.mac_addresses, or delete the wrong record in the MAAS',
+    action: 'retry_stage',
+    who: 'upstream',
+  },
+  MACHINE_GONE: {
+    whatHappened: 'the record of the machine was deleted from the MAAS during the workflow',
+    check: 'find out who deleted it, and that the hardware is there; a rerun adds it again',
+    action: 'rerun',
+    who: 'operator',
+  },
+  COMMISSIONING_FAILED: {
+    whatHappened: 'the MAAS could not commission the machine',
+    check: 'inspect its commissioning results in the MAAS, its power, its boot from the network',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  BROKEN: {
+    whatHappened: 'the MAAS calls the machine broken',
+    check: 'repair it, then mark it fixed in the MAAS',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  BOOT_DISK_NOT_FOUND: {
+    whatHappened: 'no disk of the machine is of the model that it shall boot from',
+    check:
+      'seat or replace the disk and commission the machine in the MAAS, or correct storage.boot_disk_model',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  PXE_NOT_FIXABLE: {
+    whatHappened: 'the boot interface is missing in the MAAS, or does not stay AUTO',
+    check: 'inspect the cabling and the interfaces of the machine in the MAAS',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  DEPLOYMENT_FAILED: {
+    whatHappened: 'the MAAS could not deploy the machine',
+    check: 'inspect its installation log in the MAAS; a rerun releases the machine and deploys it again',
+    action: 'rerun',
+    who: 'site',
+  },
+  DATASOURCE_FAILED: {
+    whatHappened: 'the deployed system did not find its datasource, several times',
+    check: 'inspect the network between the machine and the metadata service of the MAAS',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  HARDWARE_SYNC_OFF: {
+    whatHappened: 'the machine was deployed without hardware sync, which the site wants',
+    check: 'release the machine in the MAAS, so that a rerun deploys it with hardware sync',
+    action: 'rerun',
+    who: 'upstream',
+  },
+  HARDWARE_SYNC_FAILED: {
+    whatHappened: 'the deployed machine does not report its hardware to the MAAS',
+    check: 'inspect the hardware sync service on the machine, and its network to the MAAS',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  AGENT_NEVER_ENROLLED: {
+    whatHappened: 'the agent of the deployed machine did not register in time',
+    check: 'cloud-init and the agent on the machine, and its network to Ingot',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  UNEXPECTED_MAAS_STATE: {
+    whatHappened: 'the machine is in a state in the MAAS that the workflow cannot go on from',
+    check: 'find out what is done with it in the MAAS; let that end, so that it is New, Ready or Deployed',
+    action: 'rerun',
+    who: 'upstream',
+  },
+  UPSTREAM_DRIFTED: {
+    whatHappened: 'the machine went another way in the MAAS after its onboarding had failed',
+    check: 'find out what is done with it in the MAAS; let that end, so that it is New, Ready or Deployed',
+    action: 'rerun',
+    who: 'upstream',
+  },
+  RELEASE_FAILED: {
+    whatHappened: 'the MAAS could not release or erase the machine',
+    check: 'inspect its events in the MAAS, its power and its disks',
+    action: 'retry_stage',
+    who: 'site',
+  },
+} as const satisfies Record<string, FailureAdvice>;
