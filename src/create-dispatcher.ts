@@ -12,6 +12,7 @@ import type { Provider } from './providers/provider.ts';
 import type { Settings } from './settings.ts';
 import { canUndo, handlerFor, isInstant } from './steps/registry.ts';
 import type { Database } from './store/database.ts';
+import type { DatabaseTime } from './store/database-clock.ts';
 import type { MachineReader } from './store/machines.ts';
 import { PostgresJobStore } from './store/postgres-job-store.ts';
 
@@ -27,13 +28,14 @@ export interface DispatcherOptions {
 export function createDispatcher(
   options: DispatcherOptions,
   database: Database,
+  clock: DatabaseTime,
   providers: ReadonlyMap<string, Provider>,
   machines: MachineReader,
 ): Dispatcher<MachineChange> {
   const { settings, log } = options;
   return new Dispatcher<MachineChange>({
     owner: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
-    store: new PostgresJobStore(database),
+    store: new PostgresJobStore(database, clock),
     rules: {
       backoff: { firstMs: 1_000, maxMs: 60_000 },
       maxUndoRetries: 3,

@@ -33,6 +33,7 @@ import { siteHooks } from './site-hooks.ts';
 import { startLooks } from './start-looks.ts';
 import type { Notice } from './store/append-events.ts';
 import type { Database } from './store/database.ts';
+import { DatabaseClock } from './store/database-clock.ts';
 import { EventFeed } from './store/event-feed.ts';
 import { MACHINE_FILTER } from './store/filter-schemas.ts';
 import { ImageFiles } from './store/image-files.ts';
@@ -86,7 +87,19 @@ export async function startReplica(
   const { settings, log } = options;
   const providers = new Map<string, Provider>();
   const machines = new MachineReader(database);
-  const dispatcher = createDispatcher(options, database, providers, machines);
+  const ttls = {
+    keepaliveSeconds: settings.keepaliveTtlSeconds,
+    pendingSeconds: settings.pendingTtlSeconds,
+  };
+  const clock = await DatabaseClock.open({
+    database,
+    leaseMs: settings.leaseMs,
+    ttls,
+    monotonicNow: () => performance.now(),
+    onStep: (stepMs) => logStep(log, stepMs),
+    onError: (error, during) => log.error({ err: error }, during),
+  });
+  const dispatcher = createDispatcher(options, database, clock, providers, machines);
   const feed = new EventFeed(database, (error) => log.error({ err: error }, 'reading events'));
   const logs = new LogFollower(database);
   const authenticator = new Authenticator(database, Date.now);
@@ -108,14 +121,11 @@ export async function startReplica(
   await notifications.connect();
   cleanups.push(() => notifications.close());
 
-  const ttls = {
-    keepaliveSeconds: settings.keepaliveTtlSeconds,
-    pendingSeconds: settings.pendingTtlSeconds,
-  };
   const keepalives = await createKeepalives(options, database, ttls, () => providers.keys());
   cleanups.push(() => keepalives.close());
   const watch = new PresenceWatch({
     database,
+    clock,
     keepalives,
     elsewhere: settings.presenceUrl !== null,
     ttls,
@@ -189,6 +199,8 @@ export async function startReplica(
     const looks = startLooks(options, database.url, providers);
     cleanups.push(() => looks.stop());
   }
+  clock.start();
+  cleanups.push(() => clock.stop());
   dispatcher.start();
   cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
   const readiness = new Readiness();
@@ -228,6 +240,7 @@ export async function startReplica(
   };
   const installs = new InstallWatch({
     tools: nodes,
+    clock,
     stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
     onError: (error, during) => log.error({ err: error }, during),
   });
@@ -304,6 +317,15 @@ function nodeTools({ configuration, log }: ReplicaOptions, parts: ServerParts): 
     bootTokenSeconds: netboot.boot_token_seconds,
     workflows: new Map(netboot.workflows.map((workflow) => [workflow.name, workflow])),
   };
+}
+
+function logStep(log: Logger, stepMs: number): void {
+  const seconds = Math.abs(stepMs / 1000).toFixed(1);
+  const direction = stepMs < 0 ? 'back' : 'forward';
+  log.warn(
+    { step_seconds: stepMs / 1000 },
+    `the database's clock stepped ${direction} by ${seconds} s; operations, leases and agents were moved along with it`,
+  );
 }
 
 /** For machines that were not told otherwise: as this server listens. */

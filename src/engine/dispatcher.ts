@@ -50,13 +50,11 @@ export class Dispatcher<Change> {
   /** When the next job is due, on the monotonic clock, as far as it is known. */
   #dueAt = Number.POSITIVE_INFINITY;
   #poked = false;
-  #clock = { at: new Date(), monotonic: 0 };
   readonly #stopHeartbeat = new AbortController();
 
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
     this.#logs = new LogWriter(options.store, (error) => options.onError(error, 'storing log lines'));
-    this.#clock = { at: new Date(), monotonic: options.monotonicNow() };
   }
 
   start(): void {
@@ -96,10 +94,6 @@ export class Dispatcher<Change> {
     await this.#handBackAbandoned();
   }
 
-  /** The database's time, carried on by the monotonic clock since it was last heard. */
-  readonly #now = (): Date =>
-    new Date(this.#clock.at.getTime() + this.#options.monotonicNow() - this.#clock.monotonic);
-
   async #claimUntilStopped(): Promise<void> {
     while (!this.#stopping) {
       this.#poked = false;
@@ -117,8 +111,8 @@ export class Dispatcher<Change> {
     const askedAt = monotonicNow();
     try {
       const claimed = await store.claim(owner, room, leaseMs);
-      this.#clock = { at: claimed.now, monotonic: monotonicNow() };
-      for (const job of claimed.jobs) this.#take(job, askedAt);
+      const now = clockFrom(claimed.now, monotonicNow);
+      for (const job of claimed.jobs) this.#take(job, askedAt, now);
       if (claimed.jobs.length > 0) return 0;
       return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
     } catch (error) {
@@ -134,8 +128,9 @@ export class Dispatcher<Change> {
     if (room <= 0) return OVERDUE_POLL_MS;
     const askedAt = monotonicNow();
     try {
-      const jobs = await store.claimOverdue(owner, room, leaseMs);
-      for (const job of jobs) this.#take(job, askedAt);
+      const claimed = await store.claimOverdue(owner, room, leaseMs);
+      const now = clockFrom(claimed.now, monotonicNow);
+      for (const job of claimed.jobs) this.#take(job, askedAt, now);
       return Math.min(pollMs, OVERDUE_POLL_MS);
     } catch (error) {
       this.#options.onError(error, 'claiming overdue work');
@@ -143,7 +138,7 @@ export class Dispatcher<Change> {
     }
   }
 
-  #take(job: Job, askedAt: number): void {
+  #take(job: Job, askedAt: number, now: () => Date): void {
     const { leaseMs, monotonicNow, maxLogBytes } = this.#options;
     const lease = new Lease(job.id, job.epoch, askedAt, leaseMs, monotonicNow);
     const held: InHand = { lease, cancel: new AbortController(), stop: new AbortController() };
@@ -154,11 +149,11 @@ export class Dispatcher<Change> {
     this.#inHand.set(job.id, held);
     const control = {
       lease,
-      log: new JobLog(this.#logs, job, { maxBytes: maxLogBytes, now: this.#now }),
+      log: new JobLog(this.#logs, job, { maxBytes: maxLogBytes, now }),
       stop: held.cancel.signal,
       uncancelable: () => held.stop.signal,
     };
-    const work = runJob(job, control, { ...this.#options, now: this.#now })
+    const work = runJob(job, control, { ...this.#options, now })
       .then(
         (dueInMs) => {
           this.#letGo(job, held, held.stop.signal.aborted ? 'stopped' : null);
@@ -251,6 +246,12 @@ export class Dispatcher<Change> {
     this.#wake = () => {};
     this.#rearm = () => {};
   }
+}
+
+/** The store's time at a claim, carried on by the monotonic clock: for the job that was claimed it makes no steps. */
+function clockFrom(claimedAt: Date, monotonicNow: () => number): () => Date {
+  const offset = claimedAt.getTime() - monotonicNow();
+  return () => new Date(offset + monotonicNow());
 }
 
 /** Stops a job for a reason that also stops one that is being canceled. */

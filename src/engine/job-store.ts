@@ -1,11 +1,14 @@
 import type { CancelRequest, Job, JobMove } from './job.ts';
 
-export interface ClaimResult {
+export interface Claimed {
   readonly jobs: readonly Job[];
+  /** The store's clock, for the timestamps that go into the steps of these jobs. */
+  readonly now: Date;
+}
+
+export interface ClaimResult extends Claimed {
   /** How long until some other job becomes due; null when none is in sight. */
   readonly nextDueInMs: number | null;
-  /** The database's clock, for the timestamps that go into step records. */
-  readonly now: Date;
 }
 
 export interface LeaseRef {
@@ -38,7 +41,7 @@ export interface RecordResult {
 export interface JobStore<Change> {
   claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult>;
   /** Only those whose attempt has used up its time. */
-  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<readonly Job[]>;
+  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed>;
   /** Returns the ids that are still held. */
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;

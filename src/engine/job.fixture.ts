@@ -38,6 +38,7 @@ export function sampleJob(fields: Partial<Job> = {}): Job {
     logBytes: 0,
     adopting: '',
     restarting: false,
+    clockMs: 0,
     ...fields,
   };
 }

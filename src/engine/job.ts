@@ -33,6 +33,8 @@ export interface Job {
   readonly adopting: Adopting;
   /** What was done is being undone so that the job can begin anew. */
   readonly restarting: boolean;
+  /** Which state of the store's clock the times in the steps belong to: the sum of the steps that it has made. */
+  readonly clockMs: number;
 }
 
 export type Adopting = '' | 'asked' | 'adopted';

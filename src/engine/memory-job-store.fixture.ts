@@ -6,7 +6,7 @@
 import { isActive } from '../domain/job-status.ts';
 import { deadlineOf } from '../domain/step.ts';
 import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
-import type { ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from './job-store.ts';
+import type { Claimed, ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from './job-store.ts';
 
 export class ProcessDeath extends Error {
   override readonly name = 'ProcessDeath';
@@ -81,7 +81,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<readonly Job[]> {
+  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed> {
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const overdue = [...this.#rows.values()].filter(({ job, dueAt }) => {
@@ -89,11 +89,12 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
         const deadline = step ? deadlineOf(step) : null;
         return isActive(job.status) && dueAt <= now && deadline !== null && deadline <= now;
       });
-      return overdue.slice(0, limit).map(({ job, owner: before }) => {
+      const jobs = overdue.slice(0, limit).map(({ job, owner: before }) => {
         const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + (before === null ? 0 : 1) };
         this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
         return claimed;
       });
+      return { jobs, now: new Date(now) };
     });
   }
 

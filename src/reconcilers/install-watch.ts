@@ -2,10 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stallNode } from '../operations/node-report.ts';
 import type { NodeTools } from '../operations/nodes.ts';
+import type { DatabaseTime } from '../store/database-clock.ts';
 import { stalledNodes } from '../store/node-lists.ts';
 
 export interface InstallWatchOptions {
   readonly tools: NodeTools;
+  readonly clock: DatabaseTime;
   readonly stalledAfterSeconds: number;
   readonly onError: (error: unknown, during: string) => void;
 }
@@ -47,8 +49,8 @@ export class InstallWatch {
   }
 
   async #tick(): Promise<void> {
-    const { tools, stalledAfterSeconds } = this.#options;
-    const stalled = await stalledNodes(tools.database, stalledAfterSeconds, BATCH);
+    const { tools, clock, stalledAfterSeconds } = this.#options;
+    const stalled = await stalledNodes(tools.database, stalledAfterSeconds, BATCH, clock.latest());
     for (const id of stalled) await stallNode(tools, id, stalledAfterSeconds);
   }
 }

@@ -17,11 +17,13 @@ import {
   watchAgents,
 } from '../store/agent-watch.ts';
 import { type Database, untilNotDeadlocked } from '../store/database.ts';
+import type { DatabaseTime } from '../store/database-clock.ts';
 import { type KeepaliveStore, KeepalivesAway } from '../store/keepalive-store.ts';
 import { poolsWithReady } from '../store/pools.ts';
 
 export interface PresenceWatchOptions {
   readonly database: Database;
+  readonly clock: DatabaseTime;
   readonly keepalives: KeepaliveStore;
   /** Keepalives are not in PostgreSQL. */
   readonly elsewhere: boolean;
@@ -93,9 +95,9 @@ export class PresenceWatch {
   }
 
   async #expireSilent(): Promise<void> {
-    const { database, keepalives } = this.#options;
+    const { database, keepalives, clock } = this.#options;
     for (;;) {
-      const due = await agentsToCheck(database, BATCH);
+      const due = await agentsToCheck(database, BATCH, clock.latest());
       if (due.length === 0 || this.#stopping.signal.aborted) return;
       const lifetimes = await keepalives.lifetimes(due);
       const alive = due.flatMap((agent, index) => {
@@ -134,10 +136,10 @@ export class PresenceWatch {
   }
 
   async #expire(silent: readonly AgentToCheck[]): Promise<number> {
-    const { database, keepalives, elsewhere, onExpired } = this.#options;
+    const { database, keepalives, clock, elsewhere, onExpired } = this.#options;
     if (silent.length === 0) return 0;
     const ids = silent.map(({ machineId }) => machineId);
-    const expired = await untilNotDeadlocked(() => expireAgents(database, ids, elsewhere));
+    const expired = await untilNotDeadlocked(() => expireAgents(database, ids, elsewhere, clock.latest()));
     const gone = new Set(expired.map(({ machineId }) => machineId));
     await keepalives.remove(silent.filter(({ machineId }) => gone.has(machineId)));
     for (const { pool } of expired) if (pool !== null) this.#touched.add(pool);

@@ -10,15 +10,16 @@ export interface AgentToCheck extends AgentAddress {
   readonly status: string;
 }
 
+/** $2 is ahead of now() unless the clock was just stepped forward. */
 const TO_CHECK = `
   SELECT machine_id, pool, provider, status FROM agent_presence
-  WHERE check_at <= now() AND status <> 'expired' ORDER BY check_at LIMIT $1`;
+  WHERE check_at <= least(now(), $2) AND status <> 'expired' ORDER BY check_at LIMIT $1`;
 
-export async function agentsToCheck(session: Session, limit: number): Promise<AgentToCheck[]> {
+export async function agentsToCheck(session: Session, limit: number, latest: Date): Promise<AgentToCheck[]> {
   const rows = await session.run<{ machine_id: string; pool: string; provider: string; status: string }>(
     'agents-to-check',
     TO_CHECK,
-    [limit],
+    [limit, latest],
   );
   return rows.map((row) => ({
     machineId: row.machine_id,
@@ -52,20 +53,25 @@ export async function checkAgentsLater(
 const EXPIRE = `
   WITH silent AS MATERIALIZED (
     SELECT machine_id FROM agent_presence
-    WHERE machine_id = ANY($1) AND status <> 'expired' AND check_at <= now() AND ($2 OR expires_at <= now())
+    WHERE machine_id = ANY($1) AND status <> 'expired' AND check_at <= least(now(), $3)
+      AND ($2 OR expires_at <= least(now(), $3))
     FOR NO KEY UPDATE SKIP LOCKED)
   UPDATE agent_presence p SET status = 'expired' FROM silent WHERE p.machine_id = silent.machine_id
   RETURNING p.machine_id`;
 
-/** Returns the machines whose agents are expired now. `elsewhere`: keepalives are not in this database. */
+/**
+ * Returns the machines whose agents are expired now. `elsewhere`: keepalives are not in this database. `latest`: a
+ * time that the clock can't have reached without a step.
+ */
 export async function expireAgents(
   database: Database,
   ids: readonly string[],
   elsewhere: boolean,
+  latest: Date,
 ): Promise<Machine[]> {
   return database.transaction(async (session) => {
     const machines = await lockMachines(session, ids);
-    const rows = await session.run<{ machine_id: string }>('expire-agents', EXPIRE, [ids, elsewhere]);
+    const rows = await session.run<{ machine_id: string }>('expire-agents', EXPIRE, [ids, elsewhere, latest]);
     return writeChanged(
       session,
       machines,

@@ -103,15 +103,20 @@ export async function lastInHistory(session: Session, machineId: string): Promis
   return row ?? null;
 }
 
-/** Nodes whose installation nobody has reported about for so long. */
-export async function stalledNodes(session: Session, seconds: number, limit: number): Promise<string[]> {
+/** Nodes whose installation was not reported about for so long. `latest`: what the clock can't have reached without a step. */
+export async function stalledNodes(
+  session: Session,
+  seconds: number,
+  limit: number,
+  latest: Date,
+): Promise<string[]> {
   const rows = await session.run<{ machine_id: string }>(
     'stalled-nodes',
     `SELECT n.machine_id FROM ${NODES}
      WHERE m.install = 'installing'
-       AND greatest(n.last_report_at, n.state_changed_at) < now() - $1 * interval '1 s'
+       AND greatest(n.last_report_at, n.state_changed_at) < least(now(), $3) - $1 * interval '1 s'
      ORDER BY n.machine_id LIMIT $2`,
-    [seconds, limit],
+    [seconds, limit, latest],
   );
   return rows.map((row) => row.machine_id);
 }

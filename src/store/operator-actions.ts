@@ -21,7 +21,7 @@ import { activeFault } from './start-operations.ts';
 import { toStoredJson } from './stored-json.ts';
 
 const LOCK = `
-  SELECT ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, adopting, restarting, cancel_actor_kind,
+  SELECT ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, adopting, restarting, clock_ms, cancel_actor_kind,
     cancel_actor_id, cancel_reason
   FROM operations WHERE operation_id = $1 FOR NO KEY UPDATE`;
 

@@ -2,7 +2,8 @@
  * The engine's jobs in the operations table.
  *
  * Fence: every write names the epoch under which it was decided and changes nothing when the row has another
- * one. Claims are the only place where the epoch grows, and they use the database's clock alone. A completion,
+ * one. Claims are the only place where the epoch grows, and they use the database's clock alone (database-clock.ts
+ * says what happens when that clock is stepped). A completion,
  * what it does to the machine and its events are one transaction.
  *
  * Locks: machines before operations, each in the order of their ids.
@@ -16,6 +17,7 @@ import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import { deadlineOf } from '../domain/step.ts';
 import type { Adopting, CancelRequest, Job, JobMove } from '../engine/job.ts';
 import type {
+  Claimed,
   ClaimResult,
   HandBack,
   JobStore,
@@ -26,6 +28,7 @@ import type {
 import { appendEvents, eventsAsJson, insertEventsOf } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
+import type { DatabaseTime } from './database-clock.ts';
 import { lockMachines } from './machine-rows.ts';
 import { progressOf } from './operation-progress.ts';
 import { OPERATION_COLUMNS, type OperationRow } from './rows.ts';
@@ -45,26 +48,27 @@ export interface JobRow extends OperationRow, CancelColumns {
   log_bytes: number;
   adopting: Adopting;
   restarting: boolean;
+  clock_ms: number;
 }
 
 const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
 
+/** $4 is ahead of now() unless the clock was just stepped forward: what that made due is not due yet. */
 const claimOf = (which: string) => `
   UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
     deaths = deaths + CASE WHEN owner IS NULL THEN 0 ELSE 1 END
   WHERE operation_id IN (
-    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= now() ${which}
+    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= least(now(), $4) ${which}
     LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
-  RETURNING ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, adopting, restarting, cancel_actor_kind, cancel_actor_id, cancel_reason,
-    clock_timestamp() AS now`;
+  RETURNING ${OPERATION_COLUMNS}, epoch, deaths, log_bytes, signals, adopting, restarting, clock_ms, cancel_actor_kind,
+    cancel_actor_id, cancel_reason`;
 
 const CLAIM = claimOf('ORDER BY due_at');
-const CLAIM_OVERDUE = claimOf('AND deadline_at <= now() ORDER BY deadline_at');
+const CLAIM_OVERDUE = claimOf('AND deadline_at <= least(now(), $4) ORDER BY deadline_at');
 
 const NEXT_DUE = `
-  SELECT clock_timestamp() AS now,
-    (SELECT extract(epoch FROM min(due_at) - clock_timestamp()) * 1000 FROM operations
-      WHERE ${ACTIVE} AND isfinite(due_at))::float8 AS due_in`;
+  SELECT (extract(epoch FROM min(due_at) - least(clock_timestamp(), $1)) * 1000)::float8 AS due_in
+  FROM operations WHERE ${ACTIVE} AND isfinite(due_at)`;
 
 const RENEW = `
   WITH held AS MATERIALIZED (
@@ -91,7 +95,8 @@ const RECORD = `
   WITH input AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($2::jsonb) AS i(id text, epoch bigint, status text, steps jsonb, current integer,
       error jsonb, "waitingFor" text, "startedAt" timestamptz, "finishedAt" timestamptz, deaths integer,
-      "logBytes" integer, signals integer, "releaseForMs" float8, adopting text, restarting boolean, "deadlineAt" timestamptz)),
+      "logBytes" integer, signals integer, "releaseForMs" float8, adopting text, restarting boolean,
+      "deadlineAt" timestamptz, "clockMs" bigint)),
   held AS MATERIALIZED (
     SELECT o.operation_id FROM operations o JOIN input i ON o.operation_id = i.id
     WHERE o.epoch = i.epoch AND o.owner = $1
@@ -100,6 +105,7 @@ const RECORD = `
     UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
       waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
       log_bytes = i."logBytes", adopting = i.adopting, restarting = i.restarting, deadline_at = i."deadlineAt",
+      clock_ms = i."clockMs",
       owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
       due_at = CASE
         WHEN i."releaseForMs" IS NULL THEN o.due_at
@@ -135,10 +141,12 @@ interface Recording {
 
 export class PostgresJobStore implements JobStore<MachineChange> {
   readonly #database: Database;
+  readonly #clock: DatabaseTime;
   readonly #recordings: Coalescer<Recording, RecordResult>;
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: DatabaseTime) {
     this.#database = database;
+    this.#clock = clock;
     this.#recordings = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 2,
@@ -148,17 +156,21 @@ export class PostgresJobStore implements JobStore<MachineChange> {
   }
 
   async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult> {
-    const rows = await this.#database.run<JobRow & { now: Date }>('claim', CLAIM, [owner, limit, leaseMs]);
-    const [first] = rows;
-    if (first) return { jobs: rows.map(jobOf), now: first.now, nextDueInMs: 0 };
-    const [clock] = await this.#database.run<{ now: Date; due_in: number | null }>('next-due', NEXT_DUE);
-    if (!clock) throw new Error('the database did not tell its time');
-    return { jobs: [], now: clock.now, nextDueInMs: clock.due_in };
+    const claimed = await this.#claim('claim', CLAIM, [owner, limit, leaseMs]);
+    if (claimed.jobs.length > 0) return { ...claimed, nextDueInMs: 0 };
+    const latest = this.#clock.latest();
+    const [next] = await this.#database.run<{ due_in: number | null }>('next-due', NEXT_DUE, [latest]);
+    return { ...claimed, nextDueInMs: next?.due_in ?? null };
   }
 
-  async claimOverdue(owner: string, limit: number, leaseMs: number): Promise<readonly Job[]> {
-    const rows = await this.#database.run<JobRow>('claim-overdue', CLAIM_OVERDUE, [owner, limit, leaseMs]);
-    return rows.map(jobOf);
+  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed> {
+    return this.#claim('claim-overdue', CLAIM_OVERDUE, [owner, limit, leaseMs]);
+  }
+
+  async #claim(name: string, text: string, values: readonly unknown[]): Promise<Claimed> {
+    const rows = await this.#database.run<JobRow>(name, text, [...values, this.#clock.latest()]);
+    const { steppedMs } = this.#clock;
+    return { jobs: rows.map((row) => claimedJob(row, steppedMs)), now: this.#clock.now() };
   }
 
   async renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>> {
@@ -299,6 +311,7 @@ function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, 
     signals,
     adopting,
     restarting,
+    clockMs,
   } = job;
   return {
     id,
@@ -315,6 +328,7 @@ function inputOf({ job, releaseForMs }: JobMove<MachineChange>): Record<string, 
     signals,
     adopting,
     restarting,
+    clockMs,
     releaseForMs,
     deadlineAt: deadlineAt(job),
   };
@@ -368,5 +382,19 @@ export function jobOf(row: JobRow): Job {
     logBytes: row.log_bytes,
     adopting: row.adopting,
     restarting: row.restarting,
+    clockMs: row.clock_ms,
   };
+}
+
+/** An attempt began as long ago as before, whatever was done to the clock since it was written. */
+function claimedJob(row: JobRow, steppedMs: number): Job {
+  const job = jobOf(row);
+  const sinceMs = steppedMs - job.clockMs;
+  if (sinceMs === 0) return job;
+  const steps = job.steps.map((step) => {
+    if (step.attemptStartedAt === null) return step;
+    const attemptStartedAt = new Date(Date.parse(step.attemptStartedAt) + sinceMs).toISOString();
+    return { ...step, attemptStartedAt };
+  });
+  return { ...job, steps, clockMs: steppedMs };
 }

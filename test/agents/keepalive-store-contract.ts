@@ -98,7 +98,9 @@ class Agents {
   /** As the watch does it with those whose time is over. */
   async expire(addresses: readonly AgentAddress[]): Promise<string[]> {
     const ids = addresses.map(({ machineId }) => machineId);
-    const expired = (await expireAgents(this.#database, ids, this.#elsewhere)).map((m) => m.machineId);
+    const soon = new Date(Date.now() + 60_000);
+    const machines = await expireAgents(this.#database, ids, this.#elsewhere, soon);
+    const expired = machines.map((m) => m.machineId);
     await this.store.remove(addresses.filter(({ machineId }) => expired.includes(machineId)));
     return expired;
   }

@@ -46,7 +46,11 @@ function moveOf(job: Job, comment: string): JobMove<never> {
 }
 
 it('tells only what the later holder decided when both are written in one batch', async () => {
-  const store = new PostgresJobStore(database);
+  const store = new PostgresJobStore(database, {
+    now: () => new Date(),
+    latest: () => new Date(Date.now() + 60_000),
+    steppedMs: 0,
+  });
   const claim = async () => {
     await database.run('make-due', 'UPDATE operations SET due_at = now()');
     const [job] = (await store.claim(OWNER, 1, 60_000)).jobs;
