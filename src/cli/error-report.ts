@@ -32,6 +32,12 @@ const anotherPlanId: Fix = ({ metadata: { plan_id: id } }, { program }) => [
   ...(id === undefined ? [] : [`${program} plan show ${id}   (what it is now)`]),
 ];
 
+/** What a start needs of the machine's spec, and the option that gives it. */
+const setSpec =
+  (option: string): Fix =>
+  ({ metadata: { machine_id: id } }, { program }) =>
+    id === undefined ? [] : [`${program} update ${id} ${option}`];
+
 /** A reason that has no entry is told as the server told it. */
 const FIXES: Readonly<Record<string, Fix>> = {
   MACHINE_NOT_FOUND: listMachines,
@@ -54,8 +60,12 @@ const FIXES: Readonly<Record<string, Fix>> = {
   PLAN_REFERENCED: anotherPlanId,
   PLAN_BUILT_IN: anotherPlanId,
   CAPABILITY_MISSING: fixMissingCapability,
-  NO_TARGET_CLUSTER: ({ metadata: { machine_id: id } }, { program }) =>
-    id === undefined ? [] : [`${program} update ${id} --cluster <name>`],
+  NO_TARGET_CLUSTER: setSpec('--cluster <name>'),
+  UNKNOWN_CLUSTER: setSpec('--cluster <name>'),
+  NO_BMC_ENDPOINT: setSpec('--bmc-endpoint <host[:port]>'),
+  REDFISH_NOT_SUPPORTED: setSpec('--bmc-endpoint <host[:port]>'),
+  NO_SSH_ENDPOINT: setSpec('--ssh-endpoint <host[:port]>'),
+  NO_MAC_ADDRESS: setSpec('--mac <address>'),
   REQUEST_ID_REUSED: () => ['give another --request-id, or leave it out to have one made'],
   TOKEN_NAME_TAKEN: (_error, { program }) => [`${program} token list`],
   TOKEN_NOT_FOUND: (_error, { program }) => [`${program} token list`],

@@ -1,16 +1,18 @@
 /** The install layer, as providers drive it for operations. */
 
 import type { FailureCode } from '../domain/failure-code.ts';
+import type { Machine } from '../domain/machine.ts';
 import type { Node } from '../domain/node.ts';
-import { DEFAULT_WORKFLOW } from '../domain/workflow.ts';
+import { BUILT_IN_WORKFLOW, DEFAULT_WORKFLOW, type Workflow } from '../domain/workflow.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type {
+  InstallFacts,
   InstallOrderRequest,
   InstallOrderView,
   NetworkInstalls,
 } from '../providers/network-installs.ts';
 import type { Session } from '../store/database.ts';
-import { findImage } from '../store/images.ts';
+import { findImage, listImages } from '../store/images.ts';
 import { findMachine } from '../store/machines.ts';
 import { findNode, type LockedNode, type NodeChange } from '../store/nodes.ts';
 import type { BootTools } from './node-boot.ts';
@@ -36,6 +38,16 @@ const WAY_TO_PENDING = {
 export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
   const { database } = tools;
   return {
+    checkStart(machine, image, facts) {
+      checkInstallable(machine, facts);
+      const node = facts.nodes.get(machine.machineId);
+      const name = workflowName(node?.workflow ?? '');
+      const builtIn = name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null;
+      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtIn;
+      const wanted = imageWanted(workflow, name, image);
+      if (wanted !== null && !facts.images.includes(wanted)) throw noImage(wanted, facts.images);
+    },
+
     async read(machineId) {
       const node = await findNode(database, machineId);
       return node ? viewOf(node) : null;
@@ -94,12 +106,7 @@ function viewOf(node: Node): InstallOrderView {
 async function ensureNode(tools: BootTools, machineId: string): Promise<void> {
   if (await findNode(tools.database, machineId)) return;
   const macAddress = (await findMachine(tools.database, machineId))?.spec.mac_addresses[0];
-  if (macAddress === undefined) {
-    throw permanent(
-      'NO_MAC_ADDRESS',
-      'spec.mac_addresses is empty, and the network knows machines by nothing else',
-    );
-  }
+  if (macAddress === undefined) throw noMacAddress();
   const adding = { macAddress, facts: NO_FACTS, workflow: '', tags: [] };
   const node = await addNode(tools, adding, { kind: 'system', id: 'operation' });
   if (node?.machineId === machineId || (await findNode(tools.database, machineId))) return;
@@ -119,23 +126,58 @@ function takenOver({ machine, node }: LockedNode, { key }: InstallOrderRequest):
 
 /** What can't be served must not be queued: the machine would be rebooted for nothing. */
 async function checkImage(tools: BootTools, session: Session, node: Node, image: string): Promise<void> {
-  const name = node.workflow === '' ? DEFAULT_WORKFLOW : node.workflow;
-  const workflow = await knownWorkflow(tools, session, name);
+  const name = workflowName(node.workflow);
+  const wanted = imageWanted(await knownWorkflow(tools, session, name), name, image);
+  if (wanted === null || (await findImage(session, wanted))) return;
+  throw noImage(
+    wanted,
+    (await listImages(session)).map((known) => known.name),
+  );
+}
+
+function workflowName(ofNode: string): string {
+  return ofNode === '' ? DEFAULT_WORKFLOW : ofNode;
+}
+
+/** The name of the image that must be in the store; null: the workflow fetches one from elsewhere. */
+function imageWanted(workflow: Workflow | null, name: string, image: string): string | null {
   if (!workflow) throw permanent('WORKFLOW_NOT_FOUND', `there is no workflow ${name}`);
   const wanted = image === '' ? workflow.image : { name: image };
   if (!wanted) throw permanent('NO_IMAGE', `no image was named, and workflow ${name} names none either`);
-  if ('name' in wanted && !(await findImage(session, wanted.name))) {
-    throw permanent('IMAGE_NOT_FOUND', `there is no image ${wanted.name}; add it with \`ingot image add\``);
-  }
+  return 'name' in wanted ? wanted.name : null;
+}
+
+const MAX_NAMED_IMAGES = 20;
+
+function noImage(wanted: string, known: readonly string[]): StepFailure {
+  const named = known.slice(0, MAX_NAMED_IMAGES).join(', ');
+  const others = known.length > MAX_NAMED_IMAGES ? ', …' : '';
+  const there = known.length === 0 ? 'there are none' : `there are ${named}${others}`;
+  const message = `there is no image ${wanted}; ${there}; add it with \`ingot image add\``;
+  return permanent('IMAGE_NOT_FOUND', message);
+}
+
+function noMacAddress(): StepFailure {
+  const message = 'spec.mac_addresses is empty, and the network knows machines by nothing else';
+  return permanent('NO_MAC_ADDRESS', message);
+}
+
+/** One that is no node yet becomes one by its address. */
+function checkInstallable({ machineId, spec }: Machine, { nodes }: InstallFacts): void {
+  const node = nodes.get(machineId);
+  if (!node && spec.mac_addresses.length === 0) throw noMacAddress();
+  if (node && WAY_TO_PENDING[node.state] === null) throw notInstallable(node.state);
+}
+
+function notInstallable(state: Node['state']): StepFailure {
+  const message = `the node is ${state} and can't be installed`;
+  return new StepFailure({ class: 'needs_human', code: 'NODE_NOT_INSTALLABLE', message });
 }
 
 function queued(tools: BootTools, locked: LockedNode, request: InstallOrderRequest): NodeChange {
   const { operationId } = request;
   const way = WAY_TO_PENDING[locked.node.state];
-  if (way === null) {
-    const message = `the node is ${locked.node.state}, and can’t be installed`;
-    throw new StepFailure({ class: 'needs_human', code: 'NODE_NOT_INSTALLABLE', message });
-  }
+  if (way === null) throw notInstallable(locked.node.state);
   const cause = systemCause(tools, operationId, '');
   let { machine, node } = locked;
   const events = [];

@@ -1,6 +1,6 @@
 /**
  * Starts an operation on a machine, or finds the one that the same request started before. The order of the
- * checks is part of the API: replay, machine, provider and recipe, flags, phase, active operation.
+ * checks is part of the API: replay, machine, provider and recipe, what the steps need, flags, phase, active operation.
  */
 import { type Actor, actorLabel } from '../domain/actor.ts';
 import { Fault } from '../domain/fault.ts';
@@ -9,7 +9,7 @@ import type { Machine } from '../domain/machine.ts';
 import type { Operation } from '../domain/operation.ts';
 import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
 import type { Provider } from '../providers/provider.ts';
-import { checkCapabilities } from '../steps/registry.ts';
+import { checkStart } from '../steps/start-checks.ts';
 import type { OperationStarter } from '../store/start-operations.ts';
 import { enterMaintenance } from './enter-maintenance.ts';
 import { exitMaintenance } from './exit-maintenance.ts';
@@ -46,13 +46,14 @@ export async function startOperation(tools: StartTools, call: StartCall): Promis
     fingerprint: JSON.stringify([call.type, Object.entries(call.params).sort()]),
     actor: call.actor,
     startedBy: actorLabel(call.actor),
-    decide: (machine) => {
+    readsInstalls: readsInstalls(tools.providers),
+    decide: (machine, _plan, facts) => {
       if (!machine) throw machineNotFound(call.machineId);
       const recipe: Recipe = RECIPES[call.type];
       const provider = providerOf(machine, tools.providers);
       const params = recipe.params(call.params, provider);
       const steps = recipe.steps(machine, params);
-      checkCapabilities(steps, provider);
+      checkStart(steps, machine, provider, facts);
       checkFlags(machine);
       checkPhase(machine, call.type);
       return {
@@ -86,6 +87,11 @@ export function providerOf(machine: Machine, providers: ReadonlyMap<string, Prov
     metadata: { machine_id: machine.machineId, provider: machine.spec.provider },
     violations: [{ subject: `providers/${machine.spec.provider}`, description: 'is not configured' }],
   });
+}
+
+/** Whose start checks read the install layer. */
+export function readsInstalls(providers: ReadonlyMap<string, Provider>): (machine: Machine) => boolean {
+  return ({ spec }) => providers.get(spec.provider)?.installsOverNetwork ?? false;
 }
 
 export function checkFlags(machine: Machine): void {

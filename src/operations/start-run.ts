@@ -1,6 +1,6 @@
 /**
  * Starts a run of document 1: a plan applied to a machine, as an operation like any other. The order of the
- * checks is part of the API: replay, machine, plan, flags, capabilities, active operation. There is no gate by
+ * checks is part of the API: replay, machine, plan, flags, capabilities, what the steps need, active operation. There is no gate by
  * phase here.
  */
 import { type Actor, actorLabel } from '../domain/actor.ts';
@@ -13,8 +13,9 @@ import type { StepDefinition } from '../domain/step.ts';
 import { RUN_TYPES, type RunType } from '../domain/work-type.ts';
 import type { Provider } from '../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../steps/registry.ts';
+import { checkStart } from '../steps/start-checks.ts';
 import { builtInPlan, planNotFound } from './plans.ts';
-import { machineNotFound, providerOf, type StartTools } from './start-operation.ts';
+import { machineNotFound, providerOf, readsInstalls, type StartTools } from './start-operation.ts';
 
 export interface StartRunTools extends StartTools {
   readonly stepDefaults: StepDefaults;
@@ -39,12 +40,15 @@ export async function startRun(tools: StartRunTools, call: StartRunCall): Promis
     actor: call.actor,
     startedBy: actorLabel(call.actor),
     planId: builtIn ? null : planId,
-    decide: (machine, stored) => {
+    readsInstalls: readsInstalls(tools.providers),
+    decide: (machine, stored, facts) => {
       if (!machine) throw machineNotFound(call.machineId);
       const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
       checkFlags(machine, call.type);
-      const steps = stepsOf(plan, machine, providerOf(machine, tools.providers), tools.stepDefaults);
+      const provider = providerOf(machine, tools.providers);
+      const steps = stepsOf(plan, machine, provider, tools.stepDefaults);
+      checkStart(steps, machine, provider, facts);
       return {
         operationId: tools.newOperationId(),
         type: RUN_TYPES[call.type].workType,

@@ -26,12 +26,19 @@ import {
   type WorkflowKind,
   workflowBegins,
 } from '../domain/workflow-gate.ts';
-import { checkCapabilities, defineStep } from '../steps/registry.ts';
+import { defineStep } from '../steps/registry.ts';
+import { checkStart } from '../steps/start-checks.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
 import { poolExists } from '../store/pools.ts';
 import { activeFault } from '../store/start-operations.ts';
-import { checkFlags, machineNotFound, providerOf, type StartTools } from './start-operation.ts';
+import {
+  checkFlags,
+  machineNotFound,
+  providerOf,
+  readsInstalls,
+  type StartTools,
+} from './start-operation.ts';
 
 export interface WorkflowTools extends StartTools {
   readonly database: Database;
@@ -115,11 +122,12 @@ async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflo
     fingerprint: JSON.stringify([type, Object.entries(params).sort()]),
     actor,
     startedBy: actorLabel(actor),
-    decide: (machine) => {
+    readsInstalls: readsInstalls(tools.providers),
+    decide: (machine, _plan, facts) => {
       if (!machine) throw machineNotFound(machineId);
       const steps = stepsOf(workflow);
       if (type === 'ONBOARD') checkFlags(machine);
-      checkCapabilities(steps, providerOf(machine, tools.providers));
+      checkStart(steps, machine, providerOf(machine, tools.providers), facts);
       // The state that it begins in, and the operation that owns it, come into being together.
       const change = workflowBegins(workflow.kind)[machine.service ?? 'none'];
       if (!change) throw wrongService(machine, workflow);

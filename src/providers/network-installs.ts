@@ -1,4 +1,16 @@
 /** The install layer as a provider sees it: what shall be on a machine's disk, and what the machine itself reports. */
+import type { InstallState } from '../domain/install-state.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { Workflow } from '../domain/workflow.ts';
+
+/** What the store knows at the start of an operation, beside the machine itself. */
+export interface InstallFacts {
+  /** The names of all images. */
+  readonly images: readonly string[];
+  /** By machine; one that never booted from the network is none. */
+  readonly nodes: ReadonlyMap<string, { readonly state: InstallState; readonly workflow: string }>;
+  readonly workflows: ReadonlyMap<string, Workflow>;
+}
 
 export interface InstallOrderView {
   readonly state: string;
@@ -29,6 +41,8 @@ export interface InstallOrderRequest {
 }
 
 export interface NetworkInstalls {
+  /** Throws a StepFailure where the facts say that the image can't be installed on the machine. */
+  checkStart(machine: Machine, image: string, facts: InstallFacts): void;
   /** Null: the machine is no node. */
   read(machineId: string): Promise<InstallOrderView | null>;
   /**

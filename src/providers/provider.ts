@@ -8,7 +8,9 @@
  * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
 import type { Labels, Machine } from '../domain/machine.ts';
+import type { StepDefinition } from '../domain/step.ts';
 import type { MaasControl } from './maas/maas-control.ts';
+import type { InstallFacts } from './network-installs.ts';
 
 export interface ProviderCall {
   readonly machine: Machine;
@@ -171,12 +173,26 @@ export interface NodeServices {
 
 export type Capability = keyof Capabilities;
 
+/**
+ * Throws a StepFailure where it is known that the step can't be carried out on the machine: from its spec, the
+ * configuration and the store. Contacts nothing, so that a start never waits for a device.
+ */
+export type StartCheck = (
+  machine: Machine,
+  step: Pick<StepDefinition, 'kind' | 'config'>,
+  facts: InstallFacts,
+) => void;
+
 export interface Provider {
   /** The instance's name in the configuration. */
   readonly name: string;
   readonly capabilities: Partial<Capabilities>;
   /** Used when a REIMAGE names no image. */
   readonly defaultImage: string;
+  /** For the steps that need each capability, before anything starts. */
+  readonly startChecks?: Partial<Record<Capability, StartCheck>>;
+  /** Its start checks read the install layer's facts, which are not read for others. */
+  readonly installsOverNetwork?: true;
   /** Says what is wrong with labels that mean something to this provider. */
   readonly checkLabels?: (labels: Labels) => { label: string; problem: string } | null;
 }

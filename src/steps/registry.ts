@@ -73,6 +73,11 @@ export function isInstant(step: StepDefinition): boolean {
   return STEP_KINDS.get(step.kind)?.instant ?? false;
 }
 
+export function needsOf(step: StepDefinition): readonly Capability[] {
+  const kind = kindOf(step.kind);
+  return kind.needs(kind.config.parse(step.config));
+}
+
 /** Refuses steps that need what the provider hasn't got, before anything starts. */
 export function checkCapabilities(steps: readonly StepDefinition[], provider: Provider): void {
   for (const step of steps) {

@@ -13,8 +13,10 @@ import type { Operation } from '../domain/operation.ts';
 import type { Plan } from '../domain/plan.ts';
 import { newStep, type StepDefinition } from '../domain/step.ts';
 import type { WorkType } from '../domain/work-type.ts';
+import type { InstallFacts } from '../providers/network-installs.ts';
 import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session } from './database.ts';
+import { readInstallFacts } from './install-facts.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
 import { progressOfOperation } from './operation-progress.ts';
 import { lockPlans } from './plans.ts';
@@ -40,8 +42,10 @@ export interface StartRequest {
   readonly startedBy: string;
   /** A stored plan to read for `decide`, and to keep as it is until the operation that references it is there. */
   readonly planId?: string | null;
+  /** Whether `decide` reads the install layer's facts of this machine; they are empty otherwise. */
+  readonly readsInstalls: (machine: Machine) => boolean;
   /** Throws a Fault when the machine may not be worked on like this; null when there is no such machine or plan. */
-  readonly decide: (machine: Machine | null, plan: Plan | null) => NewOperation;
+  readonly decide: (machine: Machine | null, plan: Plan | null, facts: InstallFacts) => NewOperation;
 }
 
 export interface Started {
@@ -100,10 +104,11 @@ export class OperationStarter {
         session,
         requests.flatMap(({ planId }) => planId ?? []),
       );
+      const facts = await readInstallFacts(session, machinesToInstall(requests, machines));
       const fresh: Fresh[] = [];
       const outcomes = requests.map((request) => {
         const machineEvents: NewEvent[] = [];
-        const outcome = decideOne(request, machines, known, plans, machineEvents);
+        const outcome = decideOne(request, { machines, known, plans, facts }, machineEvents);
         if (!(outcome instanceof Fault) && !outcome.replayed) {
           fresh.push({ request, operation: outcome.operation, machineEvents });
         }
@@ -120,6 +125,24 @@ export class OperationStarter {
       return outcomes.map((outcome) => withCreation(outcome, createdAt));
     });
   }
+}
+
+/** What was read for all requests of a batch; machines and replays grow as the batch is decided. */
+interface BatchFacts {
+  readonly machines: Map<string, Machine>;
+  readonly known: Map<string, Known>;
+  readonly plans: ReadonlyMap<string, Plan>;
+  readonly facts: InstallFacts;
+}
+
+function machinesToInstall(
+  requests: readonly StartRequest[],
+  machines: ReadonlyMap<string, Machine>,
+): string[] {
+  return requests.flatMap(({ machineId, readsInstalls }) => {
+    const machine = machines.get(machineId);
+    return machine && readsInstalls(machine) ? [machineId] : [];
+  });
 }
 
 interface Known {
@@ -147,9 +170,7 @@ async function findReplays(session: Session, requests: readonly StartRequest[]):
 /** Replay first, whatever the machine's phase is by now; then the caller's own rules; then the active operation. */
 function decideOne(
   request: StartRequest,
-  machines: Map<string, Machine>,
-  known: Map<string, Known>,
-  plans: ReadonlyMap<string, Plan>,
+  { machines, known, plans, facts }: BatchFacts,
   machineEvents: NewEvent[],
 ): Outcome {
   const { machineId, requestId, fingerprint } = request;
@@ -160,7 +181,7 @@ function decideOne(
   const machine = machines.get(machineId) ?? null;
   try {
     const plan = plans.get(request.planId ?? '') ?? null;
-    const decided = request.decide(machine, plan);
+    const decided = request.decide(machine, plan, facts);
     const operation = operationFor(request, decided);
     const { operationId } = operation;
     if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);

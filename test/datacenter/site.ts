@@ -17,6 +17,7 @@ import type { Sshd } from '../parts/sshd.ts';
 
 /** These machines don't install themselves over the network. */
 const NO_NODES: NetworkInstalls = {
+  checkStart: () => {},
   read: async () => null,
   order: async (machineId) => {
     throw new Error(`${machineId} is no node`);

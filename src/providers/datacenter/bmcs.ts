@@ -103,6 +103,13 @@ export class Bmcs {
     }
   }
 
+  /** Throws a StepFailure where the spec or the configuration rules the BMC out. A name is resolved when it is used. */
+  checkStart(machine: Machine): void {
+    const { host } = bmcEndpointOf(machine);
+    if (isIP(host) !== 0) this.#checkAllowed(host, host);
+    read(this.#configuration);
+  }
+
   /** By address, so that a BMC with two names has one turn, and what was checked is what is called. */
   async #resolve({ host, port }: Endpoint, signal: AbortSignal): Promise<Endpoint> {
     let address = host;
@@ -115,16 +122,19 @@ export class Bmcs {
         throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message });
       }
     }
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (this.#allowed && !this.#allowed.check(address, family)) {
-      const message = `the BMC ${host} is not in the provider's bmc.allowed_networks`;
-      throw new BmcFailure('AddressNotAllowed', {
-        class: 'permanent',
-        code: 'BMC_ADDRESS_NOT_ALLOWED',
-        message,
-      });
-    }
+    this.#checkAllowed(host, address);
     return { host: address, port };
+  }
+
+  #checkAllowed(host: string, address: string): void {
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (!this.#allowed || this.#allowed.check(address, family)) return;
+    const message = `the BMC ${host} is not in the provider's bmc.allowed_networks`;
+    throw new BmcFailure('AddressNotAllowed', {
+      class: 'permanent',
+      code: 'BMC_ADDRESS_NOT_ALLOWED',
+      message,
+    });
   }
 
   async #run(

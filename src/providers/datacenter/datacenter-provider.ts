@@ -12,6 +12,7 @@ import { createIpmiNetboot } from './ipmi-netboot.ts';
 import { createIpmiPower } from './ipmi-power.ts';
 import { withNetworkInstalls } from './network-install.ts';
 import { SshHosts } from './ssh-hosts.ts';
+import { datacenterStartChecks } from './start-checks.ts';
 
 export interface DatacenterProviderOptions {
   readonly name: string;
@@ -43,6 +44,8 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
     name,
     defaultImage: '',
     checkLabels: checkNodeNameLabel,
+    installsOverNetwork: true,
+    startChecks: datacenterStartChecks({ hosts, bmcs, clusters, installs }),
     capabilities: {
       ...ipmi,
       remoteExec: hosts,

@@ -10,7 +10,7 @@ import { forward, JumpLine } from './jump-line.ts';
 import { knownHostsReader } from './known-hosts.ts';
 import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
-import { failure, openSession, prepareLogin, type SshDoor } from './ssh-session.ts';
+import { failure, openSession, prepareLogin, type SshDoor, usableIdentity } from './ssh-session.ts';
 import { type ConnectLimits, NotConnected, openTcp } from './tcp.ts';
 import { Turns } from './turns.ts';
 
@@ -32,6 +32,12 @@ export class SshHosts implements RemoteExec {
       keepaliveMs: configuration.keepalive_seconds * 1000,
     };
     this.#jump = jumpOf(configuration, this.#door);
+  }
+
+  /** Throws a StepFailure where the machine names no host, or the key can't be read. */
+  checkStart(machine: Machine): void {
+    sshEndpointOf(machine);
+    usableIdentity(this.#configuration);
   }
 
   /**

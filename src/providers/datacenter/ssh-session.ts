@@ -62,7 +62,7 @@ export interface Login {
 }
 
 export function prepareLogin(door: SshDoor, { endpoint, identity: given }: Host): Login {
-  const identity = read(given);
+  const identity = usableIdentity(given);
   door.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint);
   return { endpoint, identity, known: knownHostsOf(door) };
 }
@@ -163,7 +163,7 @@ function sessionOf(client: Client, stream: Duplex, closed: Promise<void>): SshSe
   };
 }
 
-function read(given: IdentityConfiguration): Identity {
+export function usableIdentity(given: IdentityConfiguration): Identity {
   try {
     return readIdentity(given);
   } catch (error) {

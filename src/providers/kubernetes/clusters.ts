@@ -55,10 +55,11 @@ function createCluster(
 export function clusterNamed(clusters: Clusters, name: string): Cluster {
   const cluster = clusters.get(name);
   if (cluster) return cluster;
+  const known = [...clusters.keys()].join(', ');
   throw new StepFailure({
     class: 'permanent',
     code: 'UNKNOWN_CLUSTER',
-    message: `the cluster ${name} is not in the configuration`,
+    message: `the cluster ${name} is not in the configuration; there ${known === '' ? 'is none' : `are ${known}`}`,
   });
 }
 

@@ -1,0 +1,47 @@
+/** What a datacenter's steps need of the machine and of the configuration, by capability. */
+import type { Machine } from '../../domain/machine.ts';
+import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
+import { checkedNodeName } from '../kubernetes/node-name.ts';
+import type { NetworkInstalls } from '../network-installs.ts';
+import type { Provider } from '../provider.ts';
+import type { Bmcs } from './bmcs.ts';
+import type { SshHosts } from './ssh-hosts.ts';
+
+export interface StartCheckDependencies {
+  readonly hosts: SshHosts;
+  /** Null: the provider has no power, and steps that need it are refused for that. */
+  readonly bmcs: Bmcs | null;
+  readonly clusters: Clusters;
+  readonly installs: NetworkInstalls;
+}
+
+export function datacenterStartChecks({
+  hosts,
+  bmcs,
+  clusters,
+  installs,
+}: StartCheckDependencies): NonNullable<Provider['startChecks']> {
+  const checkInstall = (machine: Machine, image: unknown, facts: Parameters<typeof installs.checkStart>[2]) =>
+    installs.checkStart(machine, typeof image === 'string' ? image : '', facts);
+  return {
+    power: (machine, { config }) => {
+      bmcs?.checkStart(machine);
+      if (config.mode === 'ssh') hosts.checkStart(machine);
+    },
+    netboot: (machine, { config }, facts) => {
+      bmcs?.checkStart(machine);
+      if (config.mode === 'PXE' && config.image !== '') checkInstall(machine, config.image, facts);
+    },
+    imaging: (machine, { config }, facts) => {
+      bmcs?.checkStart(machine);
+      checkInstall(machine, config.image, facts);
+    },
+    remoteExec: (machine) => hosts.checkStart(machine),
+    cluster: (machine, { kind, config }) => {
+      clusterNamed(clusters, String(config.cluster_ref ?? ''));
+      checkedNodeName(machine);
+      // To verify is to ask the cluster alone.
+      if (kind === 'join') hosts.checkStart(machine);
+    },
+  };
+}

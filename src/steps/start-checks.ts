@@ -1,0 +1,40 @@
+/**
+ * What is known to go wrong before anything starts: a capability that the provider hasn't got, and what the machine,
+ * the configuration or the store lacks. Nothing is contacted for it.
+ */
+import { Fault } from '../domain/fault.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { StepDefinition } from '../domain/step.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { InstallFacts } from '../providers/network-installs.ts';
+import type { Provider } from '../providers/provider.ts';
+import { checkCapabilities, needsOf } from './registry.ts';
+
+/** Refuses what could only fail. */
+export function checkStart(
+  steps: readonly StepDefinition[],
+  machine: Machine,
+  provider: Provider,
+  facts: InstallFacts,
+): void {
+  checkCapabilities(steps, provider);
+  for (const step of steps) {
+    for (const capability of needsOf(step)) {
+      try {
+        provider.startChecks?.[capability]?.(machine, step, facts);
+      } catch (error) {
+        if (!(error instanceof StepFailure)) throw error;
+        throw refused(step, machine, error);
+      }
+    }
+  }
+}
+
+function refused({ name }: StepDefinition, { machineId, spec }: Machine, { failure }: StepFailure): Fault {
+  return new Fault('failed_precondition', {
+    reason: failure.code,
+    message: `step ${name} can't be carried out on ${machineId}: ${failure.message}`,
+    metadata: { machine_id: machineId, step: name, provider: spec.provider },
+    violations: [{ subject: `machines/${machineId}`, description: failure.message }],
+  });
+}

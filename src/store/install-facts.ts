@@ -1,0 +1,28 @@
+/** What the start of an operation must know of the install layer; read in its transaction. */
+import type { InstallState } from '../domain/install-state.ts';
+import type { Workflow } from '../domain/workflow.ts';
+import type { InstallFacts } from '../providers/network-installs.ts';
+import type { Session } from './database.ts';
+import { listImages, listWorkflows } from './images.ts';
+
+const NO_INSTALL_FACTS: InstallFacts = { images: [], nodes: new Map(), workflows: new Map() };
+
+export async function readInstallFacts(
+  session: Session,
+  machineIds: readonly string[],
+): Promise<InstallFacts> {
+  if (machineIds.length === 0) return NO_INSTALL_FACTS;
+  const images = await listImages(session);
+  const workflows = await listWorkflows(session);
+  const nodes = await session.run<{ machine_id: string; install: InstallState; workflow: string }>(
+    'install-facts',
+    `SELECT machine_id, m.install, n.workflow FROM nodes n JOIN machines m USING (machine_id)
+     WHERE machine_id = ANY($1)`,
+    [machineIds],
+  );
+  return {
+    images: images.map(({ name }) => name),
+    nodes: new Map(nodes.map((row) => [row.machine_id, { state: row.install, workflow: row.workflow }])),
+    workflows: new Map(workflows.map((workflow: Workflow) => [workflow.name, workflow])),
+  };
+}
