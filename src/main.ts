@@ -6,7 +6,6 @@ import { packageVersion } from './cli/package-root.ts';
 import { installerCommand } from './installer/installer-command.ts';
 import { InstallerError } from './installer/installer-error.ts';
 import { netbootCommand } from './netboot/netboot-command.ts';
-import type { Server, ServerOptions } from './server.ts';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
 
 export interface Invocation {
@@ -71,14 +70,6 @@ function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
   return flags;
 }
 
-/** Only what a person needs: errors of a library may carry its whole connection, keys included. */
-function loggedError(error: unknown): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { name, message, stack } = error;
-  const { code } = error as NodeJS.ErrnoException;
-  return { name, message, ...(code === undefined ? {} : { code }), stack };
-}
-
 async function serve(program: string, flags: FlagValues): Promise<number> {
   try {
     const settings = readSettings(process.env, flags, process.cwd());
@@ -88,62 +79,12 @@ async function serve(program: string, flags: FlagValues): Promise<number> {
     await checkAddress(settings.grpcAddress, SETTINGS.grpcAddress.variable);
     const { readPlanFiles } = await import('./plan-files.ts');
     const planFiles = readPlanFiles(settings.plansDir);
-    return await untilStopped(program, { settings, configuration, planFiles });
+    // Loaded here, so that a client command does not pay for the server.
+    const { runServer } = await import('./run-server.ts');
+    return await runServer(program, { settings, configuration, planFiles });
   } catch (error) {
     if (!(error instanceof SettingError)) throw error;
     process.stderr.write(`${program}: ${error.message}\n`);
     return 64;
   }
-}
-
-async function untilStopped(
-  program: string,
-  { settings, ...read }: Pick<ServerOptions, 'settings' | 'configuration' | 'planFiles'>,
-): Promise<number> {
-  // Loaded here, so that a client command does not pay for the server.
-  const { startServer } = await import('./server.ts');
-  const { default: pino } = await import('pino');
-  const log = pino(
-    { level: settings.logLevel, base: null, serializers: { err: loggedError } },
-    pino.destination({ dest: 2, sync: true }),
-  );
-  let finish: (code: number) => void = () => {};
-  const finished = new Promise<number>((resolve) => {
-    finish = resolve;
-  });
-  const server = await startServer({
-    settings,
-    ...read,
-    log,
-    onFatal: (error) => {
-      log.fatal({ err: error }, 'the server can’t go on');
-      finish(1);
-    },
-  });
-  process.stdout.write(`${welcome(program, settings, server)}\n`);
-  const onSignal = () => finish(0);
-  process.once('SIGINT', onSignal);
-  process.once('SIGTERM', onSignal);
-  const code = await finished;
-  process.stdout.write('Stopping…\n');
-  await server.stop();
-  process.stdout.write('Stopped. Everything is kept; start again to go on.\n');
-  return code;
-}
-
-function welcome(program: string, settings: Settings, server: Server): string {
-  const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
-  return [
-    'Ingot is running.',
-    `  gRPC   ${host(settings.grpcAddress.host)}:${server.grpcPort}`,
-    `  HTTP   http://${host(settings.httpAddress.host)}:${server.httpPort}`,
-    `  data   ${server.embedded ? settings.dataDir : 'in the database of DATABASE_URL'}`,
-    `  token  ${server.adminTokenFile}`,
-    'Try next, in another terminal:',
-    `  bin/${program} import 3`,
-    `  bin/${program} enter-maintenance machine-1`,
-    `  bin/${program} reimage machine-1 --image ubuntu-2204`,
-    `or open http://${host(settings.httpAddress.host)}:${server.httpPort}/ in a browser and sign in with the token.`,
-    'Ctrl-C stops it.',
-  ].join('\n');
 }

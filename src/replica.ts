@@ -48,7 +48,7 @@ import { Authenticator } from './surfaces/authenticate.ts';
 import { consoleFiles } from './surfaces/console-files.ts';
 import { startHttpServer } from './surfaces/http-server.ts';
 import { MachineTokens } from './surfaces/machine-tokens.ts';
-import { Readiness } from './surfaces/readiness.ts';
+import type { Readiness } from './surfaces/readiness.ts';
 import { agentRoutes } from './surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
 import { nodeRoutes } from './surfaces/rest/node-routes.ts';
@@ -67,6 +67,7 @@ export interface ReplicaOptions {
   readonly settings: Settings;
   readonly configuration: Configuration;
   readonly log: Logger;
+  readonly readiness: Readiness;
   /** For crash tests. */
   readonly reach?: (point: CrashPoint, job: Job) => void;
 }
@@ -203,7 +204,6 @@ export async function startReplica(
   cleanups.push(() => clock.stop());
   dispatcher.start();
   cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
-  const readiness = new Readiness();
   const checkReady = async () => {
     await database.run('ready', 'SELECT 1');
   };
@@ -263,7 +263,7 @@ export async function startReplica(
       (app) => netbootRoutes(app, netboot),
       (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
     ],
-    readiness,
+    readiness: options.readiness,
     checkReady,
   });
   cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));

@@ -1,17 +1,11 @@
-/** The server: its database made ready, a replica on it, and both taken down in the reverse order. */
-import { ensureAdminToken } from './admin-token.ts';
-import { type PlanFile, storePlanFiles } from './plan-files.ts';
-import { type Replica, type ReplicaOptions, startReplica } from './replica.ts';
-import { SETTINGS, SettingError } from './settings.ts';
-import { Database } from './store/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
-import { migrate } from './store/migrate.ts';
-import { ensurePools } from './store/pools.ts';
+/** The server in one process: its database made ready, a replica on it, and both taken down in the reverse order. */
+import type { PlanFile } from './plan-files.ts';
+import { openDatabase, prepareDatabase, startEmbedded } from './prepare-database.ts';
+import type { Replica } from './replica.ts';
+import { type ServeOptions, serveReplica } from './serve-replica.ts';
 
-export interface ServerOptions extends ReplicaOptions {
+export interface ServerOptions extends Omit<ServeOptions, 'prepare'> {
   readonly planFiles?: readonly PlanFile[];
-  /** Called when the server can't go on by itself. */
-  readonly onFatal: (error: Error) => void;
 }
 
 export interface Server extends Replica {
@@ -20,54 +14,33 @@ export interface Server extends Replica {
   stop(): Promise<void>;
 }
 
-const TRANSACTION_IDLE_MS = 5_000;
-
+/** Returns when it serves; until then it may wait for its database without end. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { settings, log } = options;
-  const cleanups: Array<() => Promise<void>> = [];
-  const stop = async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) {
-      await cleanup().catch((error: unknown) => log.error({ err: error }, 'stopping'));
-    }
+  const { settings } = options;
+  const postgres = settings.databaseUrl === null ? await startEmbedded(options, options.onFatal) : null;
+  const url = settings.databaseUrl ?? postgres?.url ?? '';
+  const database = openDatabase(url, options);
+  const stopDatabase = async () => {
+    await database.close().catch((error: unknown) => options.log.error({ err: error }, 'stopping'));
+    await postgres?.stop();
   };
+  let adminTokenFile = '';
   try {
-    const postgres = settings.databaseUrl === null ? await embedded(options) : null;
-    if (postgres) cleanups.push(() => postgres.stop());
-    const url = settings.databaseUrl ?? postgres?.url ?? '';
-    await migrate(url).catch((error: unknown) => {
-      if (settings.databaseUrl === null) throw error;
-      const { code, message } = error as NodeJS.ErrnoException;
-      throw new SettingError(
-        SETTINGS.databaseUrl.variable,
-        `${message || 'no connection'} (${code ?? 'no code'})`,
-      );
+    const replica = await serveReplica({
+      ...options,
+      prepare: async (waiting, signal) => {
+        adminTokenFile = await prepareDatabase(options, database, { url, waiting, signal });
+        return database;
+      },
     });
-    const database = new Database({
-      url,
-      maxConnections: 16,
-      onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
-      transactionIdleMs: Math.min(TRANSACTION_IDLE_MS, settings.leaseMs),
-    });
-    cleanups.push(() => database.close());
-    await ensurePools(database, options.configuration.pools);
-    await storePlanFiles(database, options.planFiles ?? []);
-    const { file } = await ensureAdminToken(database, settings.dataDir);
-    const replica = await startReplica(options, database, cleanups);
-    return { ...replica, adminTokenFile: file, embedded: postgres !== null, stop };
+    let stopped: Promise<void> | null = null;
+    const stop = () => {
+      stopped ??= replica.stop().then(stopDatabase);
+      return stopped;
+    };
+    return { ...replica, adminTokenFile, embedded: postgres !== null, stop };
   } catch (error) {
-    await stop();
+    await stopDatabase();
     throw error;
   }
-}
-
-async function embedded(options: ServerOptions): Promise<EmbeddedPostgres> {
-  const { settings, log, onFatal } = options;
-  const postgres = await startEmbeddedPostgres({
-    dataDir: settings.dataDir,
-    log: (line) => log.debug({ postgres: line }, 'postgres'),
-  });
-  postgres.onExit(({ code, signal }) =>
-    onFatal(new Error(`PostgreSQL stopped (${signal ?? `exit code ${code}`})`)),
-  );
-  return postgres;
 }

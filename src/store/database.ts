@@ -31,7 +31,7 @@ export interface DatabaseOptions {
 
 const TRANSACTION_IDLE_MS = 5_000;
 
-function sessionOf(client: pg.ClientBase | pg.Pool): Session {
+export function sessionOf(client: pg.ClientBase | pg.Pool): Session {
   return {
     async run<Row extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[] = []) {
       const result = await client.query<Row>({ name, text, values: values as unknown[] });

@@ -3,6 +3,7 @@
  * operations through gRPC; faults strike the replicas and the database meanwhile. When it is over, everything is
  * read and checked. Which choices are made follows from the seed; how the processes interleave does not.
  */
+import { packageVersion } from '../../src/cli/package-root.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { readApiFacts } from './api-facts.ts';
 import { type CheckName, runChecks } from './checks.ts';
@@ -74,7 +75,7 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
   try {
     const postgres = await RestartablePostgres.start(options.folder);
     cleanups.push(() => postgres.stop());
-    await migrate(postgres.url);
+    await migrate(postgres.url, { version: packageVersion() });
     const database = new StormDatabase(postgres.url, () => postgres.whenUp());
     cleanups.push(() => database.close());
     await keepWriteHistory(database);

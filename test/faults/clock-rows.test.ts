@@ -1,5 +1,6 @@
 /** What a step of the database's clock does to each row that waits for it, and who may take a lease over meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { packageVersion } from '../../src/cli/package-root.ts';
 import { Database } from '../../src/store/database.ts';
 import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -53,7 +54,7 @@ const ROWS = [
 
 beforeAll(async () => {
   postgres = await startSteppedPostgres();
-  await migrate(postgres.url);
+  await migrate(postgres.url, { version: packageVersion() });
   database = new Database({ url: postgres.url, maxConnections: 4, onIdleError: () => {} });
 });
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageVersion } from '../../src/cli/package-root.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { enrol, keepalive, post } from '../agents/calls.ts';
 import { newMachine } from '../api/fleet.ts';
@@ -38,7 +39,7 @@ function theServer(): TestServer {
 
 beforeAll(async () => {
   postgres = await startSteppedPostgres();
-  await migrate(postgres.url);
+  await migrate(postgres.url, { version: packageVersion() });
   await startReplica();
   await startReplica();
   const labels = { 'fake/step-ms': '1500' };

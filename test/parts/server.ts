@@ -55,6 +55,7 @@ export interface TestServerOptions {
   readonly looks?: { readonly intervalSeconds: number };
   readonly netboot?: Partial<Configuration['netboot']>;
   readonly hooks?: Configuration['hooks'];
+  readonly schemaCheckMs?: number;
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
 }
@@ -121,6 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     onFatal: (error) => {
       throw error;
     },
+    ...(options.schemaCheckMs === undefined ? {} : { schemaCheckMs: options.schemaCheckMs }),
   });
   const adminToken = readFileSync(server.adminTokenFile, 'utf8').trim();
   const grpcAddress = `127.0.0.1:${server.grpcPort}`;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
+import { packageVersion } from '../../src/cli/package-root.ts';
 import { chooseAccount } from '../../src/store/embedded/account.ts';
 import type { Binaries } from '../../src/store/embedded/binaries.ts';
 import { clusterIn } from '../../src/store/embedded/cluster.ts';
@@ -34,7 +35,9 @@ export async function startFor(project: TestProject, binaries?: Binaries): Promi
   const removeDataDir = () => rmSync(dataDir, { recursive: true, force: true });
   try {
     const server = await startEmbeddedPostgres({ dataDir, ephemeral: true, ...(binaries && { binaries }) });
-    await makeTemplate(server.url, 'ingot_template', migrate).catch(async (error) => {
+    await makeTemplate(server.url, 'ingot_template', (url) =>
+      migrate(url, { version: packageVersion() }),
+    ).catch(async (error) => {
       await server.stop();
       throw error;
     });

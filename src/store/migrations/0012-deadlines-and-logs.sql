@@ -1,3 +1,4 @@
+-- min_version: 0.1.0
 -- When the attempt under way has used up its time: an operation that is overdue is claimed also by a replica that has
 -- all the work it may have.
 ALTER TABLE operations ADD COLUMN deadline_at timestamptz;

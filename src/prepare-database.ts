@@ -1,0 +1,102 @@
+/** What a database needs before a replica can serve from it: the newest schema, the pools, the plans, a first token. */
+import { ensureAdminToken } from './admin-token.ts';
+import { packageVersion } from './cli/package-root.ts';
+import { type PlanFile, storePlanFiles } from './plan-files.ts';
+import type { ReplicaOptions } from './replica.ts';
+import type { OnWaiting } from './serve-replica.ts';
+import { Database } from './store/database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
+import { type MigrationWait, migrate } from './store/migrate.ts';
+import { ensurePools } from './store/pools.ts';
+import { asSetting, mayPass } from './until-database-ready.ts';
+
+export interface PrepareOptions extends Pick<ReplicaOptions, 'settings' | 'configuration' | 'log'> {
+  readonly planFiles?: readonly PlanFile[];
+}
+
+export interface Preparation {
+  readonly url: string;
+  readonly waiting: OnWaiting;
+  readonly signal: AbortSignal;
+}
+
+const TRANSACTION_IDLE_MS = 5_000;
+
+/** Connects when it is first used. */
+export function openDatabase(
+  url: string,
+  { settings, log }: Omit<PrepareOptions, 'configuration'>,
+): Database {
+  return new Database({
+    url,
+    maxConnections: 16,
+    onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+    transactionIdleMs: Math.min(TRANSACTION_IDLE_MS, settings.leaseMs),
+  });
+}
+
+export async function startEmbedded(
+  { settings, log }: PrepareOptions,
+  onFatal: (error: Error) => void,
+): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres({
+    dataDir: settings.dataDir,
+    log: (line) => log.debug({ postgres: line }, 'postgres'),
+  });
+  postgres.onExit(({ code, signal }) =>
+    onFatal(new Error(`PostgreSQL stopped (${signal ?? `exit code ${code}`})`)),
+  );
+  return postgres;
+}
+
+/** May be repeated. Returns the file of the admin token. */
+export async function prepareDatabase(
+  options: PrepareOptions,
+  database: Database,
+  preparation: Preparation,
+): Promise<string> {
+  await migrateDatabase(options, preparation);
+  await ensurePools(database, options.configuration.pools);
+  await storePlanFiles(database, options.planFiles ?? []);
+  const { file } = await ensureAdminToken(database, options.settings.dataDir);
+  return file;
+}
+
+async function migrateDatabase(
+  { settings, log }: PrepareOptions,
+  { url, waiting, signal }: Preparation,
+): Promise<void> {
+  const version = packageVersion();
+  try {
+    await migrate(url, {
+      version,
+      signal,
+      onApplied: (migration) => log.info({ migration }, 'applied a migration'),
+      onUnknown: (migrations) =>
+        log.warn(
+          { migrations, version },
+          'the schema is newer than this version, and says that this version can run on it',
+        ),
+      onWaiting: async (wait) => {
+        log.warn({ ...wait }, waitMessage(wait));
+        await waiting(waitCause(wait));
+      },
+    });
+  } catch (error) {
+    if (settings.databaseUrl === null || signal.aborted || mayPass(error)) throw error;
+    throw asSetting(error);
+  }
+}
+
+function waitMessage({ migration }: MigrationWait): string {
+  return migration === null
+    ? 'waiting for another replica, which migrates the schema'
+    : 'a migration is blocked by other sessions; it is tried again later';
+}
+
+/** Without the sessions: every caller of /readyz sees it. */
+function waitCause({ migration }: MigrationWait): string {
+  return migration === null
+    ? 'another replica migrates the schema'
+    : `migration ${migration} is blocked by other sessions of the database`;
+}

@@ -1,0 +1,60 @@
+/**
+ * What the HTTP port answers while the replica can't work: it lives, it is not ready and says why. Everything else is
+ * told to come back later. The gRPC port is closed meanwhile, which clients see as UNAVAILABLE.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Readiness } from './readiness.ts';
+
+export interface WaitingServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export interface WaitingOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly readiness: Readiness;
+}
+
+const RETRY_AFTER_SECONDS = '5';
+
+export async function startWaitingServer({ host, port, readiness }: WaitingOptions): Promise<WaitingServer> {
+  const server = createServer((request, response) => {
+    const reason = readiness.reason ?? 'starting';
+    // Each answer ends its connection, so that the next request finds the server that follows this one.
+    response.setHeader('connection', 'close');
+    request.resume();
+    switch (request.url?.split('?')[0]) {
+      case '/healthz':
+        return answer(response, 200, 'application/json', { status: 'ok' });
+      case '/readyz':
+        return answer(response, 503, 'application/json', { status: 'not ready', reason });
+      default:
+        response.setHeader('retry-after', RETRY_AFTER_SECONDS);
+        return answer(response, 503, 'application/problem+json', {
+          type: 'about:blank',
+          title: 'Service Unavailable',
+          status: 503,
+          detail: reason,
+        });
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answer(response: ServerResponse, status: number, type: string, body: object): void {
+  response.writeHead(status, { 'content-type': type });
+  response.end(JSON.stringify(body));
+}
