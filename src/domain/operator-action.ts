@@ -30,7 +30,8 @@ export const OPERATOR_ACTIONS = {
   adopt_observed_state: {
     verb: 'adopt',
     advice: 'adopt it',
-    effect: 'accept the failed step’s work as done if it is seen to be done, and go on',
+    effect:
+      'accept the failed step’s work as done if it is seen to be done, or on your word where nothing can be seen, and go on',
   },
   mark_manual_intervention_required: {
     verb: 'hold',

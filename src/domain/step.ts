@@ -26,6 +26,12 @@ export function madeOf({ made }: Memo): Memo {
   return made === undefined ? {} : { made };
 }
 
+export interface OperatorClaim {
+  /** As "role:name". */
+  readonly by: string;
+  readonly reason: string;
+}
+
 export interface Step extends StepDefinition {
   readonly state: StepState;
   /** Attempts begun. */
@@ -38,6 +44,8 @@ export interface Step extends StepDefinition {
   readonly progress: number;
   readonly memo: Memo;
   readonly undoAttempts: number;
+  /** The operator who adopted it said that its work is done. */
+  readonly claim?: OperatorClaim | null;
   /** How often an operator had it begun anew; attempts are counted from one again in each round. */
   readonly round?: number;
 }

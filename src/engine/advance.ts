@@ -10,7 +10,7 @@ import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
 import { FAILURE_CLASSES, type Failure } from '../domain/failure.ts';
 import { type JobOwner, type JobStatus, jobLifecycle } from '../domain/job-status.ts';
 import { checkTransition } from '../domain/lifecycle.ts';
-import { type Memo, madeOf, type Step } from '../domain/step.ts';
+import { type Memo, madeOf, type OperatorClaim, type Step } from '../domain/step.ts';
 import { type StepOwner, type StepState, stepLifecycle } from '../domain/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 
@@ -210,10 +210,11 @@ export function succeed<Change>(
   job: Job,
   moment: Moment,
   rules: AdvanceRules<Change>,
-  done: { message: string; change?: Change | undefined },
+  done: { message: string; change?: Change | undefined; claim?: OperatorClaim | undefined },
 ): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
-  draft.step(job.current, 'succeeded', { message: done.message, progress: 100 });
+  const fields = { message: done.message, progress: 100 };
+  draft.step(job.current, 'succeeded', fields, done.claim ? { claim: done.claim } : {});
   const adopting = job.adopting === 'asked' ? 'adopted' : job.adopting;
   draft.with({ current: job.current + 1, deaths: 0, waitingFor: '', adopting });
   if (draft.job.current < job.steps.length) {
@@ -380,6 +381,7 @@ export function unbegun({ round = 0, memo }: Step): Partial<Step> {
     message: '',
     progress: 0,
     memo: madeOf(memo),
+    claim: null,
     undoAttempts: 0,
     round: round + 1,
   };

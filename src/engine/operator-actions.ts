@@ -3,11 +3,11 @@
  * being worked on already, what would only queue it again changes nothing. A job that an action changes gets a new
  * epoch, so whoever still works on it from before can write nothing more.
  */
-import type { Actor } from '../domain/actor.ts';
+import { type Actor, actorLabel } from '../domain/actor.ts';
 import type { FailureCode } from '../domain/failure-code.ts';
 import type { JobStatus } from '../domain/job-status.ts';
 import { type OperatorAction, REFUSALS, VERDICTS } from '../domain/operator-action.ts';
-import type { Step } from '../domain/step.ts';
+import type { OperatorClaim, Step } from '../domain/step.ts';
 import { type AdvanceRules, Draft, fromTheTop, lastToUndo, unbegun } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
 
@@ -43,7 +43,7 @@ type Mover = (job: Job, cause: ActionCause, rules: AdvanceRules<never>) => JobMo
 const MOVES: Readonly<Record<OperatorAction, Mover>> = {
   retry_stage: (job, cause) => again(job, cause, unbegun, 'retry_stage'),
   // Another attempt, with what the last one remembered.
-  resume: (job, cause) => again(job, cause, () => ({ attemptStartedAt: null }), 'resume'),
+  resume: (job, cause) => again(job, cause, () => ({ attemptStartedAt: null, claim: null }), 'resume'),
   rerun: (job, cause) => fromStart(job, cause, 'rerun'),
   restart_clean: (job, cause, rules) => {
     const last = lastToUndo(job, job.current, rules.canUndo);
@@ -66,7 +66,9 @@ const MOVES: Readonly<Record<OperatorAction, Mover>> = {
     return draft.move(0, rules.onEnd(draft.job));
   },
   adopt_observed_state: (job, cause) => {
-    const move = again(job, cause, sameAttempt, 'adopt_observed_state');
+    const claim = claimOf(cause);
+    const fields = (step: Step) => ({ ...sameAttempt(step), claim });
+    const move = again(job, cause, fields, 'adopt_observed_state');
     return { ...move, job: { ...move.job, adopting: 'asked' } };
   },
   mark_manual_intervention_required: (job, cause, rules) => {
@@ -89,6 +91,11 @@ const MOVES: Readonly<Record<OperatorAction, Mover>> = {
     return draft.move(0, rules.onEnd(draft.job));
   },
 };
+
+/** Only people can claim that something is done; what the system adopts it has to see. */
+function claimOf({ actor, reason }: ActionCause): OperatorClaim | null {
+  return actor.kind === 'admin' || actor.kind === 'operator' ? { by: actorLabel(actor), reason } : null;
+}
 
 /** The attempt that ended looks once more at what it had begun, with what it remembered. */
 function sameAttempt({ attempts }: Step): Partial<Step> {

@@ -717,3 +717,52 @@ describe('the log of a job', () => {
     expect(store.lines.at(-1)?.text).toBe(TRUNCATION_MARK);
   });
 });
+
+describe('a step of which nothing can be observed', () => {
+  const failure = { class: 'effect_unknown', code: 'EFFECT_UNKNOWN', message: 'who knows' } as const;
+  const blind = (why: typeof failure | null): StepHandler<string> => ({
+    ...device.handler,
+    observe: async () => ({ seen: 'unobservable', failure: why }),
+    act: async (context) => {
+      await device.handler.act(context);
+      return { result: 'done', message: 'it ran' };
+    },
+  });
+  const adopted = (claim: { by: string; reason: string } | null) =>
+    sampleJob({ adopting: 'asked', steps: [sampleStep({ claim })] });
+
+  it('is acted on', async () => {
+    store.add(sampleJob());
+    await run(blind(null));
+    expect([store.job().status, device.effects]).toEqual(['completed', 1]);
+  });
+
+  it('fails where acting again could do harm', async () => {
+    store.add(sampleJob());
+    await run(blind(failure));
+    expect(store.job().error).toMatchObject({ code: 'EFFECT_UNKNOWN' });
+    expect(device.effects).toBe(0);
+  });
+
+  it.each([null, failure])('is done when an operator who adopts it says so', async (why) => {
+    store.add(adopted({ by: 'operator:ann', reason: 'I saw it' }));
+    await run(blind(why));
+    expect(store.job()).toMatchObject({ status: 'reconciled', error: null });
+    expect(store.job().steps[0]?.message).toBe('claimed done by operator:ann: I saw it');
+    expect(device.effects).toBe(0);
+  });
+
+  it('is not done when the system adopts it: it has seen nothing', async () => {
+    store.add(adopted(null));
+    await run(blind(null));
+    expect(store.job().error).toMatchObject({ code: 'NOTHING_TO_ADOPT' });
+    expect(device.effects).toBe(0);
+  });
+
+  it('is done by no word where the work is seen not to be done', async () => {
+    store.add(adopted({ by: 'operator:ann', reason: 'I believe it' }));
+    await run();
+    expect(store.job().error).toMatchObject({ code: 'NOTHING_TO_ADOPT' });
+    expect(device.effects).toBe(0);
+  });
+});

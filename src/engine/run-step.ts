@@ -4,12 +4,17 @@
  * about the step, the others leave it to whoever has the job next.
  */
 import type { Failure } from '../domain/failure.ts';
-import { deadlineOf, type Step } from '../domain/step.ts';
+import { deadlineOf, type OperatorClaim, type Step } from '../domain/step.ts';
 import { LeaseLost } from './lease.ts';
 import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
 
 export type PassOutcome<Change> =
-  | { readonly outcome: 'done'; readonly message: string; readonly change?: Change | undefined }
+  | {
+      readonly outcome: 'done';
+      readonly message: string;
+      readonly change?: Change | undefined;
+      readonly claim?: OperatorClaim | undefined;
+    }
   | {
       readonly outcome: 'wait';
       readonly reason: string;
@@ -42,7 +47,7 @@ export function timedOut({ timeoutSeconds, message }: Step): Failure {
 /** Only what has just been set off may be probed again at once: a holder that polls lets go of the job in between. */
 export const MIN_WAIT_MS = 1;
 
-/** Whoever adopts says that the work is done; where it is not, nothing is done about it behind his back. */
+/** To adopt is to say that the work is done; where it is seen not to be, nothing is done behind the operator's back. */
 const NOTHING_TO_ADOPT: Failure = {
   class: 'needs_human',
   code: 'NOTHING_TO_ADOPT',
@@ -50,7 +55,7 @@ const NOTHING_TO_ADOPT: Failure = {
 };
 
 export interface PassOptions {
-  /** Only look: an operator wants the observed state to be accepted. */
+  /** Only probe: an operator wants the observed state to be accepted. */
   readonly adopts: boolean;
   readonly onUnexpected: (error: unknown) => void;
   readonly now: () => Date;
@@ -82,8 +87,19 @@ export async function runForward<Change>(
         if (options.adopts) return { outcome: 'failed', failure: NOTHING_TO_ADOPT };
         if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
         return outcomeOf(await handler.act(context));
+      case 'unobservable':
+        if (options.adopts) return claimed(step);
+        if (seen.failure !== null) return { outcome: 'failed', failure: seen.failure };
+        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
+        return outcomeOf(await handler.act(context));
     }
   });
+}
+
+/** Where nothing can be observed the operator's word counts, and is recorded as such. The system itself has none. */
+function claimed<Change>({ claim }: Step): PassOutcome<Change> {
+  if (!claim) return { outcome: 'failed', failure: NOTHING_TO_ADOPT };
+  return { outcome: 'done', message: `claimed done by ${claim.by}: ${claim.reason}`, claim };
 }
 
 export async function runBackward<Change>(

@@ -16,6 +16,11 @@ export type Observation<Change> =
       readonly progress?: number;
     }
   | { readonly seen: 'absent' }
+  /**
+   * Nothing shows whether the work is done. It is acted on, or fails where acting again could do harm; an operator who
+   * adopts it is taken at their word.
+   */
+  | { readonly seen: 'unobservable'; readonly failure: Failure | null }
   | { readonly seen: 'failed'; readonly failure: Failure; readonly change?: Change };
 
 export type ActResult<Change> =

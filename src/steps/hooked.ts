@@ -1,4 +1,4 @@
-import { ABSENT, done, type StageHandler, started } from './stage-tools.ts';
+import { done, type StageHandler, started, UNOBSERVABLE } from './stage-tools.ts';
 import { callOf, type Scene } from './step-kind.ts';
 
 /** A stage that the site carries out. */
@@ -8,7 +8,7 @@ export function hooked({ machine, can }: Scene<'nodeServices'>, stage: string): 
       if (context.memo.hook === 'done') return done('the site says that it is done');
       if (context.memo.hook === 'not_configured')
         return done('no hook is configured for this stage: nothing was done');
-      return ABSENT;
+      return UNOBSERVABLE;
     },
     async act(context) {
       const hook = await context.effect(() => can.nodeServices.hook(callOf(context, machine), stage));

@@ -16,6 +16,7 @@ import {
   onlyLooks,
   rememberMaking,
   started,
+  UNOBSERVABLE,
   underWay,
 } from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
@@ -143,8 +144,9 @@ export const PREPARING_STAGES = {
             `no disk is a ${bootDiskModel}; there are ${models || 'none'}`,
           );
         }
-        const isLaidOut = context.memo.laidOut === wanted.id;
-        return seen.bootDiskId === wanted.id && isLaidOut ? done(`boots from ${wanted.name}`) : ABSENT;
+        if (seen.bootDiskId !== wanted.id) return ABSENT;
+        // MAAS shows the boot disk; that the layout is ours only this stage can know.
+        return context.memo.laidOut === wanted.id ? done(`boots from ${wanted.name}`) : UNOBSERVABLE;
       }),
     async act(context) {
       const call = callOf(context, scene.machine);

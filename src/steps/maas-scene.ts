@@ -38,7 +38,7 @@ export async function inMaas(
     return { ...gone, change: observedIn(machine.spec.provider, null, machine, context.now()) };
   }
   const result = await look(seen, call);
-  if (result.seen === 'under_way' || result.seen === 'absent') return result;
+  if (result.seen !== 'done' && result.seen !== 'failed') return result;
   const observed = observedIn(machine.spec.provider, seen, machine, context.now());
   return { ...result, change: { ...result.change, ...observed } };
 }

@@ -21,7 +21,7 @@ export const netReconfig: StepKind<Config, 'remoteExec'> = {
   canUndo: false,
   handler: ({ action, netplan }, { machine, can }) => ({
     async observe() {
-      return { seen: 'absent' };
+      return { seen: 'unobservable', failure: null };
     },
     async act(context) {
       const call = callOf(context, machine);

@@ -116,13 +116,16 @@ describe('a command that may run only once', () => {
   it('is not run again by the attempt after one that ran out of time', async () => {
     const handler = handlerFor(step, sampleMachine(), fake);
     expect(await handler.observe(context({ attempt: 2, memo: { begun: 1 } }))).toMatchObject({
-      seen: 'failed',
+      seen: 'unobservable',
       failure: { class: 'effect_unknown', code: 'EFFECT_UNKNOWN' },
     });
   });
 
   it('is run by the attempt after one that was seen to fail', async () => {
     const handler = handlerFor(step, sampleMachine(), fake);
-    expect(await handler.observe(context({ attempt: 2 }))).toEqual({ seen: 'absent' });
+    expect(await handler.observe(context({ attempt: 2 }))).toEqual({
+      seen: 'unobservable',
+      failure: null,
+    });
   });
 });

@@ -87,10 +87,13 @@ function drained(
   return {
     async observe(context) {
       const told = await hook.observe(context);
-      if (told.seen !== 'done') return told;
+      if (told.seen !== 'done' && told.seen !== 'unobservable') return told;
       const load = await scene.can.nodeServices.workloads(callOf(context, scene.machine));
+      const isBusy = load !== null && load.workers + load.containers > 0;
+      // What its agent reports is seen: no operator's word counts against it.
+      if (told.seen === 'unobservable') return isBusy ? ABSENT : told;
       if (load === null) return done('nobody reports workloads');
-      if (load.workers + load.containers === 0) return done('its agent reports no workloads');
+      if (!isBusy) return done('its agent reports no workloads');
       return underWay(context, `${reason}: ${load.workers} workers, ${load.containers} containers`);
     },
     act: (context) => hook.act(context),

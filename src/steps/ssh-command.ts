@@ -16,8 +16,8 @@ const INTERRUPTED: Failure = {
 };
 
 /**
- * A command on the host. Whether it was done already is asked of its check; without one, a command that somebody
- * began and nobody saw the end of is run again only if the plan says that this does no harm.
+ * A command on the host. Whether it was done already is asked of its check; without one nothing can be observed, and a
+ * command that was started and not seen to end is run again only if the plan says that this does no harm.
  */
 export const sshCommand: StepKind<Config, 'remoteExec'> = {
   kind: 'ssh',
@@ -39,7 +39,7 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
       }
       // Also by an attempt that ran out of time: a failure that was seen would have cleared the memo.
       const begun = context.memo.begun !== undefined;
-      return begun && !repeatable ? { seen: 'failed', failure: INTERRUPTED } : { seen: 'absent' };
+      return { seen: 'unobservable', failure: begun && !repeatable ? INTERRUPTED : null };
     },
     async act(context) {
       if (check === '' && !repeatable) await context.save({ begun: context.attempt });

@@ -30,6 +30,7 @@ export function underWay(context: StepContext, reason: string): Seen {
 }
 
 export const ABSENT: Seen = { seen: 'absent' };
+export const UNOBSERVABLE: Seen = { seen: 'unobservable', failure: null };
 
 export function failed(
   failureClass: FailureClass,

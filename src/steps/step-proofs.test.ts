@@ -205,7 +205,8 @@ class ByHand {
       if (seen.seen === 'done') return seen.change;
       if (seen.seen === 'failed') throw new Error(seen.failure.message);
       if (seen.seen === 'under_way') this.run.clock.ms += Math.max(1, seen.lookAgainMs);
-      if (seen.seen !== 'absent') continue;
+      if (seen.seen === 'unobservable' && seen.failure) throw new Error(seen.failure.message);
+      if (!isToBeActedOn(seen.seen)) continue;
       const acted = await handler.act(this.context());
       if (acted.result === 'done') return acted.change;
       if (acted.result === 'failed') throw new Error(acted.failure.message);
@@ -264,7 +265,7 @@ describe.each(cases)('%s', (_title, scenario, proof) => {
     await once.toDone();
     const twice = new ByHand(scenario);
     const first = twice.handler();
-    if ((await first.observe(twice.context())).seen === 'absent') {
+    if (isToBeActedOn((await first.observe(twice.context())).seen)) {
       await first.act(twice.context());
       if (proof.parksWhenUnknown) return;
       await twice.handler().act(twice.context());
@@ -276,7 +277,7 @@ describe.each(cases)('%s', (_title, scenario, proof) => {
   it('goes on where another holder left it', async () => {
     const hand = new ByHand(scenario);
     const first = hand.handler();
-    if ((await first.observe(hand.context())).seen === 'absent') await first.act(hand.context());
+    if (isToBeActedOn((await first.observe(hand.context())).seen)) await first.act(hand.context());
     hand.run.clock.ms += scenario.stepMs / 2;
     if (proof.parksWhenUnknown) return;
     await hand.toDone();
@@ -375,6 +376,10 @@ async function measured(scenario: Scenario): Promise<{ points: number; end: End 
   const run = new StepRun(scenario);
   const end = await run.toTheEnd();
   return { points: run.points, end };
+}
+
+function isToBeActedOn(seen: string): boolean {
+  return seen === 'absent' || seen === 'unobservable';
 }
 
 /** The first point at which a task is under way: right after the call that set it off. */

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sampleMachine } from '../../src/domain/machine.fixture.ts';
 import type { Memo } from '../../src/domain/step.ts';
 import type { StepContext, StepHandler } from '../../src/engine/step-handler.ts';
+import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { RemoteExec } from '../../src/providers/provider.ts';
 import { sshCommand } from '../../src/steps/ssh-command.ts';
 import { StepRun } from '../../src/steps/step-proof.fixture.ts';
-import { newMachine } from '../api/fleet.ts';
+import { ended, newMachine } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
-import { startTestServer } from '../parts/server.ts';
+import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { newPlan, run, runAt, runEnded, runPhase, startRun, stepStates, v1Of, view } from './runs.ts';
 
 /** A host that answers each command as it is told, and remembers what it was asked. */
@@ -53,12 +54,14 @@ function contextWith(memo: Memo, attempt = 1): StepContext & { readonly saved: M
   };
 }
 
-const EFFECT_UNKNOWN = { seen: 'failed', failure: { class: 'effect_unknown', code: 'EFFECT_UNKNOWN' } };
+const EFFECT_UNKNOWN = { seen: 'unobservable', failure: { class: 'effect_unknown', code: 'EFFECT_UNKNOWN' } };
+
+const UNOBSERVABLE = { seen: 'unobservable', failure: null };
 
 describe('a command', () => {
   test('that was never begun is to be run', async () => {
     for (const config of [{ command: 'go' }, { command: 'go', repeatable: true }])
-      expect(await handlerOn(new Host(), config).observe(contextWith({}))).toEqual({ seen: 'absent' });
+      expect(await handlerOn(new Host(), config).observe(contextWith({}))).toEqual(UNOBSERVABLE);
   });
 
   test('that may be run only once is marked before it is run', async () => {
@@ -83,7 +86,7 @@ describe('a command', () => {
     const host = new Host();
     const context = contextWith({ begun: 1 });
     const handler = handlerOn(host, { command: 'go', repeatable: true });
-    expect(await handler.observe(context)).toEqual({ seen: 'absent' });
+    expect(await handler.observe(context)).toEqual(UNOBSERVABLE);
     await handler.act(context);
     expect([context.saved, host.asked]).toEqual([[], ['go']]);
   });
@@ -201,5 +204,76 @@ describe('a server that stops in the middle of a command', () => {
     const free = await newMachine(next);
     expect(runPhase(await run(v1, 'REBOOT', free, { planId: often.planId }))).toBe('SUCCEEDED');
     await next.stop();
+  });
+});
+
+describe('a command whose outcome is not known', () => {
+  let server: TestServer;
+
+  beforeAll(async () => {
+    server = await startTestServer();
+  });
+  afterAll(() => server?.stop());
+
+  const act = (operationId: string, action: OperatorAction_Value, reason: string) =>
+    server.admin.actOnOperation({ operationId, action, reason });
+
+  /** Ran into its limit, so its end was not seen. */
+  async function unknown() {
+    const { planId } = await newPlan(server, [
+      {
+        name: 'go',
+        kind: { case: 'ssh', value: { command: 'dangerous' } },
+        timeoutSeconds: 1,
+        maxRetries: 1,
+      },
+      { name: 'after', kind: { case: 'reboot', value: {} } },
+    ]);
+    const machineId = await newMachine(server, { labels: { 'fake/hang-step': 'go' } });
+    const parked = await run(v1Of(server), 'REPAVE', machineId, { planId });
+    expect(parked.error).toMatchObject({
+      code: 'EFFECT_UNKNOWN',
+      details: { failure_class: 'effect_unknown' },
+    });
+    await server.machines.registerMachine({ machine: { machineId, labels: { 'fake/step-ms': '1' } } });
+    return { operationId: parked.runId, machineId };
+  }
+
+  const commandsSent = async (operationId: string) => {
+    const lines: string[] = [];
+    for await (const { data } of server.operations.streamOperationLogs({ operationId }))
+      lines.push(Buffer.from(data).toString('utf8').trim());
+    return lines.filter((line) => line === '$ dangerous').length;
+  };
+
+  test('is done when an operator says so: the claim is recorded, and the command is not run again', async () => {
+    const { operationId } = await unknown();
+    expect(await refusal(act(operationId, OperatorAction_Value.ADOPT_OBSERVED_STATE, ' '))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      violations: [{ field: 'reason' }],
+    });
+    await act(operationId, OperatorAction_Value.ADOPT_OBSERVED_STATE, 'the disk is wiped, I looked');
+    const adopted = await ended(server, { operationId });
+    expect(adopted.status).toBe('reconciled');
+    const message = 'claimed done by admin:admin: the disk is wiped, I looked';
+    expect(adopted.steps.map((step) => step.message)[0]).toBe(message);
+    const [event] = await server.sql(
+      `SELECT comment, metadata -> 'claim' AS claim FROM events
+       WHERE operation_id = $1 AND kind = 'step' AND subject = 'go' AND to_state = 'succeeded'`,
+      [operationId],
+    );
+    expect(event).toEqual({
+      comment: message,
+      claim: { by: 'admin:admin', reason: 'the disk is wiped, I looked' },
+    });
+    expect(await commandsSent(operationId)).toBe(1);
+  });
+
+  test('is run again when an operator retries the stage', async () => {
+    const { operationId } = await unknown();
+    await act(operationId, OperatorAction_Value.RETRY_STAGE, 'it was never run');
+    const retried = await ended(server, { operationId });
+    expect([retried.status, retried.steps[0]?.message]).toEqual(['completed', 'the command exited with 0']);
+    expect(await commandsSent(operationId)).toBe(2);
   });
 });

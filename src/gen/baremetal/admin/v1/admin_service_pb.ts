@@ -532,6 +532,9 @@ export enum OperatorAction_Value {
   CANCEL = 5,
 
   /**
+   * Accepts the failed step's work where it is seen to be done. Where nothing can be observed the reason is the
+   * operator's claim that it is done, and recorded as such.
+   *
    * @generated from enum value: ADOPT_OBSERVED_STATE = 6;
    */
   ADOPT_OBSERVED_STATE = 6,
