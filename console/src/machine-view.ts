@@ -2,6 +2,8 @@
 import { type Conditions, isConditionType } from '../../src/domain/condition.ts';
 import type { EffectiveState } from '../../src/domain/effective-state.ts';
 import type { GatedMachine } from '../../src/domain/gate.ts';
+import type { MachineSpec } from '../../src/domain/machine.ts';
+import { specOfMessage } from '../../src/domain/machine-spec.ts';
 import type { Phase } from '../../src/domain/phase.ts';
 import type { ServiceState } from '../../src/domain/service-state.ts';
 import {
@@ -17,12 +19,14 @@ export interface MachineView extends GatedMachine {
   readonly presence: string;
   readonly pool: string;
   readonly provider: string;
+  readonly spec: MachineSpec;
   readonly labels: Readonly<Record<string, string>>;
   readonly message: Machine;
 }
 
 export function machineView(message: Machine): MachineView {
-  const { status, spec } = message;
+  const { status } = message;
+  const spec = specOfMessage(message.spec);
   return {
     machineId: message.machineId,
     phase: MachineStatus_Phase[status?.phase ?? MachineStatus_Phase.FACTORY_READY] as Phase,
@@ -33,7 +37,8 @@ export function machineView(message: Machine): MachineView {
     install: status?.install ?? '',
     presence: status?.presence ?? '',
     pool: status?.pool ?? '',
-    provider: spec?.provider ?? '',
+    provider: spec.provider,
+    spec,
     labels: message.labels,
     activeOperationId: status?.activeOperationId || null,
     conditions: conditionsOf(message),

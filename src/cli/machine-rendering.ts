@@ -1,6 +1,8 @@
 import { METRIC_NAMES, METRICS, type MetricName } from '../domain/agent.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../domain/effective-state.ts';
+import { specOfMessage } from '../domain/machine-spec.ts';
 import { bytesText, metricText } from '../domain/metric-text.ts';
+import { locationText } from '../domain/spec-field.ts';
 import { type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
 import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
 import type { Colour } from './output/colour.ts';
@@ -47,6 +49,8 @@ function labelsText(machine: Machine): string {
   const pairs = Object.entries(machine.labels).map(([key, text]) => `${key}=${text}`);
   return pairs.sort().join(',');
 }
+
+const placeText = ({ spec }: Machine): string => locationText(specOfMessage(spec).location);
 
 const COLUMNS: readonly Column<Machine>[] = [
   { header: 'MACHINE_ID', minWidth: 11, cell: (machine) => machine.machineId },
@@ -109,6 +113,9 @@ export function machineRendering(
       ...COLUMNS,
       ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), HOSTNAME_COLUMN] : []),
       { header: 'PROVIDER', cell: (machine) => machine.spec?.provider ?? '' },
+      { header: 'CUSTOMER', cell: (machine) => machine.spec?.customerId ?? '' },
+      { header: 'LOCATION', cell: placeText },
+      { header: 'SERIAL', cell: (machine) => machine.spec?.serial ?? '' },
       { header: 'SSH_ENDPOINT', cell: (machine) => machine.spec?.sshEndpoint ?? '' },
       { header: 'AGE', cell: (machine) => ageText(machine.createdAt, now) },
       { header: 'LABELS', cell: labelsText },
@@ -129,6 +136,9 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
     ['BMC endpoint', machine.spec?.bmcEndpoint],
     ['Target cluster', machine.spec?.targetClusterRef],
     ['MAC addresses', machine.spec?.macAddresses.join(', ')],
+    ['Customer', machine.spec?.customerId],
+    ['Location', placeText(machine)],
+    ['Serial number', machine.spec?.serial],
     ['Labels', labelsText(machine)],
     ['Registered', instantText(machine.createdAt)],
     ['Updated', instantText(machine.updatedAt)],

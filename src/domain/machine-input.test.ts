@@ -11,6 +11,7 @@ import {
   checkSpec,
   checkText,
 } from './machine-input.ts';
+import { EMPTY_SPEC } from './machine-spec.ts';
 
 const PROVIDERS = new Set(['fake', 'dc-1']);
 const NUL = '\0';
@@ -55,14 +56,7 @@ const codeUnit = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 0xffff }) },
 );
 
-const spec = (fields: Partial<MachineSpec>): MachineSpec => ({
-  ssh_endpoint: '',
-  bmc_endpoint: '',
-  target_cluster_ref: '',
-  mac_addresses: [],
-  provider: 'fake',
-  ...fields,
-});
+const spec = (fields: Partial<MachineSpec>): MachineSpec => ({ ...EMPTY_SPEC, provider: 'fake', ...fields });
 const checked = (fields: Partial<MachineSpec>) => checkSpec(spec(fields), PROVIDERS);
 
 describe.each([
@@ -186,6 +180,26 @@ describe('labels', () => {
       'labels: are 65537 bytes in total; at most 65536 are kept',
     );
   });
+});
+
+describe.each([
+  ['spec.customer_id', 128, (customer_id: string) => ({ customer_id })],
+  ['spec.serial', 128, (serial: string) => ({ serial })],
+  ['spec.location.site', 64, (site: string) => ({ location: { ...EMPTY_SPEC.location, site } })],
+  ['spec.location.row', 64, (row: string) => ({ location: { ...EMPTY_SPEC.location, row } })],
+  ['spec.location.rack', 64, (rack: string) => ({ location: { ...EMPTY_SPEC.location, rack } })],
+  ['spec.location.unit', 64, (unit: string) => ({ location: { ...EMPTY_SPEC.location, unit } })],
+] as const)('%s', (field, maxLength, fields) => {
+  it.each(['', 'acme', 'U14', '14-15', 'Halle 2, Reihe ö', 'x'.repeat(maxLength)])('takes %j', (text) =>
+    expect(checked(fields(text))).toMatchObject(fields(text)),
+  );
+
+  it.each(['x'.repeat(maxLength + 1), 'a\u0000', 'a\nb', '\u001b[31m', '\u2028', ' a', 'a ', ' '])(
+    'refuses %j',
+    (text) => {
+      refused(() => checked(fields(text)), field);
+    },
+  );
 });
 
 describe('spec.provider', () => {

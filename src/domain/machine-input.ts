@@ -1,6 +1,7 @@
 /** What a client may say about a machine, checked where it comes in. Nothing of a refused request is stored. */
 import { type Fault, invalidField, missingField } from './fault.ts';
 import type { Labels, MachineSpec } from './machine.ts';
+import { SPEC_FIELDS, TEXT_FIELD_NAMES, type TextFieldName, textOfField } from './spec-field.ts';
 
 const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
@@ -89,7 +90,15 @@ export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): Ma
   const macs = spec.mac_addresses.map((mac, index) => checkMac(mac, `spec.mac_addresses[${index}]`));
   const twice = macs.find((mac, index) => macs.indexOf(mac) !== index);
   if (twice !== undefined) throw invalidField('spec.mac_addresses', `${twice} is there twice`);
+  for (const name of TEXT_FIELD_NAMES) checkPlainField(spec, name);
   return { ...spec, mac_addresses: macs };
+}
+
+function checkPlainField(spec: MachineSpec, name: TextFieldName): void {
+  const field = SPEC_FIELDS[name];
+  if (!('maxLength' in field)) return;
+  const text = checkText(textOfField(spec, name), `spec.${name}`, field.maxLength);
+  if (text !== text.trim()) throw invalidField(`spec.${name}`, 'must not begin or end with a space');
 }
 
 const PROVIDER_LABEL = 'provider';

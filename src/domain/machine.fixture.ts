@@ -1,4 +1,5 @@
 import type { Machine } from './machine.ts';
+import { EMPTY_SPEC } from './machine-spec.ts';
 
 /** A machine that nothing has happened to yet. */
 export function sampleMachine(fields: Partial<Machine> = {}): Machine {
@@ -6,13 +7,7 @@ export function sampleMachine(fields: Partial<Machine> = {}): Machine {
   return {
     machineId: 'm-1',
     labels: {},
-    spec: {
-      ssh_endpoint: '',
-      bmc_endpoint: '',
-      target_cluster_ref: '',
-      mac_addresses: [],
-      provider: 'fake',
-    },
+    spec: { ...EMPTY_SPEC, provider: 'fake' },
     phase: 'FACTORY_READY',
     service: null,
     install: null,

@@ -11,6 +11,17 @@ export interface MachineSpec {
   readonly target_cluster_ref: string;
   readonly mac_addresses: readonly string[];
   readonly provider: string;
+  readonly customer_id: string;
+  readonly serial: string;
+  readonly location: Location;
+}
+
+/** Where it stands. Words of the site: a unit may be 14, U14 or 14-15. */
+export interface Location {
+  readonly site: string;
+  readonly row: string;
+  readonly rack: string;
+  readonly unit: string;
 }
 
 export type Labels = Readonly<Record<string, string>>;

@@ -3,8 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault, invalidField } from '../domain/fault.ts';
-import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
+import type { Labels, Machine } from '../domain/machine.ts';
 import { checkLabels, checkMachineId, checkSpec, chosenProvider } from '../domain/machine-input.ts';
+import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../domain/machine-spec.ts';
+import { SPEC_FIELD_NAMES, type SpecFieldName, specValue, withSpecValue } from '../domain/spec-field.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine, type MachineInput, type MachineRegistrar } from '../store/machines.ts';
@@ -22,24 +24,8 @@ export interface InventoryTools {
 export interface MachineDescription {
   readonly machineId: string;
   readonly labels: Labels;
-  readonly spec?: SpecDescription | undefined;
+  readonly spec?: SpecMessage | undefined;
 }
-
-export interface SpecDescription {
-  readonly sshEndpoint: string;
-  readonly bmcEndpoint: string;
-  readonly targetClusterRef: string;
-  readonly macAddresses: readonly string[];
-  readonly provider: string;
-}
-
-const EMPTY_SPEC: SpecDescription = {
-  sshEndpoint: '',
-  bmcEndpoint: '',
-  targetClusterRef: '',
-  macAddresses: [],
-  provider: '',
-};
 
 /** Registers a machine; one that exists gets the new labels and spec and keeps everything else. */
 export async function registerMachine(
@@ -52,7 +38,7 @@ export async function registerMachine(
       ? tools.newMachineId()
       : checkMachineId(description.machineId, 'machine.machine_id');
   const { labels } = description;
-  const spec = specOf(description.spec ?? EMPTY_SPEC);
+  const spec = specOfMessage(description.spec);
   const input = checked(tools, { machineId, labels, spec }, tools.defaultProvider);
   const registered = await tools.registrar.register(input, machineEvent(machineId, '', 'registered', actor));
   if (registered) return registered;
@@ -61,14 +47,9 @@ export async function registerMachine(
   );
 }
 
-const WHOLE_PATHS = ['labels', 'spec'] as const;
-const SPEC_PATHS = {
-  'spec.ssh_endpoint': 'ssh_endpoint',
-  'spec.bmc_endpoint': 'bmc_endpoint',
-  'spec.target_cluster_ref': 'target_cluster_ref',
-  'spec.mac_addresses': 'mac_addresses',
-  'spec.provider': 'provider',
-} as const satisfies Record<string, keyof MachineSpec>;
+const SPEC = 'spec.';
+const LOCATION = 'spec.location';
+const WHOLE_PATHS = ['labels', 'spec', LOCATION] as const;
 
 /** With a mask, only what it names; without one, labels and spec as a whole where the message has them. */
 export async function updateMachine(
@@ -94,30 +75,32 @@ function impliedMask(description: MachineDescription): string[] {
 
 function checkPath(path: string): void {
   const known =
-    (WHOLE_PATHS as readonly string[]).includes(path) || isSpecPath(path) || /^labels\../.test(path);
+    (WHOLE_PATHS as readonly string[]).includes(path) || fieldOf(path) !== null || /^labels\../.test(path);
   if (known) return;
-  const valid = [...WHOLE_PATHS, 'labels.<name>', ...Object.keys(SPEC_PATHS)].join(', ');
+  const valid = [...WHOLE_PATHS, 'labels.<name>', ...SPEC_FIELD_NAMES.map((name) => SPEC + name)].join(', ');
   throw invalidField(
     'update_mask',
     `${JSON.stringify(path.slice(0, 80))} can't be updated; these can: ${valid}`,
   );
 }
 
-function isSpecPath(path: string): path is keyof typeof SPEC_PATHS {
-  return Object.hasOwn(SPEC_PATHS, path);
+/** Null when the path names no field of the spec. */
+function fieldOf(path: string): SpecFieldName | null {
+  if (!path.startsWith(SPEC)) return null;
+  return SPEC_FIELD_NAMES.find((name) => name === path.slice(SPEC.length)) ?? null;
 }
 
 function masked(machine: Machine, description: MachineDescription, paths: readonly string[]): MachineInput {
-  const described = specOf(description.spec ?? EMPTY_SPEC);
+  const described = specOfMessage(description.spec);
   let { labels, spec } = machine;
   for (const path of paths) {
+    const field = fieldOf(path);
     if (path === 'labels') labels = description.labels;
     // A spec that names no provider does not move the machine to another one.
     else if (path === 'spec') spec = { ...described, provider: described.provider || spec.provider };
-    else if (isSpecPath(path)) {
-      const key = SPEC_PATHS[path];
-      spec = { ...spec, [key]: described[key] };
-    } else labels = withLabel(labels, path.slice('labels.'.length), description.labels);
+    else if (path === LOCATION) spec = { ...spec, location: described.location };
+    else if (field) spec = withSpecValue(spec, field, specValue(described, field));
+    else labels = withLabel(labels, path.slice('labels.'.length), description.labels);
   }
   return { machineId: machine.machineId, labels, spec };
 }
@@ -127,16 +110,6 @@ function withLabel(labels: Labels, name: string, described: Labels): Labels {
   const { [name]: _removed, ...others } = labels;
   const value = Object.hasOwn(described, name) ? described[name] : undefined;
   return value === undefined ? others : { ...others, [name]: value };
-}
-
-function specOf(described: SpecDescription): MachineSpec {
-  return {
-    ssh_endpoint: described.sshEndpoint,
-    bmc_endpoint: described.bmcEndpoint,
-    target_cluster_ref: described.targetClusterRef,
-    mac_addresses: described.macAddresses,
-    provider: described.provider,
-  };
 }
 
 /** `otherwise` is the provider of a machine for which neither spec nor label names one. */
@@ -160,7 +133,7 @@ export function bareMachine(
   machineId: string,
   provider: string,
 ): MachineInput {
-  return checked(tools, { machineId, labels: {}, spec: specOf({ ...EMPTY_SPEC, provider }) }, provider);
+  return checked(tools, { machineId, labels: {}, spec: { ...EMPTY_SPEC, provider } }, provider);
 }
 
 async function replace(

@@ -8,24 +8,41 @@ import type { FilterSchema } from '../domain/filter/fields.ts';
 import { installLifecycle } from '../domain/install-state.ts';
 import { jobLifecycle, PHASE_OF_JOB } from '../domain/job-status.ts';
 import { statesOf } from '../domain/lifecycle.ts';
-import type { Machine, MachineSpec } from '../domain/machine.ts';
+import type { Machine } from '../domain/machine.ts';
 import { currentStep, type Operation } from '../domain/operation.ts';
 
 import { phaseLifecycle } from '../domain/phase.ts';
 import { presenceLifecycle } from '../domain/presence.ts';
 import { operationIdOf } from '../domain/run-id.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
+import {
+  rackOf,
+  SPEC_FIELDS,
+  TEXT_FIELD_NAMES,
+  type TextFieldName,
+  textOfField,
+} from '../domain/spec-field.ts';
 import { V1_PHASES, v1EffectiveState, v1Phase } from '../domain/v1-phase.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../domain/work-type.ts';
 import type { LoggedEvent } from './event-log.ts';
+import { RACK_COLUMN, specColumn } from './spec-columns.ts';
 
-function specField(name: keyof Omit<MachineSpec, 'mac_addresses'>) {
+function specField(name: TextFieldName) {
   return {
     kind: 'string',
-    column: `(spec ->> '${name}')`,
-    get: (machine: Machine) => machine.spec[name],
+    column: specColumn(name),
+    get: (machine: Machine) => textOfField(machine.spec, name) || null,
   } as const;
 }
+
+/** Fields of the spec under their own path, and the short ones without its prefix too. */
+const SPEC_FILTER: FilterSchema<Machine> = Object.fromEntries(
+  TEXT_FIELD_NAMES.flatMap((name) => {
+    const field = specField(name);
+    const prefixed = [`spec.${name}`, field] as const;
+    return SPEC_FIELDS[name].filter === 'bare' ? [[name, field] as const, prefixed] : [prefixed];
+  }),
+);
 
 /** As attentionType does it. */
 export const ATTENTION_COLUMN = `(CASE ${ATTENTION_TYPES.map(
@@ -70,11 +87,8 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
   },
   pool: { kind: 'string', column: 'pool', get: (machine) => machine.pool },
   active_operation_id: ACTIVE_OPERATION,
-  provider: specField('provider'),
-  'spec.provider': specField('provider'),
-  'spec.ssh_endpoint': specField('ssh_endpoint'),
-  'spec.bmc_endpoint': specField('bmc_endpoint'),
-  'spec.target_cluster_ref': specField('target_cluster_ref'),
+  ...SPEC_FILTER,
+  rack: { kind: 'string', column: RACK_COLUMN, get: (machine) => rackOf(machine) || null },
   'spec.mac_addresses': {
     kind: 'stringList',
     column: `ARRAY(SELECT jsonb_array_elements_text(spec -> 'mac_addresses'))`,

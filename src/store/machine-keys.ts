@@ -4,6 +4,7 @@
  */
 import { invalidField } from '../domain/fault.ts';
 import { checkLabelName } from '../domain/machine-input.ts';
+import { COUNTED_SPEC_COLUMNS, RACK_COLUMN, specColumn } from './spec-columns.ts';
 
 const GROUPS = {
   phase: 'phase',
@@ -11,9 +12,11 @@ const GROUPS = {
   service: 'service',
   install: 'install',
   presence: 'presence',
-  provider: `(spec ->> 'provider')`,
   pool: 'pool',
+  rack: RACK_COLUMN,
 } as const satisfies Record<string, string>;
+
+const COUNTED: Readonly<Record<string, string>> = { ...GROUPS, ...COUNTED_SPEC_COLUMNS };
 
 const TIMES = {
   effective_since: 'effective_since',
@@ -33,13 +36,13 @@ export interface MachineKey {
 export type GroupName = keyof typeof GROUPS;
 
 export function groupKey(name: string, field: string): MachineKey {
-  return labelKey(name, field) ?? knownKey(name, GROUPS) ?? refuse(name, field, Object.keys(GROUPS));
+  return labelKey(name, field) ?? knownKey(name, COUNTED) ?? refuse(name, field, Object.keys(COUNTED));
 }
 
 export function orderKey(name: string, field: string): MachineKey {
   if (name === '') return orderKey('machine_id', field);
   // The order of text is the same in every database, whatever its collation.
-  const texts = Object.entries({ machine_id: 'machine_id', ...GROUPS });
+  const texts = Object.entries({ machine_id: 'machine_id', ...COUNTED, serial: specColumn('serial') });
   const orders = {
     ...Object.fromEntries(texts.map(([key, column]) => [key, `${column} COLLATE "C"`])),
     ...TIMES,

@@ -4,6 +4,7 @@ import type { ContractName } from '../domain/contract.ts';
 import type { InstallState } from '../domain/install-state.ts';
 import type { JobStatus } from '../domain/job-status.ts';
 import type { Labels, Machine, MachineSpec, ObservedState } from '../domain/machine.ts';
+import { specOfRow } from '../domain/machine-spec.ts';
 import type { Operation, OperationError } from '../domain/operation.ts';
 import type { Phase } from '../domain/phase.ts';
 import type { Presence } from '../domain/presence.ts';
@@ -14,7 +15,7 @@ import type { WorkType } from '../domain/work-type.ts';
 export interface MachineRow {
   machine_id: string;
   labels: Labels;
-  spec: MachineSpec;
+  spec: Partial<MachineSpec>;
   phase: Phase;
   service: ServiceState | null;
   install: InstallState | null;
@@ -37,7 +38,7 @@ export function machineOf(row: MachineRow): Machine {
   return {
     machineId: row.machine_id,
     labels: row.labels,
-    spec: row.spec,
+    spec: specOfRow(row.spec),
     phase: row.phase,
     service: row.service,
     install: row.install,

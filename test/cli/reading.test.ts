@@ -18,7 +18,14 @@ const now = () => START + 3 * 60 * 60 * 1000;
 const MACHINE = {
   ...inMaintenance('machine-1', ['Reachable', 'Provisioned']),
   labels: { rack: 'r42', env: 'prod' },
-  spec: { sshEndpoint: '10.20.30.40:22', provider: 'fake', macAddresses: ['aa:bb:cc:dd:ee:ff'] },
+  spec: {
+    sshEndpoint: '10.20.30.40:22',
+    provider: 'fake',
+    macAddresses: ['aa:bb:cc:dd:ee:ff'],
+    customerId: 'acme',
+    serial: 'SN-1',
+    location: { site: 'fra1', rack: 'r11' },
+  },
   createdAt: at(0),
 };
 
@@ -61,9 +68,9 @@ describe('list', () => {
 
   it('tells more when it is wide', async () => {
     expect((await cli.run('machine list -o wide', { now })).stdout).toBe(`\
-MACHINE_ID   PHASE        EFFECTIVE  REACHABLE  PROVISIONED  ACTIVE_OP  PROVIDER  SSH_ENDPOINT    AGE  LABELS             CONDITIONS
-machine-1    MAINTENANCE  MAINT      ✓          ✓            -          fake      10.20.30.40:22  3h   env=prod,rack=r42  -
-machine-2    MAINTENANCE  MAINT      -          -            -          -         -               -    -                  -
+MACHINE_ID   PHASE        EFFECTIVE  REACHABLE  PROVISIONED  ACTIVE_OP  PROVIDER  CUSTOMER  LOCATION    SERIAL  SSH_ENDPOINT    AGE  LABELS             CONDITIONS
+machine-1    MAINTENANCE  MAINT      ✓          ✓            -          fake      acme      fra1 / r11  SN-1    10.20.30.40:22  3h   env=prod,rack=r42  -
+machine-2    MAINTENANCE  MAINT      -          -            -          -         -         -           -       -               -    -                  -
 `);
   });
 
@@ -164,6 +171,9 @@ SSH endpoint:       10.20.30.40:22
 BMC endpoint:       -
 Target cluster:     -
 MAC addresses:      aa:bb:cc:dd:ee:ff
+Customer:           acme
+Location:           fra1 / r11
+Serial number:      SN-1
 Labels:             env=prod,rack=r42
 Registered:         2026-01-30T10:00:00Z
 Updated:            -
@@ -235,7 +245,8 @@ op-machine-2  machine-2   REBOOT   FAILED   -           3h   1m 12s    SSH conne
 describe('writing', () => {
   it('registers', async () => {
     const options =
-      '--ssh-endpoint 10.0.0.1:22 --bmc-endpoint 10.0.0.2 --mac aa:aa --mac bb:bb --cluster c --provider fake';
+      '--ssh-endpoint 10.0.0.1:22 --bmc-endpoint 10.0.0.2 --mac aa:aa --mac bb:bb --cluster c --provider fake ' +
+      '--customer-id acme --serial SN-1 --site fra1 --row 3 --rack r11 --unit U14';
     expect(await cli.run(`register m-1 ${options} -l a=1 -l b=x=y -o name`)).toMatchObject({
       code: 0,
       stdout: 'm-1\n',
@@ -249,6 +260,9 @@ describe('writing', () => {
         macAddresses: ['aa:aa', 'bb:bb'],
         targetClusterRef: 'c',
         provider: 'fake',
+        customerId: 'acme',
+        serial: 'SN-1',
+        location: { site: 'fra1', row: '3', rack: 'r11', unit: 'U14' },
       },
     });
     expect((await cli.run('register -o name')).stdout).toBe('m-made-up\n');
@@ -266,12 +280,22 @@ describe('writing', () => {
     });
   });
 
+  it('updates a part of the location', async () => {
+    await cli.run('update machine-1 --rack r12 --unit ""');
+    expect(cli.fleet.calls[0]?.request).toMatchObject({
+      machine: { spec: { location: { rack: 'r12', unit: '' } } },
+      updateMask: { paths: ['spec.location.rack', 'spec.location.unit'] },
+    });
+  });
+
   it('imports what is missing and leaves alone what exists', async () => {
-    const { stdout, stderr } = await cli.run('import 3 -l env=demo -o name');
+    const { stdout, stderr } = await cli.run('import 3 -l env=demo --customer-id acme --rack r1 -o name');
     expect(stdout).toBe('machine-1\nmachine-2\nmachine-3\n');
     expect(stderr).toBe('registered 1 machines; 2 existed and stay as they are\n');
     const registered = cli.fleet.calls.filter(({ method }) => method === 'registerMachine');
-    expect(registered.map(({ request }) => request.machine.machineId)).toEqual(['machine-3']);
+    expect(registered.map(({ request }) => request.machine)).toMatchObject([
+      { machineId: 'machine-3', spec: { customerId: 'acme', location: { rack: 'r1' } } },
+    ]);
   });
 
   it('flags, unflags and clears', async () => {

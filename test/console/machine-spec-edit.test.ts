@@ -10,12 +10,12 @@ import {
   faultsOf,
   rebase,
 } from '../../console/src/pages/machine/spec-edit.ts';
+import { EMPTY_SPEC } from '../../src/domain/machine-spec.ts';
 
 const BASE: Description = {
   spec: {
+    ...EMPTY_SPEC,
     ssh_endpoint: '10.0.0.1:22',
-    bmc_endpoint: '',
-    target_cluster_ref: '',
     mac_addresses: ['02:00:00:00:00:01'],
     provider: 'fake',
   },

@@ -103,16 +103,16 @@ describe('facets', () => {
 
   it('have a value for machines that have none, of a state and of a text', () => {
     expect(withToggled('', 'service', '')).toBe('NOT service=*');
-    const rack = withToggled('', 'labels.rack', '');
-    expect(rack).toBe('NOT labels.rack=* OR labels.rack=""');
-    expect(chosenValues(rack, 'labels.rack')).toEqual(new Set(['']));
-    expect(withToggled(rack, 'labels.rack', '')).toBe('');
+    const rack = withToggled('', 'rack', '');
+    expect(rack).toBe('NOT rack=* OR rack=""');
+    expect(chosenValues(rack, 'rack')).toEqual(new Set(['']));
+    expect(withToggled(rack, 'rack', '')).toBe('');
   });
 
   it('quote what needs it', () => {
-    const filter = withToggled('', 'labels.rack', 'a "b" * c');
+    const filter = withToggled('', 'rack', 'a "b" * c');
     expect(filterFault(filter)).toBeNull();
-    expect(chosenValues(filter, 'labels.rack')).toEqual(new Set(['a "b" * c']));
+    expect(chosenValues(filter, 'rack')).toEqual(new Set(['a "b" * c']));
   });
 
   it('are counted without their own choice, and together where that is the same filter', () => {

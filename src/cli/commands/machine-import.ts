@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { Command, InvalidArgumentError } from 'commander';
+import type { SpecFieldName } from '../../domain/spec-field.ts';
 import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
 import type { Api } from '../api.ts';
 import { CallError } from '../call-error.ts';
@@ -8,13 +9,23 @@ import { forEachBounded } from '../for-each-bounded.ts';
 import { machineRendering } from '../machine-rendering.ts';
 import { addOutput, pairs, wholeNumber } from '../options.ts';
 import { type OutputFormat, writeList } from '../output/format.ts';
+import { addSpecOptions, specOptions } from '../spec-options.ts';
 
 interface ImportOptions {
   readonly output: OutputFormat;
   readonly prefix: string;
-  readonly provider?: string;
   readonly label?: readonly (readonly [string, string])[];
 }
+
+/** What machines that are imported together may have in common. */
+const SHARED_FIELDS = [
+  'provider',
+  'target_cluster_ref',
+  'customer_id',
+  'location.site',
+  'location.row',
+  'location.rack',
+] as const satisfies readonly SpecFieldName[];
 
 const CALLS_AT_A_TIME = 32;
 const MOST = 100_000;
@@ -30,9 +41,8 @@ export function importMachines(context: CommandContext): Command {
     .description('Register N machines: machine-1 to machine-N; those that exist stay as they are')
     .argument('<N>', 'how many', count)
     .option('--prefix <text>', 'what their ids start with', 'machine-')
-    .option('--provider <name>', 'who drives them (default: that of the label provider, or the default one)')
     .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs);
-  return addOutput(command).action(
+  return addOutput(addSpecOptions(command, SHARED_FIELDS)).action(
     context.action<ImportOptions>(async ({ args: [n], options, api }) => {
       const ids = Array.from({ length: Number(n) }, (_, i) => `${options.prefix}${i + 1}`);
       const machines = new Map<string, Machine>();
@@ -61,12 +71,7 @@ async function find(api: Api, machineId: string): Promise<Machine | undefined> {
   }
 }
 
-function register(
-  api: Api,
-  machineId: string,
-  { provider = '', label = [] }: ImportOptions,
-): Promise<Machine> {
-  return api.machines.registerMachine({
-    machine: { machineId, labels: Object.fromEntries(label), spec: { provider } },
-  });
+function register(api: Api, machineId: string, options: ImportOptions): Promise<Machine> {
+  const labels = Object.fromEntries(options.label ?? []);
+  return api.machines.registerMachine({ machine: { machineId, labels, spec: specOptions(options).spec } });
 }

@@ -1,46 +1,24 @@
 import { Command } from 'commander';
+import { SPEC_FIELD_NAMES } from '../../domain/spec-field.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, pairs, several } from '../options.ts';
 import type { OutputFormat } from '../output/format.ts';
+import { addSpecOptions, specOptions } from '../spec-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { writeMachine } from './machine-show.ts';
 
 interface SpecOptions {
-  readonly sshEndpoint?: string;
-  readonly bmcEndpoint?: string;
-  readonly cluster?: string;
-  readonly mac?: readonly string[];
-  readonly provider?: string;
   readonly label?: readonly (readonly [string, string])[];
   readonly output: OutputFormat;
 }
 
-/** The fields of a spec, the options that set them, and the paths that a mask names them by. */
-const SPEC_FIELDS = {
-  sshEndpoint: { path: 'spec.ssh_endpoint', value: (options: SpecOptions) => options.sshEndpoint },
-  bmcEndpoint: { path: 'spec.bmc_endpoint', value: (options: SpecOptions) => options.bmcEndpoint },
-  targetClusterRef: { path: 'spec.target_cluster_ref', value: (options: SpecOptions) => options.cluster },
-  macAddresses: { path: 'spec.mac_addresses', value: (options: SpecOptions) => options.mac },
-  provider: { path: 'spec.provider', value: (options: SpecOptions) => options.provider },
-};
-
-function specOf(options: SpecOptions) {
-  const given = Object.entries(SPEC_FIELDS).flatMap(([field, { value }]) => {
-    const set = value(options);
-    return set === undefined ? [] : [[field, set]];
-  });
-  return Object.fromEntries(given);
-}
-
 function addSpec(command: Command): Command {
   return addOutput(
-    command
-      .option('--ssh-endpoint <host:port>', 'where ssh answers')
-      .option('--bmc-endpoint <host:port>', 'where the BMC answers')
-      .option('--mac <address>', 'a MAC address (may be repeated)', several)
-      .option('--cluster <ref>', 'the Kubernetes cluster that it belongs to')
-      .option('--provider <name>', 'who drives it (default: that of the label provider, or the default one)')
-      .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs),
+    addSpecOptions(command, SPEC_FIELD_NAMES).option(
+      '-l, --label <key=value>',
+      'set a label (may be repeated)',
+      pairs,
+    ),
   );
 }
 
@@ -52,7 +30,7 @@ export function registerMachine(context: CommandContext): Command {
     context.action<SpecOptions>(async ({ args: [machineId = ''], options, api }) => {
       const labels = Object.fromEntries(options.label ?? []);
       const machine = await api.machines.registerMachine({
-        machine: { machineId, labels, spec: specOf(options) },
+        machine: { machineId, labels, spec: specOptions(options).spec },
       });
       context.err.line(`registered ${machine.machineId}`);
       writeMachine(context, options.output, machine);
@@ -71,13 +49,13 @@ export function updateMachine(context: CommandContext): Command {
       async ({ args: [machineId = ''], options, api }) => {
         const set = options.label ?? [];
         const keys = [...set.map(([key]) => key), ...(options.unlabel ?? [])];
-        const specPaths = Object.values(SPEC_FIELDS).filter(({ value }) => value(options) !== undefined);
-        const paths = [...keys.map((key) => `labels.${key}`), ...specPaths.map(({ path }) => path)];
+        const { spec, paths: specPaths } = specOptions(options);
+        const paths = [...keys.map((key) => `labels.${key}`), ...specPaths];
         if (paths.length === 0)
           throw new UsageError('nothing to change: give --label, --unlabel or a spec option');
         if (new Set(keys).size < keys.length) throw new UsageError('a label is named twice');
         const machine = await api.machines.updateMachine({
-          machine: { machineId, labels: Object.fromEntries(set), spec: specOf(options) },
+          machine: { machineId, labels: Object.fromEntries(set), spec },
           updateMask: { paths },
         });
         context.err.line(`updated ${machine.machineId}`);

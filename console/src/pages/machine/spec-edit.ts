@@ -5,6 +5,15 @@
 import { Fault } from '../../../../src/domain/fault.ts';
 import type { Labels, MachineSpec } from '../../../../src/domain/machine.ts';
 import { checkLabels, checkSpec } from '../../../../src/domain/machine-input.ts';
+import { EMPTY_SPEC } from '../../../../src/domain/machine-spec.ts';
+import {
+  SPEC_FIELD_NAMES,
+  type SpecFieldName,
+  type SpecValue,
+  specValue,
+  textOfField,
+  withSpecValue,
+} from '../../../../src/domain/spec-field.ts';
 
 export interface Description {
   readonly spec: MachineSpec;
@@ -20,39 +29,34 @@ export interface LabelRow {
 
 /** As it is typed. */
 export interface Draft {
-  readonly spec: Readonly<Record<keyof MachineSpec, string>>;
+  readonly spec: Readonly<Record<SpecFieldName, string>>;
   readonly labels: readonly LabelRow[];
 }
 
-export const SPEC_FIELDS = {
-  ssh_endpoint: { title: 'SSH endpoint', hint: 'host, host:port or [IPv6]:port' },
-  bmc_endpoint: { title: 'BMC endpoint', hint: 'host, host:port or an http(s) URL, never with credentials' },
-  target_cluster_ref: { title: 'Target cluster', hint: 'the cluster that it joins' },
-  mac_addresses: { title: 'MAC addresses', hint: 'with commas or spaces between them' },
-  provider: { title: 'Provider', hint: 'a provider of the server’s configuration' },
-} as const satisfies Record<keyof MachineSpec, { title: string; hint: string }>;
-
-export const SPEC_NAMES = Object.keys(SPEC_FIELDS) as (keyof MachineSpec)[];
-
 export function draftOf({ spec, labels }: Description): Draft {
+  const texts = SPEC_FIELD_NAMES.map((name) => [name, typed(specValue(spec, name))]);
   return {
-    spec: { ...spec, mac_addresses: spec.mac_addresses.join(', ') },
+    spec: Object.fromEntries(texts),
     labels: Object.entries(labels)
       .toSorted(([left], [right]) => (left < right ? -1 : 1))
       .map(([name, value], id) => ({ id, name, value })),
   };
 }
 
+const typed = (value: SpecValue): string => (typeof value === 'string' ? value : value.join(', '));
+
+function read(name: SpecFieldName, text: string): SpecValue {
+  if (name !== 'mac_addresses') return text.trim();
+  return text.split(/[\s,]+/).filter((mac) => mac !== '');
+}
+
 export function descriptionOf(draft: Draft): Description {
   const { spec, labels } = draft;
   return {
-    spec: {
-      ssh_endpoint: spec.ssh_endpoint.trim(),
-      bmc_endpoint: spec.bmc_endpoint.trim(),
-      target_cluster_ref: spec.target_cluster_ref.trim(),
-      mac_addresses: spec.mac_addresses.split(/[\s,]+/).filter((mac) => mac !== ''),
-      provider: spec.provider.trim(),
-    },
+    spec: SPEC_FIELD_NAMES.reduce(
+      (built, name) => withSpecValue(built, name, read(name, spec[name])),
+      EMPTY_SPEC,
+    ),
     // A row that nobody has begun to fill in is no label.
     labels: Object.fromEntries(
       labels
@@ -64,9 +68,9 @@ export function descriptionOf(draft: Draft): Description {
 
 /** Every path with its value as text; what is not there has none. */
 function flat({ spec, labels }: Description): Map<string, string> {
-  const paths = SPEC_NAMES.map((name): [string, string] => [
+  const paths = SPEC_FIELD_NAMES.map((name): [string, string] => [
     `spec.${name}`,
-    name === 'mac_addresses' ? spec.mac_addresses.map(normalMac).join(', ') : spec[name],
+    name === 'mac_addresses' ? spec.mac_addresses.map(normalMac).join(', ') : textOfField(spec, name),
   ]);
   return new Map([
     ...paths,
@@ -108,26 +112,25 @@ export function rebase(base: Description, current: Description, edited: Descript
   const theirs = new Set(changedPaths(base, current));
   const mine = paths.filter((path) => !theirs.has(path));
   const labels: Record<string, string> = { ...current.labels };
-  const spec: Record<keyof MachineSpec, string | readonly string[]> = { ...current.spec };
+  let { spec } = current;
   for (const path of mine) {
     const name = path.slice(path.indexOf('.') + 1);
     const value = edited.labels[name];
     if (path.startsWith('spec.')) {
-      const field = name as keyof MachineSpec;
-      spec[field] = edited.spec[field];
+      const field = name as SpecFieldName;
+      spec = withSpecValue(spec, field, specValue(edited.spec, field));
     } else if (value === undefined) delete labels[name];
     else labels[name] = value;
   }
-  return { spec: spec as MachineSpec, labels };
+  return { spec, labels };
 }
 
 /** By path, what the server would refuse. It knows more than this, and decides again. */
 export function faultsOf(draft: Draft): Map<string, string> {
   const { spec } = descriptionOf(draft);
   const faults = new Map<string, string>();
-  const empty = { ssh_endpoint: '', bmc_endpoint: '', target_cluster_ref: '', mac_addresses: [] };
-  for (const name of SPEC_NAMES) {
-    const alone: MachineSpec = { ...empty, provider: spec.provider, [name]: spec[name] };
+  for (const name of SPEC_FIELD_NAMES) {
+    const alone = withSpecValue({ ...EMPTY_SPEC, provider: spec.provider }, name, specValue(spec, name));
     tell(faults, `spec.${name}`, () => checkSpec(alone, new Set([spec.provider])));
   }
   const named = draft.labels.filter(({ name, value }) => name.trim() !== '' || value !== '');

@@ -1,6 +1,8 @@
 import { ConnectError } from '@connectrpc/connect';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
+import { messageOfSpec } from '../../../../src/domain/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/spec-field.ts';
 import { BadRequestSchema } from '../../../../src/gen/google/rpc/error_details_pb.ts';
 import { machines } from '../../api/clients.ts';
 import { Button } from '../../ui/button.tsx';
@@ -18,8 +20,6 @@ import {
   faultsOf,
   type LabelRow,
   rebase,
-  SPEC_FIELDS,
-  SPEC_NAMES,
 } from './spec-edit.ts';
 
 export interface SpecEditorProps {
@@ -69,7 +69,7 @@ export function SpecEditor({ machineId, current, onClose }: SpecEditorProps) {
           }}
         />
       )}
-      {SPEC_NAMES.map((name) => (
+      {SPEC_FIELD_NAMES.map((name) => (
         <TextField
           key={name}
           title={SPEC_FIELDS[name].title}
@@ -100,13 +100,7 @@ function updateRequest(machineId: string, { spec, labels }: Description, paths: 
     machine: {
       machineId,
       labels: { ...labels },
-      spec: {
-        sshEndpoint: spec.ssh_endpoint,
-        bmcEndpoint: spec.bmc_endpoint,
-        targetClusterRef: spec.target_cluster_ref,
-        macAddresses: [...spec.mac_addresses],
-        provider: spec.provider,
-      },
+      spec: messageOfSpec(spec),
     },
     updateMask: { paths: [...paths] },
   };

@@ -1,12 +1,14 @@
 /** What clients say of the machine: its spec and its labels. */
 import { useState } from 'react';
+import { specOfMessage } from '../../../../src/domain/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/spec-field.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { useForbidden } from '../../identity.tsx';
 import type { MachineView } from '../../machine-view.ts';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age } from '../../ui/time.tsx';
-import { type Description, draftOf, SPEC_FIELDS, SPEC_NAMES } from './spec-edit.ts';
+import { type Description, draftOf } from './spec-edit.ts';
 import { SpecEditor } from './spec-editor.tsx';
 
 export function SpecPanel({ machine }: { machine: MachineView }) {
@@ -51,7 +53,7 @@ function Told({ description, machine }: { description: Description; machine: Mac
   const { spec, labels } = draftOf(description);
   return (
     <dl className="facts">
-      {SPEC_NAMES.map((name) => (
+      {SPEC_FIELD_NAMES.map((name) => (
         <div key={name} className="pair">
           <dt>{SPEC_FIELDS[name].title}</dt>
           <dd className="mono">{spec[name] || '–'}</dd>
@@ -82,14 +84,5 @@ function Told({ description, machine }: { description: Description; machine: Mac
 }
 
 function descriptionOfMachine({ spec, labels }: Machine): Description {
-  return {
-    spec: {
-      ssh_endpoint: spec?.sshEndpoint ?? '',
-      bmc_endpoint: spec?.bmcEndpoint ?? '',
-      target_cluster_ref: spec?.targetClusterRef ?? '',
-      mac_addresses: spec?.macAddresses ?? [],
-      provider: spec?.provider ?? '',
-    },
-    labels,
-  };
+  return { spec: specOfMessage(spec), labels };
 }

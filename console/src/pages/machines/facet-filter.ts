@@ -13,7 +13,9 @@ export const FACETS = {
   phase: 'Phase',
   service: 'Service',
   provider: 'Provider',
-  'labels.rack': 'Rack',
+  customer_id: 'Customer',
+  'location.site': 'Site',
+  rack: 'Rack',
   pool: 'Pool',
 } as const satisfies Record<string, string>;
 

@@ -8,6 +8,7 @@ import {
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { EFFECTIVE_STATES } from '../../../../src/domain/effective-state.ts';
+import { locationText, rackOf } from '../../../../src/domain/spec-field.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
@@ -48,7 +49,10 @@ const CELLS = {
   install: ({ install }) => <StateBadge layer="install" state={install} />,
   presence: ({ presence }) => <StateBadge layer="presence" state={presence} />,
   provider: ({ provider }) => text(provider),
-  'labels.rack': ({ labels }) => text(labels.rack ?? ''),
+  customer_id: ({ spec }) => text(spec.customer_id),
+  rack: (machine) => text(rackOf(machine)),
+  location: ({ spec }) => text(locationText(spec.location)),
+  serial: ({ spec }) => text(spec.serial),
   pool: ({ pool }) => text(pool),
   operation: ({ activeOperationId: id }) =>
     id === null ? (

@@ -1,6 +1,7 @@
 /** All machines: a filter, facets, a table for a hundred thousand of them, and what can be done to many at once. */
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useSearchParams } from 'wouter';
+import { MACHINE_FILTER } from '../../../../src/store/filter-schemas.ts';
 import { failureOf } from '../../api/failure.ts';
 import { useIdentity } from '../../identity.tsx';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
@@ -20,6 +21,7 @@ import { MachineTable } from './machine-table.tsx';
 import type { Place } from './place.ts';
 import { SearchBox } from './search-box.tsx';
 import { everything, inOrder, kept, NOTHING, toggled, withAllToggled, withRange } from './selection.ts';
+import { storedMachine } from './stored-machine.ts';
 import type { Known } from './suggest.ts';
 import { type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
@@ -163,9 +165,9 @@ function knownOf(rows: Rows): Known {
           machines.map(({ labels }) => (Object.hasOwn(labels, key) ? (labels[key] ?? '') : '')),
         );
       }
-      if (field === 'pool') return distinct(machines.map(({ pool }) => pool));
-      if (field === 'provider') return distinct(machines.map(({ provider }) => provider));
-      return [];
+      const known = Object.hasOwn(MACHINE_FILTER, field) ? MACHINE_FILTER[field] : undefined;
+      if (known?.kind !== 'string') return [];
+      return distinct(machines.map((machine) => known.get(storedMachine(machine)) ?? ''));
     },
   };
 }
@@ -182,7 +184,7 @@ function FaultyFilter({ text, fault }: { text: string; fault: FilterFault }) {
         {text.slice(offset + 1)}
       </code>
       <span>
-        A filter compares fields, as in phase=READY AND labels.rack=r42; the box offers what can stand where.
+        A filter compares fields, as in phase=READY AND rack=r42; the box offers what can stand where.
       </span>
     </div>
   );

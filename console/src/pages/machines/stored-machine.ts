@@ -6,18 +6,12 @@ import type { MachineView } from '../../machine-view.ts';
 import { msOf } from '../../ui/time.tsx';
 
 export function storedMachine(view: MachineView): Machine {
-  const { spec, status, createdAt, updatedAt } = view.message;
+  const { status, createdAt, updatedAt } = view.message;
   const date = (at: Parameters<typeof msOf>[0]) => new Date(msOf(at) ?? 0);
   return {
     machineId: view.machineId,
     labels: view.labels,
-    spec: {
-      ssh_endpoint: spec?.sshEndpoint ?? '',
-      bmc_endpoint: spec?.bmcEndpoint ?? '',
-      target_cluster_ref: spec?.targetClusterRef ?? '',
-      mac_addresses: spec?.macAddresses ?? [],
-      provider: view.provider,
-    },
+    spec: view.spec,
     phase: view.phase,
     service: view.service,
     install: view.install === '' ? null : (view.install as InstallState),

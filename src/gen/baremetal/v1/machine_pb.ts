@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v1/machine.proto.
  */
 export const file_baremetal_v1_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjEvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYxIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYxLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52MS5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjEuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIn4KC01hY2hpbmVTcGVjEhQKDHNzaF9lbmRwb2ludBgBIAEoCRIUCgxibWNfZW5kcG9pbnQYAiABKAkSGgoSdGFyZ2V0X2NsdXN0ZXJfcmVmGAMgASgJEhUKDW1hY19hZGRyZXNzZXMYBCADKAkSEAoIcHJvdmlkZXIYFCABKAki2gIKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjEuTWFjaGluZVN0YXR1cy5QaGFzZRIrCgpjb25kaXRpb25zGAIgAygLMhcuYmFyZW1ldGFsLnYxLkNvbmRpdGlvbhIVCg1hY3RpdmVfcnVuX2lkGAMgASgJEjoKD2VmZmVjdGl2ZV9zdGF0ZRgUIAEoDjIhLmJhcmVtZXRhbC52MS5NYWNoaW5lU3RhdHVzLlBoYXNlEg8KB2Jhbm5lcnMYFSADKAkihQEKBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISEAoMUFJPVklTSU9OSU5HEAMSDgoKSU5fU0VSVklDRRAEEg8KC01BSU5URU5BTkNFEAUSBwoDUk1BEAYSCwoHUkVUSVJFRBAHIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjEvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYxIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYxLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52MS5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjEuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpwCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52MS5NYWNoaW5lU3BlYy5Mb2NhdGlvbhpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAki2gIKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjEuTWFjaGluZVN0YXR1cy5QaGFzZRIrCgpjb25kaXRpb25zGAIgAygLMhcuYmFyZW1ldGFsLnYxLkNvbmRpdGlvbhIVCg1hY3RpdmVfcnVuX2lkGAMgASgJEjoKD2VmZmVjdGl2ZV9zdGF0ZRgUIAEoDjIhLmJhcmVtZXRhbC52MS5NYWNoaW5lU3RhdHVzLlBoYXNlEg8KB2Jhbm5lcnMYFSADKAkihQEKBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISEAoMUFJPVklTSU9OSU5HEAMSDgoKSU5fU0VSVklDRRAEEg8KC01BSU5URU5BTkNFEAUSBwoDUk1BEAYSCwoHUkVUSVJFRBAHIn8KCUNvbmRpdGlvbhIMCgR0eXBlGAEgASgJEg4KBnN0YXR1cxgCIAEoCBIOCgZyZWFzb24YAyABKAkSMwoPbGFzdF90cmFuc2l0aW9uGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdtZXNzYWdlGBQgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.v1.Machine
@@ -89,6 +89,28 @@ export type MachineSpec = Message<"baremetal.v1.MachineSpec"> & {
    * @generated from field: string provider = 20;
    */
   provider: string;
+
+  /**
+   * The customer that it serves. At most 128 characters.
+   *
+   * @generated from field: string customer_id = 21;
+   */
+  customerId: string;
+
+  /**
+   * As printed on the machine. At most 128 characters.
+   *
+   * @generated from field: string serial = 22;
+   */
+  serial: string;
+
+  /**
+   * Where it stands; not set when nothing is known. An update mask may name it as a whole (spec.location) or a part of it
+   * (spec.location.rack).
+   *
+   * @generated from field: baremetal.v1.MachineSpec.Location location = 23;
+   */
+  location?: MachineSpec_Location | undefined;
 };
 
 /**
@@ -97,6 +119,42 @@ export type MachineSpec = Message<"baremetal.v1.MachineSpec"> & {
  */
 export const MachineSpecSchema: GenMessage<MachineSpec> = /*@__PURE__*/
   messageDesc(file_baremetal_v1_machine, 1);
+
+/**
+ * Words of the site, each at most 64 characters.
+ *
+ * @generated from message baremetal.v1.MachineSpec.Location
+ */
+export type MachineSpec_Location = Message<"baremetal.v1.MachineSpec.Location"> & {
+  /**
+   * @generated from field: string site = 1;
+   */
+  site: string;
+
+  /**
+   * @generated from field: string row = 2;
+   */
+  row: string;
+
+  /**
+   * @generated from field: string rack = 3;
+   */
+  rack: string;
+
+  /**
+   * Where in the rack: "14", "U14" or "14-15".
+   *
+   * @generated from field: string unit = 4;
+   */
+  unit: string;
+};
+
+/**
+ * Describes the message baremetal.v1.MachineSpec.Location.
+ * Use `create(MachineSpec_LocationSchema)` to create a new message.
+ */
+export const MachineSpec_LocationSchema: GenMessage<MachineSpec_Location> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_machine, 1, 0);
 
 /**
  * @generated from message baremetal.v1.MachineStatus

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIn4KC01hY2hpbmVTcGVjEhQKDHNzaF9lbmRwb2ludBgBIAEoCRIUCgxibWNfZW5kcG9pbnQYAiABKAkSGgoSdGFyZ2V0X2NsdXN0ZXJfcmVmGAMgASgJEhUKDW1hY19hZGRyZXNzZXMYBCADKAkSEAoIcHJvdmlkZXIYFCABKAkixwQKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADInoKDkVmZmVjdGl2ZVN0YXRlImgKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDTkVXEAESCAoESURMRRACEggKBEJVU1kQAxIPCgtNQUlOVEVOQU5DRRAEEg0KCUFUVEVOVElPThAFEgsKB0JMT0NLRUQQBiJ6Cg1PYnNlcnZlZFN0YXRlEg4KBnNvdXJjZRgBIAEoCRINCgVzdGF0ZRgCIAEoCRINCgVwb3dlchgDIAEoCRITCgt1cHN0cmVhbV9pZBgEIAEoCRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi/wIKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASJ/CglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIOCgZzdGF0dXMYAiABKAgSDgoGcmVhc29uGAMgASgJEjMKD2xhc3RfdHJhbnNpdGlvbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgUIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpwCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkixwQKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADInoKDkVmZmVjdGl2ZVN0YXRlImgKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDTkVXEAESCAoESURMRRACEggKBEJVU1kQAxIPCgtNQUlOVEVOQU5DRRAEEg0KCUFUVEVOVElPThAFEgsKB0JMT0NLRUQQBiJ6Cg1PYnNlcnZlZFN0YXRlEg4KBnNvdXJjZRgBIAEoCRINCgVzdGF0ZRgCIAEoCRINCgVwb3dlchgDIAEoCRITCgt1cHN0cmVhbV9pZBgEIAEoCRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi/wIKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASJ/CglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIOCgZzdGF0dXMYAiABKAgSDgoGcmVhc29uGAMgASgJEjMKD2xhc3RfdHJhbnNpdGlvbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgUIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -102,6 +102,28 @@ export type MachineSpec = Message<"baremetal.v2.MachineSpec"> & {
    * @generated from field: string provider = 20;
    */
   provider: string;
+
+  /**
+   * The customer that it serves. At most 128 characters.
+   *
+   * @generated from field: string customer_id = 21;
+   */
+  customerId: string;
+
+  /**
+   * As printed on the machine. At most 128 characters.
+   *
+   * @generated from field: string serial = 22;
+   */
+  serial: string;
+
+  /**
+   * Where it stands; not set when nothing is known. An update mask may name it as a whole (spec.location) or a part of it
+   * (spec.location.rack).
+   *
+   * @generated from field: baremetal.v2.MachineSpec.Location location = 23;
+   */
+  location?: MachineSpec_Location | undefined;
 };
 
 /**
@@ -110,6 +132,42 @@ export type MachineSpec = Message<"baremetal.v2.MachineSpec"> & {
  */
 export const MachineSpecSchema: GenMessage<MachineSpec> = /*@__PURE__*/
   messageDesc(file_baremetal_v2_machine, 1);
+
+/**
+ * Words of the site, each at most 64 characters.
+ *
+ * @generated from message baremetal.v2.MachineSpec.Location
+ */
+export type MachineSpec_Location = Message<"baremetal.v2.MachineSpec.Location"> & {
+  /**
+   * @generated from field: string site = 1;
+   */
+  site: string;
+
+  /**
+   * @generated from field: string row = 2;
+   */
+  row: string;
+
+  /**
+   * @generated from field: string rack = 3;
+   */
+  rack: string;
+
+  /**
+   * Where in the rack: "14", "U14" or "14-15".
+   *
+   * @generated from field: string unit = 4;
+   */
+  unit: string;
+};
+
+/**
+ * Describes the message baremetal.v2.MachineSpec.Location.
+ * Use `create(MachineSpec_LocationSchema)` to create a new message.
+ */
+export const MachineSpec_LocationSchema: GenMessage<MachineSpec_Location> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 1, 0);
 
 /**
  * @generated from message baremetal.v2.MachineStatus

@@ -6,6 +6,7 @@ import { CONDITION_TYPES } from '../../../domain/condition.ts';
 import { effectiveState } from '../../../domain/effective-state.ts';
 import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
 import type { Machine } from '../../../domain/machine.ts';
+import { messageOfSpec } from '../../../domain/machine-spec.ts';
 import { currentStep, type Operation } from '../../../domain/operation.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/step.ts';
 import type { StepState } from '../../../domain/step-state.ts';
@@ -31,13 +32,7 @@ export function machineMessage(
   return {
     machineId: machine.machineId,
     labels: { ...machine.labels },
-    spec: {
-      sshEndpoint: spec.ssh_endpoint,
-      bmcEndpoint: spec.bmc_endpoint,
-      targetClusterRef: spec.target_cluster_ref,
-      macAddresses: [...spec.mac_addresses],
-      provider: spec.provider,
-    },
+    spec: messageOfSpec(spec),
     status: {
       phase: MachineStatus_Phase[machine.phase],
       effectiveState: EffectiveState_Value[effectiveState(machine)],
