@@ -4,11 +4,12 @@
  * really changed.
  */
 import type { Actor } from './actor.ts';
-import { applyCondition, type ConditionChange } from './condition.ts';
+import { applyCondition, type Condition, type ConditionChange, type Conditions } from './condition.ts';
 import type { NewEvent } from './event.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from './install-state.ts';
 import { checkTransition, type Lifecycle } from './lifecycle.ts';
 import type { Machine, ObservedState } from './machine.ts';
+import { drainedDenied } from './node-sight.ts';
 import { type Phase, phaseLifecycle } from './phase.ts';
 import { type Presence, type PresenceOwner, presenceLifecycle } from './presence.ts';
 import { type ServiceOwner, type ServiceState, serviceLifecycle } from './service-state.ts';
@@ -123,25 +124,53 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
       events.push({ ...base, kind: 'observed', subject: machine.machineId, from, to, comment: '', metadata });
     }
   }
-  for (const condition of change.conditions ?? []) {
-    const before = next.conditions[condition.type];
-    // A signal that was never raised need not be lowered.
-    if (before === undefined && !condition.status && isSignal(condition.type)) continue;
-    if (condition.ifReason && !condition.ifReason.includes(before?.reason ?? '')) continue;
-    if (before?.status && condition.unlessReason?.includes(before.reason)) continue;
-    next = { ...next, conditions: applyCondition(next.conditions, condition, cause.at.toISOString()) };
-    if (before?.status === condition.status) continue;
+  const conditions = applyConditions(next.conditions, change.conditions ?? [], cause.at);
+  for (const { change: condition, from } of conditions.turned) {
     events.push({
       ...base,
       kind: 'condition',
       subject: condition.type,
-      from: before === undefined ? '' : String(before.status),
+      from,
       to: String(condition.status),
       comment: condition.message,
       metadata: { reason: condition.reason },
     });
   }
+  if (conditions.after !== next.conditions) next = { ...next, conditions: conditions.after };
   return { machine: next, events };
+}
+
+interface AppliedConditions {
+  readonly after: Conditions;
+  /** Those whose status is another one now, and what it was: 'true', 'false', or empty where it was not known. */
+  readonly turned: readonly { readonly change: ConditionChange; readonly from: string }[];
+}
+
+/** One after the other; at last Drained, where what is known now excludes it. */
+function applyConditions(
+  before: Conditions,
+  changes: readonly ConditionChange[],
+  at: Date,
+): AppliedConditions {
+  const turned: { change: ConditionChange; from: string }[] = [];
+  let after = before;
+  const apply = (change: ConditionChange) => {
+    const condition = after[change.type];
+    after = applyCondition(after, change, at.toISOString());
+    if (condition?.status === change.status) return;
+    turned.push({ change, from: condition === undefined ? '' : String(condition.status) });
+  };
+  for (const change of changes) if (counts(change, after[change.type])) apply(change);
+  const denied = drainedDenied(after);
+  if (denied) apply(denied);
+  return { after, turned };
+}
+
+function counts({ type, status, ifReason, unlessReason }: ConditionChange, before?: Condition): boolean {
+  // A signal that was never raised need not be lowered.
+  if (before === undefined && !status && isSignal(type)) return false;
+  if (ifReason && !ifReason.includes(before?.reason ?? '')) return false;
+  return !(before?.status && unlessReason?.includes(before.reason));
 }
 
 function phaseAfter(before: Phase, change: MachineChange['phase']): Phase {

@@ -8,6 +8,7 @@
  * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
 import type { Labels, Machine } from '../domain/machine.ts';
+import type { NodeSight } from '../domain/node-sight.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import type { MaasControl } from './maas/maas-control.ts';
 import type { InstallFacts } from './network-installs.ts';
@@ -26,6 +27,11 @@ export interface ProviderCall {
   readonly checkHeld: () => void;
   readonly signal: AbortSignal;
   readonly log: (text: string, stream?: 'stdout' | 'stderr') => void;
+}
+
+/** The operation that a call belongs to. */
+export function operationOf({ key }: Pick<ProviderCall, 'key'>): string {
+  return key.split('/')[0] ?? '';
 }
 
 export interface BootState {
@@ -82,6 +88,11 @@ export interface Sighting {
   readonly message: string;
 }
 
+/** What a cluster told of a machine, with what it says of the node where it could be asked. */
+export interface ClusterSighting extends Sighting {
+  readonly sight?: NodeSight;
+}
+
 /** Quick looks, made all the time by the condition reconciler; none of them changes anything. */
 export interface Inspect {
   /** Null: nobody here can tell. */
@@ -89,7 +100,7 @@ export interface Inspect {
   /** Null: the machine has no BMC that could be asked, or it is in use at this moment. */
   bmc(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
   /** Null: the machine is meant for no cluster. */
-  cluster(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
+  cluster(machine: Machine, signal: AbortSignal): Promise<ClusterSighting | null>;
 }
 
 export interface BootDevice {
@@ -146,11 +157,38 @@ export interface ClusterJoin {
   join(call: ProviderCall, clusterRef: string): Promise<void>;
 }
 
+/**
+ * A machine's node in its cluster: what it carries, and whether more may come. Everything goes through the cluster's
+ * API with the cluster's own credentials, never through the host.
+ */
+export interface NodeControl {
+  node(
+    call: ProviderCall,
+    clusterRef: string,
+  ): Promise<{ readonly sight: NodeSight; readonly lookAgainMs: number }>;
+  /** Keeps new work away, and marks the node as cordoned by the operation. A cordon of someone else's stays theirs. */
+  cordon(call: ProviderCall, clusterRef: string): Promise<void>;
+  /** Asks every workload that is not ending yet to leave. */
+  evict(
+    call: ProviderCall,
+    clusterRef: string,
+  ): Promise<{
+    /** Why some of them may not leave yet; empty where all may. To be asked again. */
+    readonly refused: string;
+    readonly lookAgainMs: number;
+  }>;
+  /**
+   * Lets work come again. 'own': only where this very operation cordoned the node. 'any': also where another one did;
+   * but what this operation found cordoned by someone else stays so. Says whether the node takes work now.
+   */
+  uncordon(call: ProviderCall, clusterRef: string, whose: 'own' | 'any'): Promise<boolean>;
+}
+
 export interface Capabilities {
   readonly power: PowerControl;
   readonly netboot: Netboot;
   readonly imaging: Imaging;
-  readonly cluster: ClusterJoin;
+  readonly cluster: ClusterJoin & NodeControl;
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
   readonly maas: MaasControl;

@@ -228,10 +228,10 @@ export class ConditionReconciler {
     }
     const { changes, misses } = deriveConditions(machine, seen, look.misses, settings.patience);
     const counted = misses.host !== look.misses.host || misses.bmc !== look.misses.bmc;
-    if (changes.length === 0 && !counted) return;
     const cause = { at: now(), actor: ACTOR, operationId: null };
     const changed = applyChange(machine, { conditions: changes }, cause);
-    const conditions = changes.length === 0 ? null : changed.machine.conditions;
+    const conditions = changed.machine.conditions === machine.conditions ? null : changed.machine.conditions;
+    if (conditions === null && !counted) return;
     await this.#records.submit({ look, misses, conditions, events: changed.events });
   }
 

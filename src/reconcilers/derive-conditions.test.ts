@@ -2,13 +2,33 @@ import { describe, expect, it } from 'vitest';
 import type { Conditions } from '../domain/condition.ts';
 import { sampleMachine } from '../domain/machine.fixture.ts';
 import type { Machine } from '../domain/machine.ts';
+import { type ClusterNode, inClusterAsSeen } from '../domain/node-sight.ts';
+import type { ClusterSighting } from '../providers/provider.ts';
 import { deriveConditions, type Sightings } from './derive-conditions.ts';
 
 const PATIENCE = 3;
 const UP = { ok: true, reason: 'PingOK', message: 'up' };
 const DOWN = { ok: false, reason: 'NoAnswer', message: 'down' };
-const JOINED = { ok: true, reason: 'NodeReady', message: 'Ready in cluster-a' };
-const NOT_JOINED = { ok: false, reason: 'NotJoined', message: 'not in cluster-a' };
+
+/** What a probe says of a machine whose cluster shows this node. */
+function inCluster(fields: Partial<ClusterNode> | null): ClusterSighting {
+  const node = fields && {
+    ready: true,
+    lost: false,
+    why: '',
+    takesWork: true,
+    kubeletVersion: 'v1.31.2',
+    workloads: null,
+    ...fields,
+  };
+  const sight = { cluster: 'cluster-a', name: 'm-1', node };
+  const { status: ok, ...told } = inClusterAsSeen(sight);
+  return { ok, ...told, sight };
+}
+
+const JOINED = inCluster({});
+const NOT_JOINED = inCluster(null);
+const UNKNOWN_CLUSTER = { ok: false, reason: 'UnknownCluster', message: 'cluster-z is not configured' };
 
 /** `true`, or `[false, 'Why']`. */
 type Said = boolean | readonly [status: boolean, reason: string];
@@ -108,23 +128,81 @@ describe('BMCReachable', () => {
 });
 
 describe('InCustomerCluster and Drained', () => {
-  const inCluster = (phase: Machine['phase'], conditions: Record<string, Said>) => ({
+  const machineIn = (phase: Machine['phase'], conditions: Record<string, Said>) => ({
     phase,
     conditions: said(conditions),
   });
+  const NODE_READY: Said = [true, 'NodeReady'];
+  const NODE_CORDONED: Said = [true, 'NodeCordoned'];
+  const cordoned = (count: number, fields: Partial<ClusterNode> = {}) =>
+    inCluster({ takesWork: false, workloads: { count, ending: 0 }, ...fields });
   check([
     {
-      it: 'in the cluster and in service: something may run',
-      machine: inCluster('READY', {}),
+      it: 'a node that takes work is not drained',
+      machine: machineIn('READY', {}),
       seen: { cluster: JOINED },
       says: [
         ['InCustomerCluster', true, 'NodeReady'],
-        ['Drained', false, 'InCluster'],
+        ['Drained', false, 'NodeTakesWork'],
       ],
     },
     {
-      it: 'in maintenance and out of the cluster: nothing runs',
-      machine: inCluster('MAINTENANCE', { InCustomerCluster: true, Drained: false }),
+      it: 'neither in maintenance',
+      machine: machineIn('MAINTENANCE', { InCustomerCluster: false, Drained: [true, 'OutOfCluster'] }),
+      seen: { cluster: JOINED },
+      says: [
+        ['InCustomerCluster', true, 'NodeReady'],
+        ['Drained', false, 'NodeTakesWork'],
+      ],
+    },
+    {
+      it: 'a cordoned node is drained when it was seen to carry nothing, whatever the phase',
+      machine: machineIn('READY', { InCustomerCluster: NODE_READY, Drained: false }),
+      seen: { cluster: cordoned(0) },
+      says: [
+        ['InCustomerCluster', true, 'NodeCordoned'],
+        ['Drained', true, 'NodeDrained'],
+      ],
+    },
+    {
+      it: 'and not while workloads are left',
+      machine: machineIn('MAINTENANCE', { InCustomerCluster: NODE_CORDONED }),
+      seen: { cluster: cordoned(2) },
+      says: [['Drained', false, 'WorkloadsLeft']],
+    },
+    {
+      it: 'uncordoned, it is drained no more',
+      machine: machineIn('MAINTENANCE', { InCustomerCluster: NODE_CORDONED, Drained: [true, 'NodeDrained'] }),
+      seen: { cluster: JOINED },
+      says: [
+        ['InCustomerCluster', true, 'NodeReady'],
+        ['Drained', false, 'NodeTakesWork'],
+      ],
+    },
+    {
+      it: 'a node that its cluster has lost is not seen to be drained',
+      machine: machineIn('MAINTENANCE', { InCustomerCluster: NODE_CORDONED, Drained: false }),
+      seen: { cluster: cordoned(0, { ready: false, lost: true }) },
+      says: [['InCustomerCluster', false, 'NodeNotReady']],
+    },
+    {
+      it: 'one that was drained before it was lost stays so',
+      machine: machineIn('READY', { InCustomerCluster: NODE_CORDONED, Drained: [true, 'NodeDrained'] }),
+      seen: { cluster: cordoned(0, { ready: false, lost: true }) },
+      says: [['InCustomerCluster', false, 'NodeNotReady']],
+    },
+    {
+      it: 'not Ready and not cordoned: something may run on it',
+      machine: machineIn('MAINTENANCE', { InCustomerCluster: NODE_READY }),
+      seen: { cluster: inCluster({ ready: false }) },
+      says: [
+        ['InCustomerCluster', false, 'NodeNotReady'],
+        ['Drained', false, 'NodeTakesWork'],
+      ],
+    },
+    {
+      it: 'in maintenance, and its cluster has no such node: nothing runs',
+      machine: machineIn('MAINTENANCE', { InCustomerCluster: true, Drained: false }),
       seen: { cluster: NOT_JOINED },
       says: [
         ['InCustomerCluster', false, 'NotJoined'],
@@ -132,22 +210,32 @@ describe('InCustomerCluster and Drained', () => {
       ],
     },
     {
-      it: 'in maintenance and still in the cluster: not known, so left alone',
-      machine: inCluster('MAINTENANCE', { InCustomerCluster: true, Drained: false }),
-      seen: { cluster: JOINED },
-      says: [],
+      it: 'in maintenance, and its cluster could not be asked: not known',
+      machine: machineIn('MAINTENANCE', {}),
+      seen: { cluster: UNKNOWN_CLUSTER },
+      says: [['InCustomerCluster', false, 'UnknownCluster']],
     },
-    { it: 'in maintenance without a cluster: not known', machine: inCluster('MAINTENANCE', {}), says: [] },
+    { it: 'in maintenance without a cluster: not known', machine: machineIn('MAINTENANCE', {}), says: [] },
     {
       it: 'ready and in no cluster: may be used by anybody, so not known',
-      machine: inCluster('READY', {}),
+      machine: machineIn('READY', {}),
       seen: { cluster: NOT_JOINED },
       says: [['InCustomerCluster', false, 'NotJoined']],
     },
     {
       it: 'out of maintenance: not drained any more',
-      machine: inCluster('READY', { InCustomerCluster: false, Drained: true }),
+      machine: machineIn('READY', { InCustomerCluster: false, Drained: [true, 'OutOfCluster'] }),
       says: [['Drained', false, 'LeftMaintenance']],
+    },
+    {
+      it: 'but what was seen drained in its cluster needs no maintenance to stay so',
+      machine: machineIn('READY', { InCustomerCluster: NODE_CORDONED, Drained: [true, 'NodeDrained'] }),
+      says: [],
+    },
+    {
+      it: 'and a machine that is being returned is not in use again',
+      machine: machineIn('READY', { RMA: true, Drained: [true, 'OutOfCluster'] }),
+      says: [],
     },
   ]);
 });
@@ -245,11 +333,12 @@ describe('an operation owns the story of its machine', () => {
 describe('what others say', () => {
   it('is never said here, whatever was seen', () => {
     const all = [null, UP, DOWN];
+    const clusters = [null, JOINED, NOT_JOINED];
     const types = new Set<string>();
     for (const phase of ['FACTORY_READY', 'READY', 'MAINTENANCE'] as const)
       for (const host of all)
         for (const bmc of all)
-          for (const cluster of all)
+          for (const cluster of clusters)
             for (const change of derive({
               machine: {
                 phase,

@@ -11,11 +11,14 @@
  */
 import { applyCondition, type ConditionChange, type ConditionType, isTrue } from '../domain/condition.ts';
 import type { Machine } from '../domain/machine.ts';
-import type { Inspect, Sighting } from '../providers/provider.ts';
+import { drainedAsSeen, OUT_OF_CLUSTER, type Verdict } from '../domain/node-sight.ts';
+import type { ClusterSighting, Inspect, Sighting } from '../providers/provider.ts';
 import type { Misses } from '../store/machine-looks.ts';
 
 /** Null: nothing was learned. */
-export type Sightings = Readonly<Record<keyof Inspect, Sighting | null>>;
+export interface Sightings extends Readonly<Record<keyof Inspect, Sighting | null>> {
+  readonly cluster: ClusterSighting | null;
+}
 
 export interface Findings {
   readonly changes: readonly ConditionChange[];
@@ -32,8 +35,6 @@ interface Facts {
   readonly patience: number;
 }
 
-type Verdict = Pick<ConditionChange, 'status' | 'reason' | 'message'>;
-
 interface Rule {
   readonly type: ConditionType;
   /** A reason tells why the status last changed; that of a summary tells what is wrong now. */
@@ -44,8 +45,9 @@ interface Rule {
 const RULES = [
   { type: 'Reachable', verdict: ({ seen, misses, patience }) => patient(seen.host, misses.host, patience) },
   { type: 'BMCReachable', verdict: ({ seen, misses, patience }) => patient(seen.bmc, misses.bmc, patience) },
-  { type: 'InCustomerCluster', verdict: ({ seen }) => told(seen.cluster) },
-  { type: 'Drained', verdict: ({ machine }) => drained(machine) },
+  // Its reason says whether the node takes work.
+  { type: 'InCustomerCluster', summary: true, verdict: ({ seen }) => told(seen.cluster) },
+  { type: 'Drained', verdict: ({ machine, seen }) => drained(machine, seen.cluster) },
   { type: 'Degraded', summary: true, verdict: ({ machine }) => degraded(machine) },
 ] as const satisfies readonly Rule[];
 
@@ -90,19 +92,15 @@ function patient(sighting: Sighting | null, misses: number, patience: number): V
 }
 
 /**
- * Whether anything runs on a machine is known in two cases: out of service by intent and in no cluster, nothing
- * does; in a cluster and in service, something may. A node in maintenance that is still in its cluster may have
- * been drained by its owner or not, which can't be seen from here.
+ * Drained is what the cluster was seen to say. Where it says nothing, one thing is still known: a machine that was out
+ * of its cluster for maintenance, and is not in maintenance any more, may be in use again.
  */
-function drained({ phase, conditions }: Machine): Verdict | null {
-  const inCluster = conditions.InCustomerCluster?.status;
-  if (phase === 'MAINTENANCE') {
-    if (inCluster !== false) return null;
-    return { status: true, reason: 'OutOfCluster', message: 'in maintenance, and not in its cluster' };
-  }
-  if (inCluster)
-    return { status: false, reason: 'InCluster', message: 'in its cluster, and not in maintenance' };
-  if (!isTrue(conditions, 'Drained')) return null;
+function drained(machine: Machine, seen: ClusterSighting | null): Verdict | null {
+  const { phase, conditions } = machine;
+  const verdict = seen?.sight ? drainedAsSeen(phase, seen.sight) : null;
+  if (verdict !== null || phase === 'MAINTENANCE' || isGone(machine)) return verdict;
+  const { Drained: before } = conditions;
+  if (!before?.status || before.reason !== OUT_OF_CLUSTER) return null;
   return { status: false, reason: 'LeftMaintenance', message: 'out of maintenance: it may be in use again' };
 }
 

@@ -34,7 +34,7 @@ export async function lookAtMachine(
   });
   const timer = setTimeout(end, limitMs);
   stop.addEventListener('abort', end, { once: true });
-  const ask = async (probe: keyof Inspect): Promise<Sighting | null> => {
+  const ask = async <Probe extends keyof Inspect>(probe: Probe): Promise<Sightings[Probe]> => {
     try {
       const answer = await Promise.race([inspect[probe](machine, over.signal), silence]);
       if (answer !== 'silent') return answer;

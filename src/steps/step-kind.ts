@@ -8,10 +8,13 @@ import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider, ProviderCall } from '../providers/provider.ts';
 
-/** What a handler works with: the machine as it was when the job was claimed, and the capabilities it asked for. */
+/**
+ * What a handler works with: the machine as it was when the job was claimed, and the capabilities it asked for. Others
+ * it may use where the provider has them.
+ */
 export interface Scene<Needed extends Capability> {
   readonly machine: Machine;
-  readonly can: Pick<Capabilities, Needed>;
+  readonly can: Pick<Capabilities, Needed> & Partial<Capabilities>;
 }
 
 export interface StepKind<Config, Needed extends Capability> {

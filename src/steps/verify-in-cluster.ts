@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { conditionsSeen, inClusterAsSeen } from '../domain/node-sight.ts';
 import { completeCluster } from './cluster-ref.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
@@ -6,6 +7,7 @@ const config = z.object({ cluster_ref: z.string().default('') });
 type Config = z.output<typeof config>;
 
 const LOOK_AGAIN_MS = 2_000;
+const NOT_READY = { sight: null } as const;
 
 /** Only looks; there is nothing to set off. */
 export const verifyInCluster: StepKind<Config, 'cluster'> = {
@@ -18,17 +20,17 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
   canUndo: false,
   handler: ({ cluster_ref: clusterRef }, { machine, can }) => ({
     async observe(context) {
-      if (!(await can.cluster.ready(callOf(context, machine), clusterRef))) {
+      const call = callOf(context, machine);
+      const { sight } = (await can.cluster.ready(call, clusterRef))
+        ? await can.cluster.node(call, clusterRef)
+        : NOT_READY;
+      if (!sight?.node?.ready) {
         const reason = `waiting for the node to be Ready in ${clusterRef}`;
         return { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS };
       }
-      const message = `Ready in ${clusterRef}`;
-      context.log(`Node is ${message}`);
-      return {
-        seen: 'done',
-        message,
-        change: { conditions: [{ type: 'InCustomerCluster', status: true, reason: 'NodeReady', message }] },
-      };
+      const { message } = inClusterAsSeen(sight);
+      context.log(`Node is ${message}, with kubelet ${sight.node.kubeletVersion}`);
+      return { seen: 'done', message, change: { conditions: conditionsSeen(machine.phase, sight) } };
     },
     async act() {
       return { result: 'started', reason: 'nothing to set off', lookAgainMs: LOOK_AGAIN_MS };

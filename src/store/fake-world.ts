@@ -16,7 +16,7 @@ export function createFakeWorld(database: Database): FakeWorld {
         'SELECT machine_id, state FROM fake_machines WHERE machine_id = ANY($1)',
         [[...new Set(ids)]],
       );
-      const found = new Map(rows.map((row) => [row.machine_id, row.state]));
+      const found = new Map(rows.map((row) => [row.machine_id, complete(row.state)]));
       return ids.map((id) => found.get(id) ?? NEW_FAKE_STATE);
     },
     isPoisoned: isStatementError,
@@ -32,7 +32,7 @@ export function createFakeWorld(database: Database): FakeWorld {
            ON CONFLICT (machine_id) DO UPDATE SET machine_id = EXCLUDED.machine_id RETURNING state`,
           [machineId, JSON.stringify(NEW_FAKE_STATE)],
         );
-        const next = change(row?.state ?? NEW_FAKE_STATE);
+        const next = change(complete(row?.state));
         await session.run('write-fake-machine', 'UPDATE fake_machines SET state = $2 WHERE machine_id = $1', [
           machineId,
           JSON.stringify(next),
@@ -41,4 +41,9 @@ export function createFakeWorld(database: Database): FakeWorld {
       });
     },
   };
+}
+
+/** A machine that was written before a field came has what a new machine has. */
+function complete(state: Partial<FakeState> = {}): FakeState {
+  return { ...NEW_FAKE_STATE, ...state };
 }

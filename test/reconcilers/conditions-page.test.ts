@@ -11,7 +11,8 @@ test('docs/conditions.md has every condition, and no other', () => {
 });
 
 test('docs/conditions.md tells every reason that the rules can give', () => {
-  const reasons = [...read('src/reconcilers/derive-conditions.ts').matchAll(/reason: '(\w+)'/g)];
-  expect(reasons.length).toBeGreaterThan(5);
+  const rules = ['src/reconcilers/derive-conditions.ts', 'src/domain/node-sight.ts'].map(read).join('');
+  const reasons = [...rules.matchAll(/(?:reason:|const [A-Z_]+ =) '(\w+)'/g)];
+  expect(reasons.length).toBeGreaterThan(11);
   for (const [, reason] of reasons) expect(page).toContain(`\`${reason}\``);
 });

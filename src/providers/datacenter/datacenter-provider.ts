@@ -1,8 +1,9 @@
 /** A provider for machines of our own: reached over SSH and IPMI, and joined to clusters with kubeadm. */
 import { randomInt } from 'node:crypto';
-import { createClusterJoin, lookInCluster } from '../kubernetes/cluster-join.ts';
+import { createClusterJoin } from '../kubernetes/cluster-join.ts';
 import type { Clusters } from '../kubernetes/clusters.ts';
 import type { HostFiles } from '../kubernetes/joining-host.ts';
+import { createNodeControl, lookInCluster } from '../kubernetes/node-control.ts';
 import { checkNodeNameLabel } from '../kubernetes/node-name.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
@@ -49,12 +50,15 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
     capabilities: {
       ...ipmi,
       remoteExec: hosts,
-      cluster: createClusterJoin({
-        clusters,
-        remoteExec: hosts,
-        mint: { randomInt, now: () => new Date(now()) },
-        ...(hostFiles ? { hostFiles } : {}),
-      }),
+      cluster: {
+        ...createClusterJoin({
+          clusters,
+          remoteExec: hosts,
+          mint: { randomInt, now: () => new Date(now()) },
+          ...(hostFiles ? { hostFiles } : {}),
+        }),
+        ...createNodeControl(clusters),
+      },
       inspect: {
         host: (machine, signal) => hosts.look(machine, signal),
         bmc: async (machine, signal) => bmcs?.look(machine, signal) ?? null,

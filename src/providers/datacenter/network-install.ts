@@ -6,13 +6,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { InstallOrderView, NetworkInstalls } from '../network-installs.ts';
-import type {
-  Capabilities,
-  Imaging,
-  ImagingState,
-  Netboot,
-  PowerControl,
-  ProviderCall,
+import {
+  type Capabilities,
+  type Imaging,
+  type ImagingState,
+  type Netboot,
+  operationOf,
+  type PowerControl,
+  type ProviderCall,
 } from '../provider.ts';
 
 export interface NetworkInstallOptions {
@@ -37,10 +38,6 @@ export function withNetworkInstalls(
     netboot: netbootWithImage(options),
     imaging: imagingByReports(options),
   };
-}
-
-function operationOf(call: ProviderCall): string {
-  return call.key.split('/')[0] ?? '';
 }
 
 function isOurs(view: InstallOrderView | null, call: ProviderCall): view is InstallOrderView {

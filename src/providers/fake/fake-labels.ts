@@ -16,6 +16,9 @@ const PLAUSIBLE_MS = {
   join: 2_000,
   shutdown: 2_000,
   exec: 300,
+  cordon: 300,
+  drain: 2_000,
+  uncordon: 300,
 } as const satisfies Record<FakeTaskKind, number>;
 
 const MAX_STEP_MS = 24 * 60 * 60 * 1000;

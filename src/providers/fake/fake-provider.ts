@@ -4,10 +4,24 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Labels } from '../../domain/machine.ts';
+import { inClusterAsSeen } from '../../domain/node-sight.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { BootState, ImagingState, Provider, ProviderCall } from '../provider.ts';
+import {
+  type BootState,
+  type ImagingState,
+  operationOf,
+  type Provider,
+  type ProviderCall,
+} from '../provider.ts';
 import { checkFakeLabels, FAKE_LABELS, failuresWanted, hangs, stepDurationMs } from './fake-labels.ts';
-import { type FakeState, type FakeStepKind, type FakeTask, progressOf, settle } from './fake-state.ts';
+import {
+  type FakeState,
+  type FakeStepKind,
+  type FakeTask,
+  progressOf,
+  settle,
+  sightOf,
+} from './fake-state.ts';
 
 /** Where simulated machines are kept. `update` runs `change` on the state that nobody else is changing. */
 export interface FakeWorld {
@@ -36,6 +50,9 @@ const FAILURE_WORDS = {
   join: 'SSH connection refused',
   shutdown: 'the operating system did not go down',
   exec: 'SSH connection refused',
+  cordon: 'the cluster did not take the change',
+  drain: 'the workloads did not leave',
+  uncordon: 'the cluster did not take the change',
   verify: 'the node is NotReady',
 } as const satisfies Record<FakeStepKind, string>;
 
@@ -60,6 +77,11 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
       if (state.task?.key !== call.key) return;
       await pause(msLeft(state, now()), call.signal);
     }
+  };
+
+  const onTheLine = async (call: ProviderCall, work: FakeWork): Promise<void> => {
+    await setOff(call, work);
+    await settled(call);
   };
 
   return {
@@ -90,15 +112,14 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
         },
         ...(options.switchesPower && {
           async switchPower(call: ProviderCall, to: 'on' | 'off') {
-            await setOff(switchCall(call, to), { kind: to === 'off' ? 'shutdown' : 'reboot', target: '' });
+            await setOff(taskCall(call, to), { kind: to === 'off' ? 'shutdown' : 'reboot', target: '' });
           },
         }),
       },
       remoteExec: {
         async run(call, { command, quiet }) {
           if (!quiet) call.log(`$ ${command}`);
-          await setOff(call, { kind: 'exec', target: command });
-          await settled(call);
+          await onTheLine(call, { kind: 'exec', target: command });
           return { exitCode: 0, stdout: '' };
         },
       },
@@ -118,9 +139,9 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           const wanted = machine.spec.target_cluster_ref;
           if (wanted === '') return null;
           const state = settle(await world.read(machine.machineId), now());
-          return state.clusterRef === wanted
-            ? { ok: true, reason: 'NodeReady', message: `Ready in ${wanted}` }
-            : { ok: false, reason: 'NotJoined', message: `not in ${wanted}` };
+          const sight = sightOf(state, machine.machineId, wanted);
+          const { status: ok, ...told } = inClusterAsSeen(sight);
+          return { ok, ...told, sight };
         },
       },
       netboot: {
@@ -186,25 +207,48 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
               message: FAILURE_WORDS.verify,
             });
           }
-          return state.clusterRef === clusterRef && !hangs(labels, call.step, 'verify');
+          const { node } = sightOf(state, machineId, clusterRef);
+          return node?.ready === true && !hangs(labels, call.step, 'verify');
         },
         async join(call, clusterRef) {
           call.log(`Joining ${clusterRef}`);
           await setOff(call, { kind: 'join', target: clusterRef });
+        },
+        async node(call, clusterRef) {
+          const state = await look(call);
+          throwIfFailed(state, taskCall(call, 'drain'));
+          return {
+            sight: sightOf(state, call.machine.machineId, clusterRef),
+            lookAgainMs: msLeft(state, now()),
+          };
+        },
+        async cordon(call) {
+          if ((await look(call)).cordonedBy === operationOf(call)) return;
+          call.log('Cordoning the node');
+          await onTheLine(taskCall(call, 'cordon'), { kind: 'cordon', target: operationOf(call) });
+        },
+        async evict(call) {
+          call.log('Evicting workloads');
+          await setOff(taskCall(call, 'drain'), { kind: 'drain', target: '' });
+          return { refused: '', lookAgainMs: msLeft(await look(call), now()) };
+        },
+        async uncordon(call, _clusterRef, whose) {
+          const { cordonedBy } = await look(call);
+          if (cordonedBy === '') return true;
+          if (whose === 'own' && cordonedBy !== operationOf(call)) return false;
+          call.log('Uncordoning the node');
+          await onTheLine(taskCall(call, 'uncordon'), { kind: 'uncordon', target: '' });
+          return true;
         },
       },
     },
   };
 }
 
-/** Two tasks of one attempt: off and on. */
-function switchCall(call: ProviderCall, to: 'on' | 'off'): ProviderCall {
+/** Several tasks of one attempt: off and on, cordon and drain. */
+function taskCall(call: ProviderCall, task: string): ProviderCall {
   const [operation, step, attempt] = call.key.split('/');
-  return { ...call, key: `${operation}/${step}-${to}/${attempt}` };
-}
-
-function operationOf(call: ProviderCall): string {
-  return call.key.split('/')[0] ?? '';
+  return { ...call, key: `${operation}/${step}-${task}/${attempt}` };
 }
 
 function isUndo(call: ProviderCall): boolean {

@@ -3,7 +3,18 @@
  * is over, its effect is in the state. Nothing runs in the background, so a simulated machine survives every
  * crash of the programs that look at it.
  */
-export type FakeTaskKind = 'netboot' | 'reboot' | 'repave' | 'join' | 'shutdown' | 'exec';
+import type { NodeSight } from '../../domain/node-sight.ts';
+
+export type FakeTaskKind =
+  | 'netboot'
+  | 'reboot'
+  | 'repave'
+  | 'join'
+  | 'shutdown'
+  | 'exec'
+  | 'cordon'
+  | 'drain'
+  | 'uncordon';
 
 /** What the steering labels may name: a task, or the look that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
@@ -14,7 +25,7 @@ export interface FakeTask {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly outcome: 'ok' | 'fail' | 'hang';
-  /** The boot device, the image, the cluster. */
+  /** The boot device, the image, the cluster, the operation that cordons. */
   readonly target: string;
   /** What the network serves to a machine that boots from it. */
   readonly netbootImage?: string;
@@ -27,6 +38,10 @@ export interface FakeState {
   readonly netbootImage: string;
   readonly image: string;
   readonly clusterRef: string;
+  /** The operation that cordoned its node; empty: the node takes work, and carries some. */
+  readonly cordonedBy: string;
+  /** Its workloads have left. Only of a node that is cordoned. */
+  readonly drained: boolean;
   readonly task: FakeTask | null;
   /** The task that ended last. */
   readonly ended: { readonly key: string; readonly kind: FakeTaskKind; readonly ok: boolean } | null;
@@ -44,6 +59,8 @@ export const NEW_FAKE_STATE: FakeState = {
   netbootImage: '',
   image: '',
   clusterRef: '',
+  cordonedBy: '',
+  drained: false,
   task: null,
   ended: null,
   failures: {},
@@ -60,6 +77,8 @@ export function settle(state: FakeState, now: number): FakeState {
   return ended.ok ? { ...over, ...effectOf(task, state) } : over;
 }
 
+const TAKES_WORK = { cordonedBy: '', drained: false } as const;
+
 function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
   switch (task.kind) {
     case 'netboot':
@@ -68,11 +87,18 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
       return { power: 'on', bootCount: state.bootCount + 1 };
     case 'repave':
       // A machine that was imaged from the network boots from its disk afterwards, and is in no cluster.
-      return { image: task.target, bootDevice: 'disk', netbootImage: '', clusterRef: '' };
+      return { image: task.target, bootDevice: 'disk', netbootImage: '', clusterRef: '', ...TAKES_WORK };
     case 'join':
-      return { clusterRef: task.target };
+      return { clusterRef: task.target, ...TAKES_WORK };
     case 'shutdown':
       return { power: 'off' };
+    case 'cordon':
+      return { cordonedBy: task.target };
+    case 'drain':
+      // Nothing can be seen to leave a machine that is off.
+      return { drained: state.cordonedBy !== '' && state.power === 'on' };
+    case 'uncordon':
+      return TAKES_WORK;
     case 'exec':
       return {};
   }
@@ -81,4 +107,21 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
 export function progressOf(task: FakeTask, now: number): number {
   if (task.durationMs <= 0) return 100;
   return Math.max(0, Math.min(100, Math.floor(((now - task.startedAt) / task.durationMs) * 100)));
+}
+
+/** What its cluster would say of the node. A machine in a cluster carries a workload until it is drained. */
+export function sightOf(state: FakeState, name: string, cluster: string): NodeSight {
+  if (state.clusterRef !== cluster) return { cluster, name, node: null };
+  const isOn = state.power === 'on';
+  const node = {
+    ready: isOn,
+    lost: !isOn,
+    why: isOn ? '' : 'the simulated machine is off',
+    takesWork: state.cordonedBy === '',
+    kubeletVersion: 'v1.31.2',
+    workloads: state.drained
+      ? { count: 0, ending: 0 }
+      : { count: 1, ending: state.task?.kind === 'drain' ? 1 : 0 },
+  };
+  return { cluster, name, node };
 }

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { V1Secret } from '@kubernetes/client-node';
-import type { ProviderCall } from '../provider.ts';
+import { operationOf, type ProviderCall } from '../provider.ts';
 import type { ClusterApi } from './cluster-api.ts';
 import { ClusterFailure } from './cluster-failure.ts';
 
@@ -31,10 +31,6 @@ const REMOVE_ATTEMPTS = 3;
 const REMOVE_MS = 4_000;
 /** A step that is stopped has to return at once; the removal goes on, and what it leaves the next attempt removes. */
 const STOPPED_WAIT_MS = 150;
-
-function operationOf(call: ProviderCall): string {
-  return call.key.split('/')[0] ?? '';
-}
 
 function secretName(token: Pick<BootstrapToken, 'id'>): string {
   return `bootstrap-token-${token.id}`;

@@ -3,7 +3,14 @@
  * stopped, and fails as a ClusterFailure.
  */
 import { Agent } from 'node:https';
-import type { CoreV1Api, RequestContext, V1Node, V1Secret } from '@kubernetes/client-node';
+import type {
+  CoreV1Api,
+  RequestContext,
+  V1Node,
+  V1OwnerReference,
+  V1Pod,
+  V1Secret,
+} from '@kubernetes/client-node';
 import {
   type ClusterConfiguration,
   readCertificates,
@@ -20,6 +27,23 @@ export interface NodeView {
   /** Of the Ready condition. */
   readonly reason: string;
   readonly message: string;
+  /** The kubelet has stopped reporting. */
+  readonly lost: boolean;
+  readonly schedulable: boolean;
+  readonly kubeletVersion: string;
+  /** Who cordoned it, as we write it down; empty where it was not us. */
+  readonly cordonMark: string;
+}
+
+/** A pod that a drain moves away. */
+export interface WorkloadView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** It was asked to end. */
+  readonly ending: boolean;
+  /** Something makes another one of it elsewhere. */
+  readonly managed: boolean;
 }
 
 export interface SecretView {
@@ -35,6 +59,8 @@ export interface NodePage {
 
 type Options = Parameters<CoreV1Api['readNode']>[1];
 
+/** On a node that we cordoned, or found cordoned: see node-control.ts. */
+const CORDON_ANNOTATION = 'ingot.dev/cordon';
 const TOKEN_NAMESPACE = 'kube-system';
 const PAGE_SIZE = 500;
 const MAX_CONNECTIONS = 16;
@@ -72,6 +98,54 @@ export class ClusterApi {
       const page = { limit: PAGE_SIZE, ...(from === '' ? {} : { _continue: from }) };
       const list = await core.listNode(page, options);
       return { nodes: list.items.map(viewOfNode), next: list.metadata?._continue ?? '' };
+    });
+  }
+
+  /** Sets or takes away what keeps new pods from the node, and our mark of it. */
+  async setCordon(
+    name: string,
+    { unschedulable, mark }: { readonly unschedulable: boolean; readonly mark: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const body = {
+      metadata: { annotations: { [CORDON_ANNOTATION]: mark === '' ? null : mark } },
+      spec: { unschedulable: unschedulable || null },
+    };
+    await this.#request(
+      `${unschedulable ? 'cordoning' : 'uncordoning'} node ${name}`,
+      signal,
+      (core, options) => core.patchNode({ name, body }, options),
+    );
+  }
+
+  /** What a drain of the node has to move away. */
+  async workloads(node: string, signal: AbortSignal): Promise<WorkloadView[]> {
+    const workloads: WorkloadView[] = [];
+    let from = '';
+    do {
+      const page = { limit: PAGE_SIZE, ...(from === '' ? {} : { _continue: from }) };
+      const list = await this.#request(`listing the pods of node ${node}`, signal, (core, options) =>
+        core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node}`, ...page }, options),
+      );
+      workloads.push(...list.items.filter(isWorkload).map(viewOfPod));
+      from = list.metadata?._continue ?? '';
+    } while (from !== '');
+    return workloads;
+  }
+
+  /** Asks the pod to leave, as its disruption budget allows. One that is gone already is fine. */
+  async evict({ namespace, name, uid }: WorkloadView, signal: AbortSignal): Promise<void> {
+    const body = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+      // A StatefulSet gives the next pod, elsewhere, the same name.
+      deleteOptions: { preconditions: { uid } },
+    };
+    await this.#request(`evicting pod ${namespace}/${name}`, signal, (core, options) =>
+      core.createNamespacedPodEviction({ name, namespace, body }, options),
+    ).catch((error: unknown) => {
+      if (!(error instanceof ClusterFailure) || (error.status !== 404 && error.status !== 409)) throw error;
     });
   }
 
@@ -138,6 +212,10 @@ export class ClusterApi {
         {
           pre(context) {
             context.setSignal(signal);
+            // The client would call an object a list of patches.
+            if (context.getHttpMethod() === 'PATCH') {
+              context.setHeaderParam('Content-Type', 'application/merge-patch+json');
+            }
             return new Observable(Promise.resolve(context));
           },
           post: (answer) => new Observable(Promise.resolve(answer)),
@@ -165,5 +243,30 @@ function viewOfNode(node: V1Node): NodeView {
     ready: condition?.status === 'True',
     reason: condition?.reason ?? '',
     message: condition?.message ?? '',
+    lost: condition?.status === 'Unknown',
+    schedulable: node.spec?.unschedulable !== true,
+    kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',
+    cordonMark: node.metadata?.annotations?.[CORDON_ANNOTATION] ?? '',
+  };
+}
+
+/** Not what has ended, what a DaemonSet would make again at once, or what the kubelet runs from its own files. */
+function isWorkload({ metadata, status }: V1Pod): boolean {
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
+  if (metadata?.annotations?.['kubernetes.io/config.mirror'] !== undefined) return false;
+  return controllerOf(metadata)?.kind !== 'DaemonSet';
+}
+
+function controllerOf(metadata: V1Pod['metadata']): V1OwnerReference | undefined {
+  return metadata?.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+function viewOfPod({ metadata }: V1Pod): WorkloadView {
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
+    ending: metadata?.deletionTimestamp !== undefined,
+    managed: controllerOf(metadata) !== undefined,
   };
 }

@@ -8,11 +8,14 @@ import { StepFailure } from '../../engine/step-handler.ts';
 export class ClusterFailure extends StepFailure {
   /** Null: there was no answer. */
   readonly status: number | null;
+  /** What the API server gave as the reason, in its words; empty where it gave none. */
+  readonly said: string;
 
-  constructor(failure: Failure, status: number | null) {
+  constructor(failure: Failure, status: number | null, said = '') {
     super(failure);
     this.name = 'ClusterFailure';
     this.status = status;
+    this.said = said;
   }
 }
 
@@ -41,7 +44,11 @@ function refused(status: number, body: unknown, cluster: string, doing: string):
   }
   const message = told(`answered ${status}${said.reason === '' ? '' : ` ${said.reason}`}`);
   if (status === 429 || status >= 500) {
-    return new ClusterFailure({ class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message }, status);
+    return new ClusterFailure(
+      { class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message },
+      status,
+      said.message,
+    );
   }
   return new ClusterFailure({ class: 'permanent', code: 'CLUSTER_REFUSED', message }, status);
 }
@@ -63,7 +70,7 @@ function wordFor(code: unknown, error: unknown): string {
   return error instanceof SyntaxError ? 'it does not speak JSON' : 'the connection broke';
 }
 
-/** The Status object of the API, as far as an answer has one. */
+/** The Status object of the API, as far as an answer has one. Its causes say more than its message. */
 function readStatus(body: unknown): { reason: string; message: string } {
   let status: unknown = body;
   if (typeof body === 'string') {
@@ -73,8 +80,14 @@ function readStatus(body: unknown): { reason: string; message: string } {
       status = null;
     }
   }
-  const { reason, message } = (status ?? {}) as { reason?: unknown; message?: unknown };
-  return { reason: brief(reason), message: brief(message) };
+  const { reason, message, details } = (status ?? {}) as {
+    reason?: unknown;
+    message?: unknown;
+    details?: { causes?: readonly { message?: unknown }[] } | null;
+  };
+  const causes = Array.isArray(details?.causes) ? details.causes.map((cause) => brief(cause?.message)) : [];
+  const told = [brief(message), ...causes].filter((text) => text !== '').join(' ');
+  return { reason: brief(reason), message: told.slice(0, MAX_TEXT) };
 }
 
 function brief(text: unknown): string {

@@ -1,7 +1,6 @@
 /** Joining clusters with kubeadm, for any provider whose hosts can be given a command. */
-import type { Machine } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { ClusterJoin, ProviderCall, RemoteExec, Sighting } from '../provider.ts';
+import type { ClusterJoin, ProviderCall, RemoteExec } from '../provider.ts';
 import {
   type BootstrapToken,
   removeLeftTokens,
@@ -18,7 +17,8 @@ import {
   lookAtHost,
   resetHost,
 } from './joining-host.ts';
-import { checkedNodeName, isNodeName, nodeNameOf } from './node-name.ts';
+import { openIfOurs } from './node-control.ts';
+import { checkedNodeName } from './node-name.ts';
 
 export interface ClusterJoinOptions {
   readonly clusters: Clusters;
@@ -58,6 +58,8 @@ export function createClusterJoin(options: ClusterJoinOptions): ClusterJoin {
       const registered = await api.node(node, call.signal);
       if (host.state === 'joined' && registered) return;
       checkFree(host, { node, clusterRef, taken: registered?.ready ?? false });
+      // Before it can take work again: the node of an earlier installation stays as it was left.
+      await openIfOurs(api, call, registered);
       if (host.state === 'remains') await resetHost(remoteExec, call, host);
       call.log(`Joining ${clusterRef} at ${cluster.joinEndpoint} as ${node}`);
       await withBootstrapToken(api, call, { node, mint }, (token) =>
@@ -112,30 +114,4 @@ function checkFree(
 /** A program on the host may print what it was given. */
 function withoutSecret(call: ProviderCall, { secret }: BootstrapToken): ProviderCall {
   return { ...call, log: (text, stream) => call.log(text.replaceAll(secret, '[removed]'), stream) };
-}
-
-/**
- * Whether a machine is where it is meant to be, out of the list that all looks share. Throws when the cluster can't
- * be asked: nothing is known then, neither that it is in nor that it is out.
- */
-export async function lookInCluster(
-  clusters: Clusters,
-  machine: Machine,
-  signal: AbortSignal,
-): Promise<Sighting | null> {
-  const wanted = machine.spec.target_cluster_ref;
-  if (wanted === '') return null;
-  const cluster = clusters.get(wanted);
-  if (!cluster) return not('UnknownCluster', `the cluster ${wanted} is not in the configuration`);
-  const name = nodeNameOf(machine);
-  if (!isNodeName(name)) return not('NodeNameInvalid', `"${name}" can't be the name of a node`);
-  const node = await cluster.nodes.find(name, signal);
-  if (!node) return not('NotJoined', `${wanted} has no node ${name}`);
-  if (node.ready) return { ok: true, reason: 'NodeReady', message: `Ready in ${wanted}` };
-  const why = node.message === '' ? node.reason : node.message;
-  return not('NodeNotReady', `NotReady in ${wanted}${why === '' ? '' : `: ${why.slice(0, 300)}`}`);
-}
-
-function not(reason: string, message: string): Sighting {
-  return { ok: false, reason, message };
 }
