@@ -1,35 +1,40 @@
 import { z } from 'zod';
-import { isTrue } from '../domain/condition.ts';
-import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
+import { changeSeen, drainNode } from './drain-node.ts';
 import { callOf, type Scene, type StepKind } from './step-kind.ts';
 
 const config = z.object({ action: z.enum(['drain-check', 'graceful-shutdown', 'mark-rma']) });
 type Config = z.output<typeof config>;
 type Handler = StepHandler<MachineChange>;
 
-const LOOK_AGAIN_MS = 5_000;
-
-/** Out of service by intent, drained by observation, or never in: in each case nothing runs on it. */
-function carriesNothing(machine: Machine): boolean {
-  const { conditions, phase } = machine;
-  return phase === 'MAINTENANCE' || isTrue(conditions, 'Drained') || !isTrue(conditions, 'InCustomerCluster');
+/**
+ * Nothing may run on a machine that is about to be switched off. What runs on it is asked of its cluster, whatever its
+ * conditions say: they do not change while an operation is active. A node that its cluster has lost keeps no machine
+ * from being returned: it is cordoned, and its cluster moves elsewhere what it carried.
+ */
+function drainCheck({ machine, can }: Scene<never>): Handler {
+  const clusterRef = machine.spec.target_cluster_ref;
+  const { cluster } = can;
+  if (clusterRef === '') return nothingToDrain('nothing runs on the machine: it belongs to no cluster');
+  if (cluster === undefined)
+    return nothingToDrain('nothing is known to run on the machine: its provider knows no clusters');
+  const scene = { machine, can: { ...can, cluster } };
+  return drainNode(scene, clusterRef, {
+    absent: (sight) => ({
+      seen: 'done',
+      message: `nothing runs on the machine: ${clusterRef} has no node ${sight.name}`,
+      change: changeSeen(scene, sight),
+    }),
+    lost: 'goes_on',
+  });
 }
 
-function drainCheck({ machine }: Scene<'power'>): Handler {
+function nothingToDrain(message: string): Handler {
   return {
-    async observe() {
-      if (carriesNothing(machine)) return { seen: 'done', message: 'nothing runs on the machine' };
-      return {
-        seen: 'under_way',
-        reason: 'waiting for the machine to be drained',
-        lookAgainMs: LOOK_AGAIN_MS,
-      };
-    },
-    async act() {
-      return { result: 'started', reason: 'nothing to set off', lookAgainMs: LOOK_AGAIN_MS };
-    },
+    observe: async () => ({ seen: 'done', message }),
+    act: async () => ({ result: 'done', message }),
+    undo: async () => ({ result: 'done', message }),
   };
 }
 
@@ -78,6 +83,6 @@ export const rmaAction: StepKind<Config, 'power'> = {
   config: config as z.ZodType<Config>,
   title: 'Preparing for RMA',
   doneTitle: 'RMA step done',
-  canUndo: false,
+  canUndo: ({ action }) => action === 'drain-check',
   handler: ({ action }, scene) => HANDLERS[action](scene),
 };

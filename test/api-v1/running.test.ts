@@ -165,7 +165,7 @@ describe('a run that succeeds', () => {
     const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
     const done = await run(v1, 'RMA', machineId);
     expect(done.steps.map(({ name, message }) => [name, message])).toEqual([
-      ['drain-check', 'nothing runs on the machine'],
+      ['drain-check', 'nothing runs on the machine: it belongs to no cluster'],
       ['graceful-shutdown', 'the machine is off'],
       ['mark-rma', 'flagged RMA'],
     ]);
@@ -179,18 +179,6 @@ describe('a run that succeeds', () => {
       effectiveState: 'BLOCKED',
     });
     expect((await fakeStateOf(server, machineId)).power).toBe('off');
-  });
-
-  test('of type RMA waits while the machine still serves, and switches nothing off', async () => {
-    const machineId = await newMachine(server, { spec: CLUSTER });
-    await run(v1, 'JOIN', machineId);
-    const { runId } = await startRun(v1, 'RMA', machineId);
-    const waiting = await waitingAt(server, { operationId: runId }, 'drain-check');
-    expect(waiting.waitingFor).toContain('drained');
-    expect((await fakeStateOf(server, machineId)).power).toBe('on');
-    expect(runPhase(await cancel(runId))).toBe('CANCELED');
-    // MAINTENANCE by the cancel: now nothing is said to run on it.
-    expect(runPhase(await run(v1, 'RMA', machineId))).toBe('SUCCEEDED');
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * An API server stand-in: the real wire format over TLS, for nodes, and for secrets in kube-system. Bootstrap tokens
+ * An API server stand-in: the real wire format over TLS, for nodes, their pods, and for secrets in kube-system. Bootstrap tokens
  * work as in a cluster: the Secret signs cluster-info and lets its bearer in until it expires or is deleted. One
  * shortcut: whoever has one may create a Node at once, where a kubelet first asks for a certificate.
  */
@@ -17,6 +17,7 @@ import {
   Collection,
   detachedSignature,
   type KubernetesObject,
+  mergePatch,
   NOT_READY,
   nodeObject,
   READY,
@@ -25,6 +26,7 @@ import {
   statusOf,
   withStringData,
 } from './objects.ts';
+import { Pods } from './pods.ts';
 
 export type FaultKind = { readonly status: number } | { readonly slowMs: number } | 'drop' | 'drop-after';
 
@@ -46,11 +48,16 @@ export interface ApiServer {
   readonly readerToken: string;
   readonly nodes: Collection;
   readonly secrets: Collection;
+  readonly pods: Pods;
   /** "GET /api/v1/nodes/m-1", in the order of arrival. */
   readonly requests: string[];
+  /** The same requests, each with what its Authorization header said. */
+  readonly authorized: { readonly request: string; readonly authorization: string }[];
   /** Nodes that join are NotReady until somebody says otherwise. */
   joinNotReady: boolean;
+  /** A node that is there already keeps whether it takes work. */
   setNode(name: string, state: 'Ready' | 'NotReady'): void;
+  isCordoned(name: string): boolean;
   fail(fault: ApiFault): void;
   clearFaults(): void;
   stop(): Promise<void>;
@@ -59,6 +66,8 @@ export interface ApiServer {
 type User = 'admin' | 'reader' | 'bootstrapper' | 'anonymous';
 
 const CLUSTER_INFO = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
+const PODS = '/api/v1/pods';
+const EVICTION = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/eviction$/;
 const SECRETS = '/api/v1/namespaces/kube-system/secrets';
 
 export async function startApiServer(options: { readonly port?: number } = {}): Promise<ApiServer> {
@@ -94,11 +103,16 @@ export async function startApiServer(options: { readonly port?: number } = {}): 
     readerToken,
     nodes: new Collection('nodes', 'Node'),
     secrets: new Collection('secrets', 'Secret'),
+    pods: new Pods(),
     requests: [],
+    authorized: [],
     joinNotReady: false,
     setNode: (name, state) => {
-      self.nodes.put(nodeObject(name, state === 'Ready' ? READY : NOT_READY));
+      const node = nodeObject(name, state === 'Ready' ? READY : NOT_READY);
+      const known = self.nodes.find(name);
+      self.nodes.put(known ? { ...known, status: node.status } : node);
     },
+    isCordoned: (name) => (self.nodes.get(name).spec as { unschedulable?: boolean }).unschedulable === true,
     fail: (fault) => faults.push({ ...fault }),
     clearFaults: () => {
       faults = [];
@@ -136,6 +150,7 @@ async function serve(
   const url = new URL(request.url ?? '/', self.url);
   const line = `${request.method} ${url.pathname}${url.search}`;
   self.requests.push(line);
+  self.authorized.push({ request: line, authorization: request.headers.authorization ?? '' });
   const fault = takeFault(line);
   if (fault === 'drop') {
     request.socket.destroy();
@@ -149,6 +164,9 @@ async function serve(
     throw new StatusError(fault.status, REASONS[fault.status] ?? 'Unknown', 'made to fail');
   }
   const user = userOf(self, request);
+  if (request.method === 'PATCH' && request.headers['content-type'] !== 'application/merge-patch+json') {
+    throw new StatusError(415, 'UnsupportedMediaType', 'the stand-in takes merge patches');
+  }
   const answer = route(self, user, request.method ?? 'GET', url, body);
   // Carried out, and nobody hears of it.
   if (fault === 'drop-after') request.socket.destroy();
@@ -169,6 +187,16 @@ function route(self: ApiServer, user: User, method: string, url: URL, body: unkn
   if (path === '/version') return { major: '1', minor: '31', gitVersion: 'v1.31.2' };
   if (path === '/api') return { kind: 'APIVersions', versions: ['v1'] };
   if (path === CLUSTER_INFO && method === 'GET') return clusterInfo(self);
+  const eviction = EVICTION.exec(path);
+  if (path === PODS && method === 'GET') {
+    allow(user, method, 'pods');
+    return self.pods.list(url.searchParams);
+  }
+  if (eviction && method === 'POST') {
+    allow(user, method, 'pods/eviction');
+    const [namespace = '', name = ''] = eviction.slice(1).map(decodeURIComponent);
+    return self.pods.evict(namespace, name, body);
+  }
   const collection = path.startsWith(SECRETS) ? self.secrets : self.nodes;
   const base = collection === self.secrets ? SECRETS : '/api/v1/nodes';
   const name = path.slice(base.length + 1);
@@ -179,6 +207,10 @@ function route(self: ApiServer, user: User, method: string, url: URL, body: unkn
   if (method === 'POST' && name === '') return create(self, user, collection, body as KubernetesObject);
   if (method === 'GET' && name === '') return collection.list(url.searchParams);
   if (method === 'GET') return collection.get(decodeURIComponent(name));
+  if (method === 'PATCH' && collection === self.nodes && name !== '') {
+    const node = self.nodes.get(decodeURIComponent(name));
+    return self.nodes.put(mergePatch(node, body) as KubernetesObject);
+  }
   if (method === 'DELETE' && name !== '') return collection.delete(decodeURIComponent(name));
   throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the resource');
 }
@@ -192,11 +224,13 @@ function create(self: ApiServer, user: User, collection: Collection, body: Kuber
   return collection.find(name) ? collection.put(node) : collection.create(node);
 }
 
-function allow(user: User, method: string, resource: 'nodes' | 'secrets'): void {
+type Resource = 'nodes' | 'secrets' | 'pods' | 'pods/eviction';
+
+function allow(user: User, method: string, resource: Resource): void {
   if (user === 'anonymous') throw new StatusError(401, 'Unauthorized', 'Unauthorized');
   if (user === 'admin') return;
   if (resource === 'nodes' && (method === 'GET' || user === 'bootstrapper')) return;
-  const verb = { GET: 'list', POST: 'create', DELETE: 'delete' }[method] ?? 'use';
+  const verb = { GET: 'list', POST: 'create', DELETE: 'delete', PATCH: 'patch' }[method] ?? 'use';
   const message = `${resource} is forbidden: User "system:${user}" cannot ${verb} resource "${resource}"`;
   throw new StatusError(403, 'Forbidden', message);
 }

@@ -16,20 +16,48 @@ export interface KubernetesObject {
   readonly [field: string]: unknown;
 }
 
+interface StatusCause {
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** A refusal, as the API words it. */
 export class StatusError extends Error {
   readonly code: number;
   readonly reason: string;
+  readonly causes: readonly StatusCause[];
 
-  constructor(code: number, reason: string, message: string) {
+  constructor(code: number, reason: string, message: string, causes: readonly StatusCause[] = []) {
     super(message);
     this.code = code;
     this.reason = reason;
+    this.causes = causes;
   }
 }
 
-export function statusOf({ code, reason, message }: Pick<StatusError, 'code' | 'reason' | 'message'>) {
-  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code };
+export function statusOf({ code, reason, message, causes }: StatusError) {
+  const details = causes.length === 0 ? {} : { details: { causes } };
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    ...details,
+    code,
+  };
+}
+
+/** A merge patch (RFC 7386): null takes a field away. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const merged: Record<string, unknown> = { ...(typeof target === 'object' ? target : {}) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else merged[key] = mergePatch(merged[key], value);
+  }
+  return merged;
 }
 
 /** One collection of objects: what create, get, list and delete do to it. */
