@@ -16,7 +16,7 @@ export const CLUSTER_FAILURES = {
   },
   CLUSTER_FORBIDDEN: {
     whatHappened: 'the cluster does not allow us what the step needs',
-    check: 'grant it to the account of Ingot: nodes, and secrets in kube-system',
+    check: 'grant it to the account of Ingot: nodes, pods and their eviction, and secrets in kube-system',
     action: 'retry_stage',
     who: 'upstream',
   },
@@ -37,6 +37,13 @@ export const CLUSTER_FAILURES = {
     check: 'make sure that it is the right server, then correct its certificate or ca_file',
     action: 'retry_stage',
     who: 'admin',
+  },
+  NODE_NOT_FOUND: {
+    whatHappened: 'the cluster has no node of that name',
+    check:
+      'join the host to the cluster, or give the machine a label ingot/node-name with the name of its node',
+    action: 'retry_stage',
+    who: 'operator',
   },
   NODE_NAME_INVALID: {
     whatHappened: 'the name of the machine cannot be the name of a node',
