@@ -87,7 +87,7 @@ function untilSucceeded(
   client: LoadClient,
   count: number,
 ): { ready: Promise<void>; done: Promise<void>; lag: number[] } {
-  const stream = client.stream(OperationService.method.watchOperations, {});
+  const stream = client.stream(OperationService.method.watchOperations, { sendSynced: true });
   const lag: number[] = [];
   let synced: () => void = () => {};
   const ready = new Promise<void>((resolve) => {

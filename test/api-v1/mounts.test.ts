@@ -103,7 +103,10 @@ describe('over HTTP', () => {
     const machineId = await newMachine(server);
     const client = createClient(RunService, transport);
     const phases: number[] = [];
-    for await (const { kind, snapshot } of client.watchRuns({ filter: `machine_id=${machineId}` })) {
+    for await (const { kind, snapshot } of client.watchRuns({
+      filter: `machine_id=${machineId}`,
+      sendSynced: true,
+    })) {
       if (kind === RunEvent_Kind.SYNCED)
         await client.startRun({ machineId, requestId: 'watched', type: 'REBOOT' });
       if (kind === RunEvent_Kind.RUN && snapshot) phases.push(snapshot.phase);

@@ -21,12 +21,12 @@ afterAll(async () => {
 /** Watches until it has seen enough, then hangs up. */
 async function watch(
   { runs }: V1,
-  wish: { filter?: string; cursor?: string },
+  wish: { filter?: string; cursor?: string; sendSynced?: boolean },
   isEnough: (seen: readonly RunEvent[]) => boolean,
   onSynced: () => unknown = () => {},
 ): Promise<RunEvent[]> {
   const seen: RunEvent[] = [];
-  for await (const event of runs.watchRuns(wish)) {
+  for await (const event of runs.watchRuns({ sendSynced: true, ...wish })) {
     seen.push(event);
     if (event.kind === RunEvent_Kind.SYNCED) void onSynced();
     if (isEnough(seen)) break;
@@ -60,6 +60,22 @@ async function hanging(): Promise<{ machineId: string; runId: string }> {
 }
 
 describe('a watch of runs', () => {
+  test('has a snapshot in every event, as the printed protos promise, unless SYNCED is asked for', async () => {
+    const busy = await hanging();
+    const other = await newMachine(server);
+    const filter = `machine_id=${busy.machineId} OR machine_id=${other}`;
+    const seen: RunEvent[] = [];
+    for await (const event of v1.runs.watchRuns({ filter })) {
+      seen.push(event);
+      if (seen.length === 1) void startRun(v1, 'REBOOT', other);
+      if (event.snapshot?.machineId === other && event.snapshot.finishedAt) break;
+    }
+    expect(seen.length).toBeGreaterThan(3);
+    for (const { snapshot, cursor } of seen) expect([snapshot?.runId, cursor]).not.toContain(undefined);
+    expect(seen.map(({ cursor }) => cursor)).not.toContain('');
+    await v1.runs.cancelRun({ runId: busy.runId });
+  });
+
   test('begins with what is there, says when that is all, and tells each change once', async () => {
     const busy = await hanging();
     const machineId = await newMachine(server, { spec: CLUSTER });

@@ -233,7 +233,10 @@ describe.each([
     const leave = new AbortController();
     const phases: string[] = [];
     const filter = `machine_id=${machineId}`;
-    const events = operations.watchOperations({ filter }, { ...headers(), signal: leave.signal });
+    const events = operations.watchOperations(
+      { filter, sendSynced: true },
+      { ...headers(), signal: leave.signal },
+    );
     const watching = (async () => {
       for await (const { kind, snapshot } of events) {
         if (kind === OperationEvent_Kind.SYNCED) void run(server, 'ENTER_MAINTENANCE', machineId);

@@ -6,6 +6,7 @@ import { phaseOf } from './fleet.ts';
 interface Wish {
   readonly filter?: string;
   readonly cursor?: string;
+  readonly sendSynced?: boolean;
 }
 
 /** Watches until it has seen enough, then hangs up. */
@@ -16,7 +17,7 @@ export async function watch(
   onSynced: () => unknown = () => {},
 ): Promise<OperationEvent[]> {
   const seen: OperationEvent[] = [];
-  for await (const event of from.operations.watchOperations(wish)) {
+  for await (const event of from.operations.watchOperations({ sendSynced: true, ...wish })) {
     seen.push(event);
     if (event.kind === OperationEvent_Kind.SYNCED) void onSynced();
     if (isEnough(event)) break;

@@ -181,7 +181,7 @@ test('a watch goes on after the server was restarted, also with what happened in
 
 test('a watch is told to come back when the server stops', async () => {
   const leaving = await startTestServer({ database: server.database });
-  const call = leaving.operations.watchOperations({});
+  const call = leaving.operations.watchOperations({ sendSynced: true });
   const reading = (async () => {
     for await (const event of call) if (event.kind === OperationEvent_Kind.SYNCED) void leaving.stop();
   })();

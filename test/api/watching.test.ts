@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { ended, newMachine, phaseOf, run, start, waitingAt } from './fleet.ts';
 import { ends, isSynced, logged, ofKind, phasesIn, watch, wordsFor } from './watch.ts';
@@ -41,6 +41,25 @@ test('a watch begins with what is under way, says when that is all, and goes on 
   for (const { ts } of seen) expect(ts).toBeDefined();
   await server.machines.cancelOperation({ operationId });
   await ended(server, { operationId });
+});
+
+test('a watch that does not ask for SYNCED has a snapshot in every event, and resumes from its first batch', async () => {
+  const machines = [await newMachine(server), await newMachine(server), await newMachine(server)];
+  for (const machineId of machines) await run(server, 'ENTER_MAINTENANCE', machineId);
+  const filter = machines.map((machineId) => `machine_id=${machineId}`).join(' OR ');
+  const batch: OperationEvent[] = [];
+  for await (const event of server.operations.watchOperations({ filter })) {
+    batch.push(event);
+    if (event.cursor !== '') break;
+  }
+  expect(batch.map(({ kind }) => OperationEvent_Kind[kind])).toEqual(['SNAPSHOT', 'SNAPSHOT', 'SNAPSHOT']);
+  const later = await Promise.all(machines.map((machineId) => run(server, 'REBOOT', machineId)));
+  const wish = { filter, cursor: batch.at(-1)?.cursor ?? '', sendSynced: false };
+  const seen = await watch(server, wish, ends(3));
+  for (const { snapshot, cursor } of [...batch.slice(-1), ...seen])
+    expect([snapshot?.machineId, cursor]).toEqual([expect.stringMatching(/./), expect.stringMatching(/./)]);
+  const ids = later.map(({ operationId }) => operationId);
+  expect(seen.map(wordsFor)).toEqual(await logged(server, 'operation_id = ANY($1)', [ids]));
 });
 
 test('a watch is not held up by an older transaction that stays open', async () => {
@@ -179,7 +198,7 @@ test('a watch with a bad filter is refused', async () => {
 });
 
 test('a watch costs nothing more once its reader has left', async () => {
-  const call = server.operations.watchOperations({});
+  const call = server.operations.watchOperations({ sendSynced: true });
   for await (const event of call) if (event.kind === OperationEvent_Kind.SYNCED) break;
   const machineId = await newMachine(server);
   expect(phaseOf(await run(server, 'ENTER_MAINTENANCE', machineId))).toBe('SUCCEEDED');

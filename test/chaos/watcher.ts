@@ -57,7 +57,7 @@ export class Watcher {
       try {
         if (first) {
           const { api } = this.#random.pick([first, ...others]);
-          const request = { filter: '', cursor: this.#cursor };
+          const request = { filter: '', cursor: this.#cursor, sendSynced: true };
           for await (const event of api.operations.watchOperations(request, { signal })) this.#hear(event);
         }
       } catch (error) {

@@ -85,6 +85,12 @@ interface Recorded {
   readonly authorization: string | undefined;
 }
 
+export interface FakeWatch {
+  readonly filter: string;
+  readonly cursor: string;
+  readonly sendSynced: boolean;
+}
+
 export class FakeFleet {
   readonly machines = new Map<string, Machine>();
   readonly operations = new Map<string, Operation>();
@@ -178,7 +184,7 @@ export class FakeFleet {
     return operation;
   }
 
-  async *watch({ filter, cursor }: { filter: string; cursor: string }): AsyncGenerator<OperationEvent> {
+  async *watch({ filter, cursor, sendSynced }: FakeWatch): AsyncGenerator<OperationEvent> {
     const wanted = [...filter.matchAll(/(operation_id|machine_id)=([\w.-]+)/g)];
     const isWanted = (o: Operation | undefined): boolean =>
       wanted.length === 0 ||
@@ -190,7 +196,8 @@ export class FakeFleet {
         if (isWanted(snapshot) && !isOver(snapshot))
           yield create(OperationEventSchema, { snapshot, kind, ts: at(0) });
       }
-      yield create(OperationEventSchema, { kind: OperationEvent_Kind.SYNCED, cursor: String(next - 1) });
+      if (sendSynced)
+        yield create(OperationEventSchema, { kind: OperationEvent_Kind.SYNCED, cursor: String(next - 1) });
     }
     for (;;) {
       for (; next < this.events.length; next++) {

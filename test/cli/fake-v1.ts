@@ -15,7 +15,7 @@ import {
 } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { type Machine, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { type Operation, OperationType, StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import { type FakeFleet, type Handler, page, WireFault } from './fake-server.ts';
+import { type FakeFleet, type FakeWatch, type Handler, page, WireFault } from './fake-server.ts';
 
 function runOf(operation: Operation): Run {
   const { machineId, requestId, type, planId, currentStep, cancelRequested, error } = operation;
@@ -61,8 +61,9 @@ function v1Machine({ machineId, status: known }: Machine) {
   });
 }
 
-async function* watchRuns(fleet: FakeFleet, { filter, cursor }: { filter: string; cursor: string }) {
-  for await (const event of fleet.watch({ filter: filter.replaceAll('run_id=', 'operation_id='), cursor })) {
+async function* watchRuns(fleet: FakeFleet, request: FakeWatch) {
+  const filter = request.filter.replaceAll('run_id=', 'operation_id=');
+  for await (const event of fleet.watch({ ...request, filter })) {
     const { $typeName: _, snapshot, kind, ...same } = event;
     yield create(RunEventSchema, {
       ...same,

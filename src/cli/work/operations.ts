@@ -92,7 +92,7 @@ export const OPERATIONS: WorkApi = {
   cancel: async ({ machines }, operationId, reason) =>
     workOfOperation(await machines.cancelOperation({ operationId, reason })),
   watch: ({ operations }, request, options) =>
-    each(operations.watchOperations(request, options), (event) => ({
+    each(operations.watchOperations({ ...request, sendSynced: true }, options), (event) => ({
       ...event,
       kind: EVENT_KINDS[event.kind] ?? 'change',
       work: event.snapshot && workOfOperation(event.snapshot),

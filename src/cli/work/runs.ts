@@ -90,7 +90,7 @@ export const RUNS: WorkApi = {
   },
   cancel: async ({ runs }, runId, reason) => workOfRun(await runs.cancelRun({ runId, reason })),
   watch: ({ runs }, request, options) =>
-    each(runs.watchRuns(request, options), (event) => ({
+    each(runs.watchRuns({ ...request, sendSynced: true }, options), (event) => ({
       ...event,
       kind: EVENT_KINDS[event.kind] ?? 'change',
       work: event.snapshot && workOfRun(event.snapshot),

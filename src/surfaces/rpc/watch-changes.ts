@@ -3,9 +3,9 @@
  *
  * The first batch is read page by page, each page in a snapshot of its own, and no transaction stays open while
  * the client reads. A snapshot has seen the events up to one id, so an event that a page has already seen is not
- * told again. What happened while the pages were read is told next; then SYNCED gives the first cursor. From
- * there on an event's id is all there is to remember, and a client that comes back with it misses nothing and
- * hears nothing twice.
+ * told again. What happened while the pages were read is told next. The last event of this first batch has the first
+ * cursor. From there on an event's id is all there is to remember, and a client that comes back with it misses nothing
+ * and receives nothing twice. SYNCED, which has no operation, marks the end of the first batch for who asks for it.
  */
 import type { EventKind } from '../../domain/event.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
@@ -32,7 +32,7 @@ export interface Change {
   /** Null for synced. */
   readonly operation: Operation | null;
   readonly message: string;
-  /** Empty until synced: before that there is nothing to resume from. */
+  /** Empty before the end of the first batch: until then there is nothing to resume from. */
   readonly cursor: string;
   /** The step that changed. */
   readonly step: string;
@@ -41,6 +41,7 @@ export interface Change {
 export interface WatchCall {
   readonly filter: string;
   readonly cursor: string;
+  readonly sendSynced: boolean;
   readonly schema: FilterSchema<Operation>;
 }
 
@@ -62,7 +63,7 @@ function toldAs(kind: EventKind): ChangeKind | null {
 
 export async function* watchChanges(
   parts: ServerParts,
-  { filter: text, cursor: cursorText, schema }: WatchCall,
+  { filter: text, cursor: cursorText, sendSynced, schema }: WatchCall,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   const filter = readFilter(text, schema);
@@ -73,16 +74,37 @@ export async function* watchChanges(
     return;
   }
   const first = new FirstBatch();
-  yield* first.list(parts, filter ?? checkFilter(parseFilter(UNDER_WAY), schema));
-  yield* first.settle(parts, matches, signal);
-  if (!signal.aborted) yield* changes(parts, first.end, matches, signal);
+  const listed = filter ?? checkFilter(parseFilter(UNDER_WAY), schema);
+  let last: Change | null = null;
+  for await (const change of first.changes(parts, { listed, matches, signal })) {
+    if (last) yield last;
+    last = change;
+  }
+  if (signal.aborted) return;
+  const start = cursorOf('events', [first.end, 0]);
+  if (last) yield { ...last, cursor: start };
+  if (sendSynced) {
+    yield { at: parts.now(), kind: 'synced', operation: null, message: '', cursor: start, step: '' };
+  }
+  yield* changes(parts, first.end, matches, signal);
+}
+
+interface BatchCall {
+  readonly listed: CheckedFilter<Operation>;
+  readonly matches: Predicate<Operation>;
+  readonly signal: AbortSignal;
 }
 
 class FirstBatch {
   /** The operations of each page, and the last event that the page has seen. */
   readonly #pages: Array<{ readonly seen: number; readonly ids: ReadonlySet<string> }> = [];
 
-  async *list(parts: ServerParts, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
+  async *changes(parts: ServerParts, { listed, matches, signal }: BatchCall): AsyncGenerator<Change> {
+    yield* this.#list(parts, listed);
+    yield* this.#settle(parts, matches, signal);
+  }
+
+  async *#list(parts: ServerParts, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
     let after = '';
     for (;;) {
       const { page, seen } = await readPage(parts, filter, after);
@@ -95,8 +117,8 @@ class FirstBatch {
     }
   }
 
-  /** What happened while the pages were read, and then SYNCED. */
-  async *settle(
+  /** What happened while the pages were read. */
+  async *#settle(
     parts: ServerParts,
     matches: Predicate<Operation>,
     signal: AbortSignal,
@@ -111,8 +133,6 @@ class FirstBatch {
       yield* messages(bases, fresh, matches, () => '');
       position = events.at(-1)?.eventId ?? this.end;
     }
-    const cursor = cursorOf('events', [this.end, 0]);
-    yield { at: parts.now(), kind: 'synced', operation: null, message: '', cursor, step: '' };
   }
 
   /** Everything up to this event is in the pages or was told by settle. */

@@ -298,6 +298,8 @@ export type RunEvent = Message<"baremetal.v1.RunEvent"> & {
   message: string;
 
   /**
+   * Where to go on after this event. Empty in the first batch but for its last event.
+   *
    * @generated from field: string cursor = 20;
    */
   cursor: string;
@@ -339,6 +341,8 @@ export enum RunEvent_Kind {
   SNAPSHOT = 1,
 
   /**
+   * Only where the request has send_synced; snapshot is not set.
+   *
    * @generated from enum value: SYNCED = 2;
    */
   SYNCED = 2,

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/operation_service.proto.
  */
 export const file_baremetal_v2_operation_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRiYXJlbWV0YWwvdjIvb3BlcmF0aW9uX3NlcnZpY2UucHJvdG8SDGJhcmVtZXRhbC52MiIrChNHZXRPcGVyYXRpb25SZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCSJOChVMaXN0T3BlcmF0aW9uc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIl4KFkxpc3RPcGVyYXRpb25zUmVzcG9uc2USKwoKb3BlcmF0aW9ucxgBIAMoCzIXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjgKFldhdGNoT3BlcmF0aW9uc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmN1cnNvchgUIAEoCSKiAgoOT3BlcmF0aW9uRXZlbnQSJgoCdHMYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCHNuYXBzaG90GAIgASgLMhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhIPCgdtZXNzYWdlGAMgASgJEg4KBmN1cnNvchgUIAEoCRIvCgRraW5kGBUgASgOMiEuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbkV2ZW50LktpbmQSDAoEc3RlcBgWIAEoCSJdCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIMCghTTkFQU0hPVBABEgoKBlNZTkNFRBACEg0KCU9QRVJBVElPThADEggKBFNURVAQBBIMCghQUk9HUkVTUxAFIkIKGlN0cmVhbU9wZXJhdGlvbkxvZ3NSZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCRIOCgZjdXJzb3IYFCABKAkihAEKCExvZ0NodW5rEiYKAnRzGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYAiABKAkSDgoGc3RyZWFtGAMgASgJEgwKBGRhdGEYBCABKAwSDgoGY3Vyc29yGBQgASgJEgwKBHN0ZXAYFSABKAky7wIKEE9wZXJhdGlvblNlcnZpY2USSgoMR2V0T3BlcmF0aW9uEiEuYmFyZW1ldGFsLnYyLkdldE9wZXJhdGlvblJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElsKDkxpc3RPcGVyYXRpb25zEiMuYmFyZW1ldGFsLnYyLkxpc3RPcGVyYXRpb25zUmVxdWVzdBokLmJhcmVtZXRhbC52Mi5MaXN0T3BlcmF0aW9uc1Jlc3BvbnNlElcKD1dhdGNoT3BlcmF0aW9ucxIkLmJhcmVtZXRhbC52Mi5XYXRjaE9wZXJhdGlvbnNSZXF1ZXN0GhwuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbkV2ZW50MAESWQoTU3RyZWFtT3BlcmF0aW9uTG9ncxIoLmJhcmVtZXRhbC52Mi5TdHJlYW1PcGVyYXRpb25Mb2dzUmVxdWVzdBoWLmJhcmVtZXRhbC52Mi5Mb2dDaHVuazABYgZwcm90bzM", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiRiYXJlbWV0YWwvdjIvb3BlcmF0aW9uX3NlcnZpY2UucHJvdG8SDGJhcmVtZXRhbC52MiIrChNHZXRPcGVyYXRpb25SZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCSJOChVMaXN0T3BlcmF0aW9uc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIl4KFkxpc3RPcGVyYXRpb25zUmVzcG9uc2USKwoKb3BlcmF0aW9ucxgBIAMoCzIXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIk0KFldhdGNoT3BlcmF0aW9uc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmN1cnNvchgUIAEoCRITCgtzZW5kX3N5bmNlZBgVIAEoCCKiAgoOT3BlcmF0aW9uRXZlbnQSJgoCdHMYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKCHNuYXBzaG90GAIgASgLMhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhIPCgdtZXNzYWdlGAMgASgJEg4KBmN1cnNvchgUIAEoCRIvCgRraW5kGBUgASgOMiEuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbkV2ZW50LktpbmQSDAoEc3RlcBgWIAEoCSJdCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIMCghTTkFQU0hPVBABEgoKBlNZTkNFRBACEg0KCU9QRVJBVElPThADEggKBFNURVAQBBIMCghQUk9HUkVTUxAFIkIKGlN0cmVhbU9wZXJhdGlvbkxvZ3NSZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCRIOCgZjdXJzb3IYFCABKAkihAEKCExvZ0NodW5rEiYKAnRzGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxvcGVyYXRpb25faWQYAiABKAkSDgoGc3RyZWFtGAMgASgJEgwKBGRhdGEYBCABKAwSDgoGY3Vyc29yGBQgASgJEgwKBHN0ZXAYFSABKAky7wIKEE9wZXJhdGlvblNlcnZpY2USSgoMR2V0T3BlcmF0aW9uEiEuYmFyZW1ldGFsLnYyLkdldE9wZXJhdGlvblJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElsKDkxpc3RPcGVyYXRpb25zEiMuYmFyZW1ldGFsLnYyLkxpc3RPcGVyYXRpb25zUmVxdWVzdBokLmJhcmVtZXRhbC52Mi5MaXN0T3BlcmF0aW9uc1Jlc3BvbnNlElcKD1dhdGNoT3BlcmF0aW9ucxIkLmJhcmVtZXRhbC52Mi5XYXRjaE9wZXJhdGlvbnNSZXF1ZXN0GhwuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbkV2ZW50MAESWQoTU3RyZWFtT3BlcmF0aW9uTG9ncxIoLmJhcmVtZXRhbC52Mi5TdHJlYW1PcGVyYXRpb25Mb2dzUmVxdWVzdBoWLmJhcmVtZXRhbC52Mi5Mb2dDaHVuazABYgZwcm90bzM", [file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.v2.GetOperationRequest
@@ -107,6 +107,14 @@ export type WatchOperationsRequest = Message<"baremetal.v2.WatchOperationsReques
    * @generated from field: string cursor = 20;
    */
   cursor: string;
+
+  /**
+   * Send an event of kind SYNCED, which has no snapshot, when the first batch is over. Without it every event has a
+   * snapshot.
+   *
+   * @generated from field: bool send_synced = 21;
+   */
+  sendSynced: boolean;
 };
 
 /**
@@ -138,6 +146,9 @@ export type OperationEvent = Message<"baremetal.v2.OperationEvent"> & {
   message: string;
 
   /**
+   * Where to go on after this event. Empty in the first batch but for its last event: a watch that ends before that
+   * starts again.
+   *
    * @generated from field: string cursor = 20;
    */
   cursor: string;
@@ -179,7 +190,7 @@ export enum OperationEvent_Kind {
   SNAPSHOT = 1,
 
   /**
-   * The first batch is over; snapshot is not set.
+   * The first batch is over; snapshot is not set. Only where the request has send_synced.
    *
    * @generated from enum value: SYNCED = 2;
    */

@@ -74,8 +74,9 @@ export function runService(parts: ServerParts): Service {
         return runMessage(await cancelOperation(parts, { operationId, reason, actor: caller.actor }));
       },
 
-      async *watchRuns({ filter, cursor }, { signal }) {
-        for await (const change of watchChanges(parts, { filter, cursor, schema: RUN_FILTER }, signal)) {
+      async *watchRuns({ filter, cursor, sendSynced }, { signal }) {
+        const call = { filter, cursor, sendSynced, schema: RUN_FILTER };
+        for await (const change of watchChanges(parts, call, signal)) {
           yield {
             ts: timestampFromDate(change.at),
             ...(change.operation && { snapshot: runMessage(change.operation) }),

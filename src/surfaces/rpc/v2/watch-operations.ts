@@ -20,10 +20,11 @@ const KINDS = {
 
 export async function* watchOperations(
   parts: ServerParts,
-  { filter, cursor }: WatchOperationsRequest,
+  { filter, cursor, sendSynced }: WatchOperationsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<MessageInitShape<typeof OperationEventSchema>> {
-  for await (const change of watchChanges(parts, { filter, cursor, schema: OPERATION_FILTER }, signal)) {
+  const call = { filter, cursor, sendSynced, schema: OPERATION_FILTER };
+  for await (const change of watchChanges(parts, call, signal)) {
     yield {
       ts: timestampFromDate(change.at),
       ...(change.operation && { snapshot: operationMessage(change.operation) }),
