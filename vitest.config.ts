@@ -37,12 +37,12 @@ const ON_DEBIAN = {
     'test/{agents,api,api-v1,fleet,nodes,reconcilers}/**/*.test.ts',
   ],
   short: [
-    'src/store/{agent-watch,migrate,plans,server-version}.test.ts',
+    'src/store/{agent-watch,migrate,postgres-job-store}.test.ts',
     'test/filter-agrees-with-sql.test.ts',
     'test/lifecycles-agree-with-sql.test.ts',
-    'test/agents/{keepalive-stores,story}.test.ts',
-    'test/api/{failures,idempotency,logs,operator-actions}.test.ts',
-    'test/fleet/{overview,filters-agree-with-sql,metrics}.test.ts',
+    'test/agents/story.test.ts',
+    'test/api/{database-away,failures}.test.ts',
+    'test/fleet/{machines,overview,filters-agree-with-sql}.test.ts',
   ],
 };
 const wholeSuite = process.env.INGOT_TEST_POSTGRES === 'all';

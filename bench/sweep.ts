@@ -64,6 +64,7 @@ async function sweep(): Promise<void> {
       settings: { intervalMs, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 },
       now: () => new Date(),
       monotonicNow: () => performance.now(),
+      watch: { passed: () => {}, failed: (_loop, error) => console.error(error) },
       onError: (error) => console.error(error),
       onBehind: (looks) => {
         behind += looks;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { type MachineChange, mergeChanges } from './domain/machine-change.ts';
+import type { LoopWatch } from './engine/background-loop.ts';
 import { Dispatcher } from './engine/dispatcher.ts';
 import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
@@ -21,6 +22,7 @@ const MAX_LOG_BYTES = 1024 * 1024;
 export interface DispatcherOptions {
   readonly settings: Settings;
   readonly log: Logger;
+  readonly watch: LoopWatch;
   /** For crash tests. */
   readonly reach?: (point: CrashPoint, job: Job) => void;
 }
@@ -63,6 +65,7 @@ export function createDispatcher(
     random: Math.random,
     reach: options.reach ?? (() => {}),
     onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
+    watch: options.watch,
     onError: (error, during) => log.error({ err: error }, during),
     onLeaseLost: (jobId) => log.warn({ operation: jobId }, 'lost the lease; another replica has it'),
   });

@@ -30,6 +30,7 @@ import { PresenceWatch, type PresenceWatchOptions } from './reconcilers/presence
 import { ServiceReconciler } from './reconcilers/service-reconciler.ts';
 import { SETTINGS, SettingError, type Settings } from './settings.ts';
 import { siteHooks } from './site-hooks.ts';
+import { startHealth } from './start-health.ts';
 import { startLooks } from './start-looks.ts';
 import type { Notice } from './store/append-events.ts';
 import type { Database } from './store/database.ts';
@@ -86,6 +87,10 @@ export async function startReplica(
   cleanups: Array<() => Promise<void>>,
 ): Promise<Replica> {
   const { settings, log } = options;
+  const { readiness } = options;
+  const health = startHealth(database, readiness, log);
+  const { loops } = health;
+  cleanups.push(() => health.stop());
   const providers = new Map<string, Provider>();
   const machines = new MachineReader(database);
   const ttls = {
@@ -98,10 +103,10 @@ export async function startReplica(
     ttls,
     monotonicNow: () => performance.now(),
     onStep: (stepMs) => logStep(log, stepMs),
-    onError: (error, during) => log.error({ err: error }, during),
+    watch: loops,
   });
-  const dispatcher = createDispatcher(options, database, clock, providers, machines);
-  const feed = new EventFeed(database, (error) => log.error({ err: error }, 'reading events'));
+  const dispatcher = createDispatcher({ ...options, watch: loops }, database, clock, providers, machines);
+  const feed = new EventFeed(database, loops);
   const logs = new LogFollower(database);
   const authenticator = new Authenticator(database, Date.now);
   const machineTokens = new MachineTokens(database, Date.now);
@@ -117,7 +122,7 @@ export async function startReplica(
         hear(notice, { dispatcher, feed, logs, tokensChanged });
       }
     },
-    onError: (error) => log.warn({ err: error }, 'lost the listening connection'),
+    watch: loops,
   });
   await notifications.connect();
   cleanups.push(() => notifications.close());
@@ -130,6 +135,7 @@ export async function startReplica(
     keepalives,
     elsewhere: settings.presenceUrl !== null,
     ttls,
+    watch: loops,
     ...presenceLog(log),
   });
   const agentCalls = new AgentCalls({
@@ -197,16 +203,13 @@ export async function startReplica(
   };
 
   if (options.configuration.looks.enabled) {
-    const looks = startLooks(options, database.url, providers);
+    const looks = startLooks({ ...options, watch: loops }, database.url, providers);
     cleanups.push(() => looks.stop());
   }
   clock.start();
   cleanups.push(() => clock.stop());
   dispatcher.start();
   cleanups.push(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
-  const checkReady = async () => {
-    await database.run('ready', 'SELECT 1');
-  };
   watch.start();
   cleanups.push(() => watch.stop());
   if (settings.metricSampleSeconds > 0) {
@@ -214,7 +217,7 @@ export async function startReplica(
       database,
       keepalives,
       everySeconds: settings.metricSampleSeconds,
-      onError: (error, during) => log.error({ err: error }, during),
+      watch: loops,
     });
     sampler.start();
     cleanups.push(() => sampler.stop());
@@ -224,7 +227,8 @@ export async function startReplica(
     providers,
     actions: parts,
     intervalMs: options.configuration.looks.interval_seconds * 1000,
-    onError: (error, during) => log.error({ err: error }, during),
+    watch: loops,
+    upstreamWatch: loops.withoutReadiness,
   });
   service.start();
   cleanups.push(() => service.stop());
@@ -242,7 +246,7 @@ export async function startReplica(
     tools: nodes,
     clock,
     stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
-    onError: (error, during) => log.error({ err: error }, during),
+    watch: loops,
   });
   installs.start();
   cleanups.push(() => installs.stop());
@@ -263,12 +267,11 @@ export async function startReplica(
       (app) => netbootRoutes(app, netboot),
       (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
     ],
-    readiness: options.readiness,
-    checkReady,
+    readiness,
   });
   cleanups.push(() => http.stop(SHUTDOWN_GRACE_MS));
   httpUrl = urlOf(settings.httpAddress.host, http.port);
-  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around });
+  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around, readiness });
   cleanups.push(async () => {
     grpc.drain();
     http.drain();
@@ -334,9 +337,7 @@ function urlOf(host: string, port: number): string {
 }
 
 /** What agents do is told as it happens; that they go on is not. */
-function presenceLog(
-  log: Logger,
-): Pick<PresenceWatchOptions, 'onExpired' | 'onPoolHealth' | 'onLenient' | 'onError'> {
+function presenceLog(log: Logger): Pick<PresenceWatchOptions, 'onExpired' | 'onPoolHealth' | 'onLenient'> {
   return {
     onExpired: (machines) => {
       for (const { machineId, pool } of machines) {
@@ -352,7 +353,6 @@ function presenceLog(
         { seconds: Math.ceil(forMs / 1000) },
         'agents could not be heard for a while; nobody is declared lost before each had time to speak',
       ),
-    onError: (error, during) => log.error({ err: error }, during),
   };
 }
 

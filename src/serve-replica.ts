@@ -3,6 +3,7 @@
  * While it waits, the HTTP port says that it lives and why it is not ready, and nothing is worked on.
  */
 import { packageVersion } from './cli/package-root.ts';
+import { LoopHealth } from './loop-health.ts';
 import { type Replica, type ReplicaOptions, startReplica } from './replica.ts';
 import type { Database } from './store/database.ts';
 import { startSchemaWatch } from './store/schema-watch.ts';
@@ -89,14 +90,22 @@ class ReplicaLife {
       await this.#takeDown();
       throw error;
     }
+    const loops = new LoopHealth({
+      log: this.#options.log,
+      monotonicNow: () => performance.now(),
+      readiness: this.#readiness,
+    });
     const watch = startSchemaWatch({
       database,
       version: packageVersion(),
       onTooNew: (error) => this.#suspend(error),
-      onError: (error) => this.#options.log.warn({ err: error }, 'checking the schema'),
+      watch: loops,
       ...(this.#options.schemaCheckMs === undefined ? {} : { checkMs: this.#options.schemaCheckMs }),
     });
-    this.#cleanups.push(() => watch.stop());
+    this.#cleanups.push(async () => {
+      await watch.stop();
+      loops.forget();
+    });
     return this.#ports;
   }
 

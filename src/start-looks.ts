@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Configuration } from './configuration.ts';
+import type { LoopWatch } from './engine/background-loop.ts';
 import type { Provider } from './providers/provider.ts';
 import { ConditionReconciler } from './reconcilers/condition-reconciler.ts';
 import { Database } from './store/database.ts';
@@ -9,11 +10,12 @@ const SHUTDOWN_GRACE_MS = 10_000;
 export interface LookOptions {
   readonly configuration: Configuration;
   readonly log: Logger;
+  readonly watch: LoopWatch;
 }
 
 /** With a few connections of its own, so that looks never stand in line before operations. */
 export function startLooks(
-  { configuration: { looks }, log }: LookOptions,
+  { configuration: { looks }, log, watch }: LookOptions,
   url: string,
   providers: ReadonlyMap<string, Provider>,
 ): { stop(): Promise<void> } {
@@ -33,6 +35,7 @@ export function startLooks(
     },
     now: () => new Date(),
     monotonicNow: () => performance.now(),
+    watch,
     onError: (error, during) => log.error({ err: error }, during),
     onBehind: (put) =>
       log.warn({ looks: put }, 'looks were put off: there is not enough time for all machines'),

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { SettingError } from './settings.ts';
@@ -32,7 +33,9 @@ async function start(failures: readonly Error[], signal = new AbortController().
   return { result, causes, slept };
 }
 
-const coded = (code: string, message = 'text') => Object.assign(new Error(message), { code });
+/** As the driver makes them: the database's own errors are of a class of their own. */
+const coded = (code: string, message = 'text') =>
+  Object.assign(/^\d/.test(code) ? new pg.DatabaseError(message, 0, 'error') : new Error(message), { code });
 
 describe('waiting for the database', () => {
   it('goes on for as long as it does not answer, with growing pauses', async () => {

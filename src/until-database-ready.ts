@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { SETTINGS, SettingError } from './settings.ts';
-import { isDatabaseAway } from './store/database.ts';
+import { asAway, isDatabaseAway } from './store/database-away.ts';
 import { SchemaTooNew } from './store/schema-version.ts';
 
 const FIRST_RETRY_MS = 250;
@@ -18,8 +18,6 @@ const REFUSED_PATIENCE_MS = 30_000;
 
 /** 28: who we are is not accepted. 3D: there is no such database. */
 const REFUSED_CLASSES: readonly string[] = ['28', '3D'];
-const READ_ONLY = '25006';
-const NAME_ERRORS: readonly unknown[] = ['ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH'];
 
 export interface Patience {
   readonly log: Logger;
@@ -81,12 +79,12 @@ function waitFor(error: unknown): Wait | null {
       cause,
     };
   }
-  if (isDatabaseAway(error) || code === READ_ONLY || NAME_ERRORS.includes(code)) {
+  if (isDatabaseAway(error)) {
     return {
       kind: 'away',
       code,
       message: 'waiting for the database',
-      cause: `the database does not answer${coded}`,
+      cause: `${(asAway(error, 'connecting') as Error).message}${coded}`,
     };
   }
   return null;

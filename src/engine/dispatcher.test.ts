@@ -3,6 +3,7 @@ import { Device, forever, untilStopped } from './device.fixture.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import { LEASE_MS, MAX_DEATHS, toolsFor } from './job-holder.fixture.ts';
+import { StoreAway } from './job-store.ts';
 import { MemoryJobStore, type StoreCall } from './memory-job-store.fixture.ts';
 import type { StepHandler } from './step-handler.ts';
 
@@ -27,6 +28,10 @@ class Replica {
       pollMs: POLL_MS,
       maxLogBytes: 1_000,
       monotonicNow: () => performance.now(),
+      watch: {
+        passed: () => {},
+        failed: (loop, error) => this.errors.push(`${loop}: ${(error as Error).message}`),
+      },
       onError: (error, during) => this.errors.push(`${during}: ${(error as Error).message}`),
       onLeaseLost: (jobId) => this.lost.push(jobId),
     });
@@ -55,6 +60,8 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
+class Away extends StoreAway {}
+
 const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const add = (...ids: string[]) => {
   for (const id of ids) store.add(sampleJob({ id }));
@@ -62,7 +69,7 @@ const add = (...ids: string[]) => {
 const statuses = (...ids: string[]) => ids.map((id) => store.job(id).status);
 const failing = (...calls: StoreCall[]) => {
   store.before = (call) => {
-    if (calls.includes(call)) throw new Error('the database is away');
+    if (calls.includes(call)) throw new Away('the database is away');
   };
 };
 
@@ -354,9 +361,9 @@ describe('when a move can’t be written', () => {
     const { errors, dispatcher } = new Replica('a');
     await advance(1);
     expect([device.effects, dispatcher.jobsInHand, store.ownerOf()]).toEqual([1, 0, 'a']);
-    expect(errors).toEqual(['working on job-1: the database is away']);
+    expect(errors).toEqual(['working on job-1; claiming pauses: the database is away']);
     await advance(LEASE_MS / 4);
-    expect(errors.at(-1)).toBe('handing work back: the database is away');
+    expect(errors.at(-1)).toBe('renewing leases: the database is away');
     store.before = () => {};
     await advance(LEASE_MS / 4);
     await advance(POLL_MS);

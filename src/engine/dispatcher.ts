@@ -4,12 +4,15 @@
  * statement. A job waits as a row, so what is in hand is only what is being worked on this moment.
  *
  * Letting go: a job that ends or waits releases its lease with its last write. At shutdown the jobs in hand are
- * stopped between two effects and handed back at once. A job whose write failed because the database was away
- * is forgotten here and handed back when the database is there again.
+ * stopped between two effects and handed back at once. A job whose write failed because the store was away is let go of as it
+ * is, and handed back when the store is there again: that is no attempt of the job and no death of its holder, even when
+ * another replica has claimed it meanwhile.
  */
+import { FailurePause, type LoopWatch, sleepUntilAborted } from './background-loop.ts';
+import { brakedStore, ClaimBrake } from './claim-brake.ts';
 import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
-import type { HandBack } from './job-store.ts';
+import { type HandBack, type JobStore, type LetGo, StoreAway } from './job-store.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import { type JobTools, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
@@ -21,6 +24,8 @@ export interface DispatcherOptions<Change> extends Omit<JobTools<Change>, 'now'>
   readonly pollMs: number;
   readonly maxLogBytes: number;
   readonly monotonicNow: () => number;
+  /** Of the loops that claim, renew, hand back and store log lines. */
+  readonly watch: LoopWatch;
   readonly onError: (error: unknown, during: string) => void;
   readonly onLeaseLost: (jobId: string) => void;
 }
@@ -34,14 +39,25 @@ interface InHand {
   readonly cancel: AbortController;
   /** Hand-over and loss of the lease; a cancel is not among them. */
   readonly stop: AbortController;
+  /** The store could not be asked to renew the lease, or to record. */
+  cutOff: boolean;
 }
+
+/** The loops, as the log and /readyz name them. */
+const CLAIMING = 'claiming work';
+const RENEWING = 'renewing leases';
+const STORING_LOGS = 'storing log lines';
 
 export class Dispatcher<Change> {
   readonly #options: DispatcherOptions<Change>;
+  readonly #store: JobStore<Change>;
+  readonly #brake: ClaimBrake;
   readonly #inHand = new Map<string, InHand>();
   readonly #finished = new Set<Promise<void>>();
   readonly #logs: LogWriter;
   #abandoned: HandBack[] = [];
+  /** A claim failed, and may have taken effect all the same. */
+  #claimUnknown = false;
   #stopping = false;
   #claimLoop: Promise<void> = Promise.resolve();
   #heartbeat: Promise<void> = Promise.resolve();
@@ -54,7 +70,9 @@ export class Dispatcher<Change> {
 
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
-    this.#logs = new LogWriter(options.store, (error) => options.onError(error, 'storing log lines'));
+    this.#brake = new ClaimBrake({ ...options, onReleased: () => this.poke() });
+    this.#store = brakedStore(options.store, this.#brake);
+    this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
   }
 
   start(): void {
@@ -87,11 +105,13 @@ export class Dispatcher<Change> {
     for (const held of this.#inHand.values()) halt(held, 'handover');
     const finished = new AbortController();
     const allFinished = Promise.allSettled(this.#finished).then(() => finished.abort());
-    await Promise.race([allFinished, sleep(graceMs, finished.signal)]);
+    await Promise.race([allFinished, sleepUntilAborted(graceMs, finished.signal)]);
     await this.#logs.flush();
     this.#stopHeartbeat.abort();
     await this.#heartbeat;
-    await this.#handBackAbandoned();
+    await this.#handBackAbandoned().catch((error: unknown) =>
+      this.#options.onError(error, 'handing work back'),
+    );
   }
 
   async #claimUntilStopped(): Promise<void> {
@@ -105,43 +125,59 @@ export class Dispatcher<Change> {
 
   /** Claims what there is room for; returns how long to sleep. */
   async #claimOnce(): Promise<number> {
-    const { store, owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = maxInHand - this.#inHand.size;
+    const { pollMs, watch } = this.#options;
+    if (this.#brake.pauseMs > 0) return this.#brake.pauseMs;
+    try {
+      await this.#settleUnknownClaim();
+      const sleepMs = await this.#claimWithRoom();
+      watch.passed(CLAIMING);
+      return sleepMs;
+    } catch (error) {
+      if (error instanceof StoreAway) {
+        this.#claimUnknown = true;
+        this.#brake.failed();
+      }
+      watch.failed(CLAIMING, error);
+      return Math.max(pollMs, this.#brake.pauseMs);
+    }
+  }
+
+  async #claimWithRoom(): Promise<number> {
+    const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
+    const room = this.#brake.limit(maxInHand - this.#inHand.size);
     if (room <= 0) return this.#claimOverdue();
     const askedAt = monotonicNow();
-    try {
-      const claimed = await store.claim(owner, room, leaseMs);
-      const now = clockFrom(claimed.now, monotonicNow);
-      for (const job of claimed.jobs) this.#take(job, askedAt, now);
-      if (claimed.jobs.length > 0) return 0;
-      return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
-    } catch (error) {
-      this.#options.onError(error, 'claiming work');
-      return pollMs;
-    }
+    const claimed = await this.#store.claim(owner, room, leaseMs);
+    const now = clockFrom(claimed.now, monotonicNow);
+    for (const job of claimed.jobs) this.#take(job, askedAt, now);
+    if (claimed.jobs.length > 0) return this.#brake.isOn ? pollMs : 0;
+    return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
   }
 
   /** An attempt that waits in a full queue must not outlive its limit: to end it takes one short probe. */
   async #claimOverdue(): Promise<number> {
-    const { store, owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
+    const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
     const room = maxInHand + OVERDUE_RESERVE - this.#inHand.size;
     if (room <= 0) return OVERDUE_POLL_MS;
     const askedAt = monotonicNow();
-    try {
-      const claimed = await store.claimOverdue(owner, room, leaseMs);
-      const now = clockFrom(claimed.now, monotonicNow);
-      for (const job of claimed.jobs) this.#take(job, askedAt, now);
-      return Math.min(pollMs, OVERDUE_POLL_MS);
-    } catch (error) {
-      this.#options.onError(error, 'claiming overdue work');
-      return pollMs;
-    }
+    const claimed = await this.#store.claimOverdue(owner, room, leaseMs);
+    const now = clockFrom(claimed.now, monotonicNow);
+    for (const job of claimed.jobs) this.#take(job, askedAt, now);
+    return Math.min(pollMs, OVERDUE_POLL_MS);
+  }
+
+  /** What a lost answer left in our name would wait for its lease to run out. */
+  async #settleUnknownClaim(): Promise<void> {
+    if (!this.#claimUnknown) return;
+    const known = [...this.#inHand.keys(), ...this.#abandoned.map(({ id }) => id)];
+    await this.#store.releaseAllBut(this.#options.owner, known);
+    this.#claimUnknown = false;
   }
 
   #take(job: Job, askedAt: number, now: () => Date): void {
     const { leaseMs, monotonicNow, maxLogBytes } = this.#options;
     const lease = new Lease(job.id, job.epoch, askedAt, leaseMs, monotonicNow);
-    const held: InHand = { lease, cancel: new AbortController(), stop: new AbortController() };
+    const held: InHand = { lease, cancel: new AbortController(), stop: new AbortController(), cutOff: false };
     if (this.#stopping) halt(held, 'handover');
     // A lease that was lost here and claimed again: the old run has been told to stop and can write nothing.
     const before = this.#inHand.get(job.id);
@@ -153,7 +189,7 @@ export class Dispatcher<Change> {
       stop: held.cancel.signal,
       uncancelable: () => held.stop.signal,
     };
-    const work = runJob(job, control, { ...this.#options, now })
+    const work = runJob(job, control, { ...this.#options, store: this.#store, now })
       .then(
         (dueInMs) => {
           this.#letGo(job, held, held.stop.signal.aborted ? 'stopped' : null);
@@ -165,10 +201,8 @@ export class Dispatcher<Change> {
     this.#finished.add(work);
   }
 
-  #letGo(job: Job, held: InHand, handBack: 'stopped' | 'broken' | null): void {
-    if (handBack !== null) {
-      this.#abandoned.push({ id: job.id, epoch: job.epoch, broken: handBack === 'broken' });
-    }
+  #letGo(job: Job, held: InHand, why: LetGo | null): void {
+    if (why !== null) this.#abandoned.push({ id: job.id, epoch: job.epoch, why });
     const wasFull = this.#inHand.size >= this.#options.maxInHand;
     if (this.#inHand.get(job.id) === held) this.#inHand.delete(job.id);
     if (wasFull) this.poke();
@@ -176,17 +210,39 @@ export class Dispatcher<Change> {
 
   #failed(job: Job, held: InHand, error: unknown): void {
     halt(held, 'lease_lost');
-    if (error instanceof LeaseLost) this.#options.onLeaseLost(job.id);
-    else this.#options.onError(error, `working on ${job.id}`);
-    // What breaks its holder again and again must be parked in the end, as if it had killed it.
-    this.#letGo(job, held, error instanceof LeaseLost ? 'stopped' : 'broken');
+    if (error instanceof StoreAway) {
+      // The store fails for all jobs in hand at once, and that is reported once.
+      if (!this.#brake.isOn) this.#options.onError(error, `working on ${job.id}; claiming pauses`);
+      this.#brake.failed();
+      this.#letGo(job, held, 'cut_off');
+    } else if (error instanceof LeaseLost) {
+      this.#options.onLeaseLost(job.id);
+      this.#letGo(job, held, held.cutOff ? 'cut_off' : 'stopped');
+    } else {
+      this.#options.onError(error, `working on ${job.id}`);
+      // What breaks its holder again and again must be parked in the end, as if it had killed it.
+      this.#letGo(job, held, 'broken');
+    }
   }
 
+  /** A renewal that failed is repeated soon: the leases run. */
   async #beatUntilStopped(): Promise<void> {
-    while (!this.#stopHeartbeat.signal.aborted) {
-      await sleep(this.#options.leaseMs / 4, this.#stopHeartbeat.signal);
-      await this.#renew();
-      await this.#handBackAbandoned();
+    const { leaseMs, watch } = this.#options;
+    const { signal } = this.#stopHeartbeat;
+    const pause = new FailurePause(this.#options.random);
+    let sleepMs = leaseMs / 4;
+    while (!signal.aborted) {
+      await sleepUntilAborted(sleepMs, signal);
+      try {
+        await this.#renew();
+        await this.#handBackAbandoned();
+        pause.passed();
+        watch.passed(RENEWING);
+        sleepMs = leaseMs / 4;
+      } catch (error) {
+        watch.failed(RENEWING, error);
+        sleepMs = Math.min(leaseMs / 4, pause.failed());
+      }
     }
   }
 
@@ -196,13 +252,17 @@ export class Dispatcher<Change> {
     const askedAt = this.#options.monotonicNow();
     const refs = held.map(({ lease }) => ({ id: lease.jobId, epoch: lease.epoch }));
     try {
-      const still = await this.#options.store.renew(this.#options.owner, refs, this.#options.leaseMs);
+      const still = await this.#store.renew(this.#options.owner, refs, this.#options.leaseMs);
       for (const item of held) {
-        if (still.has(item.lease.jobId)) item.lease.renewed(askedAt, this.#options.leaseMs);
-        else this.#lose(item);
+        if (!still.has(item.lease.jobId)) this.#lose(item);
+        else {
+          item.lease.renewed(askedAt, this.#options.leaseMs);
+          item.cutOff = false;
+        }
       }
     } catch (error) {
-      this.#options.onError(error, 'renewing leases');
+      if (error instanceof StoreAway) for (const item of held) item.cutOff = true;
+      throw error;
     }
   }
 
@@ -218,10 +278,10 @@ export class Dispatcher<Change> {
     const refs = this.#abandoned;
     this.#abandoned = [];
     try {
-      await this.#options.store.release(this.#options.owner, refs);
+      await this.#store.release(this.#options.owner, refs);
     } catch (error) {
       this.#abandoned.push(...refs);
-      this.#options.onError(error, 'handing work back');
+      throw error;
     }
   }
 
@@ -259,17 +319,4 @@ function halt(held: InHand, why: Interruption): void {
   const reason = new Interrupted(why);
   held.stop.abort(reason);
   held.cancel.abort(reason);
-}
-
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done, { once: true });
-  });
 }

@@ -1,5 +1,11 @@
 import type { CancelRequest, Job, JobMove } from './job.ts';
 
+/**
+ * The store can't do its work at present. That says nothing about the job: it is let go as it is, and neither counts
+ * an attempt nor a death.
+ */
+export abstract class StoreAway extends Error {}
+
 export interface Claimed {
   readonly jobs: readonly Job[];
   /** The store's clock, for the timestamps that go into the steps of these jobs. */
@@ -16,8 +22,14 @@ export interface LeaseRef {
   readonly epoch: number;
 }
 
+/**
+ * Why a holder lets go of a job that it has not finished. stopped: it was asked to. broken: its work threw what it should
+ * not. cut_off: the store was away from it, so that it could neither renew nor record.
+ */
+export type LetGo = 'stopped' | 'broken' | 'cut_off';
+
 export interface HandBack extends LeaseRef {
-  readonly broken: boolean;
+  readonly why: LetGo;
 }
 
 export interface LogLine {
@@ -39,6 +51,7 @@ export interface RecordResult {
 
 /** Where jobs live. Every write is fenced by the epoch that it carries. */
 export interface JobStore<Change> {
+  /** A job whose lease ran out under another owner counts a death; one's own does not, its holder lives. */
   claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult>;
   /** Only those whose attempt has used up its time. */
   claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed>;
@@ -46,6 +59,11 @@ export interface JobStore<Change> {
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;
   appendLog(lines: readonly LogLine[]): Promise<void>;
-  /** Makes them due at once, for any replica; one whose work broke counts as a death. */
+  /**
+   * Makes them due at once, for any replica; one whose work broke counts as a death. One that another owner has claimed
+   * meanwhile counted a death then, which is taken back if its holder was cut off.
+   */
   release(owner: string, leases: readonly HandBack[]): Promise<void>;
+  /** Releases what the owner holds without knowing: the answer to a claim was lost. */
+  releaseAllBut(owner: string, ids: readonly string[]): Promise<void>;
 }

@@ -6,7 +6,15 @@
 import { isActive } from '../domain/job-status.ts';
 import { deadlineOf } from '../domain/step.ts';
 import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
-import type { Claimed, ClaimResult, JobStore, LeaseRef, LogLine, RecordResult } from './job-store.ts';
+import type {
+  Claimed,
+  ClaimResult,
+  HandBack,
+  JobStore,
+  LeaseRef,
+  LogLine,
+  RecordResult,
+} from './job-store.ts';
 
 export class ProcessDeath extends Error {
   override readonly name = 'ProcessDeath';
@@ -16,6 +24,10 @@ interface Row {
   readonly job: Job;
   readonly owner: string | null;
   readonly dueAt: number;
+}
+
+function deathOf(before: string | null, owner: string): number {
+  return before === null || before === owner ? 0 : 1;
 }
 
 export type StoreCall = 'claim' | 'renew' | 'record' | 'appendLog' | 'release';
@@ -70,8 +82,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
       const active = [...this.#rows.values()].filter(({ job }) => isActive(job.status));
       const due = active.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
       const jobs = due.slice(0, limit).map(({ job, owner: before }) => {
-        const deaths = job.deaths + (before === null ? 0 : 1);
-        const claimed = { ...job, epoch: job.epoch + 1, deaths };
+        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner) };
         this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
         return claimed;
       });
@@ -90,7 +101,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
         return isActive(job.status) && dueAt <= now && deadline !== null && deadline <= now;
       });
       const jobs = overdue.slice(0, limit).map(({ job, owner: before }) => {
-        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + (before === null ? 0 : 1) };
+        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner) };
         this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
         return claimed;
       });
@@ -113,7 +124,8 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
       const { job: before, dueAt } = this.#row(id);
       const missed =
         before.signals !== move.job.signals || (before.cancel !== null && status !== 'compensating');
-      const job = { ...move.job, cancel: before.cancel, signals: before.signals };
+      const deaths = Math.min(before.deaths, move.job.deaths);
+      const job = { ...move.job, deaths, cancel: before.cancel, signals: before.signals };
       const kept = move.releaseForMs === null;
       this.#rows.set(id, {
         job,
@@ -135,10 +147,26 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  release(owner: string, leases: readonly LeaseRef[]): Promise<void> {
+  release(owner: string, leases: readonly HandBack[]): Promise<void> {
     return this.#call('release', owner, () => {
-      for (const lease of leases.filter((ref) => this.#holds(owner, ref))) {
-        this.#rows.set(lease.id, { ...this.#row(lease.id), owner: null, dueAt: this.#now() });
+      for (const lease of leases) {
+        const row = this.#row(lease.id);
+        const { job } = row;
+        if (this.#holds(owner, lease)) {
+          const deaths = job.deaths + (lease.why === 'broken' ? 1 : 0);
+          this.#rows.set(lease.id, { job: { ...job, deaths }, owner: null, dueAt: this.#now() });
+        } else if (lease.why === 'cut_off' && job.epoch > lease.epoch && row.owner !== owner) {
+          this.#rows.set(lease.id, { ...row, job: { ...job, deaths: Math.max(0, job.deaths - 1) } });
+        }
+      }
+    });
+  }
+
+  releaseAllBut(owner: string, ids: readonly string[]): Promise<void> {
+    return this.#call('release', owner, () => {
+      for (const [id, row] of this.#rows) {
+        if (row.owner !== owner || ids.includes(id) || !isActive(row.job.status)) continue;
+        this.#rows.set(id, { ...row, owner: null, dueAt: this.#now() });
       }
     });
   }

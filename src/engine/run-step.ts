@@ -5,6 +5,7 @@
  */
 import type { Failure } from '../domain/failure.ts';
 import { deadlineOf, type OperatorClaim, type Step } from '../domain/step.ts';
+import { StoreAway } from './job-store.ts';
 import { LeaseLost } from './lease.ts';
 import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
 
@@ -146,7 +147,8 @@ async function guarded<Change>(
   try {
     return await pass();
   } catch (error) {
-    if (error instanceof LeaseLost) throw error;
+    // Neither says anything about the step.
+    if (error instanceof LeaseLost || error instanceof StoreAway) throw error;
     if (context.signal.aborted) {
       const why = context.signal.reason instanceof Interrupted ? context.signal.reason.why : 'cancel';
       if (why === 'timeout') return { outcome: 'failed', failure: timedOut(step) };

@@ -10,6 +10,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Actor } from '../domain/actor.ts';
 import { applyChange } from '../domain/machine-change.ts';
+import { FailurePause, type LoopWatch, sleepUntilAborted } from '../engine/background-loop.ts';
 import type { Provider } from '../providers/provider.ts';
 import { Bell } from '../store/bell.ts';
 import { Coalescer } from '../store/coalescer.ts';
@@ -45,6 +46,7 @@ export interface ConditionReconcilerOptions {
   readonly settings: LookSettings;
   readonly now: () => Date;
   readonly monotonicNow: () => number;
+  readonly watch: LoopWatch;
   readonly onError: (error: unknown, during: string) => void;
   /** So many looks could not be made in time, and were put off. Told once an interval at most. */
   readonly onBehind: (looks: number) => void;
@@ -52,6 +54,8 @@ export interface ConditionReconcilerOptions {
 
 const ACTOR: Actor = { kind: 'system', id: 'reconciler' };
 
+/** The loop, as the log and /readyz name it. */
+const CLAIMING = 'claiming probes of machines';
 /** The shortest and the longest sleep of the loop. */
 const TICK_MS = 100;
 const POLL_MS = 1_000;
@@ -134,13 +138,19 @@ export class ConditionReconciler {
 
   async #sweepUntilStopped(): Promise<void> {
     const { signal } = this.#stopping;
+    const { watch } = this.#options;
+    const pause = new FailurePause();
     while (!signal.aborted) {
       const heard = this.#bell.count;
-      const sleepMs = await this.#sweepOnce().catch((error: unknown) => {
-        this.#options.onError(error, 'claiming looks');
-        return POLL_MS;
-      });
-      await this.#bell.wait(heard, signal, sleepMs);
+      try {
+        const sleepMs = await this.#sweepOnce();
+        pause.passed();
+        watch.passed(CLAIMING);
+        await this.#bell.wait(heard, signal, sleepMs);
+      } catch (error) {
+        watch.failed(CLAIMING, error);
+        await sleepUntilAborted(pause.failed(), signal);
+      }
     }
   }
 

@@ -1,5 +1,5 @@
 /** Finds installations that nobody has reported about for too long, and counts each as an attempt that failed. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import { stallNode } from '../operations/node-report.ts';
 import type { NodeTools } from '../operations/nodes.ts';
 import type { DatabaseTime } from '../store/database-clock.ts';
@@ -9,7 +9,7 @@ export interface InstallWatchOptions {
   readonly tools: NodeTools;
   readonly clock: DatabaseTime;
   readonly stalledAfterSeconds: number;
-  readonly onError: (error: unknown, during: string) => void;
+  readonly watch: LoopWatch;
 }
 
 const MAX_TICK_MS = 5_000;
@@ -17,35 +17,24 @@ const BATCH = 100;
 
 export class InstallWatch {
   readonly #options: InstallWatchOptions;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  readonly #loop: BackgroundLoop;
 
   constructor(options: InstallWatchOptions) {
     this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'watching installations',
+      everyMs: Math.min(MAX_TICK_MS, options.stalledAfterSeconds * 250),
+      pass: () => this.#tick(),
+      watch: options.watch,
+    });
   }
 
   start(): void {
-    this.#loop = this.#watchUntilStopped();
+    this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
-  }
-
-  async #watchUntilStopped(): Promise<void> {
-    const { stalledAfterSeconds, onError } = this.#options;
-    const { signal } = this.#stopping;
-    const tickMs = Math.min(MAX_TICK_MS, stalledAfterSeconds * 250);
-    while (!signal.aborted) {
-      try {
-        await this.#tick();
-      } catch (error) {
-        onError(error, 'watching installations');
-      }
-      // Only an abort ends this early.
-      await delay(tickMs, undefined, { signal }).catch(() => {});
-    }
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   async #tick(): Promise<void> {

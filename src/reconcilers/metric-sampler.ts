@@ -3,16 +3,16 @@
  * newest. What is sampled is read where keepalives live, in pieces with a rest after each: a sample has minutes to
  * complete, and keepalives have not. One that is cut short, by a stop or a store that does not answer, is a gap.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { BackgroundLoop, type LoopWatch, sleepUntilAborted } from '../engine/background-loop.ts';
 import type { Database } from '../store/database.ts';
-import { type KeepaliveStore, KeepalivesAway } from '../store/keepalive-store.ts';
+import type { KeepaliveStore } from '../store/keepalive-store.ts';
 import { claimSample, readyAddresses, type SampleClaim, storeSamples } from '../store/metric-samples.ts';
 
 export interface MetricSamplerOptions {
   readonly database: Database;
   readonly keepalives: Pick<KeepaliveStore, 'read'>;
   readonly everySeconds: number;
-  readonly onError: (error: unknown, during: string) => void;
+  readonly watch: LoopWatch;
 }
 
 const PIECE = 1_000;
@@ -23,42 +23,37 @@ const MAX_TICK_MS = 15_000;
 
 export class MetricSampler {
   readonly #options: MetricSamplerOptions;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  readonly #loop: BackgroundLoop;
 
   constructor(options: MetricSamplerOptions) {
     this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'sampling metrics',
+      everyMs: Math.min(MAX_TICK_MS, (options.everySeconds * 1000) / TICKS),
+      pass: (stopping) => this.#tick(stopping),
+      watch: options.watch,
+    });
   }
 
   start(): void {
-    this.#loop = this.#sampleUntilStopped();
+    this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #sampleUntilStopped(): Promise<void> {
-    const { database, everySeconds, onError } = this.#options;
-    const tickMs = Math.min(MAX_TICK_MS, (everySeconds * 1000) / TICKS);
-    while (!this.#stopping.signal.aborted) {
-      try {
-        const claim = await claimSample(database, everySeconds);
-        if (claim) await this.#sample(claim);
-      } catch (error) {
-        if (!(error instanceof KeepalivesAway)) onError(error, 'sampling metrics');
-      }
-      await this.#rest(tickMs);
-    }
+  async #tick(stopping: AbortSignal): Promise<void> {
+    const claim = await claimSample(this.#options.database, this.#options.everySeconds);
+    if (claim) await this.#sample(claim, stopping);
   }
 
-  async #sample({ slot, since }: SampleClaim): Promise<void> {
+  async #sample({ slot, since }: SampleClaim, stopping: AbortSignal): Promise<void> {
     const { database, keepalives } = this.#options;
     // A store may know the time of a keepalive by the second only. What is sampled twice for that is shown once.
     const from = Math.floor(since.getTime() / 1000) * 1000;
     let after = '';
-    while (!this.#stopping.signal.aborted) {
+    while (!stopping.aborted) {
       const addresses = await readyAddresses(database, after, PIECE);
       const vitals = await keepalives.read(addresses);
       const samples = addresses.flatMap(({ machineId }, index) => {
@@ -70,12 +65,7 @@ export class MetricSampler {
       if (samples.length > 0) await storeSamples(database, slot, samples);
       if (addresses.length < PIECE) return;
       after = addresses.at(-1)?.machineId ?? after;
-      await this.#rest(REST_MS);
+      await sleepUntilAborted(REST_MS, stopping);
     }
-  }
-
-  /** Only a stop ends this early. */
-  async #rest(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#stopping.signal }).catch(() => {});
   }
 }

@@ -6,9 +6,9 @@
  * While nobody listened, nobody could be heard: after a pause of the whole service every agent has a whole time to
  * live to speak again before anybody is declared lost. Any replica that listens counts.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PresenceTtls } from '../domain/agent.ts';
 import type { Machine } from '../domain/machine.ts';
+import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import {
   type AgentToCheck,
   agentsToCheck,
@@ -18,7 +18,7 @@ import {
 } from '../store/agent-watch.ts';
 import { type Database, untilNotDeadlocked } from '../store/database.ts';
 import type { DatabaseTime } from '../store/database-clock.ts';
-import { type KeepaliveStore, KeepalivesAway } from '../store/keepalive-store.ts';
+import type { KeepaliveStore } from '../store/keepalive-store.ts';
 import { poolsWithReady } from '../store/pools.ts';
 
 export interface PresenceWatchOptions {
@@ -31,7 +31,7 @@ export interface PresenceWatchOptions {
   readonly onExpired: (machines: readonly Machine[]) => void;
   readonly onPoolHealth: (pool: string, healthy: boolean) => void;
   readonly onLenient: (forMs: number) => void;
-  readonly onError: (error: unknown, during: string) => void;
+  readonly watch: LoopWatch;
 }
 
 const TICK_MS = 250;
@@ -42,25 +42,29 @@ const BATCH = 1_000;
 
 export class PresenceWatch {
   readonly #options: PresenceWatchOptions;
-  readonly #stopping = new AbortController();
+  readonly #loop: BackgroundLoop;
   /** Pools whose health may have changed, and what it was. */
   readonly #touched = new Set<string>();
   readonly #healthy = new Map<string, boolean>();
   #lenientBefore = 0;
   #incarnation: string | null = null;
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(options: PresenceWatchOptions) {
     this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'watching agents',
+      everyMs: TICK_MS,
+      pass: (stopping) => this.#tick(stopping),
+      watch: options.watch,
+    });
   }
 
   start(): void {
-    this.#loop = this.#watchUntilStopped();
+    this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** An agent of the pool became ready. */
@@ -68,20 +72,7 @@ export class PresenceWatch {
     this.#touched.add(pool);
   }
 
-  async #watchUntilStopped(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        await this.#tick();
-      } catch (error) {
-        if (!(error instanceof KeepalivesAway)) this.#options.onError(error, 'watching agents');
-      }
-      // Only an abort ends this early.
-      await delay(TICK_MS, undefined, { signal }).catch(() => {});
-    }
-  }
-
-  async #tick(): Promise<void> {
+  async #tick(stopping: AbortSignal): Promise<void> {
     const { database, keepalives, ttls, onLenient } = this.#options;
     // Where keepalives can't be stored nobody is heard, so it does not count as watching either.
     const incarnation = await keepalives.incarnation();
@@ -90,15 +81,15 @@ export class PresenceWatch {
     this.#incarnation = incarnation;
     if (lenientMs > this.#lenientBefore) onLenient(lenientMs);
     this.#lenientBefore = lenientMs;
-    if (lenientMs === 0) await this.#expireSilent();
+    if (lenientMs === 0) await this.#expireSilent(stopping);
     await this.#tellHealth();
   }
 
-  async #expireSilent(): Promise<void> {
+  async #expireSilent(stopping: AbortSignal): Promise<void> {
     const { database, keepalives, clock } = this.#options;
     for (;;) {
       const due = await agentsToCheck(database, BATCH, clock.latest());
-      if (due.length === 0 || this.#stopping.signal.aborted) return;
+      if (due.length === 0 || stopping.aborted) return;
       const lifetimes = await keepalives.lifetimes(due);
       const alive = due.flatMap((agent, index) => {
         const leftMs = lifetimes[index] ?? 0;

@@ -4,12 +4,12 @@
  * although the world went on without it is offered what is observed. Every change says why; nothing is touched while an
  * operation works on it.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Actor } from '../domain/actor.ts';
 import { staysOut } from '../domain/condition.ts';
 import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
+import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import { type ActionCall, type ActionTools, takeAction } from '../operations/operator-actions.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -29,7 +29,9 @@ export interface ServiceReconcilerOptions {
   readonly actions: ActionTools;
   /** How often each machine's upstream is asked. */
   readonly intervalMs: number;
-  readonly onError: (error: unknown, during: string) => void;
+  readonly watch: LoopWatch;
+  /** Of the loops that read other systems. */
+  readonly upstreamWatch: LoopWatch;
 }
 
 const HEARTBEAT: Actor = { kind: 'system', id: 'heartbeat' };
@@ -43,40 +45,30 @@ const PAGE = 200;
 
 export class ServiceReconciler {
   readonly #options: ServiceReconcilerOptions;
-  readonly #stopping = new AbortController();
-  readonly #loops: Promise<void>[] = [];
+  readonly #loops: readonly BackgroundLoop[];
 
   constructor(options: ServiceReconcilerOptions) {
     this.#options = options;
+    const { providers, intervalMs: everyMs, watch, upstreamWatch } = options;
+    const upstreams = [...providers.values()].flatMap(({ name, capabilities: { maas } }) => {
+      if (!maas) return [];
+      const pass = (stopping: AbortSignal) => this.#readUpstream(name, maas, stopping);
+      // Each upstream has a loop of its own: one that is slow or away holds up no other's machines.
+      const during = `reading the machines of ${name}`;
+      return [
+        new BackgroundLoop({ name: during, everyMs, pass, watch: upstreamWatch, retry: 'at_interval' }),
+      ];
+    });
+    const bringBack = { name: 'bringing nodes back', everyMs: TICK_MS, pass: () => this.#bringBack(), watch };
+    this.#loops = [new BackgroundLoop(bringBack), ...upstreams];
   }
 
   start(): void {
-    this.#loops.push(this.#every(TICK_MS, 'bringing nodes back', () => this.#bringBack()));
-    for (const { name, capabilities } of this.#options.providers.values()) {
-      const { maas } = capabilities;
-      if (!maas) continue;
-      // Each upstream has a loop of its own: one that is slow or away holds up nobody else's machines.
-      const during = `reading the machines of ${name}`;
-      this.#loops.push(this.#every(this.#options.intervalMs, during, () => this.#readUpstream(name, maas)));
-    }
+    for (const loop of this.#loops) loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await Promise.all(this.#loops);
-  }
-
-  async #every(intervalMs: number, during: string, work: () => Promise<void>): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        await work();
-      } catch (error) {
-        if (!signal.aborted) this.#options.onError(error, during);
-      }
-      // Only an abort ends this early.
-      await delay(intervalMs, undefined, { signal }).catch(() => {});
-    }
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
   async #bringBack(): Promise<void> {
@@ -108,9 +100,8 @@ export class ServiceReconciler {
     }
   }
 
-  async #readUpstream(provider: string, maas: MaasControl): Promise<void> {
+  async #readUpstream(provider: string, maas: MaasControl, signal: AbortSignal): Promise<void> {
     const { database } = this.#options;
-    const { signal } = this.#stopping;
     let after = '';
     for (;;) {
       const machines = await machinesUpstream(database, provider, after, PAGE);

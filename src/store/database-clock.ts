@@ -9,8 +9,8 @@
  * Until then: `now` and `latest` are carried on by the monotonic clock, so a replica that has not noticed yet takes nothing
  * over because of a step. Restarts: `seen_at` is the last time seen; a clock behind it was set back while no replica ran.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PresenceTtls } from '../domain/agent.ts';
+import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import {
   type ClockReading,
   middleOf,
@@ -39,7 +39,7 @@ export interface DatabaseClockOptions {
   readonly monotonicNow: () => number;
   /** Called on the replica that dealt with a step; negative: back. */
   readonly onStep: (stepMs: number) => void;
-  readonly onError: (error: unknown, during: string) => void;
+  readonly watch: LoopWatch;
 }
 
 interface Sample extends ClockReading {
@@ -74,15 +74,20 @@ const FOLLOW = `UPDATE database_clock SET seen_at = clock_timestamp(), stepped_m
 export class DatabaseClock implements DatabaseTime {
   readonly #options: DatabaseClockOptions;
   readonly #toleranceMs: number;
-  readonly #stopping = new AbortController();
+  readonly #loop: BackgroundLoop;
   /** Without the steps. */
   #known: OffsetRange = { low: 0, high: 0 };
   #steppedMs = 0;
-  #loop: Promise<void> = Promise.resolve();
 
   private constructor(options: DatabaseClockOptions) {
     this.#options = options;
     this.#toleranceMs = Math.min(MAX_TOLERANCE_MS, options.leaseMs * TOLERATED_SHARE);
+    this.#loop = new BackgroundLoop({
+      name: "comparing the database's clock",
+      everyMs: Math.min(MAX_TICK_MS, options.leaseMs / 4),
+      pass: () => this.check(),
+      watch: options.watch,
+    });
   }
 
   /** Reads the clock for the first time, and deals with what happened to it while no replica ran. */
@@ -105,12 +110,11 @@ export class DatabaseClock implements DatabaseTime {
   }
 
   start(): void {
-    this.#loop = this.#watchUntilStopped();
+    this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Compares the clocks once, and deals with a step. */
@@ -169,18 +173,5 @@ export class DatabaseClock implements DatabaseTime {
     const [row] = await session.run<{ databaseMs: number; steppedMs: number; seenMs: number }>(name, text);
     if (!row) throw new Error('the table database_clock is empty');
     return { ...row, askedAt, answeredAt: monotonicNow() };
-  }
-
-  async #watchUntilStopped(): Promise<void> {
-    const { signal } = this.#stopping;
-    const tickMs = Math.min(MAX_TICK_MS, this.#options.leaseMs / 4);
-    while (!signal.aborted) {
-      // Only an abort ends this early.
-      await delay(tickMs, undefined, { signal }).catch(() => {});
-      if (signal.aborted) return;
-      await this.check().catch((error: unknown) =>
-        this.#options.onError(error, `comparing the database's clock`),
-      );
-    }
   }
 }

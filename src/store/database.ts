@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { asAway, DatabaseAway } from './database-away.ts';
 
 /** int8 stays far below 2^53 here. */
 const INT8 = 20;
@@ -30,8 +31,12 @@ export interface DatabaseOptions {
 }
 
 const TRANSACTION_IDLE_MS = 5_000;
+const STATEMENT_MS = 30_000;
+/** A server that was cut off without a word ends no statement; this does. */
+const ANSWER_MS = STATEMENT_MS + 5_000;
 
-export function sessionOf(client: pg.ClientBase | pg.Pool): Session {
+/** Errors are those of the driver; a Database has its own. */
+export function sessionOf(client: pg.ClientBase): Session {
   return {
     async run<Row extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[] = []) {
       const result = await client.query<Row>({ name, text, values: values as unknown[] });
@@ -43,7 +48,7 @@ export function sessionOf(client: pg.ClientBase | pg.Pool): Session {
 export class Database {
   readonly url: string;
   readonly #pool: pg.Pool;
-  readonly #session: Session;
+  #onAway: (away: DatabaseAway) => void = () => {};
   #open = 0;
   #allClosed: () => void = () => {};
 
@@ -54,8 +59,9 @@ export class Database {
       max: options.maxConnections,
       connectionTimeoutMillis: 10_000,
       application_name: 'ingot',
+      query_timeout: ANSWER_MS,
       // A write that can't get its lock in this time is a defect somewhere; it must not pile up behind itself.
-      options: `-c statement_timeout=30000 -c idle_in_transaction_session_timeout=${options.transactionIdleMs ?? TRANSACTION_IDLE_MS}`,
+      options: `-c statement_timeout=${STATEMENT_MS} -c idle_in_transaction_session_timeout=${options.transactionIdleMs ?? TRANSACTION_IDLE_MS}`,
     });
     this.#pool.on('error', options.onIdleError);
     this.#pool.on('connect', () => {
@@ -68,16 +74,30 @@ export class Database {
     // The pool listens only while a connection is idle. One that is cut while somebody has it fails that work's
     // next statement; the event itself, unheard, would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
-    this.#session = sessionOf(this.#pool);
+  }
+
+  /** Who receives every error that says that the database is away, before the caller does. */
+  onAway(listener: (away: DatabaseAway) => void): void {
+    this.#onAway = listener;
   }
 
   /** One statement, in a transaction of its own. */
-  run<Row extends pg.QueryResultRow>(
+  async run<Row extends pg.QueryResultRow>(
     name: string,
     text: string,
     values?: readonly unknown[],
   ): Promise<Row[]> {
-    return this.#session.run<Row>(name, text, values);
+    const client = await this.#connect();
+    let broken: Error | undefined;
+    try {
+      return await this.#sessionOf(client).run<Row>(name, text, values);
+    } catch (error) {
+      // The pool takes back only a connection of which nothing is left to come.
+      if (error instanceof DatabaseAway) broken = error;
+      throw error;
+    } finally {
+      client.release(broken);
+    }
   }
 
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -90,22 +110,50 @@ export class Database {
   }
 
   async #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
+    const client = await this.#connect();
+    const session = this.#sessionOf(client);
     let broken: Error | undefined;
     try {
-      await client.query(begin);
-      const result = await work(sessionOf(client));
-      await client.query('COMMIT');
+      await session.run('', begin);
+      const result = await work(session);
+      await session.run('', 'COMMIT');
       return result;
     } catch (error) {
-      await client.query('ROLLBACK').catch((rollbackError: Error) => {
-        broken = rollbackError;
-      });
+      broken = isConnectionGone(error) ? error : await rolledBack(client);
       throw error;
     } finally {
-      // A connection that could not even roll back is thrown away, not given to the next caller.
       client.release(broken);
     }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw this.#reported(asAway(error, 'connecting'));
+    }
+  }
+
+  #sessionOf(client: pg.ClientBase): Session {
+    const session = sessionOf(client);
+    return {
+      run: async <Row extends pg.QueryResultRow>(
+        name: string,
+        text: string,
+        values: readonly unknown[] = [],
+      ) => {
+        try {
+          return await session.run<Row>(name, text, values);
+        } catch (error) {
+          throw this.#reported(asAway(error));
+        }
+      },
+    };
+  }
+
+  #reported(error: unknown): unknown {
+    if (error instanceof DatabaseAway) this.#onAway(error);
+    return error;
   }
 
   /** A connection of its own for LISTEN; the caller ends it. */
@@ -128,34 +176,24 @@ export class Database {
   }
 }
 
-const UNIQUE_VIOLATION = '23505';
-/** Ours took too long; that is not the database being away. */
-const QUERY_CANCELED = '57014';
-const CONNECTION_ERRORS = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-]);
+/** A connection that could not even roll back is thrown away, not given to the next caller. */
+async function rolledBack(client: pg.ClientBase): Promise<Error | undefined> {
+  try {
+    await client.query('ROLLBACK');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
 
+function isConnectionGone(error: unknown): error is DatabaseAway {
+  return error instanceof DatabaseAway && error.effect === 'ask';
+}
+
+const UNIQUE_VIOLATION = '23505';
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return (
     error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION && error.constraint === constraint
-  );
-}
-
-/** The database can't be reached, is starting or stopping, or is full: the same call may pass later. */
-export function isDatabaseAway(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) {
-    return ['08', '53', '57'].includes(error.code?.slice(0, 2) ?? '') && error.code !== QUERY_CANCELED;
-  }
-  if (!(error instanceof Error)) return false;
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== undefined && CONNECTION_ERRORS.has(code)) return true;
-  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
-    error.message,
   );
 }
 
@@ -167,14 +205,18 @@ export async function untilNotDeadlocked<T>(work: () => Promise<T>): Promise<T> 
     try {
       return await work();
     } catch (error) {
-      if (attempt === 5 || !(error instanceof pg.DatabaseError) || error.code !== DEADLOCK) throw error;
+      if (attempt === 5 || !(error instanceof DatabaseAway) || error.code !== DEADLOCK) throw error;
     }
   }
 }
 
 /** The database refused this very statement; the connection is fine, and trying the same again is futile. */
 export function isStatementError(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return false;
-  // 08 connection, 40 rollback, 53 resources, 55 not in state, 57 operator intervention: those pass.
-  return !['08', '40', '53', '55', '57'].includes(error.code.slice(0, 2));
+  // 55: not in state, which passes. What says that the database is away is of another class.
+  return error instanceof pg.DatabaseError && error.code !== undefined && error.code.slice(0, 2) !== '55';
+}
+
+/** The code with which the database refused a statement; null for any other error. */
+export function sqlStateOf(error: unknown): string | null {
+  return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
 }

@@ -5,10 +5,13 @@
  */
 
 import { serverStopping } from '../domain/fault.ts';
+import { FailurePause, type LoopWatch } from '../engine/background-loop.ts';
 import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
 import { readEvents, type StoredEvent } from './event-log.ts';
 
+/** The loop, as the log and /readyz name it. */
+const READING = 'reading events';
 const KEEP = 10_000;
 const BATCH = 1_000;
 /** Without a notice there is still a look, in case one was lost. */
@@ -16,7 +19,8 @@ const POLL_MS = 1_000;
 
 export class EventFeed {
   readonly #database: Database;
-  readonly #onError: (error: unknown) => void;
+  readonly #watch: LoopWatch;
+  readonly #pause = new FailurePause();
   #kept: StoredEvent[] = [];
   /** What is kept is complete from right after here. */
   #from: number | null = null;
@@ -27,9 +31,9 @@ export class EventFeed {
   #hinted = false;
   #closed = false;
 
-  constructor(database: Database, onError: (error: unknown) => void) {
+  constructor(database: Database, watch: LoopWatch) {
     this.#database = database;
-    this.#onError = onError;
+    this.#watch = watch;
   }
 
   /** Somebody committed events. */
@@ -84,26 +88,31 @@ export class EventFeed {
     return this.#kept.slice(start, start + BATCH);
   }
 
-  #poll(): void {
+  #poll(afterMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#tail(), POLL_MS);
+    this.#timer = setTimeout(() => this.#tail(), afterMs);
   }
 
   #tail(): void {
-    this.#tailing ??= this.#readNew().finally(() => {
+    this.#tailing ??= this.#readNew().then((pauseMs) => {
       this.#tailing = null;
       if (this.#watchers === 0) return;
-      if (this.#hinted) this.#tail();
-      else this.#poll();
+      if (this.#hinted && pauseMs === 0) this.#tail();
+      else this.#poll(pauseMs || POLL_MS);
     });
   }
 
-  async #readNew(): Promise<void> {
+  /** Returns how long to wait because it failed; 0 when it did not. */
+  async #readNew(): Promise<number> {
     this.#hinted = false;
     try {
       while ((await this.#readOnce()) === BATCH);
+      this.#pause.passed();
+      this.#watch.passed(READING);
+      return 0;
     } catch (error) {
-      this.#onError(error);
+      this.#watch.failed(READING, error);
+      return this.#pause.failed();
     }
   }
 
@@ -123,6 +132,9 @@ export class EventFeed {
   #forget(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    // Nothing is read any more, so nothing fails.
+    this.#pause.passed();
+    this.#watch.passed(READING);
     this.#kept = [];
     this.#from = null;
   }

@@ -3,21 +3,25 @@
  * a lost connection everything is looked at again, so nothing depends on one arriving.
  */
 import type pg from 'pg';
+import { FailurePause, type LoopWatch } from '../engine/background-loop.ts';
 import type { Notice } from './append-events.ts';
 import type { Database } from './database.ts';
+import { asAway } from './database-away.ts';
 
 export interface NotificationHandlers {
   readonly onNotice: (notice: Notice) => void;
   /** Connected, for the first time or again; anything may have been missed. */
   readonly onConnected: () => void;
-  readonly onError: (error: unknown) => void;
+  readonly watch: LoopWatch;
 }
 
-const RECONNECT_MS = 250;
+/** The loop, as the log and /readyz name it. */
+const LISTENING = 'listening for notifications';
 
 export class Notifications {
   readonly #database: Database;
   readonly #handlers: NotificationHandlers;
+  readonly #pause = new FailurePause();
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -34,9 +38,10 @@ export class Notifications {
     const lost = (error: unknown) => {
       if (failed || this.#closed) return;
       failed = true;
-      this.#handlers.onError(error);
-      client.end().catch(this.#handlers.onError);
-      this.#timer = setTimeout(() => void this.connect(), RECONNECT_MS);
+      this.#handlers.watch.failed(LISTENING, asAway(error, 'connecting'));
+      // It is broken already: how it ends tells nothing more.
+      client.end().catch(() => {});
+      this.#timer = setTimeout(() => void this.connect(), this.#pause.failed());
     };
     client.on('error', lost);
     client.on('end', () => lost(new Error('the listening connection ended')));
@@ -44,6 +49,8 @@ export class Notifications {
     try {
       await client.connect();
       await client.query('LISTEN ingot');
+      this.#pause.passed();
+      this.#handlers.watch.passed(LISTENING);
       this.#handlers.onConnected();
     } catch (error) {
       lost(error);

@@ -56,7 +56,7 @@ const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
 /** $4 is ahead of now() unless the clock was just stepped forward: what that made due is not due yet. */
 const claimOf = (which: string) => `
   UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
-    deaths = deaths + CASE WHEN owner IS NULL THEN 0 ELSE 1 END
+    deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 THEN 0 ELSE 1 END
   WHERE operation_id IN (
     SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= least(now(), $4) ${which}
     LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
@@ -80,12 +80,24 @@ const RENEW = `
   WHERE o.operation_id = held.operation_id RETURNING o.operation_id`;
 
 const RELEASE = `
-  WITH held AS MATERIALIZED (
-    SELECT o.operation_id, i.broken FROM operations o
-    JOIN unnest($2::text[], $3::bigint[], $4::boolean[]) AS i(operation_id, epoch, broken) USING (operation_id)
-    WHERE o.epoch = i.epoch AND o.owner = $1 AND ${ACTIVE}
+  WITH input AS MATERIALIZED (
+    SELECT DISTINCT ON (operation_id) * FROM unnest($2::text[], $3::bigint[], $4::text[]) AS i(operation_id, epoch, why)
+    ORDER BY operation_id, epoch DESC),
+  held AS MATERIALIZED (
+    SELECT o.operation_id, o.epoch = i.epoch AS is_ours, i.why FROM operations o JOIN input i USING (operation_id)
+    WHERE ${ACTIVE} AND (o.epoch = i.epoch AND o.owner = $1
+      OR i.why = 'cut_off' AND o.epoch > i.epoch AND o.owner IS DISTINCT FROM $1 AND o.deaths > 0)
     ORDER BY o.operation_id FOR NO KEY UPDATE OF o)
-  UPDATE operations o SET due_at = now(), owner = NULL, deaths = o.deaths + held.broken::integer FROM held WHERE o.operation_id = held.operation_id`;
+  UPDATE operations o SET due_at = CASE WHEN held.is_ours THEN now() ELSE o.due_at END,
+    owner = CASE WHEN held.is_ours THEN NULL ELSE o.owner END,
+    deaths = o.deaths + CASE WHEN NOT held.is_ours THEN -1 WHEN held.why = 'broken' THEN 1 ELSE 0 END
+  FROM held WHERE o.operation_id = held.operation_id`;
+
+const RELEASE_ALL_BUT = `
+  WITH held AS MATERIALIZED (
+    SELECT operation_id FROM operations WHERE ${ACTIVE} AND owner = $1 AND operation_id <> ALL($2::text[])
+    ORDER BY operation_id FOR NO KEY UPDATE)
+  UPDATE operations o SET due_at = now(), owner = NULL FROM held WHERE o.operation_id = held.operation_id`;
 
 /**
  * Everything that a batch of moves does, in one statement: the operations whose epoch still holds, and only
@@ -103,7 +115,8 @@ const RECORD = `
     ORDER BY o.operation_id FOR NO KEY UPDATE OF o),
   recorded AS (
     UPDATE operations o SET status = i.status, steps = i.steps, current = i.current, error = i.error,
-      waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt", deaths = i.deaths,
+      waiting_for = i."waitingFor", started_at = i."startedAt", finished_at = i."finishedAt",
+      deaths = least(o.deaths, i.deaths),
       log_bytes = i."logBytes", adopting = i.adopting, restarting = i.restarting, deadline_at = i."deadlineAt",
       clock_ms = i."clockMs",
       owner = CASE WHEN i."releaseForMs" IS NULL THEN o.owner END,
@@ -184,12 +197,16 @@ export class PostgresJobStore implements JobStore<MachineChange> {
       owner,
       leases.map(({ id }) => id),
       leases.map(({ epoch }) => epoch),
-      leases.map(({ broken }) => broken),
+      leases.map(({ why }) => why),
     ];
     await this.#database.transaction(async (session) => {
       await session.run('release', RELEASE, values);
       await appendEvents(session, [], ['due']);
     });
+  }
+
+  async releaseAllBut(owner: string, ids: readonly string[]): Promise<void> {
+    await this.#database.run('release-all-but', RELEASE_ALL_BUT, [owner, ids]);
   }
 
   record(owner: string, move: JobMove<MachineChange>): Promise<RecordResult> {

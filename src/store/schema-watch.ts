@@ -2,6 +2,7 @@
  * Notices that a newer version migrated the schema under this replica. Most migrations leave older versions running; one
  * that does not says so, and then this replica has to stop working before it writes what the new schema forbids.
  */
+import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import type { Database } from './database.ts';
 import { readMigrations } from './migration-files.ts';
 import { checkSchema, readApplied, SchemaTooNew } from './schema-version.ts';
@@ -13,29 +14,28 @@ export interface SchemaWatchOptions {
   readonly version: string;
   /** Called once. */
   readonly onTooNew: (error: SchemaTooNew) => void;
-  readonly onError: (error: unknown) => void;
+  readonly watch: LoopWatch;
   readonly checkMs?: number;
 }
 
 export function startSchemaWatch(options: SchemaWatchOptions): { stop(): Promise<void> } {
   const known = readMigrations();
-  let checking = Promise.resolve();
-  const check = async () => {
-    try {
-      checkSchema(await readApplied(options.database), known, options.version);
-    } catch (error) {
-      if (!(error instanceof SchemaTooNew)) return options.onError(error);
-      clearInterval(timer);
-      options.onTooNew(error);
-    }
-  };
-  const timer = setInterval(() => {
-    checking = checking.then(check);
-  }, options.checkMs ?? CHECK_MS).unref();
-  return {
-    stop: async () => {
-      clearInterval(timer);
-      await checking;
+  let isTooNew = false;
+  const loop = new BackgroundLoop({
+    name: 'checking the schema',
+    everyMs: options.checkMs ?? CHECK_MS,
+    watch: options.watch,
+    pass: async () => {
+      if (isTooNew) return;
+      try {
+        checkSchema(await readApplied(options.database), known, options.version);
+      } catch (error) {
+        if (!(error instanceof SchemaTooNew)) throw error;
+        isTooNew = true;
+        options.onTooNew(error);
+      }
     },
-  };
+  });
+  loop.start();
+  return loop;
 }

@@ -11,6 +11,7 @@ import {
   RequestInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 import type { Status } from '../gen/google/rpc/status_pb.ts';
+import { AWAY_KINDS, type AwayKindName, DatabaseAway } from '../store/database-away.ts';
 import { faultOf, statusOf, WIRE } from './fault-wire.ts';
 
 const VIOLATIONS = [{ subject: 'spec.provider', description: 'is odd' }];
@@ -86,19 +87,24 @@ describe('a fault on the wire', () => {
 });
 
 describe('whatever was thrown', () => {
-  it.each([
-    Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
-    new Error('Connection terminated unexpectedly'),
-    Object.assign(new pg.DatabaseError('shutting down', 0, 'error'), { code: '57P01' }),
-  ])('is unavailable when the database is away: $message', (error) => {
-    const unexpected: unknown[] = [];
-    const fault = faultOf(error, 'request-1', (cause) => unexpected.push(cause));
-    expect(fault).toMatchObject({ kind: 'unavailable', reason: 'DATABASE_UNAVAILABLE' });
-    expect(unexpected).toEqual([error]);
-  });
+  it.each(Object.keys(AWAY_KINDS) as AwayKindName[])(
+    'is unavailable when the database is away: %s',
+    (kind) => {
+      const unexpected: unknown[] = [];
+      const error = new DatabaseAway(kind, new Error('to 10.0.0.7 with password=hunter2'));
+      const fault = faultOf(error, 'request-1', (cause) => unexpected.push(cause));
+      expect(fault).toMatchObject({
+        kind: 'unavailable',
+        reason: 'DATABASE_UNAVAILABLE',
+        message: `${AWAY_KINDS[kind].cause}; try again`,
+        metadata: { cause: kind },
+      });
+      expect(unexpected).toEqual([error]);
+    },
+  );
 
-  it.each(['57014', '23505'])('is internal when the database refused the statement: %s', (code) => {
-    const error = Object.assign(new pg.DatabaseError('no', 0, 'error'), { code });
+  it('is internal when the database refused the statement', () => {
+    const error = Object.assign(new pg.DatabaseError('no', 0, 'error'), { code: '23505' });
     expect(faultOf(error, 'request-1', () => {})).toMatchObject({ kind: 'internal' });
   });
 

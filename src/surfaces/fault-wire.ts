@@ -9,7 +9,7 @@ import {
   RequestInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
-import { isDatabaseAway } from '../store/database.ts';
+import { DatabaseAway } from '../store/database-away.ts';
 import { KeepalivesAway } from '../store/keepalive-store.ts';
 
 const ERROR_DOMAIN = 'ingot';
@@ -40,11 +40,11 @@ export function faultOf(error: unknown, requestId: string, logUnexpected: (error
     });
   }
   logUnexpected(error);
-  if (isDatabaseAway(error)) {
+  if (error instanceof DatabaseAway) {
     return new Fault('unavailable', {
       reason: 'DATABASE_UNAVAILABLE',
-      message: 'the database does not answer; try again',
-      metadata: { request_id: requestId },
+      message: `${error.message}; try again`,
+      metadata: { request_id: requestId, cause: error.kind },
       context: error,
     });
   }

@@ -16,7 +16,6 @@ beforeAll(async () => {
     around: {} as CallSurroundings,
     routes: [],
     readiness: new Readiness(),
-    checkReady: async () => {},
     limits: { headersMs: HEADERS_MS, requestMs: 2 * HEADERS_MS, checkMs: 50 },
   });
 });

@@ -19,10 +19,7 @@ export interface HttpOptions {
   readonly around: CallSurroundings;
   /** REST routes, each in a scope of its own: what one does about errors is not the others' business. */
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
-  /** What other parts know to be wrong; it comes before `checkReady`. */
   readonly readiness: Readiness;
-  /** Throws when the database does not answer. */
-  readonly checkReady: () => Promise<void>;
   readonly limits?: SlowLimits;
 }
 
@@ -73,9 +70,11 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   const stopForgiving = forgiveOwnLateness(app.server, limits);
   app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
   app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
-    const reason = draining ? 'shutting down' : await unreadiness(options);
-    if (reason === null) return { status: 'ready' };
-    return reply.code(503).send({ status: 'not ready', reason });
+    const { reason, causes, notes } = options.readiness;
+    const degraded = Object.keys(notes).length === 0 ? {} : { degraded: notes };
+    if (draining) return reply.code(503).send({ status: 'not ready', reason: 'shutting down' });
+    if (reason === null) return { status: 'ready', ...degraded };
+    return reply.code(503).send({ status: 'not ready', reason, causes, ...degraded });
   });
   app.setNotFoundHandler((request, reply) => {
     void reply
@@ -141,15 +140,4 @@ function forgiveOwnLateness(server: FastifyInstance['server'], limits: SlowLimit
 function boundPort(app: FastifyInstance): number {
   const address = app.server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-async function unreadiness({ readiness, checkReady }: HttpOptions): Promise<string | null> {
-  if (readiness.reason !== null) return readiness.reason;
-  try {
-    await checkReady();
-    return null;
-  } catch {
-    // Which part of the database is away is for the log; a probe only needs to know that it is.
-    return 'the database does not answer';
-  }
 }

@@ -40,7 +40,6 @@ function serve(directory: string): Promise<HttpServer> {
     around: { logUnexpected: console.error } as unknown as CallSurroundings,
     routes: [(app) => consoleFiles(app, { root: directory })],
     readiness: new Readiness(),
-    checkReady: async () => {},
   });
 }
 

@@ -27,6 +27,7 @@ beforeEach(async () => {
     settings: { intervalMs: 100, concurrency: 32, probeTimeoutMs: 1_000, patience: 1 },
     now: () => new Date(),
     monotonicNow: () => performance.now(),
+    watch: { passed: () => {}, failed: (_loop, error) => errors.push(error) },
     onError: (error) => errors.push(error),
     onBehind: () => {},
   });

@@ -122,6 +122,10 @@ export async function openLookout(): Promise<Lookout> {
         settings: { ...QUICK, ...settings },
         now: () => new Date(),
         monotonicNow: () => performance.now(),
+        watch: {
+          passed: () => {},
+          failed: (loop, error) => errors.push(`${loop}: ${(error as Error).message}`),
+        },
         onError: (error, during) => errors.push(`${during}: ${(error as Error).message}`),
         onBehind: (looks) => errors.push(`${looks} looks behind`),
       });

@@ -10,6 +10,7 @@ import type { AgentCalls } from '../../operations/agent-calls.ts';
 import { isBody, readKeepalive, readRegistration } from '../../operations/agent-input.ts';
 import { readReadyAgents } from '../../store/agents.ts';
 import type { Database } from '../../store/database.ts';
+import { DatabaseAway } from '../../store/database-away.ts';
 import type { KeepaliveStore } from '../../store/keepalive-store.ts';
 import { poolExists } from '../../store/pools.ts';
 import type { Authenticator } from '../authenticate.ts';
@@ -79,7 +80,9 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
     const fault = faultOf(error, request.id, (cause) =>
       parts.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
     );
-    return { ...refusal, detail: fault.message };
+    // Document 5 has 500 for its Redis; that the database is away is said as in all other calls.
+    const status = error instanceof DatabaseAway ? WIRE[fault.kind].http : refusal.status;
+    return { ...refusal, status, detail: fault.message };
   };
 
   app.removeContentTypeParser('text/plain');

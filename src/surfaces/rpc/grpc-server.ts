@@ -12,6 +12,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/fault.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { statusOf, WIRE } from '../fault-wire.ts';
+import type { Readiness } from '../readiness.ts';
 import { addReflection } from './reflection.ts';
 import {
   CallFailed,
@@ -40,6 +41,8 @@ export interface GrpcOptions {
   readonly port: number;
   readonly services: readonly Service[];
   readonly around: CallSurroundings;
+  /** Health checks are answered NOT_SERVING while it has a cause. */
+  readonly readiness: Readiness;
 }
 
 export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer> {
@@ -55,6 +58,14 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
     '': 'SERVING',
     ...Object.fromEntries(options.services.map(({ desc }) => [desc.typeName, 'SERVING' as const])),
   });
+  let draining = false;
+  const showHealth = () => {
+    const status = draining || options.readiness.reason !== null ? 'NOT_SERVING' : 'SERVING';
+    for (const name of ['', ...options.services.map(({ desc }) => desc.typeName)])
+      health.setStatus(name, status);
+  };
+  const stopShowing = options.readiness.onChange(showHealth);
+  showHealth();
   health.addToServer(server);
   addReflection(server, { services: options.services, authenticator: options.around.authenticator });
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
@@ -66,11 +77,12 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
   return {
     port,
     drain: () => {
-      health.setStatus('', 'NOT_SERVING');
-      for (const { desc } of options.services) health.setStatus(desc.typeName, 'NOT_SERVING');
+      draining = true;
+      showHealth();
     },
     stop: (graceMs) =>
       new Promise((resolve) => {
+        stopShowing();
         const timer = setTimeout(() => server.forceShutdown(), graceMs);
         server.tryShutdown(() => {
           clearTimeout(timer);
