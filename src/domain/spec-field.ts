@@ -14,6 +14,8 @@ interface SpecField {
   readonly filter: 'bare' | 'prefixed';
   /** Machines can be counted and ordered by it. */
   readonly counted: 'yes' | 'no';
+  /** Steps of an operation read it, one after the other, so it stays as it is while one is active. */
+  readonly underOperation: 'fixed' | 'free';
   /** Of plain text: how long it may be. The others have rules of their own. */
   readonly maxLength?: number;
 }
@@ -25,6 +27,7 @@ export const SPEC_FIELDS = {
     flag: '--ssh-endpoint <host:port>',
     filter: 'prefixed',
     counted: 'no',
+    underOperation: 'fixed',
   },
   bmc_endpoint: {
     title: 'BMC endpoint',
@@ -32,6 +35,7 @@ export const SPEC_FIELDS = {
     flag: '--bmc-endpoint <host:port>',
     filter: 'prefixed',
     counted: 'no',
+    underOperation: 'fixed',
   },
   target_cluster_ref: {
     title: 'Target cluster',
@@ -39,6 +43,7 @@ export const SPEC_FIELDS = {
     flag: '--cluster <ref>',
     filter: 'prefixed',
     counted: 'no',
+    underOperation: 'fixed',
   },
   mac_addresses: {
     title: 'MAC addresses',
@@ -46,6 +51,7 @@ export const SPEC_FIELDS = {
     flag: '--mac <address>',
     filter: 'prefixed',
     counted: 'no',
+    underOperation: 'fixed',
   },
   provider: {
     title: 'Provider',
@@ -53,6 +59,7 @@ export const SPEC_FIELDS = {
     flag: '--provider <name>',
     filter: 'bare',
     counted: 'yes',
+    underOperation: 'fixed',
   },
   customer_id: {
     title: 'Customer',
@@ -60,6 +67,7 @@ export const SPEC_FIELDS = {
     flag: '--customer-id <id>',
     filter: 'bare',
     counted: 'yes',
+    underOperation: 'free',
     maxLength: 128,
   },
   serial: {
@@ -68,6 +76,7 @@ export const SPEC_FIELDS = {
     flag: '--serial <number>',
     filter: 'bare',
     counted: 'no',
+    underOperation: 'free',
     maxLength: 128,
   },
   'location.site': {
@@ -76,6 +85,7 @@ export const SPEC_FIELDS = {
     flag: '--site <name>',
     filter: 'bare',
     counted: 'yes',
+    underOperation: 'free',
     maxLength: 64,
   },
   'location.row': {
@@ -84,6 +94,7 @@ export const SPEC_FIELDS = {
     flag: '--row <name>',
     filter: 'bare',
     counted: 'yes',
+    underOperation: 'free',
     maxLength: 64,
   },
   'location.rack': {
@@ -92,6 +103,7 @@ export const SPEC_FIELDS = {
     flag: '--rack <name>',
     filter: 'bare',
     counted: 'yes',
+    underOperation: 'free',
     maxLength: 64,
   },
   'location.unit': {
@@ -100,6 +112,7 @@ export const SPEC_FIELDS = {
     flag: '--unit <name>',
     filter: 'bare',
     counted: 'no',
+    underOperation: 'free',
     maxLength: 64,
   },
 } as const satisfies Record<string, SpecField>;

@@ -6,6 +6,7 @@ import { Fault, invalidField } from '../domain/fault.ts';
 import type { Labels, Machine } from '../domain/machine.ts';
 import { checkLabels, checkMachineId, checkSpec, chosenProvider } from '../domain/machine-input.ts';
 import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../domain/machine-spec.ts';
+import { changedUnderOperation, fixedChanges } from '../domain/spec-change.ts';
 import { SPEC_FIELD_NAMES, type SpecFieldName, specValue, withSpecValue } from '../domain/spec-field.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
@@ -145,6 +146,7 @@ async function replace(
   const machine = await changeMachine(tools.database, machineId, (before) => {
     if (before.service === 'deleted') throw machineDeleted(machineId);
     const { labels, spec } = next(before);
+    checkUnderOperation(tools, before, { labels, spec });
     if (isDeepStrictEqual([labels, spec], [before.labels, before.spec]))
       return { machine: before, events: [] };
     return {
@@ -154,6 +156,19 @@ async function replace(
   });
   if (!machine) throw machineNotFound(machineId);
   return machine;
+}
+
+/** Under the machine's lock, so that no operation starts between this and the write. */
+function checkUnderOperation(
+  { providers }: Pick<InventoryTools, 'providers'>,
+  before: Machine,
+  after: Pick<MachineInput, 'labels' | 'spec'>,
+): void {
+  const { machineId, activeOperationId } = before;
+  if (activeOperationId === null) return;
+  const provider = providers.get(before.spec.provider);
+  const changes = fixedChanges(before, after, (label) => provider?.readsLabel?.(label) ?? false);
+  if (changes.length > 0) throw changedUnderOperation(machineId, activeOperationId, changes);
 }
 
 /** An identity that was removed never comes back; the hardware does, as another machine. */

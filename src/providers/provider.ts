@@ -233,4 +233,6 @@ export interface Provider {
   readonly installsOverNetwork?: true;
   /** Says what is wrong with labels that mean something to this provider. */
   readonly checkLabels?: (labels: Labels) => { label: string; problem: string } | null;
+  /** Whether its steps read the label, which then stays as it is while an operation is active. None without it. */
+  readonly readsLabel?: (name: string) => boolean;
 }

@@ -88,7 +88,7 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
   pool: { kind: 'string', column: 'pool', get: (machine) => machine.pool },
   active_operation_id: ACTIVE_OPERATION,
   ...SPEC_FILTER,
-  rack: { kind: 'string', column: RACK_COLUMN, get: (machine) => rackOf(machine) || null },
+  effective_rack: { kind: 'string', column: RACK_COLUMN, get: (machine) => rackOf(machine) || null },
   'spec.mac_addresses': {
     kind: 'stringList',
     column: `ARRAY(SELECT jsonb_array_elements_text(spec -> 'mac_addresses'))`,

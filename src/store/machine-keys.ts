@@ -13,7 +13,7 @@ const GROUPS = {
   install: 'install',
   presence: 'presence',
   pool: 'pool',
-  rack: RACK_COLUMN,
+  effective_rack: RACK_COLUMN,
 } as const satisfies Record<string, string>;
 
 const COUNTED: Readonly<Record<string, string>> = { ...GROUPS, ...COUNTED_SPEC_COLUMNS };

@@ -122,7 +122,8 @@ test('an update in the middle of an operation leaves the operation alone', async
   const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
   const { operationId } = await start(server, 'REBOOT', machineId);
   const machine = { machineId, labels: { a: 'b' }, status: { activeOperationId: '' } };
-  const updated = await server.machines.updateMachine({ machine });
+  const updateMask = { paths: ['labels.a'] };
+  const updated = await server.machines.updateMachine({ machine, updateMask });
   expect(statusOf(updated)).toMatchObject({ activeOperationId: operationId, effectiveState: 'BUSY' });
   await server.machines.cancelOperation({ operationId });
 });

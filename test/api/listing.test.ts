@@ -84,7 +84,7 @@ describe('machines', () => {
   }
 
   test.each([
-    ['shelf=r1', 'unknown field', 'labels.<key>'],
+    ['rack=r1', 'unknown field', 'labels.<key>'],
     ['phase=SLEEPING', 'SLEEPING', 'FACTORY_READY, READY, MAINTENANCE'],
     ['effective_state=IDEL', 'IDEL', 'NEW, IDLE, BUSY, MAINTENANCE, ATTENTION, BLOCKED'],
     ['conditions.Broken=true', 'Broken', 'NeedsIntervention'],

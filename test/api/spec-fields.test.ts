@@ -125,9 +125,9 @@ describe('filters and counts', () => {
     ['spec.location.rack=r2', [both]],
     ['location.site=fra1', [label, placed]],
     ['location.row=3 AND location.unit=U14', [placed]],
-    ['rack=r1', [label, placed]],
-    ['rack=r2', [both]],
-    ['rack=""', [none]],
+    ['effective_rack=r1', [label, placed]],
+    ['effective_rack=r2', [both]],
+    ['effective_rack=""', [none]],
   ])('%s', async (filter, expected) => {
     const whole = `machine_id="${group}-*" AND (${filter})`;
     for (const api of [server.machines, v1Of(server).machines]) {
@@ -140,14 +140,14 @@ describe('filters and counts', () => {
     const fleet = server.client(FleetService, server.adminToken);
     const { facets } = await fleet.countMachines({
       filter: `machine_id="${group}-*"`,
-      facets: ['rack', 'location.rack', 'labels.rack', 'customer_id', 'location.site'],
+      facets: ['effective_rack', 'location.rack', 'labels.rack', 'customer_id', 'location.site'],
     });
     const counts = facets.map(({ field, values }) => [
       field,
       ...values.map(({ value, machines }) => `${value}=${machines}`),
     ]);
     expect(counts).toEqual([
-      ['rack', 'r1=2', '=1', 'r2=1'],
+      ['effective_rack', 'r1=2', '=1', 'r2=1'],
       ['location.rack', '=2', 'r1=1', 'r2=1'],
       ['labels.rack', '=2', 'r1=2'],
       ['customer_id', '=2', 'acme=1', 'umbrella=1'],
@@ -161,7 +161,7 @@ describe('filters and counts', () => {
     ['location.site=fra1', 'machines_by_site'],
     ['location.row=3', 'machines_by_row'],
     ['location.rack=r1', 'machines_by_location_rack'],
-    ['rack=r1', 'machines_by_rack'],
+    ['effective_rack=r1', 'machines_by_rack'],
     ['active_operation_id!=""', 'machines_by_active_operation'],
   ])('%s is answered by the index %s', async (filter, index) => {
     expect(await planOf(filter)).toContain(index);

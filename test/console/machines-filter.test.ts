@@ -103,16 +103,16 @@ describe('facets', () => {
 
   it('have a value for machines that have none, of a state and of a text', () => {
     expect(withToggled('', 'service', '')).toBe('NOT service=*');
-    const rack = withToggled('', 'rack', '');
-    expect(rack).toBe('NOT rack=* OR rack=""');
-    expect(chosenValues(rack, 'rack')).toEqual(new Set(['']));
-    expect(withToggled(rack, 'rack', '')).toBe('');
+    const rack = withToggled('', 'effective_rack', '');
+    expect(rack).toBe('NOT effective_rack=* OR effective_rack=""');
+    expect(chosenValues(rack, 'effective_rack')).toEqual(new Set(['']));
+    expect(withToggled(rack, 'effective_rack', '')).toBe('');
   });
 
   it('quote what needs it', () => {
-    const filter = withToggled('', 'rack', 'a "b" * c');
+    const filter = withToggled('', 'effective_rack', 'a "b" * c');
     expect(filterFault(filter)).toBeNull();
-    expect(chosenValues(filter, 'rack')).toEqual(new Set(['a "b" * c']));
+    expect(chosenValues(filter, 'effective_rack')).toEqual(new Set(['a "b" * c']));
   });
 
   it('are counted without their own choice, and together where that is the same filter', () => {

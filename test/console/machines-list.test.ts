@@ -40,12 +40,12 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
       .last()
       .click();
     await total(page, 10);
-    expect(await filterOf(page).inputValue()).toBe('rack=r1 AND phase=MAINTENANCE');
+    expect(await filterOf(page).inputValue()).toBe('effective_rack=r1 AND phase=MAINTENANCE');
     await page.getByRole('button', { name: /^r2\s*10$/ }).waitFor();
     await page.getByRole('button', { name: /^READY\s*30$/ }).waitFor();
     await page.goBack();
     await total(page, 40);
-    expect(await filterOf(page).inputValue()).toBe('rack=r1');
+    expect(await filterOf(page).inputValue()).toBe('effective_rack=r1');
     await page.getByRole('button', { name: /^r1/, pressed: true }).click();
     await total(page, MACHINES);
   });
@@ -83,7 +83,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     await rack.getByRole('button').click();
     await rack.getByRole('button').click();
     await expect.poll(() => rack.getAttribute('aria-sort')).toBe('descending');
-    expect(new URL(page.url()).searchParams.get('sort')).toBe('-rack');
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('-effective_rack');
     await expect.poll(() => page.locator('tr[data-place="0"]').textContent()).toContain('list-002');
   });
 

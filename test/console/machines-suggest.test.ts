@@ -26,7 +26,12 @@ describe('suggestions', () => {
   it('begin with fields, of labels too', () => {
     expect(offered('|')).toContain('machine_id');
     expect(offered('lab|')).toEqual(['labels.rack', 'labels.example.com/row', 'labels']);
-    expect(offered('rack|').slice(-3)).toEqual(['location.rack', 'spec.location.rack', 'labels.rack']);
+    expect(offered('rack|')).toEqual([
+      'location.rack',
+      'spec.location.rack',
+      'effective_rack',
+      'labels.rack',
+    ]);
     expect(offered('cust|')).toEqual(expect.arrayContaining(['customer_id', 'spec.customer_id']));
     expect(offered('|')).not.toContain('AND');
   });

@@ -4,7 +4,7 @@ import { createClusterJoin } from '../kubernetes/cluster-join.ts';
 import type { Clusters } from '../kubernetes/clusters.ts';
 import type { HostFiles } from '../kubernetes/joining-host.ts';
 import { createNodeControl, lookInCluster } from '../kubernetes/node-control.ts';
-import { checkNodeNameLabel } from '../kubernetes/node-name.ts';
+import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { Bmcs } from './bmcs.ts';
@@ -45,6 +45,7 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
     name,
     defaultImage: '',
     checkLabels: checkNodeNameLabel,
+    readsLabel: (label) => label === NODE_NAME_LABEL,
     installsOverNetwork: true,
     startChecks: datacenterStartChecks({ hosts, bmcs, clusters, installs }),
     capabilities: {

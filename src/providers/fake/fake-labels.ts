@@ -42,6 +42,10 @@ export function hangs(labels: Labels, step: string, kind: FakeStepKind): boolean
   return name === step || name === kind;
 }
 
+export function isFakeLabel(name: string): boolean {
+  return Object.values<string>(FAKE_LABELS).includes(name);
+}
+
 /** Says what is wrong with the steering labels, if anything is. */
 export function checkFakeLabels(labels: Labels): { label: string; problem: string } | null {
   const stepMs = labels[FAKE_LABELS.stepMs];

@@ -13,7 +13,14 @@ import {
   type Provider,
   type ProviderCall,
 } from '../provider.ts';
-import { checkFakeLabels, FAKE_LABELS, failuresWanted, hangs, stepDurationMs } from './fake-labels.ts';
+import {
+  checkFakeLabels,
+  FAKE_LABELS,
+  failuresWanted,
+  hangs,
+  isFakeLabel,
+  stepDurationMs,
+} from './fake-labels.ts';
 import {
   type FakeState,
   type FakeStepKind,
@@ -88,6 +95,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
     name: options.name,
     defaultImage: 'ubuntu-2204',
     checkLabels: checkFakeLabels,
+    readsLabel: isFakeLabel,
     capabilities: {
       power: {
         async bootState(call): Promise<BootState> {

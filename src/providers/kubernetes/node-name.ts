@@ -2,7 +2,7 @@
 import type { Labels, Machine } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 
-const NODE_NAME_LABEL = 'ingot/node-name';
+export const NODE_NAME_LABEL = 'ingot/node-name';
 
 /** What Kubernetes takes: a DNS subdomain. */
 const NODE_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;

@@ -2,7 +2,7 @@ import { ConnectError } from '@connectrpc/connect';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { messageOfSpec } from '../../../../src/domain/machine-spec.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../../../src/domain/spec-field.ts';
 import { BadRequestSchema } from '../../../../src/gen/google/rpc/error_details_pb.ts';
 import { machines } from '../../api/clients.ts';
 import { Button } from '../../ui/button.tsx';
@@ -26,10 +26,12 @@ export interface SpecEditorProps {
   readonly machineId: string;
   /** As the machine is now; it may change while somebody edits. */
   readonly current: Description;
+  /** Null: none is active, and everything can be changed. */
+  readonly activeOperationId: string | null;
   readonly onClose: () => void;
 }
 
-export function SpecEditor({ machineId, current, onClose }: SpecEditorProps) {
+export function SpecEditor({ machineId, current, activeOperationId, onClose }: SpecEditorProps) {
   const [base, setBase] = useState(current);
   const [draft, setDraft] = useState<Draft>(() => draftOf(current));
   const queries = useQueryClient();
@@ -76,6 +78,7 @@ export function SpecEditor({ machineId, current, onClose }: SpecEditorProps) {
           hint={SPEC_FIELDS[name].hint}
           value={draft.spec[name]}
           fault={faults.get(`spec.${name}`) ?? ''}
+          fixedBecause={fixedBecause(name, activeOperationId)}
           onChange={(value) => edit({ ...draft, spec: { ...draft.spec, [name]: value } })}
         />
       ))}
@@ -93,6 +96,12 @@ export function SpecEditor({ machineId, current, onClose }: SpecEditorProps) {
       </div>
     </form>
   );
+}
+
+/** As the server has it: steps of an active operation read these fields. */
+function fixedBecause(name: SpecFieldName, activeOperationId: string | null): string {
+  if (activeOperationId === null || SPEC_FIELDS[name].underOperation === 'free') return '';
+  return `Can’t change while operation ${activeOperationId} is active: wait for it, or cancel it.`;
 }
 
 function updateRequest(machineId: string, { spec, labels }: Description, paths: readonly string[]) {
@@ -138,10 +147,12 @@ interface TextFieldProps {
   readonly hint: string;
   readonly value: string;
   readonly fault: string;
+  /** Empty: it can be changed. */
+  readonly fixedBecause: string;
   readonly onChange: (value: string) => void;
 }
 
-function TextField({ title, hint, value, fault, onChange }: TextFieldProps) {
+function TextField({ title, hint, value, fault, fixedBecause, onChange }: TextFieldProps) {
   const id = useId();
   return (
     <div>
@@ -151,13 +162,14 @@ function TextField({ title, hint, value, fault, onChange }: TextFieldProps) {
           className="input mono"
           spellCheck={false}
           value={value}
+          readOnly={fixedBecause !== ''}
           aria-invalid={fault !== '' || undefined}
           aria-describedby={id}
           onChange={(event) => onChange(event.target.value)}
         />
       </label>
       <p id={id} className={fault === '' ? 'hint soft' : 'hint fault'}>
-        {fault || hint}
+        {fault || fixedBecause || hint}
       </p>
     </div>
   );

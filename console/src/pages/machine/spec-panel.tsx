@@ -36,6 +36,7 @@ export function SpecPanel({ machine }: { machine: MachineView }) {
         <SpecEditor
           machineId={machine.machineId}
           current={current}
+          activeOperationId={machine.activeOperationId}
           onClose={() => {
             // The focus goes back to where it came from.
             setEdited(true);

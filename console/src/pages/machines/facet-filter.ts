@@ -15,7 +15,7 @@ export const FACETS = {
   provider: 'Provider',
   customer_id: 'Customer',
   'location.site': 'Site',
-  rack: 'Rack',
+  effective_rack: 'Rack',
   pool: 'Pool',
 } as const satisfies Record<string, string>;
 

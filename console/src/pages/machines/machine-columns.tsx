@@ -50,7 +50,7 @@ const CELLS = {
   presence: ({ presence }) => <StateBadge layer="presence" state={presence} />,
   provider: ({ provider }) => text(provider),
   customer_id: ({ spec }) => text(spec.customer_id),
-  rack: (machine) => text(rackOf(machine)),
+  effective_rack: (machine) => text(rackOf(machine)),
   location: ({ spec }) => text(locationText(spec.location)),
   serial: ({ spec }) => text(spec.serial),
   pool: ({ pool }) => text(pool),

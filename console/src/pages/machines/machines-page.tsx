@@ -184,7 +184,8 @@ function FaultyFilter({ text, fault }: { text: string; fault: FilterFault }) {
         {text.slice(offset + 1)}
       </code>
       <span>
-        A filter compares fields, as in phase=READY AND rack=r42; the box offers what can stand where.
+        A filter compares fields, as in phase=READY AND location.rack=r42; the box offers what can stand
+        where.
       </span>
     </div>
   );

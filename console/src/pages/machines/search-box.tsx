@@ -89,7 +89,7 @@ export function SearchBox({ value, onApply, fault, known, children }: SearchBoxP
           aria-invalid={fault !== null || undefined}
           autoComplete="off"
           spellCheck={false}
-          placeholder="phase=READY AND rack=r42, or a part of an id"
+          placeholder="phase=READY AND location.rack=r42, or a part of an id"
           value={text}
           onChange={(event) =>
             change(event.target.value, event.target.selectionStart ?? event.target.value.length)

@@ -22,7 +22,7 @@ export const COLUMNS = {
   presence: { title: 'Presence', order: 'presence', width: 110, first: 'shown' },
   provider: { title: 'Provider', order: 'provider', width: 100, first: 'shown' },
   customer_id: { title: 'Customer', order: 'customer_id', width: 120, first: 'hidden' },
-  rack: { title: 'Rack', order: 'rack', width: 90, first: 'shown' },
+  effective_rack: { title: 'Rack', order: 'effective_rack', width: 90, first: 'shown' },
   location: { title: 'Location', order: '', width: 180, first: 'hidden' },
   serial: { title: 'Serial number', order: 'serial', width: 140, first: 'hidden' },
   pool: { title: 'Pool', order: 'pool', width: 100, first: 'shown' },
