@@ -1,4 +1,5 @@
 /** A reusable recipe: typed steps, in order. What a step leaves out, the server's defaults fill in. */
+import { RESTART_KUBELET, UPGRADE_KUBELET } from './kubelet-upgrade.ts';
 import type { RunType } from './work-type.ts';
 
 export const PLAN_ID_RULE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126})$/;
@@ -35,8 +36,6 @@ function step(
   return { name, kind, config, timeoutSeconds, maxRetries };
 }
 
-const KUBECTL = 'kubectl --kubeconfig=/etc/kubernetes/kubelet.conf';
-
 /** What a run of each type does when it names no plan. */
 export const DEFAULT_PLANS = {
   REPAVE: {
@@ -68,17 +67,11 @@ export const DEFAULT_PLANS = {
     planId: 'default-upgrade',
     displayName: 'Upgrade kubelet',
     steps: [
-      step('cordon', 'ssh', 60, 2, { command: `${KUBECTL} cordon "$(hostname)"`, repeatable: true }),
-      step('drain', 'ssh', 600, 1, {
-        command: `${KUBECTL} drain "$(hostname)" --ignore-daemonsets --delete-emptydir-data`,
-        repeatable: true,
-      }),
-      step('upgrade-kubelet', 'ssh', 300, 1, {
-        command: 'apt-get update && apt-get install -y --only-upgrade kubelet',
-        repeatable: true,
-      }),
-      step('restart-kubelet', 'ssh', 300, 1, { command: 'systemctl restart kubelet', repeatable: true }),
-      step('uncordon', 'ssh', 60, 2, { command: `${KUBECTL} uncordon "$(hostname)"`, repeatable: true }),
+      step('cordon', 'cluster', 60, 2, { action: 'cordon' }),
+      step('drain', 'cluster', 600, 1, { action: 'drain' }),
+      step('upgrade-kubelet', 'ssh', 300, 1, { command: UPGRADE_KUBELET, repeatable: true }),
+      step('restart-kubelet', 'ssh', 300, 1, { command: RESTART_KUBELET, repeatable: true }),
+      step('uncordon', 'cluster', 60, 2, { action: 'uncordon' }),
       step('verify', 'verify', 120, 3),
     ],
   },

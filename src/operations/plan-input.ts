@@ -18,6 +18,7 @@ export const PLAN_STEP_KINDS = [
   'verify',
   'net',
   'rma',
+  'cluster',
 ] as const;
 
 const MAX_STEPS = 100;

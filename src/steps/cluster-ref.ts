@@ -7,7 +7,7 @@ export function completeCluster(config: { cluster_ref: string }, machine: Machin
   if (clusterRef !== '') return { cluster_ref: clusterRef };
   throw new Fault('failed_precondition', {
     reason: 'NO_TARGET_CLUSTER',
-    message: `the plan joins ${machine.machineId} to its target cluster, and spec.target_cluster_ref is empty`,
+    message: `the plan needs the cluster of ${machine.machineId}, and its spec.target_cluster_ref is empty`,
     metadata: { machine_id: machine.machineId },
     violations: [
       { subject: `machines/${machine.machineId}`, description: 'spec.target_cluster_ref is empty' },

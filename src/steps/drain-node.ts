@@ -55,7 +55,7 @@ export function drainNode(scene: ClusterScene, clusterRef: string, rules: DrainR
 }
 
 /** Only what this operation cordoned: a node that its owner keeps out of scheduling stays so. */
-async function undoCordon(
+export async function undoCordon(
   context: StepContext,
   scene: ClusterScene,
   clusterRef: string,

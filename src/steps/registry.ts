@@ -5,6 +5,7 @@ import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider } from '../providers/provider.ts';
+import { clusterAction } from './cluster-action.ts';
 import { joinCluster } from './join-cluster.ts';
 import { netReconfig } from './net-reconfig.ts';
 import { reboot } from './reboot.ts';
@@ -27,6 +28,7 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     repaveImage,
     joinCluster,
     verifyInCluster,
+    clusterAction,
     setPhase,
     sshCommand,
     netReconfig,

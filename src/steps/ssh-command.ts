@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Failure } from '../domain/failure.ts';
+import { runRepeatable } from './repeatable-command.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
 const config = z.object({
@@ -43,8 +44,9 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
     },
     async act(context) {
       if (check === '' && !repeatable) await context.save({ begun: context.attempt });
+      const call = callOf(context, machine);
       const { exitCode } = await context.effect(() =>
-        can.remoteExec.run(callOf(context, machine), { command }),
+        repeatable ? runRepeatable(can.remoteExec, call, { command }) : can.remoteExec.run(call, { command }),
       );
       if (exitCode === 0) return { result: 'done', message: 'the command exited with 0' };
       const message = `the command exited with ${exitCode}`;

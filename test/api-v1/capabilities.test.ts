@@ -88,8 +88,8 @@ describe('a run is refused before it begins, with step and capability named:', (
     ['REPAVE', 'cluster', 'join-cluster'],
     ['REBOOT', 'power', 'reboot'],
     ['RMA', 'power', 'graceful-shutdown'],
-    ['UPGRADE', 'remoteExec', 'cordon'],
-    ['UPGRADE', 'cluster', 'verify'],
+    ['UPGRADE', 'remoteExec', 'upgrade-kubelet'],
+    ['UPGRADE', 'cluster', 'cordon'],
     ['NET_RECONFIG', 'remoteExec', 'apply'],
     ['JOIN', 'cluster', 'join-cluster'],
   ])('%s without %s', async (type, capability, step) => {

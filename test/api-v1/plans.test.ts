@@ -119,6 +119,8 @@ describe('a plan is refused, its field named and nothing stored:', () => {
     ['a NUL in a netplan', 'plan.steps[1].net.netplan', kind({ case: 'net', value: { netplan: 'a\u0000' } })],
     ['no RMA action', 'plan.steps[1].rma.action', kind({ case: 'rma', value: {} })],
     ['an RMA action', 'plan.steps[1].rma.action', kind({ case: 'rma', value: { action: 'burn' } })],
+    ['no cluster action', 'plan.steps[1].cluster.action', kind({ case: 'cluster', value: {} })],
+    ['a cluster action', 'plan.steps[1].cluster.action', kind({ case: 'cluster', value: { action: 'dry' } })],
   ])('%s (%s)', async (_what, field, plan) => {
     const before = await storedPlans();
     const error = await refusal(create(plan));

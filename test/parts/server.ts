@@ -58,6 +58,7 @@ export interface TestServerOptions {
   readonly schemaCheckMs?: number;
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
+  readonly clusters?: Configuration['clusters'];
 }
 
 export interface TestServer {
@@ -117,6 +118,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       netboot: { ...readConfiguration(null).netboot, ...options.netboot },
       hooks: options.hooks ?? {},
       providers: options.providers ?? {},
+      clusters: options.clusters ?? {},
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {

@@ -44,6 +44,19 @@ const SSH_FAILURES = {
     action: 'adopt_observed_state',
     who: 'operator',
   },
+  COMMAND_INTERRUPTED: {
+    whatHappened: 'the connection broke while a command ran that may be run again',
+    check: 'inspect the network to the host; the next attempt runs the command again',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  NETPLAN_MISSING: {
+    whatHappened: 'there is no netplan on the host, or sudo does not let us run it',
+    check:
+      'install netplan on the host; where something else configures its network, use a plan with ssh steps',
+    action: 'retry_stage',
+    who: 'operator',
+  },
   COMMAND_FAILED: {
     whatHappened: 'a command on the host ended with an error',
     check: 'read its output in the log of the step, and fix on the host what it names',

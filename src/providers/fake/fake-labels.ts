@@ -16,16 +16,17 @@ const PLAUSIBLE_MS = {
   join: 2_000,
   shutdown: 2_000,
   exec: 300,
-  cordon: 300,
   drain: 2_000,
-  uncordon: 300,
+  // Requests to an API, which is done with them when it answers.
+  cordon: 0,
+  uncordon: 0,
 } as const satisfies Record<FakeTaskKind, number>;
 
 const MAX_STEP_MS = 24 * 60 * 60 * 1000;
 
 export function stepDurationMs(labels: Labels, kind: FakeTaskKind): number {
   const text = labels[FAKE_LABELS.stepMs];
-  if (text === undefined || !/^\d{1,9}$/.test(text)) return PLAUSIBLE_MS[kind];
+  if (PLAUSIBLE_MS[kind] === 0 || text === undefined || !/^\d{1,9}$/.test(text)) return PLAUSIBLE_MS[kind];
   return Math.min(Number(text), MAX_STEP_MS);
 }
 

@@ -230,8 +230,10 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
             lookAgainMs: msLeft(state, now()),
           };
         },
-        async cordon(call) {
-          if ((await look(call)).cordonedBy === operationOf(call)) return;
+        async cordon(call, clusterRef) {
+          const state = await look(call);
+          if (state.clusterRef !== clusterRef) throw nodeNotFound(clusterRef, call);
+          if (state.cordonedBy === operationOf(call)) return;
           call.log('Cordoning the node');
           await onTheLine(taskCall(call, 'cordon'), { kind: 'cordon', target: operationOf(call) });
         },
@@ -240,8 +242,9 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           await setOff(taskCall(call, 'drain'), { kind: 'drain', target: '' });
           return { refused: '', lookAgainMs: msLeft(await look(call), now()) };
         },
-        async uncordon(call, _clusterRef, whose) {
-          const { cordonedBy } = await look(call);
+        async uncordon(call, clusterRef, whose) {
+          const { cordonedBy, clusterRef: joined } = await look(call);
+          if (joined !== clusterRef && whose === 'any') throw nodeNotFound(clusterRef, call);
           if (cordonedBy === '') return true;
           if (whose === 'own' && cordonedBy !== operationOf(call)) return false;
           call.log('Uncordoning the node');
@@ -251,6 +254,14 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
       },
     },
   };
+}
+
+function nodeNotFound(clusterRef: string, { machine }: ProviderCall): StepFailure {
+  return new StepFailure({
+    class: 'permanent',
+    code: 'NODE_NOT_FOUND',
+    message: `${clusterRef} has no node ${machine.machineId}`,
+  });
 }
 
 /** Several tasks of one attempt: off and on, cordon and drain. */

@@ -16,7 +16,8 @@ import { ClusterFailure } from './cluster-failure.ts';
 import { type Clusters, clusterNamed } from './clusters.ts';
 import { checkedNodeName, isNodeName, nodeNameOf } from './node-name.ts';
 
-/** How soon to look whether pods have ended, and to ask again for one that may not leave yet. */
+/** How soon to look whether pods have ended, at first and from then on, and to ask again for one that may not leave yet. */
+const FIRST_LOOK_MS = 500;
 const LOOK_AGAIN_MS = 2_000;
 const ASK_AGAIN_MS = 5_000;
 const MADE = 'made-by-';
@@ -61,13 +62,14 @@ export function createNodeControl(clusters: Clusters): NodeControl {
         if (refusal !== null) refusals.push(refusal);
       }
       const [first] = refusals;
-      if (first === undefined) return { refused: '', lookAgainMs: LOOK_AGAIN_MS };
+      if (first === undefined) return { refused: '', lookAgainMs: FIRST_LOOK_MS };
       const others = refusals.length === 1 ? '' : ` (and ${refusals.length - 1} more)`;
       return { refused: `${first}${others}`, lookAgainMs: ASK_AGAIN_MS };
     },
 
     async uncordon(call, clusterRef, whose) {
       const { api, name, node } = await nodeOf(call, clusterRef);
+      if (node === null && whose === 'any') throw nodeNotFound(clusterRef, name);
       if (node === null || node.schedulable) return node !== null;
       const operation = operationOf(call);
       const allowed =

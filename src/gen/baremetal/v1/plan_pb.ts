@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v1/plan.proto.
  */
 export const file_baremetal_v1_plan: GenFile = /*@__PURE__*/
-  fileDesc("ChdiYXJlbWV0YWwvdjEvcGxhbi5wcm90bxIMYmFyZW1ldGFsLnYxImUKBFBsYW4SDwoHcGxhbl9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSIQoFc3RlcHMYAyADKAsyEi5iYXJlbWV0YWwudjEuU3RlcBITCgtkZWZhdWx0X2ZvchgUIAEoCSK4AwoEU3RlcBIMCgRuYW1lGAEgASgJEhcKD3RpbWVvdXRfc2Vjb25kcxgCIAEoBRIYCgttYXhfcmV0cmllcxgDIAEoBUgBiAEBEicKA3NzaBgKIAEoCzIYLmJhcmVtZXRhbC52MS5Tc2hDb21tYW5kSAASJgoGcmVib290GAsgASgLMhQuYmFyZW1ldGFsLnYxLlJlYm9vdEgAEisKB25ldGJvb3QYDCABKAsyGC5iYXJlbWV0YWwudjEuU2V0TmV0Ym9vdEgAEisKBnJlcGF2ZRgNIAEoCzIZLmJhcmVtZXRhbC52MS5SZXBhdmVJbWFnZUgAEikKBGpvaW4YDiABKAsyGS5iYXJlbWV0YWwudjEuS3ViZWFkbUpvaW5IABIvCgZ2ZXJpZnkYDyABKAsyHS5iYXJlbWV0YWwudjEuVmVyaWZ5SW5DbHVzdGVySAASKAoDbmV0GBAgASgLMhkuYmFyZW1ldGFsLnYxLk5ldFJlY29uZmlnSAASJgoDcm1hGBEgASgLMhcuYmFyZW1ldGFsLnYxLlJtYUFjdGlvbkgAQgYKBGtpbmRCDgoMX21heF9yZXRyaWVzIkAKClNzaENvbW1hbmQSDwoHY29tbWFuZBgBIAEoCRINCgVjaGVjaxgCIAEoCRISCgpyZXBlYXRhYmxlGAMgASgIIhYKBlJlYm9vdBIMCgRtb2RlGAEgASgJIikKClNldE5ldGJvb3QSDAoEbW9kZRgBIAEoCRINCgVpbWFnZRgCIAEoCSIcCgtSZXBhdmVJbWFnZRINCgVpbWFnZRgBIAEoCSIiCgtLdWJlYWRtSm9pbhITCgtjbHVzdGVyX3JlZhgBIAEoCSImCg9WZXJpZnlJbkNsdXN0ZXISEwoLY2x1c3Rlcl9yZWYYASABKAkiLgoLTmV0UmVjb25maWcSDgoGYWN0aW9uGAEgASgJEg8KB25ldHBsYW4YAiABKAkiGwoJUm1hQWN0aW9uEg4KBmFjdGlvbhgBIAEoCWIGcHJvdG8z");
+  fileDesc("ChdiYXJlbWV0YWwvdjEvcGxhbi5wcm90bxIMYmFyZW1ldGFsLnYxImUKBFBsYW4SDwoHcGxhbl9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSIQoFc3RlcHMYAyADKAsyEi5iYXJlbWV0YWwudjEuU3RlcBITCgtkZWZhdWx0X2ZvchgUIAEoCSLoAwoEU3RlcBIMCgRuYW1lGAEgASgJEhcKD3RpbWVvdXRfc2Vjb25kcxgCIAEoBRIYCgttYXhfcmV0cmllcxgDIAEoBUgBiAEBEicKA3NzaBgKIAEoCzIYLmJhcmVtZXRhbC52MS5Tc2hDb21tYW5kSAASJgoGcmVib290GAsgASgLMhQuYmFyZW1ldGFsLnYxLlJlYm9vdEgAEisKB25ldGJvb3QYDCABKAsyGC5iYXJlbWV0YWwudjEuU2V0TmV0Ym9vdEgAEisKBnJlcGF2ZRgNIAEoCzIZLmJhcmVtZXRhbC52MS5SZXBhdmVJbWFnZUgAEikKBGpvaW4YDiABKAsyGS5iYXJlbWV0YWwudjEuS3ViZWFkbUpvaW5IABIvCgZ2ZXJpZnkYDyABKAsyHS5iYXJlbWV0YWwudjEuVmVyaWZ5SW5DbHVzdGVySAASKAoDbmV0GBAgASgLMhkuYmFyZW1ldGFsLnYxLk5ldFJlY29uZmlnSAASJgoDcm1hGBEgASgLMhcuYmFyZW1ldGFsLnYxLlJtYUFjdGlvbkgAEi4KB2NsdXN0ZXIYFCABKAsyGy5iYXJlbWV0YWwudjEuQ2x1c3RlckFjdGlvbkgAQgYKBGtpbmRCDgoMX21heF9yZXRyaWVzIkAKClNzaENvbW1hbmQSDwoHY29tbWFuZBgBIAEoCRINCgVjaGVjaxgCIAEoCRISCgpyZXBlYXRhYmxlGAMgASgIIhYKBlJlYm9vdBIMCgRtb2RlGAEgASgJIikKClNldE5ldGJvb3QSDAoEbW9kZRgBIAEoCRINCgVpbWFnZRgCIAEoCSIcCgtSZXBhdmVJbWFnZRINCgVpbWFnZRgBIAEoCSIiCgtLdWJlYWRtSm9pbhITCgtjbHVzdGVyX3JlZhgBIAEoCSImCg9WZXJpZnlJbkNsdXN0ZXISEwoLY2x1c3Rlcl9yZWYYASABKAkiLgoLTmV0UmVjb25maWcSDgoGYWN0aW9uGAEgASgJEg8KB25ldHBsYW4YAiABKAkiGwoJUm1hQWN0aW9uEg4KBmFjdGlvbhgBIAEoCSI0Cg1DbHVzdGVyQWN0aW9uEg4KBmFjdGlvbhgBIAEoCRITCgtjbHVzdGVyX3JlZhgCIAEoCWIGcHJvdG8z");
 
 /**
  * A reusable recipe: typed steps in order. Immutable once a run has referenced it.
@@ -124,6 +124,12 @@ export type Step = Message<"baremetal.v1.Step"> & {
      */
     value: RmaAction;
     case: "rma";
+  } | {
+    /**
+     * @generated from field: baremetal.v1.ClusterAction cluster = 20;
+     */
+    value: ClusterAction;
+    case: "cluster";
   } | { case: undefined; value?: undefined };
 };
 
@@ -301,7 +307,7 @@ export const NetReconfigSchema: GenMessage<NetReconfig> = /*@__PURE__*/
  */
 export type RmaAction = Message<"baremetal.v1.RmaAction"> & {
   /**
-   * drain-check, graceful-shutdown or mark-rma
+   * drain-check (drains the machine's node in its target cluster, and sees it drained), graceful-shutdown or mark-rma
    *
    * @generated from field: string action = 1;
    */
@@ -314,4 +320,36 @@ export type RmaAction = Message<"baremetal.v1.RmaAction"> & {
  */
 export const RmaActionSchema: GenMessage<RmaAction> = /*@__PURE__*/
   messageDesc(file_baremetal_v1_plan, 9);
+
+/**
+ * Changes the machine's node through the cluster's API, with the cluster's own credentials.
+ *
+ * @generated from message baremetal.v1.ClusterAction
+ */
+export type ClusterAction = Message<"baremetal.v1.ClusterAction"> & {
+  /**
+   * cordon: no new work comes to the node.
+   * drain: cordons it, evicts its pods within their disruption budgets (not those of DaemonSets and static ones), and
+   * waits until they are gone.
+   * uncordon: work may come again, unless the run found the node cordoned by someone else.
+   * A cancel uncordons what the run cordoned.
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * As in KubeadmJoin.
+   *
+   * @generated from field: string cluster_ref = 2;
+   */
+  clusterRef: string;
+};
+
+/**
+ * Describes the message baremetal.v1.ClusterAction.
+ * Use `create(ClusterActionSchema)` to create a new message.
+ */
+export const ClusterActionSchema: GenMessage<ClusterAction> = /*@__PURE__*/
+  messageDesc(file_baremetal_v1_plan, 10);
 
