@@ -1,5 +1,5 @@
 /** Whether an address can be served on, found out before anything is started. */
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { type Address, SettingError } from './settings.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
@@ -9,7 +9,8 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not a known host',
 };
 
-export async function checkAddress({ host, port }: Address, setting: string): Promise<void> {
+/** Returns its port, which for port 0 is one that is free. */
+export async function checkAddress({ host, port }: Address, setting: string): Promise<number> {
   const probe = createServer();
   try {
     await new Promise<void>((resolve, reject) => {
@@ -20,5 +21,7 @@ export async function checkAddress({ host, port }: Address, setting: string): Pr
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
     throw new SettingError(setting, `${host}:${port} ${PROBLEMS[code] ?? `can't be served on (${code})`}`);
   }
+  const bound = (probe.address() as AddressInfo).port;
   await new Promise((resolve) => probe.close(resolve));
+  return bound;
 }

@@ -35,12 +35,18 @@ export function openDatabase(
   });
 }
 
+/** For each worker: 16 for work, 4 for looks, one for LISTEN, and some for what is short; and some for people. */
+function connectionsFor(workers: number): number {
+  return Math.max(200, 24 * workers + 40);
+}
+
 export async function startEmbedded(
   { settings, log }: PrepareOptions,
   onFatal: (error: Error) => void,
 ): Promise<EmbeddedPostgres> {
   const postgres = await startEmbeddedPostgres({
     dataDir: settings.dataDir,
+    settings: { max_connections: String(connectionsFor(settings.workers)) },
     log: (line) => log.debug({ postgres: line }, 'postgres'),
   });
   postgres.onExit(({ code, signal }) =>
@@ -67,11 +73,15 @@ async function migrateDatabase(
   { url, waiting, signal }: Preparation,
 ): Promise<void> {
   const version = packageVersion();
+  const applied: string[] = [];
   try {
     await migrate(url, {
       version,
       signal,
-      onApplied: (migration) => log.info({ migration }, 'applied a migration'),
+      onApplied: (migration) => {
+        log.debug({ migration }, 'applied a migration');
+        applied.push(migration);
+      },
       onUnknown: (migrations) =>
         log.warn(
           { migrations, version },
@@ -82,6 +92,9 @@ async function migrateDatabase(
         await waiting(waitCause(wait));
       },
     });
+    const [first] = applied;
+    // A new database gets all of them; that is no news.
+    if (first && !first.startsWith('0001-')) log.info({ applied }, 'the schema was migrated');
   } catch (error) {
     if (settings.databaseUrl === null || signal.aborted || mayPass(error)) throw error;
     throw asSetting(error);

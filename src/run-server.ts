@@ -4,6 +4,8 @@ import type { ReplicaOptions } from './replica.ts';
 import { type Server, startServer } from './server.ts';
 import { serverLog } from './server-log.ts';
 import type { Settings } from './settings.ts';
+import { startSupervisedServer } from './supervised-server.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface RunOptions extends Pick<ReplicaOptions, 'settings' | 'configuration'> {
   readonly planFiles: readonly PlanFile[];
@@ -18,7 +20,8 @@ export async function runServer(program: string, options: RunOptions): Promise<n
   const stopping = new AbortController();
   let code = 0;
   handleSignals(program, stopping);
-  const server = await startServer({
+  const start = settings.workers === 1 ? startServer : startSupervisedServer;
+  const server = await start({
     ...options,
     log,
     signal: stopping.signal,
@@ -33,7 +36,7 @@ export async function runServer(program: string, options: RunOptions): Promise<n
     return null;
   });
   if (server) process.stdout.write(`${welcome(program, settings, server)}\n`);
-  await aborted(stopping.signal);
+  await untilAborted(stopping.signal);
   process.stdout.write('Stopping…\n');
   await server?.stop();
   process.stdout.write('Stopped. Everything is kept; start again to go on.\n');
@@ -51,13 +54,6 @@ function handleSignals(program: string, stopping: AbortController): void {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function welcome(program: string, settings: Settings, server: Server): string {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
 
@@ -117,6 +118,17 @@ describe('settings', () => {
       leaseMs: 200,
       maxInHand: 10_000,
     });
+  });
+
+  it('take a number of workers, or auto for one for each core', () => {
+    expect(read().workers).toBe(1);
+    expect(read({ INGOT_WORKERS: '3' }).workers).toBe(3);
+    expect(read({ INGOT_WORKERS: '3' }, { workers: 'auto' }).workers).toBe(availableParallelism());
+    for (const wrong of ['0', '65', '-1', '1.5', 'all', 'AUTO']) {
+      expect(problem(() => read({ INGOT_WORKERS: wrong }))).toBe(
+        `INGOT_WORKERS: "${wrong}" is neither auto nor a whole number from 1 to 64`,
+      );
+    }
   });
 
   it('take an address without a host for every interface', () => {

@@ -2,6 +2,7 @@
  * The server's settings: environment variables, and flags of `ingot serve` that win over them. Each is read and
  * checked here, before anything is started; a wrong value is one line that names the setting.
  */
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 
 export class SettingError extends Error {
@@ -35,10 +36,15 @@ export interface Settings {
   readonly pendingTtlSeconds: number;
   /** 0: no history of metrics. */
   readonly metricSampleSeconds: number;
+  /** Processes that serve. 1: this one, without a supervisor. */
+  readonly workers: number;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Each has some 21 connections to the database; more of them than this is more than one PostgreSQL serves well. */
+const MAX_WORKERS = 64;
 
 interface SettingInfo {
   readonly variable: string;
@@ -140,6 +146,13 @@ export const SETTINGS = {
     fallback: '300',
     description: 'how often what agents tell is taken down for the history of metrics; 0: never',
   },
+  workers: {
+    variable: 'INGOT_WORKERS',
+    flag: '--workers',
+    value: 'n',
+    fallback: '1',
+    description: 'processes that serve both ports, each a replica of its own; auto: one for each core',
+  },
 } as const satisfies Record<keyof Settings, SettingInfo>;
 
 export type FlagValues = Partial<Record<keyof Settings, string>>;
@@ -166,6 +179,7 @@ export function readSettings(env: NodeJS.ProcessEnv, flags: FlagValues, cwd: str
     keepaliveTtlSeconds: read('keepaliveTtlSeconds', (text, name) => parseInteger(text, name, 1, 86_400)),
     pendingTtlSeconds: read('pendingTtlSeconds', (text, name) => parseInteger(text, name, 1, 2_592_000)),
     metricSampleSeconds: read('metricSampleSeconds', (text, name) => parseInteger(text, name, 0, 3600)),
+    workers: read('workers', parseWorkers),
   };
 }
 
@@ -209,6 +223,16 @@ function parseLogLevel(text: string, name: string): LogLevel {
   if (level === undefined)
     throw new SettingError(name, `${JSON.stringify(text)} is not one of ${LOG_LEVELS.join(', ')}`);
   return level;
+}
+
+function parseWorkers(text: string, name: string): number {
+  if (text === 'auto') return Math.min(availableParallelism(), MAX_WORKERS);
+  const workers = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (workers >= 1 && workers <= MAX_WORKERS) return workers;
+  throw new SettingError(
+    name,
+    `${JSON.stringify(text)} is neither auto nor a whole number from 1 to ${MAX_WORKERS}`,
+  );
 }
 
 function parseInteger(text: string, name: string, min: number, max: number): number {

@@ -9,6 +9,7 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Fault } from '../domain/fault.ts';
+import { lockFile } from './embedded/data-dir-lock.ts';
 
 export interface Piece {
   readonly sha256: string;
@@ -19,7 +20,7 @@ export interface Piece {
 
 export class ImageFiles {
   readonly root: string;
-  /** Uploads that somebody is writing to at this moment. */
+  /** Uploads that a request of this process writes to at this moment; a file beside the upload says so to other workers. */
   readonly #busy = new Set<string>();
 
   constructor(dataDir: string) {
@@ -34,15 +35,17 @@ export class ImageFiles {
   /** True when this was the last piece, and all of them are what their digest says. */
   async append(piece: Piece): Promise<boolean> {
     const { sha256 } = piece;
-    if (this.#busy.has(sha256)) {
-      throw new Fault('aborted', {
-        reason: 'UPLOAD_BUSY',
-        message: 'somebody else is sending this image at this moment',
-      });
-    }
+    if (this.#busy.has(sha256)) throw uploadBusy();
     this.#busy.add(sha256);
     try {
-      return await this.#append(piece);
+      await mkdir(this.root, { recursive: true, mode: 0o700 });
+      const lock = await lockFile(`${this.#part(sha256)}.lock`);
+      if ('holder' in lock) throw uploadBusy();
+      try {
+        return await this.#append(piece);
+      } finally {
+        lock.release();
+      }
     } finally {
       this.#busy.delete(sha256);
     }
@@ -58,7 +61,6 @@ export class ImageFiles {
 
   async #append({ sha256, start, totalBytes, bytes }: Piece): Promise<boolean> {
     if ((await sizeOf(join(this.root, sha256))) === totalBytes) return true;
-    await mkdir(this.root, { recursive: true, mode: 0o700 });
     const part = this.#part(sha256);
     const there = (await sizeOf(part)) ?? 0;
     if (start > there) {
@@ -89,6 +91,13 @@ export class ImageFiles {
     await rename(part, join(this.root, sha256));
     return true;
   }
+}
+
+function uploadBusy(): Fault {
+  return new Fault('aborted', {
+    reason: 'UPLOAD_BUSY',
+    message: 'another request is sending this image; try again when it is done',
+  });
 }
 
 async function sizeOf(file: string): Promise<number | null> {

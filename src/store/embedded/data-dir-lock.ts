@@ -21,10 +21,16 @@ export interface DataDirLock {
 }
 
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
-  const path = join(dataDir, 'ingot.lock');
+  const lock = await lockFile(join(dataDir, 'ingot.lock'));
+  if ('holder' in lock) throw new Error(`${dataDir} is in use by another Ingot, pid ${lock.holder}`);
+  return lock;
+}
+
+/** A lock of the same kind, on any path; or the pid of the live process that holds it. */
+export async function lockFile(path: string): Promise<DataDirLock | { readonly holder: number }> {
   const mine = `${process.pid} ${processStart(process.pid)}\n`;
   const holder = await acquire(path, mine);
-  if (holder !== undefined) throw new Error(`${dataDir} is in use by another Ingot, pid ${holder}`);
+  if (holder !== undefined) return { holder };
   let held = true;
   return {
     release() {

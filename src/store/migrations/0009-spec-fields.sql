@@ -1,3 +1,4 @@
+-- min_version: 0.1.0
 -- Customer, serial number and location are fields of the spec; the expressions are those of src/store/spec-columns.ts.
 CREATE INDEX machines_by_customer ON machines ((nullif(spec ->> 'customer_id', '')), machine_id)
   WHERE nullif(spec ->> 'customer_id', '') IS NOT NULL;

@@ -1,3 +1,4 @@
+-- min_version: 0.1.0
 -- The database's clock as replicas last saw it, and by how much it has been stepped since this table was made
 -- (src/store/database-clock.ts). `seen_at` is for the replica that starts when no other one runs.
 CREATE TABLE database_clock (
