@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { isRole } from '../../src/domain/actor.ts';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import { fleet } from './api/clients.ts';
 import { IdentityProvider, type Who } from './identity.tsx';
 import { PageActionProvider } from './keyboard/page-actions.tsx';
@@ -92,7 +93,9 @@ function Pages() {
       <Route path="/machines" component={MachinesPage} />
       <Route path="/machines/:id">{({ id }) => <MachinePage key={id} machineId={id} />}</Route>
       <Route path="/operations" component={OperationsPage} />
-      <Route path="/operations/:id">{({ id }) => <OperationPage key={id} operationId={id} />}</Route>
+      <Route path="/operations/:id">
+        {({ id }) => <OperationPage key={id} operationId={operationIdOf(id)} />}
+      </Route>
       <Route path="/nodes" component={NodesPage} />
       <Route path="/agents" component={AgentsPage} />
       <Route path="/plans" component={PlansPage} />

@@ -32,6 +32,11 @@ const anotherPlanId: Fix = ({ metadata: { plan_id: id } }, { program }) => [
   ...(id === undefined ? [] : [`${program} plan show ${id}   (what it is now)`]),
 ];
 
+/** As the API that was called spells it. */
+function workIdOf({ metadata: { run_id: runId, operation_id: id } }: CallError): string | undefined {
+  return runId ?? id;
+}
+
 /** What a start needs of the machine's spec, and the option that gives it. */
 const setSpec =
   (option: string): Fix =>
@@ -43,10 +48,15 @@ const FIXES: Readonly<Record<string, Fix>> = {
   MACHINE_NOT_FOUND: listMachines,
   OPERATION_NOT_FOUND: listWork,
   WRONG_PHASE: fixWrongPhase,
-  OPERATION_ACTIVE: ({ metadata: { operation_id: id } }, { program, commands: { attach, cancel } }) =>
-    id === undefined ? [] : [`${program} ${attach} ${id}   (wait for it)`, `${program} ${cancel} ${id}`],
-  OPERATION_FINISHED: ({ metadata: { operation_id: id } }, { program, commands: { list, show } }) =>
-    id === undefined ? [`${program} ${list}`] : [`${program} ${show} ${id}`],
+  OPERATION_ACTIVE: (error, { program, commands: { attach, cancel } }) => {
+    const id = workIdOf(error);
+    if (id === undefined) return [];
+    return [`${program} ${attach} ${id}   (wait for it)`, `${program} ${cancel} ${id}`];
+  },
+  OPERATION_FINISHED: (error, { program, commands: { list, show } }) => {
+    const id = workIdOf(error);
+    return id === undefined ? [`${program} ${list}`] : [`${program} ${show} ${id}`];
+  },
   MACHINE_BLOCKED: ({ metadata: { machine_id: id, flag } }, { program }) =>
     id === undefined || flag === undefined
       ? []

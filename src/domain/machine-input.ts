@@ -1,6 +1,7 @@
 /** What a client may say about a machine, checked where it comes in. Nothing of a refused request is stored. */
 import { type Fault, invalidField, missingField } from './fault.ts';
 import type { Labels, MachineSpec } from './machine.ts';
+import { operationIdOf } from './run-id.ts';
 import { SPEC_FIELDS, TEXT_FIELD_NAMES, type TextFieldName, textOfField } from './spec-field.ts';
 
 const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
@@ -27,10 +28,11 @@ export function checkMachineId(id: string, field = 'machine_id'): string {
   );
 }
 
+/** In either API's spelling; what is returned is the stored one. */
 export function checkOperationId(id: string, field = 'operation_id'): string {
   if (id === '') throw missingField(field);
-  if (ID.test(id)) return id;
-  throw invalidField(field, 'is not an operation id');
+  if (ID.test(id)) return operationIdOf(id);
+  throw invalidField(field, field === 'run_id' ? 'is not a run id' : 'is not an operation id');
 }
 
 export function checkRequestId(id: string): string {

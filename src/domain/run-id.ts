@@ -6,3 +6,10 @@ const OPERATION_PREFIX = 'op-';
 export function operationIdOf(id: string): string {
   return id.startsWith(RUN_PREFIX) ? OPERATION_PREFIX + id.slice(RUN_PREFIX.length) : id;
 }
+
+/** The id as document 1 prints it. */
+export function runIdOf(operationId: string): string {
+  return operationId.startsWith(OPERATION_PREFIX)
+    ? RUN_PREFIX + operationId.slice(OPERATION_PREFIX.length)
+    : operationId;
+}

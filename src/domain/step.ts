@@ -81,3 +81,8 @@ export function overallProgress(steps: readonly Pick<Step, 'state' | 'progress'>
   const sum = steps.reduce((total, step) => total + (step.state === 'succeeded' ? 100 : step.progress), 0);
   return Math.floor(sum / steps.length);
 }
+
+/** Progress is 100 only where the work was seen to be done; undoing it does not change that. */
+export function hadSucceeded({ state, progress }: Pick<Step, 'state' | 'progress'>): boolean {
+  return state === 'succeeded' || (state === 'undone' && progress === 100);
+}

@@ -23,6 +23,7 @@ import {
   textOfField,
 } from '../domain/spec-field.ts';
 import { V1_PHASES, v1EffectiveState, v1Phase } from '../domain/v1-phase.ts';
+import { storedReason } from '../domain/v1-words.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../domain/work-type.ts';
 import type { LoggedEvent } from './event-log.ts';
 import { RACK_COLUMN, specColumn } from './spec-columns.ts';
@@ -56,6 +57,12 @@ const ACTIVE_OPERATION = {
   column: 'active_operation_id',
   stored: operationIdOf,
   get: (machine: Machine) => machine.activeOperationId,
+} as const;
+
+const ATTENTION_REASON = {
+  kind: 'string',
+  column: ATTENTION_REASON_COLUMN,
+  get: (machine: Machine) => attentionCondition(machine.conditions)?.reason,
 } as const;
 
 export const MACHINE_FILTER: FilterSchema<Machine> = {
@@ -107,11 +114,7 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     column: ATTENTION_COLUMN,
     get: (machine) => attentionType(machine.conditions),
   },
-  attention_reason: {
-    kind: 'string',
-    column: ATTENTION_REASON_COLUMN,
-    get: (machine) => attentionCondition(machine.conditions)?.reason,
-  },
+  attention_reason: ATTENTION_REASON,
   effective_since: {
     kind: 'timestamp',
     column: 'effective_since',
@@ -200,6 +203,7 @@ export const EVENT_FILTER: FilterSchema<LoggedEvent> = {
 export const V1_MACHINE_FILTER: FilterSchema<Machine> = {
   ...MACHINE_FILTER,
   active_run_id: ACTIVE_OPERATION,
+  attention_reason: { ...ATTENTION_REASON, stored: storedReason },
   phase: {
     kind: 'enum',
     values: V1_PHASES,

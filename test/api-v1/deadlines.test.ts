@@ -1,5 +1,6 @@
 /** No attempt outlives its limit by more than a second, whatever it waits for. Durations are those of the events. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import { newMachine, until } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from './runs.ts';
@@ -36,7 +37,7 @@ async function attemptsOf(from: TestServer, operationId: string): Promise<number
   const events = await from.sql<StepEvent>(
     `SELECT at, comment, to_state FROM events WHERE operation_id = $1 AND kind IN ('step', 'progress')
      ORDER BY event_id`,
-    [operationId],
+    [operationIdOf(operationId)],
   );
   const durations: number[] = [];
   let startedAt: Date | null = null;

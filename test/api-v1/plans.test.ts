@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import { RUN_TYPE_NAMES } from '../../src/domain/work-type.ts';
 import type { Plan, PlanSchema, StepSchema } from '../../src/gen/baremetal/v1/plan_pb.ts';
 import { fresh, newMachine } from '../api/fleet.ts';
@@ -257,7 +258,7 @@ describe('a plan', () => {
       expect(error).toMatchObject({
         code: 'FAILED_PRECONDITION',
         reason: 'PLAN_REFERENCED',
-        metadata: { plan_id: planId, operation_id: runId },
+        metadata: { plan_id: planId, operation_id: operationIdOf(runId) },
       });
       expect(error.message).toContain('new plan_id');
     }

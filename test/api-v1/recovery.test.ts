@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Api } from '../../src/cli/api.ts';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import type { Run } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
@@ -71,7 +72,7 @@ async function expectDoneOnce({ v1Machines, runs }: Api, { runId, machineId }: R
   const { rows } = await sql.query<{ move: string }>(
     `SELECT subject || ': ' || from_state || ' to ' || to_state AS move FROM events
      WHERE operation_id = $1 AND kind = 'step' ORDER BY xid, event_id`,
-    [runId],
+    [operationIdOf(runId)],
   );
   expect(rows.map(({ move }) => move)).toEqual(
     STEPS.flatMap((step) => [`${step}: waiting to running`, `${step}: running to succeeded`]),
@@ -95,7 +96,7 @@ async function expectDoneOnce({ v1Machines, runs }: Api, { runId, machineId }: R
 async function workersOf(runId: string): Promise<number[]> {
   const { rows } = await sql.query<{ actor_id: string }>(
     `SELECT DISTINCT actor_id FROM events WHERE operation_id = $1 AND kind = 'step'`,
-    [runId],
+    [operationIdOf(runId)],
   );
   return replicas
     .map(({ pid }) => pid)
@@ -113,7 +114,7 @@ test('a run is finished by the other replica from the step in which its own was 
   await one.exited;
   const { rows } = await sql.query<{ current: number; owner: string | null }>(
     'SELECT current, owner FROM operations WHERE operation_id = $1',
-    [hit.runId],
+    [operationIdOf(hit.runId)],
   );
   expect(rows).toEqual([
     { current: STEPS.indexOf('reboot'), owner: expect.stringContaining(`-${one.pid}-`) },

@@ -1,5 +1,6 @@
 /** Returning a machine that is in service: its run drains it by itself, and says what it has seen. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import { conditionOf, fakeStateOf, get, newMachine, waitingAt } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import {
@@ -43,7 +44,7 @@ describe('an RMA of a machine in service', () => {
     ]);
     expect(await fakeStateOf(server, machineId)).toMatchObject({
       power: 'off',
-      cordonedBy: done.runId,
+      cordonedBy: operationIdOf(done.runId),
       drained: true,
     });
     expect(await view(v1, machineId)).toMatchObject({
@@ -77,7 +78,7 @@ describe('an RMA of a machine in service', () => {
     const machineId = await machineInService({ 'fake/hang-step': 'drain' });
     const { runId } = await startRun(v1, 'RMA', machineId);
     await waitingAt(server, { operationId: runId }, 'drain-check');
-    expect((await fakeStateOf(server, machineId)).cordonedBy).toBe(runId);
+    expect((await fakeStateOf(server, machineId)).cordonedBy).toBe(operationIdOf(runId));
     await v1.runs.cancelRun({ runId });
     expect(runPhase(await runEnded(v1, { runId }))).toBe('CANCELED');
     expect(await fakeStateOf(server, machineId)).toMatchObject({ cordonedBy: '', drained: false });
@@ -101,7 +102,7 @@ describe('an RMA of a machine in service', () => {
     // In MAINTENANCE by the cancel, and still in its cluster: drained all the same.
     const done = await run(v1, 'RMA', machineId);
     expect(runPhase(done)).toBe('SUCCEEDED');
-    expect((await fakeStateOf(server, machineId)).cordonedBy).toBe(done.runId);
+    expect((await fakeStateOf(server, machineId)).cordonedBy).toBe(operationIdOf(done.runId));
   });
 
   test('fails where the workloads do not leave, and says so', async () => {

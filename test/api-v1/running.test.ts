@@ -1,6 +1,7 @@
 /** What becomes of a run, and of its machine. */
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import type { Run, StepStatus } from '../../src/gen/baremetal/v1/run_pb.ts';
 import {
   fakeStateOf,
@@ -79,7 +80,7 @@ describe('a run that succeeds', () => {
     );
     const order = await server.sql<{ move: string }>(
       `SELECT subject || ' ' || to_state AS move FROM events WHERE operation_id = $1 AND kind = 'step' ORDER BY event_id`,
-      [done.runId],
+      [operationIdOf(done.runId)],
     );
     expect(order.map(({ move }) => move)).toEqual(
       done.steps.flatMap(({ name }) => [`${name} running`, `${name} succeeded`]),
@@ -269,7 +270,7 @@ describe('a run that fails', () => {
       async () => {
         // The hanging fake says to look again in a minute; somebody looks sooner.
         await server.sql('UPDATE operations SET due_at = now() WHERE operation_id = $1 AND owner IS NULL', [
-          runId,
+          operationIdOf(runId),
         ]);
         await new Promise((resolve) => setTimeout(resolve, 100));
         return v1.runs.getRun({ runId });

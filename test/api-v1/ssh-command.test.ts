@@ -1,6 +1,7 @@
 /** When a command may be run again, and when a person must look first. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sampleMachine } from '../../src/domain/machine.fixture.ts';
+import { operationIdOf } from '../../src/domain/run-id.ts';
 import type { Memo } from '../../src/domain/step.ts';
 import type { StepContext, StepHandler } from '../../src/engine/step-handler.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -236,7 +237,7 @@ describe('a command whose outcome is not known', () => {
       details: { failure_class: 'effect_unknown' },
     });
     await server.machines.registerMachine({ machine: { machineId, labels: { 'fake/step-ms': '1' } } });
-    return { operationId: parked.runId, machineId };
+    return { operationId: operationIdOf(parked.runId), machineId };
   }
 
   const commandsSent = async (operationId: string) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Phase } from '../../src/domain/phase.ts';
+import { operationIdOf, runIdOf } from '../../src/domain/run-id.ts';
 import { RUN_TYPE_NAMES } from '../../src/domain/work-type.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
@@ -270,13 +271,13 @@ test('a run and an operation exclude each other on one machine', async () => {
   expect(await refusal(start(server, 'ENTER_MAINTENANCE', machineId))).toMatchObject({
     code: 'FAILED_PRECONDITION',
     reason: 'OPERATION_ACTIVE',
-    metadata: { operation_id: runId },
+    metadata: { operation_id: operationIdOf(runId) },
   });
   await v1.runs.cancelRun({ runId });
   await runEnded(v1, { runId });
   const { operationId } = await start(server, 'REBOOT', machineId);
   expect((await refusal(startRun(v1, 'REBOOT', machineId))).metadata).toMatchObject({
-    operation_id: operationId,
+    operation_id: runIdOf(operationId),
   });
   await v1.runs.cancelRun({ runId: operationId });
 });

@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Conditions } from '../../src/domain/condition.ts';
 import { sampleMachine } from '../../src/domain/machine.fixture.ts';
+import { operationIdOf, runIdOf } from '../../src/domain/run-id.ts';
 import { V1_PHASES, type V1Phase } from '../../src/domain/v1-phase.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { MachineSchema, MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
@@ -120,7 +121,7 @@ describe('a machine', () => {
     expect(await view(v1, machineId)).toMatchObject({
       phase: 'PROVISIONING',
       effectiveState: 'PROVISIONING',
-      activeRunId: operationId,
+      activeRunId: runIdOf(operationId),
     });
     await v1.runs.cancelRun({ runId: operationId });
     await ended(server, { operationId });
@@ -276,7 +277,7 @@ describe('a run', () => {
     expect(OperationType[operation.type]).toBe(inV2);
     expect(phaseOf(operation)).toBe('SUCCEEDED');
     expect(operation).toMatchObject({
-      operationId: done.runId,
+      operationId: operationIdOf(done.runId),
       machineId,
       requestId: 'same-words',
       planId,
@@ -291,7 +292,7 @@ describe('a run', () => {
     const { operations } = await server.operations.listOperations({
       filter: `machine_id=${machineId} AND type=${inV2} AND plan_id=${planId}`,
     });
-    expect(operations.map(({ operationId }) => operationId)).toEqual([done.runId]);
+    expect(operations.map(({ operationId }) => operationId)).toEqual([operationIdOf(done.runId)]);
   });
 
   test('keeps what it was really started with, for auditing in v2', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runIdOf } from '../../src/domain/run-id.ts';
 import { type LogChunk, type RunEvent, RunEvent_Kind } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
@@ -158,7 +159,7 @@ describe('a watch of runs', () => {
     const { operationId } = await start(server, 'REBOOT', machineId);
     const seen = await watch(v1, {}, synced);
     const ids = seen.map(({ snapshot }) => snapshot?.runId);
-    expect(ids).toEqual(expect.arrayContaining([ours.runId, operationId]));
+    expect(ids).toEqual(expect.arrayContaining([ours.runId, runIdOf(operationId)]));
     for (const { snapshot } of seen) expect(snapshot?.finishedAt).toBeUndefined();
     for (const runId of [ours.runId, operationId]) await v1.runs.cancelRun({ runId });
   });
@@ -255,7 +256,10 @@ describe('the log of a run', () => {
   test('of an operation of v2 is told as well', async () => {
     const machineId = await newMachine(server, { phase: 'READY' });
     const { operationId } = await runOperation(server, 'REBOOT', machineId);
-    expect((await readLog(v1, operationId)).map(({ runId }) => runId)).toEqual([operationId, operationId]);
+    expect((await readLog(v1, operationId)).map(({ runId }) => runId)).toEqual([
+      runIdOf(operationId),
+      runIdOf(operationId),
+    ]);
   });
 
   test('of a run that nobody knows is not found, and a bad cursor is refused', async () => {

@@ -218,6 +218,8 @@ export type StepStatus = Message<"baremetal.v1.StepStatus"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
+   * Starts with "undone" for a step that was undone; its state says what had become of it before.
+   *
    * @generated from field: string message = 6;
    */
   message: string;

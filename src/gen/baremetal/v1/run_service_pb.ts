@@ -59,6 +59,8 @@ export const StartRunRequestSchema: GenMessage<StartRunRequest> = /*@__PURE__*/
  */
 export type GetRunRequest = Message<"baremetal.v1.GetRunRequest"> & {
   /**
+   * run-…, or the same id as v2 prints it, op-…; so in every field and filter that takes one.
+   *
    * @generated from field: string run_id = 1;
    */
   runId: string;

@@ -21,6 +21,8 @@ export const file_baremetal_v2_operation_service: GenFile = /*@__PURE__*/
  */
 export type GetOperationRequest = Message<"baremetal.v2.GetOperationRequest"> & {
   /**
+   * op-…, or the same id as v1 prints it, run-…; so in every field and filter that takes one.
+   *
    * @generated from field: string operation_id = 1;
    */
   operationId: string;

@@ -9,11 +9,12 @@ import { listMachines } from '../../../store/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { defineService, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
+import { defineV1Service } from './define-v1-service.ts';
 import { machineMessage } from './to-proto.ts';
 
 export function machineServiceV1(parts: ServerParts): Service {
-  return defineService(
+  return defineV1Service(
     MachineService,
     {
       async registerMachine({ machine }, { caller }) {

@@ -4,12 +4,13 @@ import { PlanService } from '../../../gen/baremetal/v1/plan_service_pb.ts';
 import { findPlan, listPlans, planNotFound } from '../../../operations/plans.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { defineService, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
+import { defineV1Service } from './define-v1-service.ts';
 import { checkPlanId } from './run-input.ts';
 import { planMessage } from './to-proto.ts';
 
 export function planService(parts: ServerParts): Service {
-  return defineService(
+  return defineV1Service(
     PlanService,
     {
       async getPlan(request) {

@@ -6,6 +6,8 @@ import {
   checkRequestId,
   checkText,
 } from '../../../domain/machine-input.ts';
+import { runIdOf } from '../../../domain/run-id.ts';
+import { v1Text } from '../../../domain/v1-words.ts';
 import { RunEvent_Kind } from '../../../gen/baremetal/v1/run_pb.ts';
 import { RunService } from '../../../gen/baremetal/v1/run_service_pb.ts';
 import { cancelOperation } from '../../../operations/cancel-operation.ts';
@@ -17,9 +19,10 @@ import { findOperation } from '../../../store/operations.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { defineService, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import { streamLog } from '../stream-log.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
+import { defineV1Service } from './define-v1-service.ts';
 import { checkPlanId, checkRunType } from './run-input.ts';
 import { runMessage } from './to-proto.ts';
 
@@ -33,13 +36,13 @@ const KINDS = {
 
 export function runService(parts: ServerParts): Service {
   const find = async (id: string) => {
-    const runId = checkOperationId(id, 'run_id');
-    const operation = await findOperation(parts.database, runId);
-    if (!operation) throw operationNotFound(runId);
+    const operationId = checkOperationId(id, 'run_id');
+    const operation = await findOperation(parts.database, operationId);
+    if (!operation) throw operationNotFound(operationId);
     return operation;
   };
 
-  return defineService(
+  return defineV1Service(
     RunService,
     {
       async startRun(request, { caller }) {
@@ -80,7 +83,7 @@ export function runService(parts: ServerParts): Service {
           yield {
             ts: timestampFromDate(change.at),
             ...(change.operation && { snapshot: runMessage(change.operation) }),
-            message: change.message,
+            message: v1Text(change.message),
             cursor: change.cursor,
             kind: KINDS[change.kind],
             step: change.step,
@@ -89,8 +92,11 @@ export function runService(parts: ServerParts): Service {
       },
 
       async *streamRunLogs(request, { signal }) {
-        const { operationId: runId } = await find(request.runId);
-        for await (const chunk of streamLog(parts, runId, request.cursor, signal)) yield { ...chunk, runId };
+        const { operationId } = await find(request.runId);
+        const runId = runIdOf(operationId);
+        for await (const chunk of streamLog(parts, operationId, request.cursor, signal)) {
+          yield { ...chunk, runId };
+        }
       },
     },
     {

@@ -6,11 +6,17 @@ import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
 import type { Machine } from '../../../domain/machine.ts';
 import type { Operation } from '../../../domain/operation.ts';
 import type { Plan, PlanStep, StepDefaults } from '../../../domain/plan.ts';
-import { retryCount, type Step } from '../../../domain/step.ts';
+import { runIdOf } from '../../../domain/run-id.ts';
+import { hadSucceeded, retryCount, type Step } from '../../../domain/step.ts';
 import type { StepState } from '../../../domain/step-state.ts';
 import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../../domain/v1-phase.ts';
+import { v1Reason, v1Text } from '../../../domain/v1-words.ts';
 import { runTypeName } from '../../../domain/work-type.ts';
-import { type MachineSchema, MachineStatus_Phase } from '../../../gen/baremetal/v1/machine_pb.ts';
+import {
+  type ConditionSchema,
+  type MachineSchema,
+  MachineStatus_Phase,
+} from '../../../gen/baremetal/v1/machine_pb.ts';
 import type { PlanSchema, StepSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import {
   Run_Phase,
@@ -34,27 +40,32 @@ export function machineMessage(machine: Machine): MessageInitShape<typeof Machin
     ...(updatedAt && { updatedAt }),
     status: {
       phase: MachineStatus_Phase[v1Phase(machine)],
-      conditions: status?.conditions ?? [],
-      activeRunId: machine.activeOperationId ?? '',
+      conditions: (status?.conditions ?? []).map(conditionMessage),
+      activeRunId: runIdOf(machine.activeOperationId ?? ''),
       effectiveState: MachineStatus_Phase[v1EffectiveState(machine)],
       banners: V1_BANNERS.filter((type) => isTrue(machine.conditions, type)),
     },
   };
 }
 
-/** Document 1 has no word for undone: such a step did not come to its end. */
+type ConditionMessage = MessageInitShape<typeof ConditionSchema>;
+
+function conditionMessage(condition: ConditionMessage): ConditionMessage {
+  const { reason, message } = condition;
+  return { ...condition, reason: v1Reason(reason ?? ''), message: v1Text(message ?? '') };
+}
+
 const STEP_STATES = {
   waiting: StepStatus_State.WAITING,
   running: StepStatus_State.RUNNING,
   succeeded: StepStatus_State.SUCCEEDED,
   failed: StepStatus_State.FAILED,
-  undone: StepStatus_State.FAILED,
-} as const satisfies Record<StepState, StepStatus_State>;
+} as const satisfies Record<Exclude<StepState, 'undone'>, StepStatus_State>;
 
 export function runMessage(operation: Operation): MessageInitShape<typeof RunSchema> {
   const { error, currentStep, progressPercent } = operationMessage(operation);
   return {
-    runId: operation.operationId,
+    runId: runIdOf(operation.operationId),
     machineId: operation.machineId,
     requestId: operation.requestId,
     type: runTypeName(operation.type),
@@ -65,21 +76,33 @@ export function runMessage(operation: Operation): MessageInitShape<typeof RunSch
     createdAt: timestampFromDate(operation.createdAt),
     ...(operation.startedAt && { startedAt: timestampFromDate(operation.startedAt) }),
     ...(operation.finishedAt && { finishedAt: timestampFromDate(operation.finishedAt) }),
-    ...(error && { error: { ...error, $typeName: 'baremetal.v1.RunError' } }),
+    ...(error && {
+      error: { ...error, message: v1Text(error.message ?? ''), $typeName: 'baremetal.v1.RunError' },
+    }),
     cancelRequested: operation.cancelRequested,
     startedBy: operation.startedBy,
     progressPercent: progressPercent ?? 0,
   } as MessageInitShape<typeof RunSchema>;
 }
 
+/** Document 1 has no word for undone: the state says what became of the step, its message that it was undone. */
+function stepState(step: Step): StepStatus_State {
+  if (step.state !== 'undone') return STEP_STATES[step.state];
+  return hadSucceeded(step) ? StepStatus_State.SUCCEEDED : StepStatus_State.FAILED;
+}
+
+function undoneText({ message }: Step): string {
+  return message === '' ? 'undone' : `undone: ${message}`;
+}
+
 function stepMessage(step: Step): MessageInitShape<typeof StepStatusSchema> {
   return {
     name: step.name,
-    state: STEP_STATES[step.state],
+    state: stepState(step),
     retryCount: retryCount(step),
     ...(step.startedAt && { startedAt: timestampFromMs(Date.parse(step.startedAt)) }),
     ...(step.finishedAt && { finishedAt: timestampFromMs(Date.parse(step.finishedAt)) }),
-    message: step.message,
+    message: v1Text(step.state === 'undone' ? undoneText(step) : step.message),
     kind: step.kind,
     progressPercent: step.progress,
   };
