@@ -29,7 +29,8 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
         return { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS };
       }
       const { message } = inClusterAsSeen(sight);
-      context.log(`Node is ${message}, with kubelet ${sight.node.kubeletVersion}`);
+      context.log(`Node is ${message}`);
+      context.log(`Kubelet ${sight.node.kubeletVersion}`);
       return { seen: 'done', message, change: { conditions: conditionsSeen(machine.phase, sight) } };
     },
     async act() {
