@@ -5,7 +5,7 @@ import { type PlanFile, storePlanFiles } from './plan-files.ts';
 import type { ReplicaOptions } from './replica.ts';
 import type { OnWaiting } from './serve-replica.ts';
 import { Database } from './store/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
+import { type SupervisedPostgres, startSupervisedPostgres } from './store/embedded/supervised-postgres.ts';
 import { type MigrationWait, migrate } from './store/migrate.ts';
 import { ensurePools } from './store/pools.ts';
 import { asSetting, mayPass } from './until-database-ready.ts';
@@ -35,24 +35,27 @@ export function openDatabase(
   });
 }
 
-/** For each worker: 16 for work, 4 for looks, one for LISTEN, and some for what is short; and some for people. */
+/** For each worker: 16 for work, 4 for probes, one for LISTEN, and some for what is short; and some for people. */
 function connectionsFor(workers: number): number {
   return Math.max(200, 24 * workers + 40);
 }
 
-export async function startEmbedded(
+/** `onRestarted`: another process has taken the place of one that ended by itself. */
+export function startEmbedded(
   { settings, log }: PrepareOptions,
-  onFatal: (error: Error) => void,
-): Promise<EmbeddedPostgres> {
-  const postgres = await startEmbeddedPostgres({
+  onRestarted: () => void = () => {},
+): Promise<SupervisedPostgres> {
+  return startSupervisedPostgres({
     dataDir: settings.dataDir,
     settings: { max_connections: String(connectionsFor(settings.workers)) },
     log: (line) => log.debug({ postgres: line }, 'postgres'),
+    onExit: ({ code, signal }) => log.error({ code, signal }, 'PostgreSQL stopped; it is started again'),
+    onStarted: () => {
+      log.info('PostgreSQL runs again');
+      onRestarted();
+    },
+    onStartFailed: (error) => log.error({ err: error }, 'PostgreSQL can not be started; it is tried again'),
   });
-  postgres.onExit(({ code, signal }) =>
-    onFatal(new Error(`PostgreSQL stopped (${signal ?? `exit code ${code}`})`)),
-  );
-  return postgres;
 }
 
 /** May be repeated. Returns the file of the admin token. */

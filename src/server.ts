@@ -17,7 +17,7 @@ export interface Server extends Replica {
 /** Returns when it serves; until then it may wait for its database without end. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { settings } = options;
-  const postgres = settings.databaseUrl === null ? await startEmbedded(options, options.onFatal) : null;
+  const postgres = settings.databaseUrl === null ? await startEmbedded(options) : null;
   const url = settings.databaseUrl ?? postgres?.url ?? '';
   const database = openDatabase(url, options);
   const stopDatabase = async () => {

@@ -6,10 +6,11 @@ import { checkAddress } from './check-address.ts';
 import { openDatabase, prepareDatabase, startEmbedded } from './prepare-database.ts';
 import type { Server, ServerOptions } from './server.ts';
 import { type Address, SETTINGS, type Settings } from './settings.ts';
-import type { EmbeddedPostgres } from './store/embedded/embedded-postgres.ts';
 import { processStart } from './store/embedded/process-identity.ts';
+import type { SupervisedPostgres } from './store/embedded/supervised-postgres.ts';
 import { untilDatabaseReady } from './until-database-ready.ts';
 import { WorkerCrew } from './worker-crew.ts';
+import type { ProcessIdentity } from './worker-messages.ts';
 
 export type SupervisedOptions = Omit<ServerOptions, 'signal' | 'reach'> & { readonly signal: AbortSignal };
 
@@ -23,15 +24,21 @@ export async function startSupervisedServer(given: SupervisedOptions): Promise<S
     ...options,
     onFailed: (error) => (isServing ? options.onFatal(error) : failed.abort(error)),
   });
-  let postgres: EmbeddedPostgres | null = null;
+  let postgres: SupervisedPostgres | null = null;
   const stop = async () => {
     await crew.stop();
     await postgres?.stop();
   };
+  /** A worker that outlives this process stops the PostgreSQL that runs then, not one that ended long ago. */
+  const announce = () => {
+    if (isServing && postgres) {
+      crew.report({ kind: 'prepared', url: postgres.url, postgres: identityOf(postgres) });
+    }
+  };
   try {
     // Before the database: they load their code while it starts, and answer /healthz while it is waited for.
     crew.start();
-    postgres = settings.databaseUrl === null ? await startEmbedded(options, options.onFatal) : null;
+    postgres = settings.databaseUrl === null ? await startEmbedded(options, announce) : null;
     const signal = AbortSignal.any([options.signal, failed.signal]);
     const adminTokenFile = await prepare(options, crew, postgres, signal);
     await unlessAborted(crew.allServing, signal);
@@ -49,10 +56,14 @@ export async function startSupervisedServer(given: SupervisedOptions): Promise<S
   }
 }
 
+function identityOf(postgres: SupervisedPostgres | null): ProcessIdentity | null {
+  return postgres && { pid: postgres.pid, start: processStart(postgres.pid) };
+}
+
 async function prepare(
   options: SupervisedOptions,
   crew: WorkerCrew,
-  postgres: EmbeddedPostgres | null,
+  postgres: SupervisedPostgres | null,
   signal: AbortSignal,
 ): Promise<string> {
   const url = options.settings.databaseUrl ?? postgres?.url ?? '';
@@ -63,8 +74,7 @@ async function prepare(
       () => prepareDatabase(options, database, { url, waiting, signal }),
       { log: options.log, signal, onWaiting: waiting },
     );
-    const identity = postgres && { pid: postgres.pid, start: processStart(postgres.pid) };
-    crew.report({ kind: 'prepared', url, postgres: identity });
+    crew.report({ kind: 'prepared', url, postgres: identityOf(postgres) });
     return file;
   } finally {
     await database

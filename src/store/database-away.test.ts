@@ -68,6 +68,12 @@ describe('an error of the database', () => {
   });
 });
 
+it('an error that ends the connection is never about the statement', () => {
+  const fatal = Object.assign(refused('XX000'), { severity: 'FATAL', message: 'cache lookup failed' });
+  expect(kindOf(fatal)).toBe('connection_lost');
+  expect(kindOf(Object.assign(fatal, { message: 'could not write init file' }))).toBe('io_error');
+});
+
 it.each(['23505', '22008', '42P01', '25P02', 'XX000', ''])('%s is about the statement', (code) => {
   const error = refused(code);
   expect(asAway(error)).toBe(error);

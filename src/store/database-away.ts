@@ -95,10 +95,17 @@ const LOST_WORDS =
 
 function kindOf(error: unknown, stage: Stage): AwayKindName | null {
   if (error instanceof DatabaseAway || !(error instanceof Error)) return null;
-  if (error instanceof pg.DatabaseError) return kindOfCode(error.code ?? '');
+  if (error instanceof pg.DatabaseError) return kindOfCode(error.code ?? '') ?? kindOfFatal(error, stage);
   if (stage === 'connecting') return 'unreachable';
   const bySystem = /^(E[A-Z]+|EAI_[A-Z]+|ERR_STREAM_.*)$/.test(codeOf(error));
   return bySystem || LOST_WORDS.test(error.message) ? 'connection_lost' : null;
+}
+
+/** An error that ends the connection is not about the statement. Some versions have no code for files that they can't write. */
+function kindOfFatal({ severity, message }: pg.DatabaseError, stage: Stage): AwayKindName | null {
+  if (severity !== 'FATAL' && severity !== 'PANIC') return null;
+  if (/^could not (write|create|open|read|extend|flush|fsync) /.test(message)) return 'io_error';
+  return stage === 'connecting' ? 'unreachable' : 'connection_lost';
 }
 
 /** A whole code comes before the beginning of one. */

@@ -43,8 +43,9 @@ export async function lockFile(path: string): Promise<DataDirLock | { readonly h
 /** Takes the lock, or answers with the pid of the live process that holds it. */
 async function acquire(path: string, mine: string): Promise<number | undefined> {
   const draft = `${path}.${randomUUID()}`;
-  writeFileSync(draft, mine, { mode: 0o600 });
   try {
+    // Where the disk is full it stays empty, and goes again.
+    writeFileSync(draft, mine, { mode: 0o600 });
     for (;;) {
       if (linked(draft, path)) return undefined;
       const found = read(path);

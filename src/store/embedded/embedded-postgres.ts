@@ -16,12 +16,14 @@ import { clusterIn, ensureCluster } from './cluster.ts';
 import { type DataDirLock, lockDataDir } from './data-dir-lock.ts';
 import { stopOrphan } from './orphan.ts';
 import { dataArgument, type Exit, spawnProgram, tailOf, untilExit } from './program.ts';
-import { makeSocketDir, removeSocketDir, socketUrl } from './socket-dir.ts';
+import { makeAgain, makeSocketDir, removeSocketDir, socketUrl } from './socket-dir.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   /** PostgreSQL settings that go before the ones chosen here. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Where an earlier one listened, so that the URL stays the same. */
+  readonly socketDir?: string;
   /** For tests: another PostgreSQL than the one that comes with Ingot. */
   readonly binaries?: Binaries;
   /** For tests: fast, and a power cut loses everything. */
@@ -91,7 +93,8 @@ async function startLocked(
   await stopOrphan(cluster, account, log);
   await ensureCluster({ cluster, binaries, account, durability, log });
 
-  const socketDir = makeSocketDir(account);
+  const socketDir = options.socketDir ?? makeSocketDir(account);
+  if (options.socketDir !== undefined) makeAgain(account, options.socketDir);
   const tail = tailOf(log);
   const settings = { ...defaults, ...(options.ephemeral ? ephemeral : {}), ...options.settings };
   const args = ['-D', dataArgument(cluster), '-k', socketDir, ...settingArguments(settings)];

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type Account, canReach, giveTo } from './account.ts';
@@ -21,6 +21,17 @@ export function makeSocketDir(account: Account): string {
   const dir = mkdtempSync(join(place, 'ingot-'));
   giveTo(account, dir);
   return dir;
+}
+
+/** Under the name that it had; one that another user has made meanwhile is refused. */
+export function makeAgain(account: Account, dir: string): void {
+  removeSocketDir(dir);
+  mkdirSync(dir, { mode: 0o700 });
+  giveTo(account, dir);
+}
+
+export function socketDirOf(url: string): string {
+  return new URL(url).searchParams.get('host') ?? '';
 }
 
 /** Safe to call with a path read from a file that PostgreSQL left: nothing but such a directory is touched. */

@@ -1,0 +1,88 @@
+/*
+ * The embedded PostgreSQL, started again whenever it ends by itself. It does so when its log finds no space on the disk,
+ * or when the system kills it for its memory; what was committed is still there, and its users come back by the same
+ * URL. They find out by themselves that it was gone.
+ */
+import { FailurePause, sleepUntilAborted } from '../../engine/background-loop.ts';
+import {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  startEmbeddedPostgres,
+} from './embedded-postgres.ts';
+import type { Exit } from './program.ts';
+import { removeSocketDir, socketDirOf } from './socket-dir.ts';
+
+export interface SupervisedPostgresOptions extends Omit<EmbeddedPostgresOptions, 'socketDir'> {
+  readonly onExit: (exit: Exit) => void;
+  readonly onStarted: () => void;
+  /** It is tried again. */
+  readonly onStartFailed: (error: unknown) => void;
+}
+
+export interface SupervisedPostgres {
+  readonly url: string;
+  /** Of the one that runs, or ran last. */
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export async function startSupervisedPostgres(
+  options: SupervisedPostgresOptions,
+): Promise<SupervisedPostgres> {
+  const first = await startEmbeddedPostgres(options);
+  const supervisor = new Supervisor(first, options);
+  return {
+    url: first.url,
+    get pid() {
+      return supervisor.current.pid;
+    },
+    stop: () => supervisor.stop(),
+  };
+}
+
+class Supervisor {
+  readonly #options: SupervisedPostgresOptions;
+  readonly #socketDir: string;
+  readonly #stopping = new AbortController();
+  #restarting: Promise<void> = Promise.resolve();
+  current: EmbeddedPostgres;
+
+  constructor(first: EmbeddedPostgres, options: SupervisedPostgresOptions) {
+    this.#options = options;
+    this.#socketDir = socketDirOf(first.url);
+    this.current = first;
+    this.#watch(first);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#restarting;
+    await this.current.stop();
+    removeSocketDir(this.#socketDir);
+  }
+
+  #watch(postgres: EmbeddedPostgres): void {
+    postgres.onExit((exit) => {
+      if (this.#stopping.signal.aborted) return;
+      this.#options.onExit(exit);
+      this.#restarting = this.#restart();
+    });
+  }
+
+  async #restart(): Promise<void> {
+    const { signal } = this.#stopping;
+    const pause = new FailurePause();
+    while (!signal.aborted) {
+      await sleepUntilAborted(pause.failed(), signal);
+      if (signal.aborted) return;
+      try {
+        this.current = await startEmbeddedPostgres({ ...this.#options, socketDir: this.#socketDir });
+        this.#options.onStarted();
+        this.#watch(this.current);
+        return;
+      } catch (error) {
+        this.#options.onStartFailed(error);
+      }
+    }
+  }
+}
