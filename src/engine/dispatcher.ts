@@ -46,7 +46,6 @@ interface InHand {
 /** The loops, as the log and /readyz name them. */
 const CLAIMING = 'claiming work';
 const RENEWING = 'renewing leases';
-const STORING_LOGS = 'storing log lines';
 
 export class Dispatcher<Change> {
   readonly #options: DispatcherOptions<Change>;
@@ -72,7 +71,7 @@ export class Dispatcher<Change> {
     this.#options = options;
     this.#brake = new ClaimBrake({ ...options, onReleased: () => this.poke() });
     this.#store = brakedStore(options.store, this.#brake);
-    this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
+    this.#logs = new LogWriter(options.store, options);
   }
 
   start(): void {
@@ -106,7 +105,7 @@ export class Dispatcher<Change> {
     const finished = new AbortController();
     const allFinished = Promise.allSettled(this.#finished).then(() => finished.abort());
     await Promise.race([allFinished, sleepUntilAborted(graceMs, finished.signal)]);
-    await this.#logs.flush();
+    await this.#logs.close();
     this.#stopHeartbeat.abort();
     await this.#heartbeat;
     await this.#handBackAbandoned().catch((error: unknown) =>
