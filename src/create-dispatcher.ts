@@ -25,6 +25,7 @@ export interface DispatcherOptions {
   readonly watch: LoopWatch;
   /** For crash tests. */
   readonly reach?: (point: CrashPoint, job: Job) => void;
+  readonly repeatActMs?: number;
 }
 
 export function createDispatcher(
@@ -63,6 +64,7 @@ export function createDispatcher(
     maxLogBytes: MAX_LOG_BYTES,
     monotonicNow: () => performance.now(),
     random: Math.random,
+    repeatActMs: options.repeatActMs,
     reach: options.reach ?? (() => {}),
     onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
     watch: options.watch,

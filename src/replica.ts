@@ -71,6 +71,8 @@ export interface ReplicaOptions {
   readonly readiness: Readiness;
   /** For crash tests. */
   readonly reach?: (point: CrashPoint, job: Job) => void;
+  /** For tests that would have to wait otherwise. */
+  readonly repeatActMs?: number;
 }
 
 export interface Replica {

@@ -36,7 +36,6 @@ export async function runWorker(): Promise<never> {
     setTimeout(() => process.exit(1), ORPHAN_GRACE_MS);
   }
   await served.stop();
-  log.debug('the worker stopped in order');
   if (primary.isGone) stopOrphanedPostgres(primary.state, log);
   process.exit(primary.isGone ? 1 : served.exitCode);
 }

@@ -78,7 +78,7 @@ describe('waiting for the database', () => {
     expect((await start([broken])).result).toBe(broken);
   });
 
-  it('ends when it is asked to', async () => {
+  it('ends when it is told to', async () => {
     const { result } = await start([coded('ECONNREFUSED')], AbortSignal.abort());
     expect((result as Error).name).toBe('AbortError');
   });

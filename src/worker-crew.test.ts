@@ -22,9 +22,9 @@ function startCrew(script: string, workers: number) {
     exec,
     `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
      const say = (message) => process.send(message);
-     const received = (kind) => new Promise((resolve) =>
+     const told = (kind) => new Promise((resolve) =>
        process.on('message', (message) => message.kind === kind && resolve(message)));
-     void received('stop').then(() => process.exit(0));
+     void told('stop').then(() => process.exit(0));
      ${script}`,
   );
   const logged: string[] = [];
@@ -42,7 +42,7 @@ function startCrew(script: string, workers: number) {
   return { crew, failures, lines };
 }
 
-const SERVE = `const start = received('start'); const prepared = received('prepared');
+const SERVE = `const start = told('start'); const prepared = told('prepared');
   say({ kind: 'loaded' }); await start; await prepared; say({ kind: 'serving', ports: {} });`;
 
 it('starts a worker again that dies, under its number', async () => {
@@ -70,7 +70,7 @@ it('gives up when workers keep dying before they serve', async () => {
 
 it('reports the wrong setting that a worker found', async () => {
   const { failures } = startCrew(
-    `const start = received('start'); say({ kind: 'loaded' }); await start;
+    `const start = told('start'); say({ kind: 'loaded' }); await start;
      process.send({ kind: 'refused', message: 'INGOT_PRESENCE_URL: no answer: closed' }, () => process.exit(64));`,
     1,
   );

@@ -125,7 +125,6 @@ export class WorkerCrew {
   #serves(member: Member): void {
     member.servingSince ??= performance.now();
     this.#failedStarts = 0;
-    this.#options.log.debug({ worker: member.number, pid: member.worker.process.pid }, 'a worker serves');
     const serving = [...this.#members.values()].filter(({ servingSince }) => servingSince !== null);
     if (serving.length === this.#options.settings.workers) this.#onAllServing();
   }

@@ -26,6 +26,12 @@ export function madeOf({ made }: Memo): Memo {
   return made === undefined ? {} : { made };
 }
 
+export interface Unanswered {
+  readonly upstream: string;
+  readonly name: string;
+  readonly since: string;
+}
+
 export interface OperatorClaim {
   /** As "role:name". */
   readonly by: string;
@@ -44,6 +50,12 @@ export interface Step extends StepDefinition {
   readonly progress: number;
   readonly memo: Memo;
   readonly undoAttempts: number;
+  /** The upstream that does not answer, and since when. */
+  readonly unanswered?: Unanswered | null;
+  /** How long upstreams did not answer in this attempt; without the outage that goes on. */
+  readonly unansweredMs?: number;
+  /** When it last acted, as long as nothing of the effect was seen. */
+  readonly actedAt?: string | null;
   /** The operator who adopted it said that its work is done. */
   readonly claim?: OperatorClaim | null;
   /** How often an operator had it begun anew; attempts are counted from one again in each round. */

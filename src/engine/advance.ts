@@ -13,6 +13,7 @@ import { checkTransition } from '../domain/lifecycle.ts';
 import { type Memo, madeOf, type OperatorClaim, type Step } from '../domain/step.ts';
 import { type StepOwner, type StepState, stepLifecycle } from '../domain/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
+import { answered, type Outage, unansweredBy, waitingForAnswer } from './outage.ts';
 
 /** The server's policy, and what the engine must be told about a world that it does not know. */
 export interface AdvanceRules<Change> {
@@ -175,6 +176,7 @@ function beginAttempt<Change>(draft: Draft<Change>, index: number, now: Date): D
     finishedAt: null,
     message: '',
     progress: 0,
+    unansweredMs: 0,
   };
   draft.with({ waitingFor: '' });
   if (step.state === 'running') return draft.progress(index, fields, `attempt ${fields.attempts}`);
@@ -213,7 +215,7 @@ export function succeed<Change>(
   done: { message: string; change?: Change | undefined; claim?: OperatorClaim | undefined },
 ): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
-  const fields = { message: done.message, progress: 100 };
+  const fields = { message: done.message, progress: 100, unanswered: null, actedAt: null };
   draft.step(job.current, 'succeeded', fields, done.claim ? { claim: done.claim } : {});
   const adopting = job.adopting === 'asked' ? 'adopted' : job.adopting;
   draft.with({ current: job.current + 1, deaths: 0, waitingFor: '', adopting });
@@ -234,16 +236,47 @@ export function wait<Change>(
     lookAgainMs: number;
     progress?: number | undefined;
     change?: Change | undefined;
+    acted?: true | undefined;
   },
 ): JobMove<Change> {
   const draft = new Draft<Change>(job, moment.now);
   const step = currentStep(job);
   const progress = Math.max(step.progress, Math.min(99, Math.floor(waiting.progress ?? step.progress)));
+  draft.quietly(job.current, {
+    ...answered(step, moment.now),
+    actedAt: waiting.acted ? moment.now.toISOString() : null,
+  });
   draft.with({ waitingFor: waiting.reason, deaths: 0 });
   if (waiting.reason !== job.waitingFor || progress !== step.progress) {
     draft.progress(job.current, { progress, message: waiting.reason }, waiting.reason);
   }
   return draft.move(waiting.lookAgainMs, waiting.change ?? null);
+}
+
+/** Known to this holder, and written with the next move. */
+export function hasActed(job: Job, now: Date): Job {
+  return new Draft<never>(job, now).quietly(job.current, { actedAt: now.toISOString() }).job;
+}
+
+/** The current step waits until it may act again; what it waits for stays as it was. */
+export function hold<Change>(job: Job, moment: Moment, lookAgainMs: number): JobMove<Change> {
+  return new Draft<Change>(job, moment.now).with({ deaths: 0 }).move(lookAgainMs);
+}
+
+/** The current step waits for an upstream that does not answer. */
+export function awaitAnswer<Change>(
+  job: Job,
+  moment: Moment,
+  { outage, acted, lookAgainMs }: { outage: Outage; acted: boolean; lookAgainMs: number },
+): JobMove<Change> {
+  const draft = new Draft<Change>(job, moment.now);
+  const step = currentStep(job);
+  const unanswered = unansweredBy(step, outage, moment.now);
+  const reason = waitingForAnswer(unanswered);
+  draft.quietly(job.current, { unanswered, ...(acted && { actedAt: moment.now.toISOString() }) });
+  draft.with({ waitingFor: reason, deaths: 0 });
+  if (reason !== job.waitingFor) draft.progress(job.current, { message: reason }, reason);
+  return draft.move(lookAgainMs);
 }
 
 /** What the current step must remember before it acts. */
@@ -267,8 +300,10 @@ export function fail<Change>(
     const pauseMs = backoffMs(rules.backoff, attempts, moment.random);
     const message = `attempt ${attempts} of ${maxRetries + 1} failed: ${failure.message}`;
     // What a timed-out attempt remembered still tells whether its effect came after all.
-    const memo = failure.code === 'TIMED_OUT' ? step.memo : madeOf(step.memo);
-    const fields = job.status === 'compensating' ? { undoAttempts: attempts } : { memo };
+    const isLate = failure.code === 'TIMED_OUT';
+    const memo = isLate ? step.memo : madeOf(step.memo);
+    const kept = isLate ? {} : { unanswered: null, actedAt: null };
+    const fields = { ...kept, ...(job.status === 'compensating' ? { undoAttempts: attempts } : { memo }) };
     draft.with({ waitingFor: `next attempt after: ${failure.message}` });
     draft.progress(job.current, { ...fields, attemptStartedAt: null, message }, message, {
       code: failure.code,
@@ -382,6 +417,8 @@ export function unbegun({ round = 0, memo }: Step): Partial<Step> {
     progress: 0,
     memo: madeOf(memo),
     claim: null,
+    unanswered: null,
+    actedAt: null,
     undoAttempts: 0,
     round: round + 1,
   };

@@ -46,6 +46,7 @@ interface InHand {
 /** The loops, as the log and /readyz name them. */
 const CLAIMING = 'claiming work';
 const RENEWING = 'renewing leases';
+const STORING_LOGS = 'storing log lines';
 
 export class Dispatcher<Change> {
   readonly #options: DispatcherOptions<Change>;
@@ -71,7 +72,7 @@ export class Dispatcher<Change> {
     this.#options = options;
     this.#brake = new ClaimBrake({ ...options, onReleased: () => this.poke() });
     this.#store = brakedStore(options.store, this.#brake);
-    this.#logs = new LogWriter(options.store, options);
+    this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
   }
 
   start(): void {
@@ -105,7 +106,7 @@ export class Dispatcher<Change> {
     const finished = new AbortController();
     const allFinished = Promise.allSettled(this.#finished).then(() => finished.abort());
     await Promise.race([allFinished, sleepUntilAborted(graceMs, finished.signal)]);
-    await this.#logs.close();
+    await this.#logs.flush();
     this.#stopHeartbeat.abort();
     await this.#heartbeat;
     await this.#handBackAbandoned().catch((error: unknown) =>

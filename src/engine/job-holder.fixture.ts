@@ -70,10 +70,7 @@ export async function hold(
   const stop = new AbortController();
   const unexpected: unknown[] = [];
   const lease = new Lease(job.id, job.epoch, askedAt, LEASE_MS, () => performance.now());
-  const writer = new LogWriter(store, {
-    watch: { passed: () => {}, failed: (_loop, error) => unexpected.push(error) },
-    onError: (error) => unexpected.push(error),
-  });
+  const writer = new LogWriter(store, (error) => unexpected.push(error));
   const log = new JobLog(writer, job, { maxBytes: options.maxLogBytes ?? 1_000, now: () => new Date() });
   const control = { lease, log, stop: cancel.signal, uncancelable: () => stop.signal };
   const tools = toolsFor(store, handler, { ...options, onUnexpected: (error) => unexpected.push(error) });

@@ -1,7 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { START } from './job.fixture.ts';
 import { JobLog, LogWriter, TRUNCATION_MARK } from './job-log.ts';
-import { type LogLine, StoreAway } from './job-store.ts';
+import type { LogLine } from './job-store.ts';
 
 class LogStore {
   readonly batches: LogLine[][] = [];
@@ -14,10 +14,7 @@ class LogStore {
         this.batches.push([...lines]);
       },
     },
-    {
-      watch: { passed: () => {}, failed: (_loop, error) => this.errors.push(error) },
-      onError: (error) => this.errors.push(error),
-    },
+    (error) => this.errors.push(error),
   );
 
   get texts(): string[] {
@@ -120,42 +117,5 @@ describe('the log of one job', () => {
 
   it('says it no more when it was full before', async () => {
     expect((await written(['a'], { logBytes: 12, maxBytes: 12 })).texts).toEqual([]);
-  });
-});
-
-describe('a store that is away', () => {
-  class Away extends StoreAway {}
-  const logOf = ({ writer }: LogStore) =>
-    new JobLog(writer, { id: 'job-1', epoch: 1, logBytes: 0 }, { maxBytes: 1_000, now: () => START });
-
-  it('gets every line, in their order and once, when it is back', async () => {
-    const store = new LogStore();
-    let isAway = true;
-    store.whileStoring = () => {
-      if (isAway) throw new Away('the disk is full');
-    };
-    const log = logOf(store);
-    log.write('boot', 'first', 'stdout');
-    await log.flush();
-    log.write('boot', 'second', 'stdout');
-    await log.flush();
-    expect([store.texts, store.errors.length]).toEqual([[], 1]);
-    isAway = false;
-    await vi.waitFor(() => expect(store.texts).toEqual(['first', 'second']), { timeout: 5_000 });
-    log.write('boot', 'third', 'stdout');
-    await log.flush();
-    expect(store.texts).toEqual(['first', 'second', 'third']);
-  });
-
-  it('is asked once more at the end, and leaves no timer behind', async () => {
-    const store = new LogStore();
-    store.whileStoring = () => {
-      throw new Away('the disk is full');
-    };
-    logOf(store).write('boot', 'first', 'stdout');
-    await store.writer.close();
-    expect(store.errors).toHaveLength(2);
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    expect(store.errors).toHaveLength(2);
   });
 });

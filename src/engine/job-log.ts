@@ -2,8 +2,7 @@
  * The lines that a job's steps write. They are gathered for a moment and stored many at a time; the number of
  * bytes kept of one job is bounded, and a mark says where the rest was left out.
  */
-import { FailurePause, type LoopWatch } from './background-loop.ts';
-import { type JobStore, type LogLine, StoreAway } from './job-store.ts';
+import type { JobStore, LogLine } from './job-store.ts';
 
 export const TRUNCATION_MARK = '… the log is full; further lines are not kept';
 const MAX_LINE = 8 * 1024;
@@ -15,76 +14,40 @@ export interface JobLogOptions {
   readonly now: () => Date;
 }
 
-/** The loop, as the log and /readyz name it. */
-const STORING = 'storing log lines';
-/** So many lines wait for a store that is away; the oldest are dropped for newer ones. */
-const MAX_WAITING = 20_000;
-
-export interface LogWriterOptions {
-  readonly watch: LoopWatch;
-  /** Lines that the store refused, and that are given up. */
-  readonly onError: (error: unknown, during: string) => void;
-}
-
-/** One writer for all jobs of a replica. What a store that is away could not take is kept, and stored when it is back. */
+/** One writer for all jobs of a replica. */
 export class LogWriter {
   readonly #store: Pick<JobStore<never>, 'appendLog'>;
-  readonly #options: LogWriterOptions;
-  readonly #pause = new FailurePause();
+  readonly #onError: (error: unknown) => void;
   #waiting: LogLine[] = [];
   #flushing: Promise<void> | null = null;
-  #retry: NodeJS.Timeout | undefined;
 
-  constructor(store: Pick<JobStore<never>, 'appendLog'>, options: LogWriterOptions) {
+  constructor(store: Pick<JobStore<never>, 'appendLog'>, onError: (error: unknown) => void) {
     this.#store = store;
-    this.#options = options;
+    this.#onError = onError;
   }
 
   add(line: LogLine): void {
     this.#waiting.push(line);
-    if (this.#retry === undefined) this.#flushing ??= this.#drain();
+    this.#flushing ??= this.#drain();
   }
 
-  /** Resolves when every line that was added so far is stored, or could not be, which is reported. */
+  /** Resolves when every line that was added so far is stored, or was given up with an error told. */
   async flush(): Promise<void> {
     await this.#flushing;
-  }
-
-  /** Tries once more what was not stored, and then gives it up. */
-  async close(): Promise<void> {
-    await this.flush();
-    if (this.#retry === undefined) return;
-    clearTimeout(this.#retry);
-    await this.#drain();
-    clearTimeout(this.#retry);
   }
 
   /** One flush at a time keeps the lines of a job in order; what comes meanwhile forms the next batch. */
   async #drain(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    this.#retry = undefined;
-    while (this.#waiting.length > 0 && this.#retry === undefined) await this.#storeBatch();
-    this.#flushing = null;
-  }
-
-  async #storeBatch(): Promise<void> {
-    const batch = this.#waiting.splice(0, 1000);
-    try {
-      await this.#store.appendLog(batch);
-      this.#pause.passed();
-      this.#options.watch.passed(STORING);
-    } catch (error) {
-      if (!(error instanceof StoreAway)) return this.#options.onError(error, STORING);
-      this.#options.watch.failed(STORING, error);
-      this.#keep(batch);
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, 1000);
+      try {
+        await this.#store.appendLog(batch);
+      } catch (error) {
+        this.#onError(error);
+      }
     }
-  }
-
-  #keep(batch: readonly LogLine[]): void {
-    this.#waiting = [...batch, ...this.#waiting].slice(-MAX_WAITING);
-    this.#retry = setTimeout(() => {
-      this.#flushing ??= this.#drain();
-    }, this.#pause.failed());
+    this.#flushing = null;
   }
 }
 

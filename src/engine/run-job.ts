@@ -8,8 +8,11 @@ import { isActive } from '../domain/job-status.ts';
 import { deadlineOf, type Step } from '../domain/step.ts';
 import {
   type AdvanceRules,
+  awaitAnswer,
   begin,
   fail,
+  hasActed,
+  hold,
   type Moment,
   remember,
   succeed,
@@ -21,6 +24,7 @@ import type { Job, JobMove } from './job.ts';
 import type { JobLog } from './job-log.ts';
 import type { JobStore } from './job-store.ts';
 import { type Lease, LeaseLost } from './lease.ts';
+import { nextTryMs, unansweredBy, unansweredMs } from './outage.ts';
 import {
   Interrupted,
   type Interruption,
@@ -32,6 +36,7 @@ import {
   timedOut,
 } from './run-step.ts';
 import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
+import { type GiveUp, withStopGrace } from './stop-grace.ts';
 
 /** Named points at which a crash test may kill the process. */
 export type CrashPoint = 'after_claim' | 'before_effect' | 'after_effect' | 'before_commit';
@@ -46,6 +51,8 @@ export interface JobTools<Change> {
   readonly now: () => Date;
   readonly random: () => number;
   readonly onUnexpected: (error: unknown, job: Job) => void;
+  /** For tests; REPEAT_ACT_MS without it. */
+  readonly repeatActMs?: number | undefined;
   readonly reach: (point: CrashPoint, job: Job) => void;
 }
 
@@ -74,32 +81,11 @@ const STOP_GRACE_MS = 5_000;
 const LAST_PROBE_MS = 400;
 const LIMIT_GRACE_MS = 200;
 
-/** What was set off is looked at at once; what can't be seen even then is not set off again any faster than this. */
+/** What was set off is probed at once; what can't be seen even then is probed again after this time. */
 const UNSEEN_EFFECT_MS = 1_000;
 
-/** What becomes of a handler that was stopped and does not return; null leaves it alone. */
-type GiveUp<Change> = (why: Interruption) => { afterMs: number; outcome: () => PassOutcome<Change> } | null;
-
-async function withStopGrace<Change>(
-  signal: AbortSignal,
-  pass: Promise<PassOutcome<Change>>,
-  giveUp: GiveUp<Change>,
-): Promise<PassOutcome<Change>> {
-  let timer: NodeJS.Timeout | undefined;
-  const gaveUp = new Promise<PassOutcome<Change>>((resolve) => {
-    const onStop = () => {
-      const given = giveUp(signal.reason instanceof Interrupted ? signal.reason.why : 'cancel');
-      if (given) timer = setTimeout(() => resolve(given.outcome()), given.afterMs);
-    };
-    if (signal.aborted) onStop();
-    else signal.addEventListener('abort', onStop, { once: true });
-  });
-  try {
-    return await Promise.race([pass, gaveUp]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+/** An act that was not carried out, or of which nothing is seen, is repeated no sooner than this. */
+const REPEAT_ACT_MS = 10_000;
 
 const DID_NOT_STOP: Failure = {
   class: 'effect_unknown',
@@ -171,9 +157,11 @@ class JobRunner<Change> {
     if (this.#job.status === 'compensating') this.#stop = this.#control.uncancelable();
     const outcome = await this.#pass(step);
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
+    this.#logOutage(step, outcome);
     const atOnce = outcome.outcome === 'wait' && outcome.lookAgainMs <= 0 && outcome.change === undefined;
     if (atOnce && !this.#lookedAtOnce) {
       this.#lookedAtOnce = true;
+      this.#job = hasActed(this.#job, this.#tools.now());
       return true;
     }
     this.#lookedAtOnce = false;
@@ -196,6 +184,7 @@ class JobRunner<Change> {
       now: this.#tools.now,
       adopts: this.#job.adopting === 'asked',
       onUnexpected: (error: unknown) => this.#tools.onUnexpected(error, this.#job),
+      repeatActMs: this.#repeatActMs,
     };
     try {
       const handler = await this.#tools.handlerFor(this.#job, step);
@@ -270,6 +259,7 @@ class JobRunner<Change> {
         const began = step.attemptStartedAt === null ? null : Date.parse(step.attemptStartedAt);
         return began === null ? 0 : Math.max(0, this.#tools.now().getTime() - began);
       },
+      unansweredMs: () => unansweredMs(step, this.#tools.now()),
       log: (text, stream = 'stdout') => log.write(step.name, text, stream),
       save: async (memo) => {
         lease.check();
@@ -302,6 +292,14 @@ class JobRunner<Change> {
           : succeed(this.#job, moment, rules, outcome);
       case 'wait':
         return wait(this.#job, moment, { ...outcome, lookAgainMs: this.#untilDeadline(outcome.lookAgainMs) });
+      case 'held':
+        return hold(this.#job, moment, this.#untilDeadline(outcome.lookAgainMs));
+      case 'unanswered':
+        return awaitAnswer(this.#job, moment, {
+          outage: outcome.outage,
+          acted: outcome.during === 'act',
+          lookAgainMs: this.#untilDeadline(this.#nextTryMs(outcome)),
+        });
       case 'failed':
         return fail(this.#job, moment, rules, outcome.failure, outcome.change ?? null);
     }
@@ -311,6 +309,28 @@ class JobRunner<Change> {
   #untilDeadline(waitMs: number): number {
     const step = this.#job.steps[this.#job.current];
     return step ? Math.max(MIN_WAIT_MS, Math.min(waitMs, this.#msToDeadline(step))) : waitMs;
+  }
+
+  /** An undo acts in the same breath as it probes. */
+  #nextTryMs({ outage, during }: Extract<PassOutcome<Change>, { outcome: 'unanswered' }>): number {
+    const step = this.#job.steps[this.#job.current];
+    const probeMs = step ? nextTryMs(step, outage, this.#tools.now()) : 0;
+    return during === 'undo' ? Math.max(probeMs, this.#repeatActMs) : probeMs;
+  }
+
+  get #repeatActMs(): number {
+    return this.#tools.repeatActMs ?? REPEAT_ACT_MS;
+  }
+
+  /** Into the step's log, once for each outage. */
+  #logOutage(step: Step, outcome: PassOutcome<Change>): void {
+    const { log } = this.#control;
+    if (outcome.outcome === 'unanswered') {
+      const isNew = unansweredBy(step, outcome.outage, this.#tools.now()).since !== step.unanswered?.since;
+      if (isNew) log.write(step.name, outcome.failure.message, 'stderr');
+    } else if (step.unanswered && (outcome.outcome === 'wait' || outcome.outcome === 'done')) {
+      log.write(step.name, `${step.unanswered.upstream} answers again (${step.unanswered.name})`, 'stdout');
+    }
   }
 
   /** Stopped from outside: a cancel turns the job around, anything else leaves it to the next holder. */

@@ -7,6 +7,7 @@ import type { Failure } from '../domain/failure.ts';
 import { deadlineOf, type OperatorClaim, type Step } from '../domain/step.ts';
 import { StoreAway } from './job-store.ts';
 import { LeaseLost } from './lease.ts';
+import { type Outage, unansweredBy, waitingForAnswer } from './outage.ts';
 import { type StepContext, StepFailure, type StepHandler } from './step-handler.ts';
 
 export type PassOutcome<Change> =
@@ -22,6 +23,16 @@ export type PassOutcome<Change> =
       readonly lookAgainMs: number;
       readonly progress?: number | undefined;
       readonly change?: Change | undefined;
+      /** It has just acted. */
+      readonly acted?: true;
+    }
+  /** Its effect is not seen yet, and it is too early to act again. */
+  | { readonly outcome: 'held'; readonly lookAgainMs: number }
+  | {
+      readonly outcome: 'unanswered';
+      readonly outage: Outage;
+      readonly failure: Failure;
+      readonly during: 'probe' | 'act' | 'undo';
     }
   | { readonly outcome: 'failed'; readonly failure: Failure; readonly change?: Change | undefined }
   | { readonly outcome: 'interrupted' };
@@ -60,7 +71,12 @@ export interface PassOptions {
   readonly adopts: boolean;
   readonly onUnexpected: (error: unknown) => void;
   readonly now: () => Date;
+  /** No sooner than this an act is repeated whose effect is not seen. */
+  readonly repeatActMs: number;
 }
+
+/** Meanwhile it is probed this often. */
+const HELD_PROBE_MS = 1_000;
 
 export async function runForward<Change>(
   handler: StepHandler<Change>,
@@ -68,7 +84,15 @@ export async function runForward<Change>(
   step: Step,
   options: PassOptions,
 ): Promise<PassOutcome<Change>> {
-  return guarded(context, step, options, async () => {
+  const act = async (pass: Pass, next?: true): Promise<PassOutcome<Change>> => {
+    if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
+    const tooEarlyMs = next ? 0 : msToNextAct(step, options);
+    if (tooEarlyMs > 0) return { outcome: 'held', lookAgainMs: Math.min(tooEarlyMs, HELD_PROBE_MS) };
+    pass.during = 'act';
+    const outcome = outcomeOf(await handler.act(context));
+    return outcome.outcome === 'wait' ? { ...outcome, acted: true } : outcome;
+  };
+  return guarded(context, step, options, async (pass) => {
     const seen = await handler.observe(context);
     switch (seen.seen) {
       case 'done':
@@ -86,13 +110,11 @@ export async function runForward<Change>(
         };
       case 'absent':
         if (options.adopts) return { outcome: 'failed', failure: NOTHING_TO_ADOPT };
-        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
-        return outcomeOf(await handler.act(context));
+        return act(pass, seen.next);
       case 'unobservable':
         if (options.adopts) return claimed(step);
         if (seen.failure !== null) return { outcome: 'failed', failure: seen.failure };
-        if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
-        return outcomeOf(await handler.act(context));
+        return act(pass, seen.next);
     }
   });
 }
@@ -109,7 +131,8 @@ export async function runBackward<Change>(
   step: Step,
   options: PassOptions,
 ): Promise<PassOutcome<Change>> {
-  return guarded(context, step, options, async () => {
+  return guarded(context, step, options, async (pass) => {
+    pass.during = 'undo';
     const outcome = outcomeOf(await undo(context));
     if (outcome.outcome !== 'wait') return outcome;
     if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
@@ -138,14 +161,24 @@ function isOverdue(step: Step, now: Date): boolean {
   return deadline !== null && now.getTime() >= deadline;
 }
 
+function msToNextAct({ actedAt }: Step, { now, repeatActMs }: PassOptions): number {
+  return actedAt ? Date.parse(actedAt) + repeatActMs - now().getTime() : 0;
+}
+
+/** What a pass was doing when it threw. */
+interface Pass {
+  during: 'probe' | 'act' | 'undo';
+}
+
 async function guarded<Change>(
   context: StepContext,
   step: Step,
   options: PassOptions,
-  pass: () => Promise<PassOutcome<Change>>,
+  work: (pass: Pass) => Promise<PassOutcome<Change>>,
 ): Promise<PassOutcome<Change>> {
+  const pass: Pass = { during: 'probe' };
   try {
-    return await pass();
+    return await work(pass);
   } catch (error) {
     // Neither says anything about the step.
     if (error instanceof LeaseLost || error instanceof StoreAway) throw error;
@@ -154,7 +187,7 @@ async function guarded<Change>(
       if (why === 'timeout') return { outcome: 'failed', failure: timedOut(step) };
       return { outcome: 'interrupted' };
     }
-    if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
+    if (error instanceof StepFailure) return unansweredOr(error, pass, step, options);
     options.onUnexpected(error);
     return {
       outcome: 'failed',
@@ -165,4 +198,17 @@ async function guarded<Change>(
       },
     };
   }
+}
+
+/** An upstream that does not answer is waited for, until the step's own limit. */
+function unansweredOr<Change>(
+  { failure, outage }: StepFailure,
+  { during }: Pass,
+  step: Step,
+  { now }: PassOptions,
+): PassOutcome<Change> {
+  if (outage === null) return { outcome: 'failed', failure };
+  if (!isOverdue(step, now())) return { outcome: 'unanswered', outage, failure, during };
+  const message = waitingForAnswer(unansweredBy(step, outage, now()));
+  return { outcome: 'failed', failure: timedOut({ ...step, message }) };
 }

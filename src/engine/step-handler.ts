@@ -6,6 +6,7 @@
  */
 import type { Failure } from '../domain/failure.ts';
 import type { Memo } from '../domain/step.ts';
+import type { Outage } from './outage.ts';
 
 export type Observation<Change> =
   | { readonly seen: 'done'; readonly message: string; readonly change?: Change }
@@ -15,12 +16,13 @@ export type Observation<Change> =
       readonly lookAgainMs: number;
       readonly progress?: number;
     }
-  | { readonly seen: 'absent' }
+  /** An act whose effect is not seen is repeated after a pause; `next` says that this is another act, for which there is none. */
+  | { readonly seen: 'absent'; readonly next?: true }
   /**
    * Nothing shows whether the work is done. It is acted on, or fails where acting again could do harm; an operator who
    * adopts it is taken at their word.
    */
-  | { readonly seen: 'unobservable'; readonly failure: Failure | null }
+  | { readonly seen: 'unobservable'; readonly failure: Failure | null; readonly next?: true }
   | { readonly seen: 'failed'; readonly failure: Failure; readonly change?: Change };
 
 export type ActResult<Change> =
@@ -50,6 +52,8 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** For how long this attempt has been under way. */
   readonly elapsedMs?: () => number;
+  /** For how long of that time upstreams did not answer. */
+  readonly unansweredMs?: () => number;
   log(text: string, stream?: 'stdout' | 'stderr'): void;
   /** Written before the effect that it prepares for. */
   save(memo: Memo): Promise<void>;
@@ -65,13 +69,23 @@ export interface StepHandler<Change> {
   readonly undo?: (context: StepContext) => Promise<ActResult<Change>>;
 }
 
-/** Thrown by handlers and by what they call: fails the attempt with a message that may be shown. */
+/**
+ * Thrown by handlers and by what they call: fails the attempt with a message that may be shown, unless it is an
+ * upstream that does not answer.
+ */
 export class StepFailure extends Error {
   readonly failure: Failure;
+  readonly outage: Outage | null;
 
-  constructor(failure: Failure) {
+  constructor(failure: Failure, outage: Outage | null = null) {
     super(failure.message);
     this.name = 'StepFailure';
     this.failure = failure;
+    this.outage = outage;
   }
+}
+
+/** It certainly was not carried out: what was remembered before it can be forgotten. */
+export function wasNotCarriedOut(error: unknown): boolean {
+  return error instanceof StepFailure && error.outage?.effect === 'none';
 }

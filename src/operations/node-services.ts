@@ -1,4 +1,5 @@
 /** What workflows need of the control plane itself: tokens for agents, what agents report, and the site's hooks. */
+import type { Outage } from '../engine/outage.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type { NodeServices, ProviderCall } from '../providers/provider.ts';
 import { forgetAgent, readAgents } from '../store/agents.ts';
@@ -73,16 +74,29 @@ async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Prom
     redirect: 'error',
     signal: AbortSignal.any([call.signal, AbortSignal.timeout(HOOK_LIMIT_MS)]),
   }).catch((error: Error) => {
-    throw hookFailed('retryable', stage, `does not answer (${error.name})`);
+    throw hookFailed('retryable', stage, `does not answer (${error.name})`, hookOutage(stage));
   });
   await answer.body?.cancel();
   if (answer.status === 202) return 'under_way';
   if (answer.ok) return 'done';
   const isTheirs = answer.status >= 500 || answer.status === 429;
-  throw hookFailed(isTheirs ? 'retryable' : 'needs_human', stage, `answered ${answer.status}`);
+  const outage = AWAY.includes(answer.status) ? hookOutage(stage) : null;
+  throw hookFailed(isTheirs ? 'retryable' : 'needs_human', stage, `answered ${answer.status}`, outage);
 }
 
-function hookFailed(failureClass: 'retryable' | 'needs_human', stage: string, what: string): StepFailure {
+/** Statuses by which a proxy, or the service itself, says that nobody is there to answer now. */
+const AWAY: readonly number[] = [429, 502, 503, 504];
+
+function hookOutage(stage: string): Outage {
+  return { upstream: "the site's hook", name: stage, effect: 'unknown' };
+}
+
+function hookFailed(
+  failureClass: 'retryable' | 'needs_human',
+  stage: string,
+  what: string,
+  outage: Outage | null,
+): StepFailure {
   const message = `the site’s hook for ${stage} ${what}`;
-  return new StepFailure({ class: failureClass, code: 'HOOK_FAILED', message });
+  return new StepFailure({ class: failureClass, code: 'HOOK_FAILED', message }, outage);
 }

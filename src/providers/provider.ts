@@ -10,6 +10,7 @@
 import type { Labels, Machine } from '../domain/machine.ts';
 import type { NodeSight } from '../domain/node-sight.ts';
 import type { StepDefinition } from '../domain/step.ts';
+import type { StepFailure } from '../engine/step-handler.ts';
 import type { MaasControl } from './maas/maas-control.ts';
 import type { InstallFacts } from './network-installs.ts';
 
@@ -41,6 +42,8 @@ export interface BootState {
    * can't be asked, such as an installer's from the network.
    */
   readonly bootId: string | null;
+  /** Why the host did not say which boot it is in, where it was asked. */
+  readonly hostProblem?: StepFailure;
   readonly ready: boolean;
   /** How long to wait before looking again, where the provider has an idea. */
   readonly lookAgainMs: number;

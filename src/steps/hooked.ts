@@ -8,12 +8,13 @@ export function hooked({ machine, can }: Scene<'nodeServices'>, stage: string): 
       if (context.memo.hook === 'done') return done('the site says that it is done');
       if (context.memo.hook === 'not_configured')
         return done('no hook is configured for this stage: nothing was done');
-      return UNOBSERVABLE;
+      // It has taken the request, and is asked whether it is done.
+      return context.memo.hook === 'under_way' ? { ...UNOBSERVABLE, next: true } : UNOBSERVABLE;
     },
     async act(context) {
       const hook = await context.effect(() => can.nodeServices.hook(callOf(context, machine), stage));
-      if (hook === 'under_way') return started('the site works on it', 5_000);
       await context.save({ hook });
+      if (hook === 'under_way') return started('the site works on it', 5_000);
       return started('the site has answered', 1);
     },
   };

@@ -87,7 +87,11 @@ export const DEPLOYING_STAGES = {
             `the datasource failed ${MAX_DATASOURCE_RETRIES + 1} times; cloud-init does not reach MAAS`,
           );
         }
-        return ABSENT;
+        // Released: to deploy it is another act than to release it.
+        const isToBeDeployed = context.memo.deployed !== countOf(context, 'retries');
+        return seen.status !== 'Failed deployment' && isToBeDeployed
+          ? { seen: 'absent', next: true }
+          : ABSENT;
       }),
     async act(context) {
       const call = callOf(context, scene.machine);
@@ -98,6 +102,7 @@ export const DEPLOYING_STAGES = {
         await countOne(context, 'retries');
         return started('releasing the machine for another try');
       }
+      await context.save({ ...context.memo, deployed: countOf(context, 'retries') });
       return deploy(scene, context, config);
     },
     undo: (context) => undoDeployment(scene, context),

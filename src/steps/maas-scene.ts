@@ -56,8 +56,10 @@ export async function waitsOr(
     await context.save({ ...context.memo, waitingSince: now });
     return underWay(context, reason);
   }
-  if (now - since < seconds * 1000) return underWay(context, reason);
+  // A time in which the upstream could not be asked says nothing about the machine.
+  const waitedMs = now - since - (context.unansweredMs?.() ?? 0);
+  if (waitedMs < seconds * 1000) return underWay(context, reason);
   // Whoever resumes it has it wait once more.
   await context.save({ ...context.memo, waitingSince: 0 });
-  return needsHuman(code, `${reason}, for ${Math.round((now - since) / 1000)} seconds`);
+  return needsHuman(code, `${reason}, for ${Math.round(waitedMs / 1000)} seconds`);
 }

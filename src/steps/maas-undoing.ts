@@ -4,7 +4,7 @@
  */
 import type { StepContext } from '../engine/step-handler.ts';
 import { idOf, type MaasScene } from './maas-scene.ts';
-import { type Acted, madeIn, observedIn, started } from './stage-tools.ts';
+import { type Acted, madeIn, observedIn, spaced, started } from './stage-tools.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
 
 const LEFT: Acted = { result: 'done', message: 'not made by this operation: left as it is' };
@@ -25,7 +25,9 @@ export async function undoCommissioning(scene: MaasScene, context: StepContext):
   const seen = idOf(scene) === '' ? null : await scene.can.maas.read(call, idOf(scene));
   if (seen === null || !COMMISSIONING.includes(seen.status))
     return done(`nothing is under way: ${seen?.status ?? 'absent'}`);
-  await context.effect(() => scene.can.maas.abort(call, seen.systemId, 'the operation was canceled'));
+  await spaced(context, 'abortedAt', () =>
+    scene.can.maas.abort(call, seen.systemId, 'the operation was canceled'),
+  );
   return started(`waiting for MAAS to stop ${seen.status}`);
 }
 
@@ -39,12 +41,14 @@ export async function undoDeployment(scene: MaasScene, context: StepContext): Pr
   const seen = idOf(scene) === '' ? null : await can.maas.read(call, idOf(scene));
   if (seen === null) return done('MAAS has no such machine');
   if (seen.status === 'Deploying') {
-    await context.effect(() => can.maas.abort(call, seen.systemId, 'the operation was canceled'));
+    await spaced(context, 'abortedAt', () =>
+      can.maas.abort(call, seen.systemId, 'the operation was canceled'),
+    );
     return started('waiting for MAAS to stop the deployment');
   }
   if (TO_BE_RELEASED.includes(seen.status)) {
     const release = { erase: false, secureErase: false, quickErase: false, comment: 'onboarding undone' };
-    await context.effect(() => can.maas.release(call, seen.systemId, release));
+    await spaced(context, 'releasedAt', () => can.maas.release(call, seen.systemId, release));
     return started('waiting for MAAS to release the machine');
   }
   if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
@@ -68,7 +72,7 @@ export async function undoRecord(scene: MaasScene, context: StepContext): Promis
   );
   if (!ours) return { ...done('MAAS has no record of it'), change: observed(scene, context, null) };
   if (IN_USE.includes(ours.status)) return done(`MAAS says ${ours.status}: somebody uses it, so it stays`);
-  await context.effect(() => can.maas.remove(call, ours.systemId));
+  await spaced(context, 'removedAt', () => can.maas.remove(call, ours.systemId));
   return started('waiting for the record to be gone');
 }
 

@@ -3,8 +3,8 @@
  * asked for is remembered before each command, and asked for again if the machine is not seen in that power state
  * after a while; so whoever takes over after a crash goes on, and never begins a second reboot.
  *
- * Once the power is being switched, a BMC that does not answer is waited for: to fail and to begin anew would switch
- * the machine off once more, and use up what was set for one boot.
+ * Once the power is being switched, a BMC that refuses for the moment is waited for: to fail and to start again would
+ * switch the machine off once more, and use up what was set for one boot.
  */
 import type { MachineChange } from '../domain/machine-change.ts';
 import { type StepContext, StepFailure, type StepHandler } from '../engine/step-handler.ts';
@@ -44,7 +44,7 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
         return mayStillObey ? { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS } : { seen: 'absent' };
       }
       // Seen off: on with it.
-      return switching.to === 'off' ? { seen: 'absent' } : verdictOnHost(switching, boot);
+      return switching.to === 'off' ? { seen: 'absent', next: true } : verdictOnHost(switching, boot);
     },
 
     async act(context) {
@@ -70,7 +70,8 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
       const reason = 'waiting for the power to be on';
       const waiting = { result: 'started', reason, lookAgainMs: LOOK_AGAIN_MS } as const;
       if ((await power.bootState(call)).power === 'off') {
-        await context.save({ switching: { ...switching, to: 'on' } });
+        if (switching.to === 'on' && msSince(switching, context) < OBEYS_WITHIN_MS) return waiting;
+        await context.save({ switching: { ...switching, to: 'on', askedAt: context.now().getTime() } });
         await context.effect(async () => power.switchPower?.(call, 'on'));
         return waiting;
       }
@@ -111,12 +112,13 @@ function verdictOnHost({ bootIdBefore }: Switching, boot: BootState): Verdict {
   return { seen: 'failed', failure: { class: 'needs_human', code: 'BMC_MISMATCH', message } };
 }
 
-/** The answer, or why there is none at this moment. */
+/** The answer, or why it is refused at this moment. One that does not come at all is for the engine to wait for. */
 async function unlessAway<T>(ask: () => Promise<T>): Promise<T | string> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof StepFailure && error.failure.class === 'retryable') return error.failure.message;
+    const isRefusal = error instanceof StepFailure && error.outage === null;
+    if (isRefusal && error.failure.class === 'retryable') return error.failure.message;
     throw error;
   }
 }

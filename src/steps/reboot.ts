@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MachineChange } from '../domain/machine-change.ts';
-import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
+import { StepFailure, type StepHandler, wasNotCarriedOut } from '../engine/step-handler.ts';
 import { CAME_BACK, rebootBySwitching } from './reboot-by-switching.ts';
 import { callOf, type Scene, type StepKind } from './step-kind.ts';
 
@@ -43,11 +43,18 @@ function rebootByAsking({ machine, can }: Scene<'power'>, mode: Config['mode']):
     },
     async act(context) {
       const call = callOf(context, machine);
-      const { bootId } = await power.bootState(call);
-      if (bootId === null) throw CANT_TELL;
-      const bootIdBefore = String(context.memo.bootIdBefore ?? bootId);
+      const { bootId, hostProblem } = await power.bootState(call);
+      if (bootId === null) throw hostProblem ?? CANT_TELL;
+      const { memo } = context;
+      const bootIdBefore = String(memo.bootIdBefore ?? bootId);
       await context.save({ bootIdBefore, askedAt: context.now().getTime() });
-      await context.effect(() => power.reboot(call, mode, bootIdBefore));
+      try {
+        await context.effect(() => power.reboot(call, mode, bootIdBefore));
+      } catch (error) {
+        // Not asked, so it does not go down by itself.
+        if (wasNotCarriedOut(error)) await context.save(memo);
+        throw error;
+      }
       return { result: 'started', reason, lookAgainMs: 0 };
     },
     async undo() {

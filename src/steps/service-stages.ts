@@ -51,7 +51,8 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
 
   remove_gpuaas_node_record: ({ machine }) => ({
     async observe() {
-      return machine.service === 'deleted' ? done('it is out of the inventory') : ABSENT;
+      if (machine.service === 'deleted') return done('it is out of the inventory');
+      return machine.service === 'removing' ? { seen: 'absent', next: true } : ABSENT;
     },
     async act() {
       if (machine.service === 'retired') {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Failure } from '../domain/failure.ts';
+import { wasNotCarriedOut } from '../engine/step-handler.ts';
 import { runRepeatable } from './repeatable-command.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
@@ -45,9 +46,13 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
     async act(context) {
       if (check === '' && !repeatable) await context.save({ begun: context.attempt });
       const call = callOf(context, machine);
-      const { exitCode } = await context.effect(() =>
-        repeatable ? runRepeatable(can.remoteExec, call, { command }) : can.remoteExec.run(call, { command }),
-      );
+      const run = () =>
+        repeatable ? runRepeatable(can.remoteExec, call, { command }) : can.remoteExec.run(call, { command });
+      const { exitCode } = await context.effect(run).catch(async (error: unknown) => {
+        // A host that could not be asked has not run it.
+        if (wasNotCarriedOut(error) && context.memo.begun !== undefined) await context.save({});
+        throw error;
+      });
       if (exitCode === 0) return { result: 'done', message: 'the command exited with 0' };
       const message = `the command exited with ${exitCode}`;
       return { result: 'failed', failure: { class: 'retryable', code: 'COMMAND_FAILED', message } };

@@ -5,7 +5,13 @@ import type { FailureCode } from '../domain/failure-code.ts';
 import type { InterventionCode } from '../domain/intervention.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { MachineChange } from '../domain/machine-change.ts';
-import type { ActResult, Observation, StepContext, StepHandler } from '../engine/step-handler.ts';
+import {
+  type ActResult,
+  type Observation,
+  type StepContext,
+  type StepHandler,
+  wasNotCarriedOut,
+} from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import { wasRefused } from '../providers/maas/maas-failure.ts';
 
@@ -30,7 +36,7 @@ export function underWay(context: StepContext, reason: string): Seen {
 }
 
 export const ABSENT: Seen = { seen: 'absent' };
-export const UNOBSERVABLE: Seen = { seen: 'unobservable', failure: null };
+export const UNOBSERVABLE = { seen: 'unobservable', failure: null } as const satisfies Seen;
 
 export function failed(
   failureClass: FailureClass,
@@ -100,9 +106,23 @@ export async function making<T>(context: StepContext, name: string, effect: () =
   try {
     return await context.effect(effect);
   } catch (error) {
-    if (wasRefused(error)) await rememberMaking(context, name, before);
+    if (wasRefused(error) || wasNotCarriedOut(error)) await rememberMaking(context, name, before);
     throw error;
   }
+}
+
+/** As the engine spaces acts, for an undo, which acts in the same breath as it probes. */
+const REPEAT_UNDO_MS = 10_000;
+
+export async function spaced(
+  context: StepContext,
+  name: string,
+  effect: () => Promise<unknown>,
+): Promise<void> {
+  const now = context.now().getTime();
+  if (now - countOf(context, name) < REPEAT_UNDO_MS) return;
+  await context.save({ ...context.memo, [name]: now });
+  await context.effect(effect);
 }
 
 /** A stage that only looks. */

@@ -127,10 +127,7 @@ export class StepRun {
     if (!job) throw new Error('the job is not due');
     this.#cancel = new AbortController();
     const now = () => new Date(this.clock.ms);
-    const writer = new LogWriter(
-      { appendLog: async () => {} },
-      { watch: { passed: () => {}, failed: () => {} }, onError: () => {} },
-    );
+    const writer = new LogWriter({ appendLog: async () => {} }, () => {});
     const control = {
       lease: new Lease(job.id, job.epoch, this.clock.ms, leaseMs, () => this.clock.ms),
       log: new JobLog(writer, job, { maxBytes: 10_000, now }),

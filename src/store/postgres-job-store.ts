@@ -139,14 +139,13 @@ const RECORD = `
   told AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $4 <> '[]')
   SELECT recorded.* FROM recorded LEFT JOIN told ON true`;
 
-/** A line of a holder that has lost its lease is left out. One that is stored already comes from a commit without an answer. */
+/** A line of a holder that has lost its lease is left out. */
 const APPEND_LOG = `
   INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text)
   SELECT i.id, i.epoch, i.line, i.at, i.stream, i.step, i.text
   FROM jsonb_to_recordset($1::jsonb) AS i(id text, epoch bigint, line integer, at timestamptz, stream text, step text,
     text text)
-  JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch
-  ON CONFLICT DO NOTHING`;
+  JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch`;
 
 interface Recording {
   readonly owner: string;

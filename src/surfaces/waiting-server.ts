@@ -1,6 +1,6 @@
 /**
  * What the HTTP port answers while the replica can't work: it lives, it is not ready and says why. Everything else is
- * refused with Retry-After. The gRPC port is closed meanwhile, which clients see as UNAVAILABLE.
+ * told to come back later. The gRPC port is closed meanwhile, which clients see as UNAVAILABLE.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

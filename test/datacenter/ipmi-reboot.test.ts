@@ -119,9 +119,8 @@ describe.skipIf(problem !== null)('a reboot', () => {
     const first = attemptOf('reboot', 1);
     await rebootStep('bmc').act(first.context);
     bmc.freeze();
-    expect(await rebootStep('bmc').observe(first.context)).toMatchObject({
-      seen: 'under_way',
-      reason: `the BMC ${bmc.endpoint} does not answer`,
+    await expect(rebootStep('bmc').observe(first.context)).rejects.toMatchObject({
+      outage: { upstream: 'the BMC', name: bmc.endpoint },
     });
     bmc.thaw();
     expect(await drive(rebootStep('bmc'), first)).toMatchObject({ seen: 'done' });

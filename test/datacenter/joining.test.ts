@@ -170,7 +170,7 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
       const joining = failureOf(join());
       await until(() => host.joins() === 1, 'kubeadm runs');
       sshd.losePower();
-      expect(await joining).toMatchObject({ class: 'retryable', code: 'CONNECTION_LOST' });
+      expect(await joining).toMatchObject({ class: 'retryable', code: 'JOIN_INTERRUPTED' });
       expect(api.secrets.names()).toEqual([]);
     });
 
@@ -246,7 +246,7 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
     const joining = failureOf(join());
     await until(() => host.joins() === 1, 'kubeadm runs');
     sshd.cutConnections();
-    expect(await joining).toMatchObject({ class: 'retryable', code: 'CONNECTION_LOST' });
+    expect(await joining).toMatchObject({ class: 'retryable', code: 'JOIN_INTERRUPTED' });
     expect(await membership()).toMatchObject({ joined: false, pending: true });
     await join({ key: 'op-7/join/2' });
     expect(host.joins()).toBe(1);

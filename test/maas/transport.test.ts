@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Outage } from '../../src/engine/outage.ts';
+import { StepFailure } from '../../src/engine/step-handler.ts';
 import type { FaultInput } from '../parts/maas/faults.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { callFor, failureOf, maasAt, type TestMaas } from './call.ts';
@@ -136,20 +138,41 @@ describe('a read', () => {
 });
 
 describe('a write', () => {
-  it.each<FaultInput>([
-    { fault: 'conflict', retry_after: 0, times: 2 },
-    { fault: 'unavailable', times: 2 },
-    { fault: 'unavailable', retry_after: 0, times: 2 },
-  ])('that MAAS says it has not done ($fault) is sent again', async (given) => {
-    const id = await ready();
-    await fault({ ...given, method: 'POST' });
-    const asked = await during(() => site.maas.commission(call, id));
-    expect(asked.map(({ op, status }) => `${op} ${status}`)).toEqual([
-      'commission 0',
-      'commission 0',
-      'commission 200',
-    ]);
-  });
+  it.each<FaultInput>([{ fault: 'conflict', retry_after: 0, times: 2 }])(
+    'that met another request ($fault) is sent again',
+    async (given) => {
+      const id = await ready();
+      await fault({ ...given, method: 'POST' });
+      const asked = await during(() => site.maas.commission(call, id));
+      expect(asked.map(({ op, status }) => `${op} ${status}`)).toEqual([
+        'commission 0',
+        'commission 0',
+        'commission 200',
+      ]);
+    },
+  );
+
+  it.each<[FaultInput, Partial<Outage>]>([
+    [{ fault: 'unavailable' }, { effect: 'none' }],
+    [
+      { fault: 'unavailable', retry_after: 30 },
+      { effect: 'none', retryAfterMs: 30_000 },
+    ],
+    [{ fault: 'bad_gateway' }, { effect: 'unknown' }],
+    [{ fault: 'drop' }, { effect: 'unknown' }],
+  ])(
+    'that MAAS does not answer (%o) is sent once: the engine waits, and spaces what it repeats',
+    async (given, outage) => {
+      const id = await ready();
+      await fault({ ...given, method: 'POST', times: null });
+      const asked = await during(async () => {
+        const error = await site.maas.powerOff(call, id).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(StepFailure);
+        expect((error as StepFailure).outage).toMatchObject({ upstream: 'MAAS', ...outage });
+      });
+      expect(asked).toHaveLength(1);
+    },
+  );
 
   it('in conflict is sent once more where MAAS says nothing about when', async () => {
     const id = await ready();

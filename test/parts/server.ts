@@ -39,6 +39,8 @@ export interface TestServerOptions {
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
   readonly leaseMs?: number;
+  /** How soon an act is repeated that was not carried out. */
+  readonly repeatActMs?: number;
   /** How many operations it works on at once. */
   readonly maxInHand?: number;
   /** Any free one without it. */
@@ -124,6 +126,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     onFatal: (error) => {
       throw error;
     },
+    ...(options.repeatActMs === undefined ? {} : { repeatActMs: options.repeatActMs }),
     ...(options.schemaCheckMs === undefined ? {} : { schemaCheckMs: options.schemaCheckMs }),
   });
   const adminToken = readFileSync(server.adminTokenFile, 'utf8').trim();

@@ -50,6 +50,9 @@ export interface Sshd {
   cutConnections(): void;
   /** Sessions that are open at this moment. */
   connections(): number;
+  /** Nobody listens at its port any more, until it is back. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -85,15 +88,25 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
     `SetEnv ${env.join(' ')}`,
   ];
   writeFileSync(file('config'), `${lines.join('\n')}\n`);
-  const daemon = spawn(SSHD, ['-D', '-e', '-f', file('config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  const launch = async () => {
+    const started = spawn(SSHD, ['-D', '-e', '-f', file('config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+    started.stderr.on('data', (text) => {
+      log += text;
+    });
+    await untilListening(port, started, () => log);
+    return started;
+  };
+  let daemon = await launch();
   // A test that fails before it stops its sshd must not leave it behind.
   const endWithUs = () => daemon.kill('SIGKILL');
   process.once('exit', endWithUs);
-  let log = '';
-  daemon.stderr.on('data', (text) => {
-    log += text;
-  });
-  await untilListening(port, daemon, () => log);
+  const goAway = async () => {
+    for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, () => true);
+    const exited = new Promise((resolve) => daemon.once('exit', resolve));
+    daemon.kill('SIGTERM');
+    if (daemon.exitCode === null && daemon.signalCode === null) await exited;
+  };
   const [type, blob] = readFileSync(file('host-key.pub'), 'utf8').split(' ');
   return {
     port,
@@ -110,12 +123,13 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
       for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, isSshd);
     },
     connections: () => childrenOf(daemon.pid ?? -1).length,
+    goAway,
+    comeBack: async () => {
+      daemon = await launch();
+    },
     stop: async () => {
       process.off('exit', endWithUs);
-      for (const pid of childrenOf(daemon.pid ?? -1)) killTree(pid, () => true);
-      const exited = new Promise((resolve) => daemon.once('exit', resolve));
-      daemon.kill('SIGTERM');
-      if (daemon.exitCode === null && daemon.signalCode === null) await exited;
+      await goAway();
       rmSync(dir, { recursive: true, force: true });
     },
   };

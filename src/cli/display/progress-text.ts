@@ -13,6 +13,6 @@ export function progressText(work: Work, now: number): string {
   if (elapsed !== undefined) parts.push(durationText(elapsed));
   const waitingFor = work.more?.waitingFor ?? '';
   if (work.cancelRequested) parts.push('canceling');
-  else if (waitingFor !== '') parts.push(`waiting for ${waitingFor}`);
+  else if (waitingFor !== '') parts.push(`waiting for ${waitingFor.replace(/^waiting for /, '')}`);
   return parts.join('  ');
 }

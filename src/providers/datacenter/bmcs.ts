@@ -9,6 +9,7 @@
 import { lookup } from 'node:dns/promises';
 import { type BlockList, isIP } from 'node:net';
 import type { Machine } from '../../domain/machine.ts';
+import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
@@ -119,7 +120,7 @@ export class Bmcs {
       } catch {
         signal.throwIfAborted();
         const message = `the name of the BMC ${host} is not known`;
-        throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message });
+        throw new BmcFailure('NameNotFound', { class: 'retryable', code: 'UNREACHABLE', message }, host);
       }
     }
     this.#checkAllowed(host, address);
@@ -158,7 +159,7 @@ export class Bmcs {
     }
     const { reason, failure } = ipmiFailure(where, command.join(' '), end);
     if (reason === 'AuthenticationFailed') this.#breaker.refused(account, login.fingerprint);
-    throw new BmcFailure(reason, failure);
+    throw new BmcFailure(reason, failure, where);
   }
 
   #options({ host, port }: Endpoint, { user }: BmcLogin, patience: Patience): string[] {
@@ -173,12 +174,20 @@ export class Bmcs {
   }
 }
 
+/** Of a BMC that does not answer: whether the command may have been carried out. */
+const AWAY: Partial<Record<BmcFailure['reason'], Outage['effect']>> = {
+  NoAnswer: 'unknown',
+  NoFreeSession: 'none',
+  NameNotFound: 'none',
+};
+
 /** A StepFailure that also has the word for a look. */
 export class BmcFailure extends StepFailure {
   readonly reason: IpmiReason | 'NameNotFound' | 'AddressNotAllowed';
 
-  constructor(reason: BmcFailure['reason'], failure: StepFailure['failure']) {
-    super(failure);
+  constructor(reason: BmcFailure['reason'], failure: StepFailure['failure'], where = '') {
+    const effect = AWAY[reason];
+    super(failure, effect === undefined ? null : { upstream: 'the BMC', name: where, effect });
     this.reason = reason;
   }
 }

@@ -1,20 +1,23 @@
 /** Which boot a host is in, as its kernel tells it over SSH, and how it is asked to end that boot. */
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { ProviderCall, RemoteExec } from '../provider.ts';
+import type { BootState, ProviderCall, RemoteExec } from '../provider.ts';
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id';
 const BOOT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Null: the host does not say. Why is told by whoever needs SSH; here it is one way of several to know. */
-export async function hostBootId(remoteExec: RemoteExec, call: ProviderCall): Promise<string | null> {
-  if (call.machine.spec.ssh_endpoint === '') return null;
+/** Without an id the host does not say; why is for a step that needs it, since here it is one way of several to know. */
+export async function hostBootId(
+  remoteExec: RemoteExec,
+  call: ProviderCall,
+): Promise<Pick<BootState, 'bootId' | 'hostProblem'>> {
+  if (call.machine.spec.ssh_endpoint === '') return { bootId: null };
   try {
     const { stdout } = await remoteExec.run(call, { command: `cat ${BOOT_ID_FILE}`, quiet: true });
     const bootId = stdout.trim();
-    return BOOT_ID.test(bootId) ? bootId : null;
+    return { bootId: BOOT_ID.test(bootId) ? bootId : null };
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
-    return null;
+    return { bootId: null, hostProblem: error };
   }
 }
 

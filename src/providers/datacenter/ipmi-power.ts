@@ -37,8 +37,8 @@ export function createIpmiPower({ bmcs, configuration, remoteExec }: IpmiPowerOp
     async bootState(call): Promise<BootState> {
       const power = await bmcs.use(call, powerOf);
       const asks = power === 'on' && remoteExec !== null && call.machine.spec.ssh_endpoint !== '';
-      const bootId = asks && (await bootsItself(call)) ? await hostBootId(remoteExec, call) : null;
-      return { power, bootId, ready: bootId !== null, lookAgainMs: LOOK_AGAIN_MS };
+      const host = asks && (await bootsItself(call)) ? await hostBootId(remoteExec, call) : { bootId: null };
+      return { power, ...host, ready: host.bootId !== null, lookAgainMs: LOOK_AGAIN_MS };
     },
     async reboot(call, mode, bootId) {
       if (mode === 'ssh' && remoteExec) return rebootHost(remoteExec, call, bootId);

@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import { type Endpoint, endpointText } from './endpoint.ts';
 import {
-  failure,
   type Host,
+  hostAway,
   openSession,
   prepareLogin,
   type SshDoor,
@@ -70,8 +70,8 @@ async function connect(door: SshDoor, host: Host): Promise<SshSession> {
     socket = await openTcp(host.endpoint, { timeoutMs: door.connectTimeoutMs, signal });
   } catch (error) {
     if (!(error instanceof NotConnected)) throw error;
-    const message = `can't connect to the jump host ${endpointText(host.endpoint)}: ${error.message}`;
-    throw failure('retryable', 'UNREACHABLE', message);
+    const where = endpointText(host.endpoint);
+    throw hostAway(where, `can't connect to the jump host ${where}: ${error.message}`, 'the jump host');
   }
   return openSession(door, login, socket, signal);
 }

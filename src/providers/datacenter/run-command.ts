@@ -6,7 +6,7 @@ import { constants } from 'node:os';
 import type { ClientChannel } from 'ssh2';
 import type { StepFailure } from '../../engine/step-handler.ts';
 import { KeptOutput, LineSplitter } from './output.ts';
-import { failure, type SshSession } from './ssh-session.ts';
+import { failure, hostAway, type SshSession } from './ssh-session.ts';
 
 export interface CommandRun {
   readonly command: string;
@@ -14,6 +14,8 @@ export interface CommandRun {
   readonly onLine: (text: string, stream: 'stdout' | 'stderr') => void;
   readonly where: string;
   readonly signal: AbortSignal;
+  /** It is only asked for an answer: without one there is no effect to wonder about. */
+  readonly quiet: true | undefined;
 }
 
 export interface CommandEnd {
@@ -36,7 +38,7 @@ export function runCommand(session: SshSession, run: CommandRun): Promise<Comman
       finish();
     };
     const stop = () => settle(() => endCommands(session).then(() => reject(signal.reason)));
-    const lose = () => settle(() => reject(lost(where)));
+    const lose = () => settle(() => reject(run.quiet ? unanswered(where) : lost(where)));
     let conclude = lose;
     if (signal.aborted) return settle(() => reject(signal.reason));
     signal.addEventListener('abort', stop, { once: true });
@@ -98,8 +100,12 @@ function lost(where: string): StepFailure {
   return failure('effect_unknown', 'CONNECTION_LOST', message);
 }
 
+function unanswered(where: string): StepFailure {
+  return hostAway(where, `the connection to ${where} broke before it answered`);
+}
+
 function notBegun(where: string): StepFailure {
-  return failure('retryable', 'UNREACHABLE', `${where} did not open a session for the command`);
+  return hostAway(where, `${where} did not open a session for the command`);
 }
 
 /** Calls back once: with the end, or with null if there was no exit code. Returns what makes it end now. */

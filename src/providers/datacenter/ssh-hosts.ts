@@ -10,7 +10,7 @@ import { forward, JumpLine } from './jump-line.ts';
 import { knownHostsReader } from './known-hosts.ts';
 import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
-import { failure, openSession, prepareLogin, type SshDoor, usableIdentity } from './ssh-session.ts';
+import { hostAway, openSession, prepareLogin, type SshDoor, usableIdentity } from './ssh-session.ts';
 import { type ConnectLimits, NotConnected, openTcp } from './tcp.ts';
 import { Turns } from './turns.ts';
 
@@ -69,7 +69,7 @@ export class SshHosts implements RemoteExec {
           if (!quiet) call.log(`$ ${command}`);
           const onLine = quiet ? () => {} : call.log;
           call.checkHeld();
-          return await runCommand(session, { command, stdin, onLine, where, signal });
+          return await runCommand(session, { command, stdin, onLine, where, signal, quiet });
         } finally {
           session.close();
           await session.closed;
@@ -77,7 +77,7 @@ export class SshHosts implements RemoteExec {
       });
     } catch (error) {
       if (!(error instanceof NotConnected)) throw error;
-      throw failure('retryable', 'UNREACHABLE', `can't connect to ${where}: ${error.message}`);
+      throw hostAway(where, `can't connect to ${where}: ${error.message}`);
     }
   }
 

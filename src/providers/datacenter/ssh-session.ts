@@ -9,7 +9,7 @@ import ssh2, {
   type PublicKeyAuthMethod,
   type ServerHostKeyAlgorithm,
 } from 'ssh2';
-import type { FailureClass } from '../../domain/failure.ts';
+import type { Failure, FailureClass } from '../../domain/failure.ts';
 import type { FailureCode } from '../../domain/failure-code.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
@@ -221,7 +221,7 @@ function unreachable(where: string, error: Error & { level?: string }): StepFail
     error.level === 'client-socket'
       ? notConnected(error).message
       : (SSH_WORDS[error.message] ?? 'the SSH handshake failed');
-  return failure('retryable', 'UNREACHABLE', `can't connect to ${where}: ${words}`);
+  return hostAway(where, `can't connect to ${where}: ${words}`);
 }
 
 const SSH_WORDS: Readonly<Record<string, string>> = {
@@ -229,6 +229,12 @@ const SSH_WORDS: Readonly<Record<string, string>> = {
   'Connection lost before handshake': 'it hung up before it greeted',
   closed: 'it hung up',
 };
+
+/** A host that does not answer, before anything was asked of it: waited for, not failed. */
+export function hostAway(name: string, message: string, upstream = 'the SSH host'): StepFailure {
+  const away: Failure = { class: 'retryable', code: 'UNREACHABLE', message };
+  return new StepFailure(away, { upstream, name, effect: 'none' });
+}
 
 export function failure(failureClass: FailureClass, code: FailureCode, message: string): StepFailure {
   return new StepFailure({ class: failureClass, code, message });

@@ -3,6 +3,7 @@
  * gets into the message: both may hold a credential.
  */
 import type { Failure } from '../../domain/failure.ts';
+import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 
 export class ClusterFailure extends StepFailure {
@@ -11,11 +12,11 @@ export class ClusterFailure extends StepFailure {
   /** What the API server gave as the reason, in its words; empty where it gave none. */
   readonly said: string;
 
-  constructor(failure: Failure, status: number | null, said = '') {
-    super(failure);
+  constructor(failure: Failure, status: number | null, told: { said?: string; outage?: Outage | null } = {}) {
+    super(failure, told.outage ?? null);
     this.name = 'ClusterFailure';
     this.status = status;
-    this.said = said;
+    this.said = told.said ?? '';
   }
 }
 
@@ -44,11 +45,10 @@ function refused(status: number, body: unknown, cluster: string, doing: string):
   }
   const message = told(`answered ${status}${said.reason === '' ? '' : ` ${said.reason}`}`);
   if (status === 429 || status >= 500) {
-    return new ClusterFailure(
-      { class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message },
-      status,
-      said.message,
-    );
+    const failure = { class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message } as const;
+    const effect = AWAY[status];
+    const outage = effect === undefined ? null : clusterOutage(cluster, effect);
+    return new ClusterFailure(failure, status, { said: said.message, outage });
   }
   return new ClusterFailure({ class: 'permanent', code: 'CLUSTER_REFUSED', message }, status);
 }
@@ -62,7 +62,30 @@ function unanswered(error: unknown, cluster: string, doing: string): ClusterFail
   const late = name === 'AbortError' || name === 'TimeoutError' || type === 'aborted';
   const how = late ? 'did not answer in time' : `can't be reached: ${wordFor(code, error)}`;
   const message = `${cluster} ${how} (${doing})`;
-  return new ClusterFailure({ class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message }, null);
+  const failure = { class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message } as const;
+  const neverLeft = typeof code === 'string' && NOT_CONNECTED.has(code);
+  const outage = clusterOutage(cluster, neverLeft ? 'none' : 'unknown');
+  return new ClusterFailure(failure, null, { outage });
+}
+
+/** Statuses by which an API server, or what is before it, says that nobody is there to answer now. */
+const AWAY: Readonly<Record<number, Outage['effect']>> = {
+  429: 'none',
+  502: 'unknown',
+  503: 'none',
+  504: 'unknown',
+};
+
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+function clusterOutage(name: string, effect: Outage['effect']): Outage {
+  return { upstream: 'the cluster', name, effect };
 }
 
 function wordFor(code: unknown, error: unknown): string {

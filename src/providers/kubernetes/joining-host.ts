@@ -105,11 +105,13 @@ export async function joinHost(
     ({ exitCode } = await exec.run({ ...call, log }, { command, stdin: document }));
   } catch (error) {
     if (!(error instanceof StepFailure) || error.failure.class !== 'effect_unknown') throw error;
-    throw new StepFailure({
-      class: 'retryable',
-      code: 'JOIN_INTERRUPTED',
-      message: 'the connection broke while kubeadm ran; the host will be looked at again',
-    });
+    const message = 'the connection broke while kubeadm ran; the host is probed again';
+    const outage = {
+      upstream: 'the SSH host',
+      name: call.machine.spec.ssh_endpoint,
+      effect: 'unknown',
+    } as const;
+    throw new StepFailure({ class: 'retryable', code: 'JOIN_INTERRUPTED', message }, outage);
   }
   if (exitCode === 0 || exitCode === LOCKED) return;
   throw new StepFailure({

@@ -3,6 +3,7 @@
  * When the while is over one request may try; its fate decides for all. Each while is longer than the one before.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
+import { maasOutage } from './maas-failure.ts';
 
 export interface AnswerBreakerOptions {
   readonly maas: string;
@@ -15,7 +16,8 @@ export interface AnswerBreakerOptions {
 /** How many unanswered requests in a row it takes. */
 const MAX_UNANSWERED = 3;
 const FIRST_OPEN_MS = 2_000;
-const LONGEST_OPEN_MS = 60_000;
+/** No longer than a step should wait for a MAAS that is back. */
+const LONGEST_OPEN_MS = 15_000;
 
 /** How a request passed: while all was well, or as the one that tries. */
 export type Entry = 'ordinary' | 'trial';
@@ -70,6 +72,7 @@ export class AnswerBreaker {
 
   #failure(leftMs: number): StepFailure {
     const message = `${this.#options.maas} has not answered ${this.#unanswered} times in a row; it is asked again in ${Math.ceil(leftMs / 1000)} s`;
-    return new StepFailure({ class: 'retryable', code: 'MAAS_UNAVAILABLE', message });
+    const outage = maasOutage(this.#options.maas, 'none');
+    return new StepFailure({ class: 'retryable', code: 'MAAS_UNAVAILABLE', message }, outage);
   }
 }

@@ -2,10 +2,10 @@
  * Requests to one MAAS. Each has a time limit, waits in this MAAS' own queue, fails at once while the MAAS does not
  * answer, and fails as a MaasFailure.
  *
- * What is sent again right away: a read that broke, or that MAAS could not do at the moment; any request that MAAS says
- * it has not done (503, 409), after the pause it asks for. A write without an answer is never repeated here: its
- * sender looks first. Nor is a request that ran into its time limit: whoever waits that long should wait in the
- * engine, where it costs nothing.
+ * What is sent again right away: a read that broke, or that MAAS could not do at the moment, after the pause it asks for;
+ * and what met another request (409), once. Any other write is never repeated here: its sender probes first, and the
+ * engine spaces what is repeated. Nor is a request that ran into its time limit: a long wait belongs into the engine,
+ * where it costs nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -24,7 +24,7 @@ import {
   readCertificateFile,
 } from './maas-configuration.ts';
 import type { MaasReadCall } from './maas-control.ts';
-import { type Asked, MaasFailure, refusal, unreadable } from './maas-failure.ts';
+import { type Asked, MaasFailure, maasOutage, refusal, unreadable } from './maas-failure.ts';
 import { oauthHeader } from './oauth-header.ts';
 import { RequestLane } from './request-lane.ts';
 
@@ -170,10 +170,9 @@ export class MaasApi {
     const most = status === 409 && retryAfterMs === null ? 2 : MAX_ATTEMPTS;
     // A BMC that is away stays away longer than anybody should hold its place in the queue.
     if (asksBmc || attempt >= most || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return null;
-    const wasNotDone = status === 409 || status === 503;
     const isRead =
       method === 'GET' && failure.failure.class === 'retryable' && !(failure instanceof LateAnswer);
-    if (!wasNotDone && !isRead) return null;
+    if (status !== 409 && !isRead) return null;
     const backoffMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
     return (retryAfterMs ?? 0) + backoffMs * (0.5 + this.#options.random() / 2);
   }
@@ -245,26 +244,24 @@ export class MaasApi {
 /** Whoever waited so long has waited enough. */
 class LateAnswer extends MaasFailure {}
 
+const AWAY = { class: 'retryable', code: 'MAAS_UNAVAILABLE' } as const;
+const NONE = { status: null, retryAfterMs: null };
+
 function noAnswer({ reason, code }: NoAnswer, { maas, doing }: Asked): MaasFailure {
   switch (reason) {
-    case 'late':
-      return new LateAnswer({
-        class: 'retryable',
-        code: 'MAAS_UNAVAILABLE',
-        message: `${maas} did not answer in time (${doing})`,
-      });
-    case 'unreachable':
-      return new MaasFailure({
-        class: 'retryable',
-        code: 'MAAS_UNAVAILABLE',
-        message: `${maas} can’t be reached: ${code} (${doing})`,
-      });
-    case 'broken':
-      return new MaasFailure({
-        class: 'retryable',
-        code: 'MAAS_ANSWER_LOST',
-        message: `${maas} broke off its answer: ${code} (${doing})`,
-      });
+    case 'late': {
+      const message = `${maas} did not answer in time (${doing})`;
+      return new LateAnswer({ ...AWAY, message }, NONE, maasOutage(maas, 'unknown'));
+    }
+    case 'unreachable': {
+      const message = `${maas} can’t be reached: ${code} (${doing})`;
+      return new MaasFailure({ ...AWAY, message }, NONE, maasOutage(maas, 'none'));
+    }
+    case 'broken': {
+      const message = `${maas} broke off its answer: ${code} (${doing})`;
+      const failure = { class: 'retryable', code: 'MAAS_ANSWER_LOST', message } as const;
+      return new MaasFailure(failure, NONE, maasOutage(maas, 'unknown'));
+    }
     case 'too_large':
       return new MaasFailure({
         class: 'needs_human',

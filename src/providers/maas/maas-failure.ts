@@ -4,6 +4,7 @@
  */
 import type { Failure, FailureClass } from '../../domain/failure.ts';
 import type { FailureCode } from '../../domain/failure-code.ts';
+import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 
@@ -16,8 +17,9 @@ export class MaasFailure extends StepFailure {
   constructor(
     failure: Failure,
     answer: { status: number | null; retryAfterMs: number | null } = { status: null, retryAfterMs: null },
+    outage: Outage | null = null,
   ) {
-    super(failure);
+    super(failure, outage);
     this.name = 'MaasFailure';
     this.status = answer.status;
     this.retryAfterMs = answer.retryAfterMs;
@@ -95,7 +97,27 @@ export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): Ma
   return new MaasFailure(
     { class: row?.class ?? 'needs_human', code: row?.code ?? 'MAAS_REFUSED', message },
     answer,
+    outageOf(answer, maas),
   );
+}
+
+/** A MAAS that does not answer: waited for, not failed. */
+export function maasOutage(maas: string, effect: Outage['effect'], retryAfterMs?: number | null): Outage {
+  return { upstream: 'MAAS', name: maas, effect, ...(retryAfterMs && { retryAfterMs }) };
+}
+
+/** Statuses by which MAAS or the proxy before it says that nobody is there to answer now. */
+const AWAY: Readonly<Record<number, Outage['effect']>> = {
+  408: 'unknown',
+  429: 'none',
+  502: 'unknown',
+  503: 'none',
+  504: 'unknown',
+};
+
+function outageOf({ status, retryAfterMs }: HttpAnswer, maas: string): Outage | null {
+  const effect = AWAY[status];
+  return effect === undefined ? null : maasOutage(maas, effect, retryAfterMs);
 }
 
 export function unreadable({ maas, doing }: Asked, problem: string): MaasFailure {

@@ -19,7 +19,12 @@ export function createMaasPower(maas: MaasControl): PowerControl {
       if (power === 'on' || power === 'off')
         return { power, bootId: null, ready: false, lookAgainMs: LOOK_AGAIN_MS };
       const message = `MAAS does not know whether ${call.machine.machineId} (${systemId}) is on: its BMC does not answer MAAS`;
-      throw new StepFailure({ class: 'retryable', code: 'MAAS_POWER_UNKNOWN', message });
+      const outage = {
+        upstream: 'the BMC',
+        name: `${call.machine.machineId}, asked by MAAS`,
+        effect: 'none',
+      } as const;
+      throw new StepFailure({ class: 'retryable', code: 'MAAS_POWER_UNKNOWN', message }, outage);
     },
     async reboot(_call, mode) {
       throw new TypeError(`a machine of a MAAS is rebooted over ${mode} by switching its power`);

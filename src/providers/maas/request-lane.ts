@@ -3,6 +3,7 @@
  * its own, so a slow one holds up its own machines alone; and who gives up in time lets the engine do something else.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
+import { maasOutage } from './maas-failure.ts';
 
 interface Waiting {
   readonly go: () => void;
@@ -71,5 +72,5 @@ export class RequestLane {
 
 function tooManyRequests(maas: string, maxWaitMs: number): StepFailure {
   const message = `${maas} is busy: the request waited ${maxWaitMs / 1000} s for others`;
-  return new StepFailure({ class: 'retryable', code: 'MAAS_BUSY', message });
+  return new StepFailure({ class: 'retryable', code: 'MAAS_BUSY', message }, maasOutage(maas, 'none'));
 }

@@ -60,6 +60,9 @@ export interface ApiServer {
   isCordoned(name: string): boolean;
   fail(fault: ApiFault): void;
   clearFaults(): void;
+  /** Nobody listens at its port any more, until it is back. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -117,9 +120,13 @@ export async function startApiServer(options: { readonly port?: number } = {}): 
     clearFaults: () => {
       faults = [];
     },
-    stop: async () => {
+    goAway: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
+    },
+    comeBack: () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve)),
+    stop: async () => {
+      await self.goAway();
       rmSync(dir, { recursive: true, force: true });
     },
   };

@@ -1,0 +1,28 @@
+import { Interrupted, type Interruption, type PassOutcome } from './run-step.ts';
+
+/** What becomes of a handler that was stopped and does not return; null leaves it alone. */
+export type GiveUp<Change> = (
+  why: Interruption,
+) => { afterMs: number; outcome: () => PassOutcome<Change> } | null;
+
+/** The pass, or what is made of it when it was stopped and does not return in time. */
+export async function withStopGrace<Change>(
+  signal: AbortSignal,
+  pass: Promise<PassOutcome<Change>>,
+  giveUp: GiveUp<Change>,
+): Promise<PassOutcome<Change>> {
+  let timer: NodeJS.Timeout | undefined;
+  const gaveUp = new Promise<PassOutcome<Change>>((resolve) => {
+    const onStop = () => {
+      const given = giveUp(signal.reason instanceof Interrupted ? signal.reason.why : 'cancel');
+      if (given) timer = setTimeout(() => resolve(given.outcome()), given.afterMs);
+    };
+    if (signal.aborted) onStop();
+    else signal.addEventListener('abort', onStop, { once: true });
+  });
+  try {
+    return await Promise.race([pass, gaveUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
