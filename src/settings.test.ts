@@ -47,6 +47,15 @@ const wrong = Object.entries(WRONG).flatMap(([key, values]) =>
   values.map((value) => [key as keyof typeof WRONG, value] as const),
 );
 
+it('DATABASE_URL may name several servers', () => {
+  const url = 'postgres://user:pw@one:5432,two:5433/ingot?target_session_attrs=read-write';
+  expect(read({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  const standby = problem(() => read({ DATABASE_URL: 'postgres://one,two/x?target_session_attrs=standby' }));
+  expect(standby).toBe(
+    'DATABASE_URL: has target_session_attrs="standby"; it may be any, read-write, primary',
+  );
+});
+
 describe('a wrong setting', () => {
   it.each(wrong)('%s = %j is one line that names its variable', (key, value) => {
     const message = problem(() => read({ [SETTINGS[key].variable]: value }));

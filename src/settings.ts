@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { DatabaseUrlError, parseDatabaseUrl as parseServers } from './store/database-hosts.ts';
 
 export class SettingError extends Error {
   constructor(setting: string, problem: string) {
@@ -81,7 +82,8 @@ export const SETTINGS = {
     flag: '--database-url',
     value: 'url',
     fallback: '',
-    description: 'an existing PostgreSQL instead of the embedded one; any number of replicas may share it',
+    description:
+      'an existing PostgreSQL instead of the embedded one; any number of replicas may share it, and it may name several servers: postgresql://user@host1:5432,host2:5432/ingot',
   },
   configFile: {
     variable: 'INGOT_CONFIG',
@@ -203,10 +205,13 @@ function parsePath(text: string, name: string, cwd: string): string {
 /** The value itself is never repeated: it may hold a password. */
 function parseDatabaseUrl(text: string, name: string): string | null {
   if (text === '') return null;
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text.replace('@/', '@localhost/'))) {
-    throw new SettingError(name, 'is not a postgresql:// URL');
+  try {
+    parseServers(text);
+    return text;
+  } catch (error) {
+    if (error instanceof DatabaseUrlError) throw new SettingError(name, error.message);
+    throw error;
   }
-  return text;
 }
 
 /** Not repeated either. */

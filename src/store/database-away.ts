@@ -5,6 +5,7 @@
  */
 import pg from 'pg';
 import { StoreAway } from '../engine/job-store.ts';
+import { NoServer } from './database-hosts.ts';
 
 /**
  * What an error means for readiness. lasts: the replica is not ready until a probe has passed. ask: one connection may be
@@ -49,6 +50,7 @@ export const AWAY_KINDS = {
     codes: ['08', '25P03', '25P04'],
   },
   unreachable: { cause: 'the database does not answer', effect: 'lasts', codes: [] },
+  no_server: { cause: "none of the database's servers takes writes", effect: 'lasts', codes: [] },
   too_slow: { cause: 'the database took too long', effect: 'passes', codes: ['57014', '55P03'] },
   conflict: {
     cause: 'the database ended this to let another change pass',
@@ -96,6 +98,7 @@ const LOST_WORDS =
 function kindOf(error: unknown, stage: Stage): AwayKindName | null {
   if (error instanceof DatabaseAway || !(error instanceof Error)) return null;
   if (error instanceof pg.DatabaseError) return kindOfCode(error.code ?? '') ?? kindOfFatal(error, stage);
+  if (error instanceof NoServer) return 'no_server';
   if (stage === 'connecting') return 'unreachable';
   const bySystem = /^(E[A-Z]+|EAI_[A-Z]+|ERR_STREAM_.*)$/.test(codeOf(error));
   return bySystem || LOST_WORDS.test(error.message) ? 'connection_lost' : null;

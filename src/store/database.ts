@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { asAway, DatabaseAway } from './database-away.ts';
+import { DatabaseHosts } from './database-hosts.ts';
 
 /** int8 stays far below 2^53 here. */
 const INT8 = 20;
@@ -34,6 +35,7 @@ const TRANSACTION_IDLE_MS = 5_000;
 const STATEMENT_MS = 30_000;
 /** A server that was cut off without a word ends no statement; this does. */
 const ANSWER_MS = STATEMENT_MS + 5_000;
+const LISTENING_ANSWER_MS = 5_000;
 
 /** Errors are those of the driver; a Database has its own. */
 export function sessionOf(client: pg.ClientBase): Session {
@@ -48,14 +50,18 @@ export function sessionOf(client: pg.ClientBase): Session {
 export class Database {
   readonly url: string;
   readonly #pool: pg.Pool;
+  readonly #hosts: DatabaseHosts;
   #onAway: (away: DatabaseAway) => void = () => {};
   #open = 0;
   #allClosed: () => void = () => {};
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
+    const hosts = new DatabaseHosts(options.url);
+    this.#hosts = hosts;
     this.#pool = new pg.Pool({
-      connectionString: options.url,
+      Client: hosts.clientClass(),
+      onConnect: (client) => hosts.verify(client),
       max: options.maxConnections,
       connectionTimeoutMillis: 10_000,
       application_name: 'ingot',
@@ -128,9 +134,24 @@ export class Database {
 
   async #connect(): Promise<pg.PoolClient> {
     try {
-      return await this.#pool.connect();
+      return await this.#connectToCurrent();
     } catch (error) {
       throw this.#reported(asAway(error, 'connecting'));
+    }
+  }
+
+  /** When the server is gone or takes no writes any more, another one may; connections to the old one are dropped. */
+  async #connectToCurrent(): Promise<pg.PoolClient> {
+    for (let searched = !this.#hosts.areSeveral; ; ) {
+      try {
+        const client = await this.#pool.connect();
+        if (this.#hosts.isCurrent(client)) return client;
+        client.release(true);
+      } catch (error) {
+        if (searched) throw error;
+        searched = true;
+        await this.#hosts.search();
+      }
     }
   }
 
@@ -159,9 +180,10 @@ export class Database {
   /** A connection of its own for LISTEN; the caller ends it. */
   newClient(): pg.Client {
     return new pg.Client({
-      connectionString: this.url,
+      connectionString: this.#hosts.url,
       application_name: 'ingot-listen',
       connectionTimeoutMillis: 10_000,
+      query_timeout: LISTENING_ANSWER_MS,
       keepAlive: true,
     });
   }

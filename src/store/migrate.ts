@@ -11,6 +11,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { sessionOf } from './database.ts';
+import { connectToDatabase } from './database-hosts.ts';
 import { blockersOf } from './lock-blockers.ts';
 import { type Migration, readMigrations } from './migration-files.ts';
 import { type AppliedMigration, checkSchema, readApplied } from './schema-version.ts';
@@ -64,15 +65,11 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
 }
 
 async function connected<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
+  const client = await connectToDatabase(databaseUrl, {
     connectionTimeoutMillis: 10_000,
     application_name: 'ingot-migrate',
   });
-  // A connection that is cut fails the statement under way; the event itself, without a listener, would end the process.
-  client.on('error', () => {});
   try {
-    await client.connect();
     return await work(client);
   } finally {
     await client.end();

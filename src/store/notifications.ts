@@ -17,6 +17,8 @@ export interface NotificationHandlers {
 
 /** The loop, as the log and /readyz name it. */
 const LISTENING = 'listening for notifications';
+/** A connection that was cut off without a word is found out by asking. */
+const PROBE_MS = 5_000;
 
 export class Notifications {
   readonly #database: Database;
@@ -24,6 +26,7 @@ export class Notifications {
   readonly #pause = new FailurePause();
   #client: pg.Client | null = null;
   #timer: NodeJS.Timeout | undefined;
+  #probes: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(database: Database, handlers: NotificationHandlers) {
@@ -38,6 +41,7 @@ export class Notifications {
     const lost = (error: unknown) => {
       if (failed || this.#closed) return;
       failed = true;
+      clearInterval(this.#probes);
       this.#handlers.watch.failed(LISTENING, asAway(error, 'connecting'));
       // It is broken already: how it ends tells nothing more.
       client.end().catch(() => {});
@@ -49,8 +53,10 @@ export class Notifications {
     try {
       await client.connect();
       await client.query('LISTEN ingot');
+      if (this.#closed) return;
       this.#pause.passed();
       this.#handlers.watch.passed(LISTENING);
+      this.#probes = setInterval(() => void client.query('SELECT 1').catch(lost), PROBE_MS);
       this.#handlers.onConnected();
     } catch (error) {
       lost(error);
@@ -60,6 +66,7 @@ export class Notifications {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#probes);
     await this.#client?.end();
   }
 }

@@ -36,6 +36,8 @@ import { cloneDatabase, type TestDatabase } from './postgres.ts';
 export interface TestServerOptions {
   /** A database that outlives the server; without one it gets a clone that goes with it. */
   readonly database?: TestDatabase;
+  /** Where the server finds its database, when that is another way than the test's. */
+  readonly databaseUrl?: string;
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
   readonly leaseMs?: number;
@@ -99,7 +101,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         httpAddress: `127.0.0.1:${options.httpPort ?? 0}`,
         grpcAddress: `127.0.0.1:${options.grpcPort ?? 0}`,
         dataDir,
-        databaseUrl: database.url,
+        databaseUrl: options.databaseUrl ?? database.url,
         leaseMs: String(options.leaseMs ?? 10_000),
         ...(options.maxInHand && { maxInHand: String(options.maxInHand) }),
         keepaliveTtlSeconds: String(options.keepaliveTtlSeconds ?? 300),
