@@ -1,15 +1,19 @@
 /** Asks the API for everything once more when the storm is over, and sends every accepted request again. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
 import type { Api } from '../../src/cli/api.ts';
+import { CallError } from '../../src/cli/call-error.ts';
 import { pagesOf } from '../../src/cli/pages.ts';
 import type { ApiFacts } from './evidence.ts';
 import { STARTS, type StartRecord } from './workload.ts';
 
 const AT_A_TIME = 32;
+const ATTEMPTS = 10;
 
 export async function readApiFacts(api: Api, starts: readonly StartRecord[]): Promise<ApiFacts> {
   const statuses = new Map<string, string>();
   const operationPages = pagesOf(async (page) => {
-    const { operations, nextPageToken } = await api.operations.listOperations(page);
+    const { operations, nextPageToken } = await patiently(() => api.operations.listOperations(page));
     return { items: operations, nextPageToken };
   }, undefined);
   for await (const page of operationPages)
@@ -17,7 +21,7 @@ export async function readApiFacts(api: Api, starts: readonly StartRecord[]): Pr
 
   const activeOperations = new Map<string, string>();
   const machinePages = pagesOf(async (page) => {
-    const { machines, nextPageToken } = await api.machines.listMachines(page);
+    const { machines, nextPageToken } = await patiently(() => api.machines.listMachines(page));
     return { items: machines, nextPageToken };
   }, undefined);
   for await (const page of machinePages) {
@@ -32,10 +36,25 @@ async function replay(api: Api, starts: readonly StartRecord[]): Promise<Map<str
   const accepted = starts.filter(({ operationId }) => operationId !== null).values();
   const worker = async () => {
     for (const { type, machineId, requestId } of accepted) {
-      const answer = await STARTS[type](api, { machineId, requestId }, AbortSignal.timeout(30_000));
+      const answer = await patiently(() =>
+        STARTS[type](api, { machineId, requestId }, AbortSignal.timeout(30_000)),
+      );
       replays.set(`${machineId}/${requestId}`, answer.operationId);
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, worker));
   return replays;
+}
+
+/** As the API asks for: what is unavailable is asked for again. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const passes = error instanceof CallError && error.code === status.UNAVAILABLE;
+      if (!passes || attempt === ATTEMPTS) throw error;
+      await delay(100 * attempt);
+    }
+  }
 }

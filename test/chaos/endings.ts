@@ -1,7 +1,7 @@
 /** Tells when operations end, with one query for all of them, and notices when none does any more. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobStatus } from '../../src/domain/job-status.ts';
-import type { StormDatabase } from './storm-database.ts';
+import type { Rows } from './storm-database.ts';
 
 const LOOK_MS = 40;
 
@@ -12,14 +12,14 @@ interface Waiting {
 
 export class Endings {
   count = 0;
-  readonly #database: StormDatabase;
+  readonly #database: Rows;
   readonly #waiting = new Map<string, Waiting>();
   readonly #stalled = new AbortController();
   readonly #watch: Promise<void>;
   readonly #stallMs: number;
   #closed = false;
 
-  constructor(database: StormDatabase, stallMs: number) {
+  constructor(database: Rows, stallMs: number) {
     this.#database = database;
     this.#stallMs = stallMs;
     this.#watch = this.#look();

@@ -5,7 +5,7 @@ import type { JobStatus } from '../../src/domain/job-status.ts';
 import type { StepState } from '../../src/domain/step-state.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { JournalLine } from './replica-messages.ts';
-import type { StormDatabase } from './storm-database.ts';
+import type { Rows } from './storm-database.ts';
 import type { HeardChange } from './watcher.ts';
 import type { StartRecord } from './workload.ts';
 import { readWriteHistory, type Write } from './write-history.ts';
@@ -80,7 +80,7 @@ export type StoredEvidence = Pick<
   'operations' | 'machines' | 'events' | 'writes' | 'hasUniqueIndex'
 >;
 
-export async function readStoredEvidence(database: StormDatabase): Promise<StoredEvidence> {
+export async function readStoredEvidence(database: Rows): Promise<StoredEvidence> {
   const operations = await database.rows<OperationFacts>(`
     SELECT operation_id AS "operationId", machine_id AS "machineId", request_id AS "requestId", status, owner,
       error ->> 'code' AS "errorCode", steps
@@ -102,14 +102,14 @@ export async function readStoredEvidence(database: StormDatabase): Promise<Store
   };
 }
 
-export async function countToldChanges(database: StormDatabase): Promise<number> {
+export async function countToldChanges(database: Rows): Promise<number> {
   const [row] = await database.rows<{ count: number }>(
     `SELECT count(*)::float8 AS count FROM events WHERE kind IN ('operation', 'step') AND snapshot IS NOT NULL`,
   );
   return row?.count ?? 0;
 }
 
-async function readMachines(database: StormDatabase): Promise<MachineFacts[]> {
+async function readMachines(database: Rows): Promise<MachineFacts[]> {
   const rows = await database.rows<
     Omit<MachineFacts, 'bootCount' | 'staleEffects'> & { fake: FakeState | null }
   >(`

@@ -6,7 +6,8 @@ import { type Exit, ReplicaProcess } from './replica-process.ts';
 
 export interface ReplicaSetOptions {
   readonly folder: string;
-  readonly databaseUrl: string;
+  /** One for all of them, or one for each slot. */
+  readonly databaseUrl: string | ((slot: number) => string);
   readonly size: number;
   readonly leaseMs: number;
   /** A replica is started only while there is a database. */
@@ -27,7 +28,7 @@ export class ReplicaSet {
     this.#options = options;
     this.journalFolder = join(options.folder, 'journal');
     mkdirSync(this.journalFolder, { recursive: true });
-    this.#slots = Array.from({ length: options.size }, () => this.#keepOneRunning());
+    this.#slots = Array.from({ length: options.size }, (_, slot) => this.#keepOneRunning(slot));
   }
 
   /** Able to answer, as far as is known. */
@@ -66,7 +67,7 @@ export class ReplicaSet {
     await Promise.all(this.#slots);
   }
 
-  async #keepOneRunning(): Promise<void> {
+  async #keepOneRunning(slot: number): Promise<void> {
     while (!this.#closing) {
       await this.#options.whenDatabaseIsUp();
       if (this.#closing) return;
@@ -75,7 +76,7 @@ export class ReplicaSet {
       const { folder, databaseUrl, leaseMs } = this.#options;
       const logFile = join(folder, `replica-${number}.log`);
       const replica = new ReplicaProcess({
-        databaseUrl,
+        databaseUrl: typeof databaseUrl === 'string' ? databaseUrl : databaseUrl(slot),
         dataDir: join(folder, 'replica'),
         journalFile: join(this.journalFolder, `${number}.jsonl`),
         logFile,

@@ -2,7 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
-export class StormDatabase {
+/** What the evidence is read from. */
+export interface Rows {
+  rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+export class StormDatabase implements Rows {
   readonly #pool: pg.Pool;
   readonly #whenUp: () => Promise<void>;
 

@@ -5,7 +5,7 @@
  *
  * Renewals, which move nothing but due_at, are left out.
  */
-import type { StormDatabase } from './storm-database.ts';
+import type { Rows } from './storm-database.ts';
 
 const INSTALL = `
   CREATE TABLE storm_writes (
@@ -34,7 +34,7 @@ const INSTALL = `
       IS DISTINCT FROM (NEW.status, NEW.owner, NEW.epoch, NEW.steps, NEW.current, NEW.waiting_for, NEW.cancel_requested))
     EXECUTE FUNCTION storm_note_write()`;
 
-export async function keepWriteHistory(database: StormDatabase): Promise<void> {
+export async function keepWriteHistory(database: Rows): Promise<void> {
   await database.rows(INSTALL);
 }
 
@@ -51,7 +51,7 @@ export interface Write {
   readonly wasCancelRequest: boolean;
 }
 
-export function readWriteHistory(database: StormDatabase): Promise<Write[]> {
+export function readWriteHistory(database: Rows): Promise<Write[]> {
   return database.rows<Write>(`
     SELECT seq::float8, xid::text::float8 AS xid, operation_id AS "operationId", status_before AS "statusBefore",
       status_after AS "statusAfter", owner_before AS "ownerBefore", owner_after AS "ownerAfter",
