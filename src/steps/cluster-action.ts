@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { MachineChange } from '../domain/machine-change.ts';
+import type { NodeSight } from '../domain/node-sight.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
 import { completeCluster } from './cluster-ref.ts';
 import { type ClusterScene, changeSeen, drainNode, undoCordon } from './drain-node.ts';
@@ -20,7 +21,7 @@ function cordon(scene: ClusterScene, clusterRef: string): Handler {
       if (context.memo.asked !== true) return { seen: 'absent' };
       const { sight } = await can.cluster.node(callOf(context, machine), clusterRef);
       if (sight.node?.takesWork !== false) return { seen: 'absent' };
-      return { seen: 'done', message: `${sight.name} takes no new work`, change: changeSeen(scene, sight) };
+      return { seen: 'done', message: `${shown(sight)} takes no new work`, change: changeSeen(scene, sight) };
     },
     async act(context) {
       await context.effect(() => can.cluster.cordon(callOf(context, machine), clusterRef));
@@ -42,18 +43,23 @@ function uncordon(scene: ClusterScene, clusterRef: string): Handler {
     async observe(context) {
       const { sight } = await can.cluster.node(callOf(context, machine), clusterRef);
       if (!sight.node?.takesWork) return { seen: 'absent' };
-      return { seen: 'done', message: `${sight.name} takes work`, change: changeSeen(scene, sight) };
+      return { seen: 'done', message: `${shown(sight)} takes work`, change: changeSeen(scene, sight) };
     },
     async act(context) {
       const call = callOf(context, machine);
       const takesWork = await context.effect(() => can.cluster.uncordon(call, clusterRef, 'any'));
       const { sight } = await can.cluster.node(call, clusterRef);
       const message = takesWork
-        ? `${sight.name} takes work`
+        ? `${shown(sight)} takes work`
         : `${sight.name} stays cordoned: it was cordoned before this operation`;
       return { result: 'done', message, change: changeSeen(scene, sight) };
     },
   };
+}
+
+/** With the version that it runs: before and after an upgrade. */
+function shown({ name, node }: NodeSight): string {
+  return node === null || node.kubeletVersion === '' ? name : `${name} (kubelet ${node.kubeletVersion})`;
 }
 
 const HANDLERS = { cordon, drain, uncordon } as const satisfies Record<

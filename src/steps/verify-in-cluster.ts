@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditionsSeen, inClusterAsSeen } from '../domain/node-sight.ts';
+import { inClusterAsSeen } from '../domain/node-sight.ts';
 import { completeCluster } from './cluster-ref.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
@@ -28,10 +28,10 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
         const reason = `waiting for the node to be Ready in ${clusterRef}`;
         return { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS };
       }
-      const { message } = inClusterAsSeen(sight);
+      const inCluster = inClusterAsSeen(sight);
+      const { message } = inCluster;
       context.log(`Node is ${message}`);
-      context.log(`Kubelet ${sight.node.kubeletVersion}`);
-      return { seen: 'done', message, change: { conditions: conditionsSeen(machine.phase, sight) } };
+      return { seen: 'done', message, change: { conditions: [{ type: 'InCustomerCluster', ...inCluster }] } };
     },
     async act() {
       return { result: 'started', reason: 'nothing to set off', lookAgainMs: LOOK_AGAIN_MS };

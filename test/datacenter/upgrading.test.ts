@@ -79,6 +79,7 @@ describe.skipIf(problem !== null)('on a datacenter’s machine', () => {
         'systemctl restart kubelet',
         'systemctl is-active kubelet',
       ]);
+      expect(done.steps[0]?.message).toBe(`${machineId} (kubelet v1.31.2) takes no new work`);
       expect(api.pods.evicted).toEqual(['default/web-1']);
       expect(api.pods.names()).toEqual(['kube-system/proxy']);
       const changes = api.authorized.filter(({ request }) => !request.startsWith('GET'));
