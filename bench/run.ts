@@ -69,7 +69,7 @@ async function fill(url: string, from: number, to: number): Promise<void> {
   await client.query(
     `INSERT INTO machines (machine_id, labels, spec, phase, conditions)
      SELECT 'fleet-' || lpad(i::text, 7, '0'), jsonb_build_object('rack', 'r' || i % 500, 'env', 'prod'),
-       jsonb_build_object('ssh_endpoint', '10.0.0.1:22', 'bmc_endpoint', '', 'target_cluster_ref', '',
+       jsonb_build_object('ssh_endpoint', 'host-' || i, 'bmc_endpoint', '', 'target_cluster_ref', '',
          'mac_addresses', '[]'::jsonb, 'provider', 'fake'),
        CASE WHEN i % 10 = 0 THEN 'MAINTENANCE' ELSE 'READY' END,
        CASE WHEN i % 1000 = 0

@@ -123,8 +123,8 @@ async function fill(url: string): Promise<void> {
   await client.query(
     `INSERT INTO machines (machine_id, labels, spec, phase)
      SELECT 'fleet-' || lpad(i::text, 7, '0'), '{"fake/step-ms": "0", "env": "prod"}',
-       '{"ssh_endpoint": "10.0.0.1:22", "bmc_endpoint": "10.1.0.1", "target_cluster_ref": "cluster-a",
-         "mac_addresses": [], "provider": "fake"}', 'READY'
+       jsonb_build_object('ssh_endpoint', 'host-' || i, 'bmc_endpoint', 'bmc-' || i,
+         'target_cluster_ref', 'cluster-a', 'mac_addresses', '[]'::jsonb, 'provider', 'fake'), 'READY'
      FROM generate_series(0, $1::int - 1) i`,
     [fleet],
   );

@@ -43,6 +43,10 @@ const setSpec =
   ({ metadata: { machine_id: id } }, { program }) =>
     id === undefined ? [] : [`${program} update ${id} ${option}`];
 
+/** The machine that has what this one claims. */
+const showHolder: Fix = ({ metadata: { machine_id: id } }, { program }) =>
+  id === undefined ? [] : [`${program} show ${id}`];
+
 /** A reason that has no entry is told as the server told it. */
 const FIXES: Readonly<Record<string, Fix>> = {
   MACHINE_NOT_FOUND: listMachines,
@@ -57,6 +61,9 @@ const FIXES: Readonly<Record<string, Fix>> = {
     const id = workIdOf(error);
     return id === undefined ? [`${program} ${list}`] : [`${program} ${show} ${id}`];
   },
+  MAC_ADDRESS_TAKEN: showHolder,
+  BMC_ENDPOINT_TAKEN: showHolder,
+  SSH_ENDPOINT_TAKEN: showHolder,
   MACHINE_BLOCKED: ({ metadata: { machine_id: id, flag } }, { program }) =>
     id === undefined || flag === undefined
       ? []

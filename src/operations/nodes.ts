@@ -9,6 +9,7 @@ import { applyChange } from '../domain/machine-change.ts';
 import { type HardwareFacts, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database, Session } from '../store/database.ts';
+import { isHardwareTaken } from '../store/machine-hardware.ts';
 import { lockMachines, writeMachines } from '../store/machine-rows.ts';
 import { insertMachine } from '../store/machines.ts';
 import {
@@ -75,6 +76,16 @@ export async function createNode(tools: NodeTools, input: NodeInput, actor: Acto
  * a node's already, or several machines claim it.
  */
 export async function addNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
+  try {
+    return await insertNewNode(tools, adding, actor);
+  } catch (error) {
+    // Another replica was the first to make a machine with this address.
+    if (isHardwareTaken(error)) return null;
+    throw error;
+  }
+}
+
+function insertNewNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
   return tools.database.transaction(async (session) => {
     const { macAddress } = adding;
     if ((await findNodeIdByMac(session, macAddress)) !== null) return null;

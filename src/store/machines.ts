@@ -1,10 +1,12 @@
 /** Registering, reading and changing machines outside of operations. */
 import type { NewEvent } from '../domain/event.ts';
+import { Fault } from '../domain/fault.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
 import { phaseLifecycle } from '../domain/phase.ts';
 import { eventsAsJson, insertEventsOf } from './append-events.ts';
 import { Coalescer } from './coalescer.ts';
-import { type Database, isStatementError, type Session } from './database.ts';
+import { type Database, isStatementError, type Session, untilNotDeadlocked } from './database.ts';
+import { isHardwareTaken, takenHardware } from './machine-hardware.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
 
@@ -34,20 +36,45 @@ interface Registration {
 
 /** Registers machines, many requests in one statement. */
 export class MachineRegistrar {
-  readonly #registrations: Coalescer<Registration, Machine | null>;
+  readonly #registrations: Coalescer<Registration, Registered>;
 
   constructor(database: Database) {
     this.#registrations = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 2,
-      flush: (registrations) => registerAll(database, registrations),
+      flush: (registrations) => registerThoseThatCan(database, registrations),
       isPoisoned: isStatementError,
     });
   }
 
   /** Null when the id is taken. */
-  register(input: MachineInput, event: NewEvent): Promise<Machine | null> {
-    return this.#registrations.submit({ input, event });
+  async register(input: MachineInput, event: NewEvent): Promise<Machine | null> {
+    const registered = await this.#registrations.submit({ input, event });
+    if (registered instanceof Fault) throw registered;
+    return registered;
+  }
+}
+
+type Registered = Machine | Fault | null;
+
+/** One statement for all; where a machine claims what another one has, it is refused alone and the others go on. */
+async function registerThoseThatCan(
+  database: Database,
+  registrations: readonly Registration[],
+): Promise<Registered[]> {
+  try {
+    return await untilNotDeadlocked(() => registerAll(database, registrations));
+  } catch (error) {
+    if (!isHardwareTaken(error)) throw error;
+    const taken = await takenHardware(
+      database,
+      registrations.map(({ input }) => input),
+    );
+    // Whatever it was is gone again: each is tried on its own.
+    if (taken.size === 0) throw error;
+    const others = registrations.filter((_registration, place) => !taken.has(place));
+    const registered = (await registerAll(database, others)).values();
+    return registrations.map((_registration, place) => taken.get(place) ?? registered.next().value ?? null);
   }
 }
 
@@ -92,14 +119,21 @@ export async function changeMachine(
   machineId: string,
   change: (machine: Machine) => { machine: Machine; events: readonly NewEvent[] },
 ): Promise<Machine | null> {
-  return database.transaction(async (session) => {
-    const machine = (await lockMachines(session, [machineId])).get(machineId);
-    if (!machine) return null;
-    const changed = change(machine);
-    if (changed.machine === machine) return machine;
-    await writeMachines(session, [changed.machine], changed.events);
-    return findMachine(session, machineId);
-  });
+  let written: Machine | null = null;
+  try {
+    return await database.transaction(async (session) => {
+      const machine = (await lockMachines(session, [machineId])).get(machineId);
+      if (!machine) return null;
+      const changed = change(machine);
+      if (changed.machine === machine) return machine;
+      written = changed.machine;
+      await writeMachines(session, [changed.machine], changed.events);
+      return findMachine(session, machineId);
+    });
+  } catch (error) {
+    if (!isHardwareTaken(error) || written === null) throw error;
+    throw (await takenHardware(database, [written])).get(0) ?? error;
+  }
 }
 
 export async function findMachine(session: Session, machineId: string): Promise<Machine | null> {

@@ -1,6 +1,6 @@
 /** One machine, two APIs: what is done in either is seen in both, each in its own words. */
 import { create } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Conditions } from '../../src/domain/condition.ts';
 import { sampleMachine } from '../../src/domain/machine.fixture.ts';
 import { operationIdOf, runIdOf } from '../../src/domain/run-id.ts';
@@ -39,6 +39,11 @@ const SPEC = {
   macAddresses: ['aa:bb:cc:dd:ee:ff'],
   provider: 'fake',
 };
+
+/** Each test has the hardware for itself: what earlier ones registered gives it up. */
+beforeEach(async () => {
+  await server.sql(`UPDATE machines SET spec = '{"provider": "fake"}' WHERE active_operation_id IS NULL`);
+});
 
 describe('a machine', () => {
   test('that was registered in v1 is the same machine in v2', async () => {

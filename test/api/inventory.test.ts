@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { EffectiveState_Value, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
@@ -19,6 +19,11 @@ const SPEC = {
   macAddresses: ['02:00:00:00:00:01', '02:00:00:00:00:02'],
   provider: 'fake',
 };
+
+/** Each test has the hardware for itself: what earlier ones registered gives it up. */
+beforeEach(async () => {
+  await server.sql(`UPDATE machines SET spec = '{"provider": "fake"}'`);
+});
 
 /** What a client would send to take a machine over. */
 const FORGED_STATUS = {

@@ -29,6 +29,8 @@ describe.skipIf(problem !== null)('through a server', () => {
   beforeEach(async () => {
     machineId = fresh('dc-machine');
     const spec = { provider: 'dc-1', bmcEndpoint: bmc.endpoint };
+    // The BMC is that of one machine at a time.
+    await server.sql(`UPDATE machines SET spec = spec || '{"bmc_endpoint": ""}'`);
     await server.machines.registerMachine({ machine: { machineId, spec } });
     await run(server, 'ENTER_MAINTENANCE', machineId);
   });

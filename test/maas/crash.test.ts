@@ -18,7 +18,7 @@ import { ReplicaProcess } from '../chaos/replica-process.ts';
 import type { SimMachineView } from '../parts/maas/simulator.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { type Death, type DeathPlan, everyDeath } from './death-plan.ts';
-import { type MaasSite, newMac, openMaasSite } from './fleet.ts';
+import { bmcOf, type MaasSite, newMac, openMaasSite } from './fleet.ts';
 
 const REPLICAS = 3;
 const LEASE_MS = 1_000;
@@ -172,7 +172,7 @@ async function play(attempt: Attempt): Promise<Operation> {
   const { fault } = sites[provider].simulator.admin;
   if (stage === 'recover_for_datasource_retry') await fault({ fault: 'datasource_failure', mac });
   if (stage === 'wait_for_ready') await fault({ fault: 'commissioning_failure', mac });
-  const machine = { machineId: id, spec: { provider, bmcEndpoint: '10.1.2.3', macAddresses: [mac] } };
+  const machine = { machineId: id, spec: { provider, bmcEndpoint: bmcOf(mac), macAddresses: [mac] } };
   await ask(({ machines }) => machines.registerMachine({ machine }));
   const onboarded = await toItsEnd(({ admin }) =>
     admin.onboardMachine({ machineId: id, pool: 'gpu', requestId: 'in' }),

@@ -64,6 +64,15 @@ export function newMac(): string {
   return `52:54:01:${hex((count >> 16) & 255)}:${hex((count >> 8) & 255)}:${hex(count & 255)}`;
 }
 
+/** No two machines have one BMC. */
+export function bmcOf(mac: string): string {
+  return `10.${mac
+    .split(':')
+    .slice(3)
+    .map((pair) => Number.parseInt(pair, 16))
+    .join('.')}`;
+}
+
 export async function newMachine(
   server: TestServer,
   { provider = 'site-a' }: { readonly provider?: string } = {},
@@ -71,7 +80,7 @@ export async function newMachine(
   const mac = newMac();
   const id = `gpu-${mac.replaceAll(':', '')}`;
   await server.machines.registerMachine({
-    machine: { machineId: id, spec: { provider, bmcEndpoint: '10.1.2.3', macAddresses: [mac] } },
+    machine: { machineId: id, spec: { provider, bmcEndpoint: bmcOf(mac), macAddresses: [mac] } },
   });
   return { id, mac };
 }

@@ -18,3 +18,88 @@ CREATE INDEX machines_by_rack
 -- Which machines have an operation under way, however many have none.
 CREATE INDEX machines_by_active_operation ON machines (active_operation_id, machine_id)
   WHERE active_operation_id IS NOT NULL;
+
+-- No two machines share a MAC address, a BMC (with the path of its system) or an SSH endpoint. Each such thing of a machine is
+-- a row here, in a spelling that is the same however it is written. A machine that was removed holds nothing. Triggers keep
+-- the rows, and not the statements that write machines: replicas of earlier versions write some, too.
+CREATE TABLE machine_hardware (
+  kind text NOT NULL CHECK (kind IN ('mac', 'bmc', 'ssh')),
+  key text COLLATE "C" NOT NULL,
+  machine_id text COLLATE "C" NOT NULL REFERENCES machines ON DELETE CASCADE,
+  CONSTRAINT one_machine_per_hardware PRIMARY KEY (kind, key)
+);
+CREATE INDEX machine_hardware_by_machine ON machine_hardware (machine_id);
+
+-- A host in lower case, without a dot at its end; an IPv6 address in its shortest form.
+CREATE FUNCTION ingot_host_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  IF name LIKE '[%]' THEN
+    RETURN '[' || host(substr(name, 2, length(name) - 2)::inet) || ']';
+  END IF;
+  RETURN lower(rtrim(name, '.'));
+EXCEPTION WHEN invalid_text_representation THEN
+  RETURN lower(name);
+END
+$$;
+
+-- Of host, host:port, [IPv6] or [IPv6]:port. Null where there is none.
+CREATE FUNCTION ingot_endpoint_key(endpoint text, default_port integer) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT ingot_host_key(part[1]) || ':' || coalesce(part[2]::integer, default_port)
+  FROM regexp_match(endpoint, '^(\[[^]]*\]|[^:]+)(?::(\d{1,5}))?$') AS part
+$$;
+
+-- The same, or of an http(s) URL: host, port and path, without slashes at the end.
+CREATE FUNCTION ingot_bmc_key(endpoint text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN endpoint ~* '^https?://' THEN
+    (SELECT ingot_host_key(part[2]) || ':' ||
+        coalesce(part[3]::integer, CASE lower(part[1]) WHEN 'https' THEN 443 ELSE 80 END) || rtrim(part[4], '/')
+      FROM regexp_match(endpoint, '^(https?)://(\[[^]]*\]|[^/:?#]+)(?::(\d{1,5}))?([^?#]*)', 'i') AS part)
+  ELSE ingot_endpoint_key(endpoint, 623) END
+$$;
+
+CREATE FUNCTION ingot_hardware_keys(spec jsonb) RETURNS TABLE (kind text, key text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT DISTINCT found.kind, found.key FROM (
+    SELECT 'mac', lower(replace(mac, '-', ':'))
+    FROM jsonb_array_elements_text(
+      CASE jsonb_typeof(spec -> 'mac_addresses') WHEN 'array' THEN spec -> 'mac_addresses' ELSE '[]' END) AS mac
+    UNION ALL SELECT 'bmc', ingot_bmc_key(spec ->> 'bmc_endpoint')
+    UNION ALL SELECT 'ssh', ingot_endpoint_key(spec ->> 'ssh_endpoint', 22)) AS found (kind, key)
+  WHERE found.key IS NOT NULL
+$$;
+
+CREATE FUNCTION ingot_keep_hardware() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.service = 'deleted' THEN
+    DELETE FROM machine_hardware WHERE machine_id = NEW.machine_id;
+    RETURN NULL;
+  END IF;
+  IF TG_OP = 'UPDATE' THEN
+    DELETE FROM machine_hardware h WHERE h.machine_id = NEW.machine_id
+      AND NOT EXISTS (SELECT FROM ingot_hardware_keys(NEW.spec) k WHERE k.kind = h.kind AND k.key = h.key);
+    -- What it had before stays, also where another machine had it first: that was so before anything watched over it.
+    INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(OLD.spec)
+      INTERSECT SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec) ORDER BY 1, 2
+      ON CONFLICT DO NOTHING;
+    INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec)
+      EXCEPT SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(OLD.spec) ORDER BY 1, 2;
+    RETURN NULL;
+  END IF;
+  INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec) ORDER BY 1, 2;
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER machines_new_hardware AFTER INSERT ON machines
+FOR EACH ROW EXECUTE FUNCTION ingot_keep_hardware();
+CREATE TRIGGER machines_hardware AFTER UPDATE OF spec, service ON machines
+FOR EACH ROW WHEN (OLD.spec IS DISTINCT FROM NEW.spec OR OLD.service IS DISTINCT FROM NEW.service)
+EXECUTE FUNCTION ingot_keep_hardware();
+
+-- Of machines that share something today, the first one has it.
+INSERT INTO machine_hardware
+SELECT DISTINCT ON (k.kind, k.key) k.kind, k.key, m.machine_id
+FROM machines m CROSS JOIN LATERAL ingot_hardware_keys(m.spec) k
+WHERE m.service IS DISTINCT FROM 'deleted'
+ORDER BY k.kind, k.key, m.created_at, m.machine_id;
