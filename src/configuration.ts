@@ -7,6 +7,7 @@ import { checkFilter } from './domain/filter/check.ts';
 import { parseFilter } from './domain/filter/parse.ts';
 import { HOOKED_STAGES } from './domain/stage.ts';
 import type { Workflow } from './domain/workflow.ts';
+import { IN_OUR_WORDS } from './operations/problem-text.ts';
 import { readWorkflow } from './operations/workflow-input.ts';
 import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
 import { clustersConfiguration } from './providers/kubernetes/cluster-configuration.ts';
@@ -134,7 +135,7 @@ export function readConfiguration(file: string | null): Configuration {
   const document = parseDocument(text, { lineCounter: lines });
   const [syntax] = document.errors;
   if (syntax) throw fail(`line ${lines.linePos(syntax.pos[0]).line}: ${syntax.message.split('\n')[0]}`);
-  const parsed = schema.safeParse(plainValue(document, fail) ?? {});
+  const parsed = schema.safeParse(plainValue(document, fail) ?? {}, IN_OUR_WORDS);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const path = issue?.path.join('.').replace(/\s+/g, ' ') || 'the file';

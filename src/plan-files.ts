@@ -6,6 +6,7 @@ import { Fault } from './domain/fault.ts';
 import type { Plan } from './domain/plan.ts';
 import { fieldPath, planSchema } from './operations/plan-input.ts';
 import { createPlans } from './operations/plans.ts';
+import { IN_OUR_WORDS } from './operations/problem-text.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 import type { Database } from './store/database.ts';
 
@@ -50,7 +51,7 @@ function readPlanFile(file: string): PlanFile {
   );
   const [syntax] = document.errors;
   if (syntax) throw problem(file, `line ${lines.linePos(syntax.pos[0]).line}: ${syntax.message}`);
-  const parsed = planSchema.safeParse(contentOf(document, file));
+  const parsed = planSchema.safeParse(contentOf(document, file), IN_OUR_WORDS);
   if (parsed.success) return { file, line: lineOf(document, lines, ['plan_id']), plan: parsed.data };
   const [issue] = parsed.error.issues;
   const path = issue?.path ?? [];

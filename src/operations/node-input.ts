@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Fault } from '../domain/fault.ts';
 import { INSTALLATION_STATUSES } from '../domain/install-report.ts';
 import { type HardwareFacts, normalMac } from '../domain/node.ts';
+import { IN_OUR_WORDS } from './problem-text.ts';
 
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
 const LINE_BREAKS_TOO = /[\p{Cs}\u2028\u2029]|(?![\n\t])\p{Cc}/u;
@@ -52,7 +53,7 @@ const facts = {
 
 const oneOf = <Names extends readonly string[]>(names: Names) => z.string().toLowerCase().pipe(z.enum(names));
 
-const ip = z.union([z.ipv4(), z.ipv6()]);
+const ip = z.union([z.ipv4(), z.ipv6()], 'must be an IPv4 or IPv6 address');
 
 const nodeInput = z.object({
   mac_address: mac,
@@ -107,7 +108,7 @@ export const readReport = (body: unknown) => read(report, body);
 
 /** All that is wrong, each with its field. */
 export function read<T>(schema: z.ZodType<T>, body: unknown): T {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, IN_OUR_WORDS);
   if (parsed.success) return parsed.data;
   const violations = parsed.error.issues.map(({ path, message }) => ({
     subject: path.join('.') || 'body',

@@ -115,7 +115,7 @@ describe('a plan that was written', () => {
     [
       'half a second',
       'plan.steps[0].timeout_seconds',
-      'int',
+      'whole number',
       withSteps({ name: 'a', timeout_seconds: 0.5, reboot: {} }),
     ],
     [
@@ -151,7 +151,7 @@ describe('a plan that was written', () => {
     [
       'a flag in words',
       'plan.steps[0].ssh.repeatable',
-      'boolean',
+      'true or false',
       withSteps({ name: 'a', ssh: { command: 'x', repeatable: 'yes' } }),
     ],
     [

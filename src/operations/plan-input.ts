@@ -7,6 +7,7 @@ import { invalidField } from '../domain/fault.ts';
 import { CLUSTER_RULE, IMAGE_RULE } from '../domain/machine-input.ts';
 import { PLAN_ID_PROBLEM, PLAN_ID_RULE, type Plan, type PlanStep } from '../domain/plan.ts';
 import { STEP_KINDS } from '../steps/registry.ts';
+import { IN_OUR_WORDS } from './problem-text.ts';
 
 /** The names under which a step may carry its kind; steps that only the server makes are not among them. */
 export const PLAN_STEP_KINDS = [
@@ -85,7 +86,7 @@ const stepSchema = z
       return z.NEVER;
     }
     const writtenConfig = (written as Record<string, unknown>)[kind] ?? {};
-    const config = STEP_KINDS.get(kind)?.config.safeParse(writtenConfig);
+    const config = STEP_KINDS.get(kind)?.config.safeParse(writtenConfig, IN_OUR_WORDS);
     if (!config?.success) {
       for (const issue of config?.error.issues ?? []) {
         context.addIssue({ code: 'custom', message: issue.message, path: [kind, ...issue.path] });
@@ -144,7 +145,7 @@ export function fieldPath(path: readonly PropertyKey[]): string {
 
 /** Throws a Fault that names the field. */
 export function checkPlan(written: unknown): Plan {
-  const parsed = planSchema.safeParse(written);
+  const parsed = planSchema.safeParse(written, IN_OUR_WORDS);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw invalidField(

@@ -39,14 +39,17 @@ const cmdline = z
     });
   });
 
-const image = z.union([
-  z.strictObject({ name: z.string().regex(IMAGE_RULE, 'must be an image’s name') }),
-  z.strictObject({
-    url: z.string().max(1024).refine(isPlainUrl, 'must be an http(s) URL without credentials'),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
-    size_bytes: z.int().min(1),
-  }),
-]);
+const image = z.union(
+  [
+    z.strictObject({ name: z.string().regex(IMAGE_RULE, 'must be an image’s name') }),
+    z.strictObject({
+      url: z.string().max(1024).refine(isPlainUrl, 'must be an http(s) URL without credentials'),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
+      size_bytes: z.int().min(1),
+    }),
+  ],
+  'must have a name, or a url with its sha256 and size_bytes',
+);
 
 const schema = z.strictObject({
   name: z.string().regex(WORKFLOW_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),

@@ -1,6 +1,7 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance } from 'fastify';
+import { badBodyText } from './bad-body.ts';
 import type { Readiness } from './readiness.ts';
 import { connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
@@ -87,9 +88,9 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
         detail: `nothing is served at ${request.url}`,
       });
   });
-  app.setErrorHandler((error: { statusCode?: number; message?: string }, _request, reply) => {
+  app.setErrorHandler((error: { statusCode?: number; code?: string }, _request, reply) => {
     const status = error.statusCode !== undefined && error.statusCode < 500 ? error.statusCode : 500;
-    const detail = status === 500 ? 'internal error' : (error.message ?? 'bad request');
+    const detail = status === 500 ? 'internal error' : badBodyText(error);
     if (status === 500) options.around.logUnexpected(error, reply.request.id, reply.request.url);
     void reply
       .code(status)

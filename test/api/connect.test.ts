@@ -150,8 +150,11 @@ describe('JSON over HTTP', () => {
     const body = new Uint8Array([255, 255, 255, 255]);
     const headers = { 'content-type': 'application/proto' };
     const answer = await post('baremetal.v2.MachineService/RegisterMachine', body, headers);
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(await answer.json()).toMatchObject({ message: expect.stringContaining('parse binary') });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({
+      code: 'invalid_argument',
+      message: 'the request is not a valid baremetal.v2.RegisterMachineRequest',
+    });
     expect(await rowCounts(server)).toEqual(counts);
     expect((await post('baremetal.v2.MachineService/ListMachines', '{}')).status).toBe(200);
   });

@@ -14,6 +14,7 @@ import { DatabaseAway } from '../../store/database-away.ts';
 import type { KeepaliveStore } from '../../store/keepalive-store.ts';
 import { poolExists } from '../../store/pools.ts';
 import type { Authenticator } from '../authenticate.ts';
+import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
 
@@ -90,7 +91,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
     const status = error.statusCode ?? 500;
     const refusal =
       status < 500
-        ? invalidPayload(error.message, status)
+        ? invalidPayload(badBodyText(error), status)
         : unexpected(error, request, { status: 500, message: 'internal error', errorCode: null });
     return refuse(reply, refusal);
   });

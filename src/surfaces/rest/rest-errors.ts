@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type Role, roleCovers } from '../../domain/actor.ts';
 import { Fault, type FaultKind } from '../../domain/fault.ts';
 import type { Authenticator, Caller } from '../authenticate.ts';
+import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 
 /** What a client wrote wrongly is 422 here; that something is not allowed now is 400. */
@@ -22,7 +23,7 @@ export interface RestSurroundings {
 export function answerFaults(app: FastifyInstance, around: RestSurroundings): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error.statusCode !== undefined && error.statusCode < 500) {
-      return reply.code(error.statusCode).send({ detail: error.message });
+      return reply.code(error.statusCode).send({ detail: badBodyText(error) });
     }
     const fault = faultOf(error, request.id, (cause) =>
       around.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),

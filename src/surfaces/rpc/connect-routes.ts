@@ -8,6 +8,7 @@ import {
 } from '@bufbuild/protobuf';
 import { type Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
 import { statusOf, WIRE } from '../fault-wire.ts';
+import { inOurWords } from './decode-failure.ts';
 import {
   CallFailed,
   type CallSurroundings,
@@ -30,6 +31,8 @@ export function connectRoutes(services: readonly Service[], around: CallSurround
       }
       router.service(service.desc as DescService, implementation);
     }
+    // The plugin takes its handlers from this list, after this function.
+    router.handlers.splice(0, router.handlers.length, ...router.handlers.map(inOurWords));
   };
 }
 

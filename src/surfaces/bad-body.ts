@@ -1,0 +1,22 @@
+/** What the HTTP server itself refuses before a route sees it, in our own words: its own may quote the body. */
+
+const TEXTS: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not JSON',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be JSON, as content-type says',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'the content-type is not one that is taken here; send application/json',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body is not as long as content-length says',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'the body is too large',
+  FST_ERR_BAD_URL: 'the path is not a valid URL',
+  FST_ERR_MAX_PARAM_LENGTH: 'a part of the path is too long',
+};
+
+const BY_STATUS: Readonly<Record<number, string>> = {
+  413: 'the body is too large',
+  415: 'the content-type is not one that is taken here; send application/json',
+  431: 'the headers are too large',
+};
+
+export function badBodyText(error: { readonly code?: string; readonly statusCode?: number }): string {
+  const known = TEXTS[error.code ?? ''] ?? BY_STATUS[error.statusCode ?? 0];
+  return known ?? "the request can't be read; send a JSON body with content-type application/json";
+}
