@@ -68,7 +68,7 @@ const TEXTS = {
   custom: () => 'is not valid',
 } as const satisfies { readonly [Code in Issue['code']]: (issue: IssueOf<Code>) => string };
 
-export function problemText(issue: Issue): string {
+function problemText(issue: Issue): string {
   return (TEXTS[issue.code] as (issue: Issue) => string)(issue);
 }
 
