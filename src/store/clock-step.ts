@@ -1,6 +1,6 @@
 /**
  * What waits for the database's clock, put right after that clock was stepped. Some rows were written on the old clock and a
- * few, in the moment before the step was noticed, on the new one; nothing tells them apart. So every change is one
+ * few, right before the step was noticed, on the new one; nothing in them shows which. So every change is one
  * that a row of the new clock can bear: a wait that ends early is only observed early, a life is never made shorter
  * than a whole one from now, and a lease never longer than a whole one.
  */

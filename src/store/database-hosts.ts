@@ -148,7 +148,7 @@ export class DatabaseHosts {
     return (client as { serverUrl?: string }).serverUrl === this.#url;
   }
 
-  /** Finds the server to connect to; whoever comes while one search is under way gets its result. */
+  /** Finds the server to connect to; callers that come while a search is under way get its result. */
   search(): Promise<void> {
     this.#search ??= this.#ask().finally(() => {
       this.#search = null;

@@ -1,6 +1,6 @@
 /**
  * Agents that send keepalives, each with a number that grows. The number is a metric, so the store says which keepalive it
- * has last; one that was answered must never be missing. Before a fault strikes some agents fall silent: what they sent
+ * has last; one that was answered must never be missing. Before a fault strikes some agents stop sending: what they sent
  * last is not overwritten, and must be there afterwards.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const NOT_STORED = 'keepalive_failed';
 interface Agent {
   readonly machineId: string;
   readonly token: string;
-  isSilent: boolean;
+  isPaused: boolean;
   sent: number;
   acknowledged: number;
 }
@@ -36,7 +36,7 @@ export class AgentWork {
   readonly #random: Random;
   readonly #agents: Agent[] = [];
   #stopping = false;
-  #silenced = 0;
+  #paused = 0;
 
   constructor(replicas: ReplicaSet, client: PatientClient, random: Random) {
     this.#replicas = replicas;
@@ -53,7 +53,7 @@ export class AgentWork {
       );
       if (answer.outcome === 'refused') throw answer.error;
       const machineId = answer.value.machine?.machineId ?? '';
-      const agent = { machineId, token: answer.value.token, isSilent: false, sent: 0, acknowledged: 0 };
+      const agent = { machineId, token: answer.value.token, isPaused: false, sent: 0, acknowledged: 0 };
       this.#agents.push(agent);
       await this.#untilAnswered(agent, 'register', registrationOf(agent));
     }
@@ -68,9 +68,9 @@ export class AgentWork {
   }
 
   /** So many more agents send nothing more; what is under way still counts when it is answered. */
-  silence(count: number): void {
-    for (const agent of this.#agents.slice(this.#silenced, this.#silenced + count)) agent.isSilent = true;
-    this.#silenced += count;
+  pause(count: number): void {
+    for (const agent of this.#agents.slice(this.#paused, this.#paused + count)) agent.isPaused = true;
+    this.#paused += count;
   }
 
   /**
@@ -79,15 +79,15 @@ export class AgentWork {
    */
   async untilAnswered(): Promise<void> {
     const sent = new Map(this.#agents.map((agent) => [agent, agent.sent]));
-    const isWaiting = (agent: Agent) => !agent.isSilent && agent.acknowledged <= (sent.get(agent) ?? 0);
+    const isWaiting = (agent: Agent) => !agent.isPaused && agent.acknowledged <= (sent.get(agent) ?? 0);
     while (this.#agents.some(isWaiting)) await delay(50);
   }
 
   /** Keepalives that were answered and are not there, and agents that are not ready. */
-  async missing(database: Rows, among: 'all' | 'silent'): Promise<string[]> {
+  async missing(database: Rows, among: 'all' | 'paused'): Promise<string[]> {
     // Before the rows are read: what is answered from here on may not be among them.
     const answered = this.#agents
-      .filter(({ isSilent }) => among === 'all' || isSilent)
+      .filter(({ isPaused }) => among === 'all' || isPaused)
       .map(({ machineId, acknowledged }) => ({ machineId, acknowledged }));
     const rows = await database.rows<{ machine_id: string; status: string; stored: number | null }>(
       'SELECT machine_id, status, worker_count AS stored FROM agent_presence',
@@ -103,7 +103,7 @@ export class AgentWork {
   }
 
   async #keepAlive(agent: Agent): Promise<void> {
-    while (!this.#stopping && !agent.isSilent) {
+    while (!this.#stopping && !agent.isPaused) {
       agent.sent += 1;
       const number = agent.sent;
       const answer = await this.#post(agent, 'keepalive', keepaliveOf(agent, number));

@@ -54,7 +54,7 @@ async function killLeaders(
 ): Promise<number> {
   let slowest = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
-    stage.agents.silence(Math.floor(AGENTS / (KILLS + 1)));
+    stage.agents.pause(Math.floor(AGENTS / (KILLS + 1)));
     const before = await stage.underWay();
     const killedAt = performance.now();
     const leader = await cluster.killLeader();
@@ -63,7 +63,7 @@ async function killLeaders(
     const allMoving = secondsSince(killedAt);
     onTimes({ leader, firstWrite: await written, allMoving });
     // The others may have one on its way that is stored late, over a newer one.
-    const missing = await stage.agents.missing(stage.database, 'silent');
+    const missing = await stage.agents.missing(stage.database, 'paused');
     for (const words of missing) stage.problem(`after kill ${kill + 1}: ${words}`);
     slowest = Math.max(slowest, allMoving);
     cluster.restart(leader);

@@ -4,7 +4,7 @@ export interface FaultResult {
   /** Operations that the API accepted. */
   readonly accepted: number;
   readonly lost: number;
-  /** Done, told or ended more than once. */
+  /** Done, reported or ended more than once. */
   readonly doubled: number;
   readonly needingHuman: number;
   /** From the fault until everything that was under way has moved on. */

@@ -1,5 +1,5 @@
 /**
- * Work that never ends by itself: each machine reboots and is reimaged in turn, one operation after another, until it is told
+ * Work that never ends by itself: each machine reboots and is reimaged in turn, one operation after another, until it is asked
  * to stop. So at any time there is an operation under way on every machine.
  */
 import type { Api } from '../../src/cli/api.ts';
@@ -44,7 +44,7 @@ export class FleetWork {
     await Promise.all(Array.from({ length: PREPARED_AT_A_TIME }, worker));
   }
 
-  /** Returns when it was told to stop and every operation has ended. */
+  /** Returns when it was asked to stop and every operation has ended. */
   async run(): Promise<void> {
     await Promise.all(this.#machineIds.map((machineId) => this.#work(machineId)));
   }

@@ -124,7 +124,7 @@ class FaultRun {
 
   async #struck(): Promise<number> {
     const work = Promise.all([this.#fleet.run(), this.#agents.run()]);
-    // Whoever waits for the fault hears of work that can't go on; the work itself is waited for below.
+    // Work that can't go on ends the wait for the fault; the work itself is waited for below.
     const broken = work.then(() => Promise.reject(new Error('the work ended before the fault was over')));
     broken.catch(() => {});
     try {

@@ -1,4 +1,4 @@
-/** The test's own look into a database of several servers: a query waits through a fail-over instead of failing. */
+/** The test's own access to a database of several servers: a query waits through a fail-over instead of failing. */
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Rows } from '../chaos/storm-database.ts';

@@ -1,6 +1,6 @@
 /**
  * A TCP port that leads to a PostgreSQL, and that can be cut off as a network is: nothing passes any more in either
- * direction, new connections get no answer, and no side is told. What was on its way arrives when the cut is over.
+ * direction, new connections get no answer, and no side is notified. What was on its way arrives when the cut is over.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
