@@ -60,7 +60,7 @@ export function brakedStore<Change>(store: JobStore<Change>, brake: ClaimBrake):
     claim: (owner, limit, leaseMs) => store.claim(owner, limit, leaseMs),
     claimOverdue: (owner, limit, leaseMs) => store.claimOverdue(owner, limit, leaseMs),
     renew: (owner, leases, leaseMs) => store.renew(owner, leases, leaseMs),
-    appendLog: (lines) => store.appendLog(lines),
+    appendLog: (lines, tails) => store.appendLog(lines, tails),
     release: (owner, leases) => store.release(owner, leases),
     releaseAllBut: (owner, ids) => store.releaseAllBut(owner, ids),
     record: async (owner, move) => {

@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { START } from './job.fixture.ts';
-import { JobLog, LogWriter, TRUNCATION_MARK } from './job-log.ts';
-import type { LogLine } from './job-store.ts';
+import { JobLog, LogWriter } from './job-log.ts';
+import type { LogLine, LogTail } from './job-store.ts';
 
 class LogStore {
   readonly batches: LogLine[][] = [];
   readonly errors: unknown[] = [];
+  readonly tails: LogTail[] = [];
   whileStoring: () => void | Promise<void> = () => {};
   readonly writer = new LogWriter(
     {
-      appendLog: async (lines) => {
+      appendLog: async (lines, tails) => {
         await this.whileStoring();
         this.batches.push([...lines]);
+        this.tails.push(...tails);
       },
     },
     (error) => this.errors.push(error),
@@ -37,9 +39,9 @@ describe('the log writer', () => {
     await first.flush();
     expect(store.batches).toHaveLength(1);
     expect(store.batches[0]).toEqual([
-      { id: 'job-1', epoch: 3, line: 0, at: START, stream: 'stdout', step: 'one', text: 'a' },
-      { id: 'job-2', epoch: 3, line: 0, at: START, stream: 'stderr', step: 'two', text: 'b' },
-      { id: 'job-1', epoch: 3, line: 1, at: START, stream: 'stdout', step: 'one', text: 'c' },
+      { id: 'job-1', epoch: 3, line: 0, at: START, stream: 'stdout', step: 'one', text: 'a', tail: false },
+      { id: 'job-2', epoch: 3, line: 0, at: START, stream: 'stderr', step: 'two', text: 'b', tail: false },
+      { id: 'job-1', epoch: 3, line: 1, at: START, stream: 'stdout', step: 'one', text: 'c', tail: false },
     ]);
   });
 
@@ -100,22 +102,54 @@ describe('the log of one job', () => {
     expect(texts).toEqual(['a�b', 'c�d', 'e�', 'f🚀']);
   });
 
-  it('cuts a long line, and not into half a character that would refuse its whole batch', async () => {
-    const { texts } = await written([`${'x'.repeat(8 * 1024 - 1)}🚀🚀`], { maxBytes: 100_000 });
-    expect(texts).toEqual([`${'x'.repeat(8 * 1024 - 1)}�`]);
+  it('keeps the first and the last part of a long line, in whole characters', async () => {
+    const { texts } = await written([`first🚀${'x'.repeat(20_000)}🚀the error`], { maxBytes: 100_000 });
+    const [text = ''] = texts;
+    expect(text).toMatch(/^first🚀x+… 11,826 characters left out …x+🚀the error$/);
+    expect(text.length).toBeLessThan(8 * 1024 + 50);
+    const cut = await written([`${'x'.repeat(4 * 1024 - 1)}🚀${'y'.repeat(9_000)}`], { maxBytes: 100_000 });
+    expect(cut.texts[0]).toMatch(/^x+�… /);
   });
 
   it('counts bytes, on from what was there before', async () => {
     expect((await written(['é'], { logBytes: 10 })).bytes).toBe(13);
   });
 
-  it('says once where it became full, and keeps nothing after that', async () => {
-    const { texts, lines } = await written(['12345678', 'abc', 'd', 'e'], { maxBytes: 12 });
-    expect(texts).toEqual(['12345678', 'abc', TRUNCATION_MARK]);
-    expect(lines.at(-1)).toMatchObject({ line: 2, stream: 'stderr', step: 's' });
+  it('marks lines as the last part when the first part is full, and has the older of them taken away', async () => {
+    const store = new LogStore();
+    const log = store.open({ maxBytes: 400 });
+    for (let line = 0; line < 100; line += 1) {
+      log.write('s', String(line).padEnd(9), 'stdout');
+      await log.flush();
+    }
+    const lines = store.batches.flat();
+    expect(lines).toHaveLength(100);
+    expect(lines.map(({ tail }) => tail)).toEqual(Array.from({ length: 100 }, (_, index) => index >= 20));
+    expect(store.tails.length).toBeGreaterThanOrEqual(6);
+    expect(store.tails[0]).toEqual({
+      id: 'job-1',
+      epoch: 3,
+      keepBytes: 100,
+      omitted: { lines: 0, bytes: 0 },
+    });
+    expect(log.bytes).toBeLessThanOrEqual(400);
   });
 
-  it('says it no more when it was full before', async () => {
-    expect((await written(['a'], { logBytes: 12, maxBytes: 12 })).texts).toEqual([]);
+  it('goes on with the last part where the holder before was', async () => {
+    const { lines, bytes } = await written(['a'], { logBytes: 500, maxBytes: 1_000 });
+    expect([lines[0]?.tail, bytes]).toEqual([true, 502]);
+  });
+
+  it('leaves out on the way what comes faster than it is stored, and keeps the last lines', async () => {
+    const store = new LogStore();
+    const log = store.open({ maxBytes: 400 });
+    for (let line = 0; line < 10_000; line += 1) log.write('s', String(line).padEnd(9), 'stdout');
+    await log.flush();
+    const texts = store.texts.map((text) => text.trim());
+    expect(texts.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, line) => String(line)));
+    expect(texts.at(-1)).toBe('9999');
+    expect(texts.length).toBeLessThan(60);
+    const left = store.tails.reduce((sum, { omitted }) => sum + omitted.lines, 0);
+    expect(texts.length + left).toBe(10_000);
   });
 });

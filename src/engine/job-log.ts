@@ -1,11 +1,15 @@
 /**
- * The lines that a job's steps write. They are gathered for a moment and stored many at a time; the number of
- * bytes kept of one job is bounded, and a mark says where the rest was left out.
+ * The lines that a job's steps write. They are gathered for a moment and stored many at a time.
+ *
+ * What is kept of one job is bounded: its first lines, which say how it started, and its last ones, because errors are
+ * at the end. Lines of the last part are marked (`tail`); each time that there is twice as much of them as is to be
+ * kept, the store takes the older half away and counts what it took. What comes faster than it can be stored is
+ * treated the same way before it is stored.
  */
-import type { JobStore, LogLine } from './job-store.ts';
+import type { JobStore, LogLine, LogTail } from './job-store.ts';
 
-export const TRUNCATION_MARK = '… the log is full; further lines are not kept';
 const MAX_LINE = 8 * 1024;
+const MAX_BATCH = { lines: 1_000, bytes: 256 * 1024 } as const;
 /** What PostgreSQL's text can't hold: NUL, and half of a surrogate pair. One of them would refuse a whole batch. */
 const UNSTORABLE = /[\0\p{Cs}]/gu;
 
@@ -14,11 +18,18 @@ export interface JobLogOptions {
   readonly now: () => Date;
 }
 
+/** A line on its way into the store; without one, it was left out on the way. */
+interface Waiting {
+  line: LogLine | null;
+  readonly bytes: number;
+  readonly log: JobLog;
+}
+
 /** One writer for all jobs of a replica. */
 export class LogWriter {
   readonly #store: Pick<JobStore<never>, 'appendLog'>;
   readonly #onError: (error: unknown) => void;
-  #waiting: LogLine[] = [];
+  #waiting: Waiting[] = [];
   #flushing: Promise<void> | null = null;
 
   constructor(store: Pick<JobStore<never>, 'appendLog'>, onError: (error: unknown) => void) {
@@ -26,12 +37,12 @@ export class LogWriter {
     this.#onError = onError;
   }
 
-  add(line: LogLine): void {
-    this.#waiting.push(line);
+  add(waiting: Waiting): void {
+    this.#waiting.push(waiting);
     this.#flushing ??= this.#drain();
   }
 
-  /** Resolves when every line that was added so far is stored, or was given up with an error told. */
+  /** Resolves when every line that was added so far is stored, or was given up with an error reported. */
   async flush(): Promise<void> {
     await this.#flushing;
   }
@@ -40,9 +51,13 @@ export class LogWriter {
   async #drain(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, 1000);
+      const batch = this.#waiting.splice(0, batchSize(this.#waiting));
+      const lines = batch.flatMap(({ line }) => line ?? []);
+      const tails = [...new Set(batch.map(({ log }) => log))].flatMap((log) => log.taken(batch) ?? []);
+      // In a flood, all lines of a batch may have been left out.
+      if (lines.length === 0 && tails.length === 0) continue;
       try {
-        await this.#store.appendLog(batch);
+        await this.#store.appendLog(lines, tails);
       } catch (error) {
         this.#onError(error);
       }
@@ -51,13 +66,31 @@ export class LogWriter {
   }
 }
 
+function batchSize(waiting: readonly Waiting[]): number {
+  let bytes = 0;
+  let count = 0;
+  while (count < waiting.length && count < MAX_BATCH.lines && bytes < MAX_BATCH.bytes) {
+    bytes += waiting[count]?.line ? (waiting[count]?.bytes ?? 0) : 0;
+    count += 1;
+  }
+  return count;
+}
+
 /** The log of one job while one holder has it. */
 export class JobLog {
   readonly #writer: LogWriter;
   readonly #options: JobLogOptions;
   readonly #ref: { readonly id: string; readonly epoch: number };
+  readonly #headBytes: number;
+  readonly #tailBytes: number;
   #line = 0;
+  /** About how much is stored. */
   #bytes: number;
+  /** Lines of the last part that are not stored yet, the oldest first. */
+  #pending: Waiting[] = [];
+  #pendingBytes = 0;
+  #omitted = { lines: 0, bytes: 0 };
+  #isToBeTrimmed = false;
 
   constructor(
     writer: LogWriter,
@@ -67,6 +100,8 @@ export class JobLog {
     this.#writer = writer;
     this.#ref = { id: ref.id, epoch: ref.epoch };
     this.#options = options;
+    this.#headBytes = Math.ceil(options.maxBytes / 2);
+    this.#tailBytes = Math.ceil(options.maxBytes / 4);
     this.#bytes = ref.logBytes;
   }
 
@@ -80,16 +115,65 @@ export class JobLog {
   }
 
   write(step: string, text: string, stream: 'stdout' | 'stderr'): void {
-    for (const part of text.split('\n')) this.#writeLine(step, part.slice(0, MAX_LINE), stream);
+    for (const part of text.split('\n')) this.#writeLine(step, withoutMiddle(part), stream);
+  }
+
+  /** A batch of the writer is on its way: what of this log's last part the store has to take away with it. */
+  taken(batch: readonly Waiting[]): LogTail | null {
+    const isTaken = new Set(batch);
+    this.#pending = this.#pending.filter((waiting) => !isTaken.has(waiting));
+    this.#pendingBytes = this.#pending.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (!this.#isToBeTrimmed && this.#omitted.lines === 0) return null;
+    const tail = { ...this.#ref, keepBytes: this.#tailBytes, omitted: this.#omitted };
+    this.#isToBeTrimmed = false;
+    this.#omitted = { lines: 0, bytes: 0 };
+    return tail;
   }
 
   #writeLine(step: string, text: string, stream: 'stdout' | 'stderr'): void {
-    if (this.#bytes >= this.#options.maxBytes) return;
-    this.#bytes += Buffer.byteLength(text) + 1;
-    const full = this.#bytes >= this.#options.maxBytes;
-    const { id, epoch } = this.#ref;
-    const line = { id, epoch, at: this.#options.now(), stream, step };
-    this.#writer.add({ ...line, line: this.#line++, text: text.replace(UNSTORABLE, '�') });
-    if (full) this.#writer.add({ ...line, line: this.#line++, stream: 'stderr', text: TRUNCATION_MARK });
+    const tail = this.#bytes >= this.#headBytes;
+    const bytes = Buffer.byteLength(text) + 1;
+    this.#bytes += bytes;
+    const at = this.#options.now();
+    const line = {
+      ...this.#ref,
+      line: this.#line++,
+      at,
+      stream,
+      step,
+      text: text.replace(UNSTORABLE, '�'),
+      tail,
+    };
+    const waiting: Waiting = { line, bytes, log: this };
+    if (tail) this.#hold(waiting);
+    this.#writer.add(waiting);
   }
+
+  /** Keeps what waits in memory as bounded as what is stored. */
+  #hold(waiting: Waiting): void {
+    this.#pending.push(waiting);
+    this.#pendingBytes += waiting.bytes;
+    if (this.#bytes >= this.#headBytes + 2 * this.#tailBytes) {
+      this.#isToBeTrimmed = true;
+      this.#bytes -= this.#tailBytes;
+    }
+    if (this.#pendingBytes < 2 * this.#tailBytes) return;
+    let count = 0;
+    while (count < this.#pending.length - 1 && this.#pendingBytes > this.#tailBytes) {
+      const oldest = this.#pending[count++];
+      if (!oldest) break;
+      oldest.line = null;
+      this.#pendingBytes -= oldest.bytes;
+      this.#omitted = { lines: this.#omitted.lines + 1, bytes: this.#omitted.bytes + oldest.bytes };
+    }
+    this.#pending = this.#pending.slice(count);
+  }
+}
+
+/** Of a long line too, the first and the last part. */
+function withoutMiddle(text: string): string {
+  if (text.length <= MAX_LINE) return text;
+  const half = MAX_LINE / 2;
+  const left = (text.length - MAX_LINE).toLocaleString('en-US');
+  return `${text.slice(0, half)}… ${left} characters left out …${text.slice(-half)}`;
 }

@@ -40,6 +40,16 @@ export interface LogLine {
   readonly stream: 'stdout' | 'stderr';
   readonly step: string;
   readonly text: string;
+  /** Of the last part of a long log, of which older lines are taken away. */
+  readonly tail: boolean;
+}
+
+/** The last part of a job's log has grown: keep the newest lines of it, and count what was left out on the way. */
+export interface LogTail {
+  readonly id: string;
+  readonly epoch: number;
+  readonly keepBytes: number;
+  readonly omitted: { readonly lines: number; readonly bytes: number };
 }
 
 export interface RecordResult {
@@ -58,7 +68,7 @@ export interface JobStore<Change> {
   /** Returns the ids that are still held. */
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;
-  appendLog(lines: readonly LogLine[]): Promise<void>;
+  appendLog(lines: readonly LogLine[], tails: readonly LogTail[]): Promise<void>;
   /**
    * Makes them due at once, for any replica; one whose work broke counts as a death. One that another owner has claimed
    * meanwhile counted a death then, which is taken back if its holder was cut off.

@@ -13,6 +13,7 @@ import type {
   JobStore,
   LeaseRef,
   LogLine,
+  LogTail,
   RecordResult,
 } from './job-store.ts';
 
@@ -36,6 +37,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
   readonly events: JobEvent[] = [];
   readonly changes: Change[] = [];
   readonly lines: LogLine[] = [];
+  readonly tails: LogTail[] = [];
   /** What was written, in order: 'log: text' and 'status step step …'. */
   readonly writes: string[] = [];
   /** Called before a call takes effect; may throw, or wait. */
@@ -139,8 +141,9 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  appendLog(lines: readonly LogLine[]): Promise<void> {
+  appendLog(lines: readonly LogLine[], tails: readonly LogTail[]): Promise<void> {
     return this.#call('appendLog', '', () => {
+      this.tails.push(...tails);
       const held = lines.filter(({ id, epoch }) => this.#row(id).job.epoch === epoch);
       this.lines.push(...held);
       this.writes.push(...held.map(({ text }) => `log: ${text}`));

@@ -6,7 +6,8 @@ import { serverStopping } from '../domain/fault.ts';
 import { isActive } from '../domain/job-status.ts';
 import { Bell } from './bell.ts';
 import type { Database } from './database.ts';
-import { findOperation, type LogPosition, readLog, type StoredLine } from './operations.ts';
+import { type ReadUpTo, withGaps } from './log-gaps.ts';
+import { findOperation, type LogPosition, partOfLog, readLog, type StoredLine } from './operations.ts';
 
 const BATCH = 500;
 const POLL_MS = 1_000;
@@ -36,17 +37,17 @@ export class LogFollower {
     after: LogPosition,
     signal: AbortSignal,
   ): AsyncGenerator<readonly StoredLine[]> {
-    let position = after;
+    let last: ReadUpTo = { ...after, part: await partOfLog(this.#database, operationId, after) };
     while (!signal.aborted && !this.#closed) {
       const heard = this.#bell.count;
       // The operation first: lines are stored before the state that follows them.
       const operation = await findOperation(this.#database, operationId);
       const ended = operation === null || !isActive(operation.status);
-      const lines = await readLog(this.#database, operationId, position, BATCH);
-      const last = lines.at(-1);
-      if (last) {
-        position = { epoch: last.epoch, line: last.line };
-        yield lines;
+      const lines = await readLog(this.#database, operationId, last, BATCH);
+      const newest = lines.at(-1);
+      if (newest) {
+        yield withGaps(last, lines);
+        last = { epoch: newest.epoch, line: newest.line, part: newest.tail ? 'tail' : 'head' };
       }
       if (lines.length === BATCH) continue;
       if (ended) return;

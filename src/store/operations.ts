@@ -49,17 +49,46 @@ export interface LogPosition {
   readonly line: number;
 }
 
+/** A line with what a reader needs to know whether lines before it are missing. */
+export interface KeptLine extends StoredLine {
+  readonly tail: boolean;
+  /** Of the whole log, between its first and its last part. */
+  readonly omittedLines: number;
+  readonly omittedBytes: number;
+}
+
 /** The lines after a position, in order. */
 export async function readLog(
   session: Session,
   operationId: string,
   after: LogPosition,
   limit: number,
-): Promise<StoredLine[]> {
-  return session.run<StoredLine & Record<string, unknown>>(
+): Promise<KeptLine[]> {
+  return session.run<KeptLine & Record<string, unknown>>(
     'read-log',
-    `SELECT epoch, line, at, stream, step, text FROM operation_logs
-     WHERE operation_id = $1 AND (epoch, line) > ($2::bigint, $3::bigint) ORDER BY epoch, line LIMIT $4`,
+    `SELECT l.epoch, l.line, l.at, l.stream, l.step, l.text, l.tail, coalesce(o.lines, 0)::float8 AS "omittedLines",
+       coalesce(o.bytes, 0)::float8 AS "omittedBytes"
+     FROM operation_logs l LEFT JOIN operation_log_omissions o USING (operation_id)
+     WHERE l.operation_id = $1 AND (l.epoch, l.line) > ($2::bigint, $3::bigint) ORDER BY l.epoch, l.line LIMIT $4`,
     [operationId, after.epoch, after.line, limit],
   );
+}
+
+/** `gone`: its line has been taken away, or it never was one. */
+export type LogPart = 'start' | 'head' | 'tail' | 'gone';
+
+/** In which part of the log a position is. */
+export async function partOfLog(
+  session: Session,
+  operationId: string,
+  { epoch, line }: LogPosition,
+): Promise<LogPart> {
+  if (epoch < 0) return 'start';
+  const [row] = await session.run<{ tail: boolean }>(
+    'part-of-log',
+    'SELECT tail FROM operation_logs WHERE operation_id = $1 AND epoch = $2::bigint AND line = $3::bigint',
+    [operationId, epoch, line],
+  );
+  if (!row) return 'gone';
+  return row.tail ? 'tail' : 'head';
 }

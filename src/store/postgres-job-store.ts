@@ -23,6 +23,7 @@ import type {
   JobStore,
   LeaseRef,
   LogLine,
+  LogTail,
   RecordResult,
 } from '../engine/job-store.ts';
 import { appendEvents, eventsAsJson, insertEventsOf } from './append-events.ts';
@@ -141,11 +142,27 @@ const RECORD = `
 
 /** A line of a holder that has lost its lease is left out. */
 const APPEND_LOG = `
-  INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text)
-  SELECT i.id, i.epoch, i.line, i.at, i.stream, i.step, i.text
+  INSERT INTO operation_logs (operation_id, epoch, line, at, stream, step, text, tail)
+  SELECT i.id, i.epoch, i.line, i.at, i.stream, i.step, i.text, i.tail
   FROM jsonb_to_recordset($1::jsonb) AS i(id text, epoch bigint, line integer, at timestamptz, stream text, step text,
-    text text)
+    text text, tail boolean)
   JOIN operations o ON o.operation_id = i.id AND o.epoch = i.epoch`;
+
+/** Takes the older lines of a log's last part away, and counts them with those that were never stored. */
+const TRIM_LOG = `
+  WITH held AS (SELECT operation_id FROM operations WHERE operation_id = $1 AND epoch = $2),
+  newest AS (
+    SELECT epoch, line, sum(octet_length(text) + 1) OVER (ORDER BY epoch DESC, line DESC) AS newer
+    FROM operation_logs JOIN held USING (operation_id) WHERE tail),
+  kept AS (SELECT epoch, line FROM newest WHERE newer <= $3 ORDER BY epoch, line LIMIT 1),
+  removed AS (
+    DELETE FROM operation_logs l USING kept
+    WHERE l.operation_id = $1 AND l.tail AND (l.epoch, l.line) < (kept.epoch, kept.line)
+    RETURNING octet_length(l.text) + 1 AS bytes)
+  INSERT INTO operation_log_omissions AS o (operation_id, lines, bytes)
+  SELECT held.operation_id, $4::bigint + (SELECT count(*) FROM removed),
+    $5::bigint + (SELECT coalesce(sum(bytes), 0) FROM removed) FROM held
+  ON CONFLICT (operation_id) DO UPDATE SET lines = o.lines + EXCLUDED.lines, bytes = o.bytes + EXCLUDED.bytes`;
 
 interface Recording {
   readonly owner: string;
@@ -213,9 +230,11 @@ export class PostgresJobStore implements JobStore<MachineChange> {
     return this.#recordings.submit({ owner, move });
   }
 
-  async appendLog(lines: readonly LogLine[]): Promise<void> {
+  async appendLog(lines: readonly LogLine[], tails: readonly LogTail[]): Promise<void> {
     await this.#database.transaction(async (session) => {
       await session.run('append-log', APPEND_LOG, [JSON.stringify(lines)]);
+      for (const { id, epoch, keepBytes, omitted } of tails)
+        await session.run('trim-log', TRIM_LOG, [id, epoch, keepBytes, omitted.lines, omitted.bytes]);
       await appendEvents(session, [], ['logs']);
     });
   }

@@ -40,10 +40,26 @@ describe('output becomes lines', () => {
   });
 });
 
-it('only the beginning is kept for an answer, up to the last whole character', () => {
-  const kept = new KeptOutput();
-  kept.write(Buffer.from('x'.repeat(64 * 1024 - 1)));
-  kept.write(Buffer.from('ü and more'));
-  kept.write(Buffer.from('and more'));
-  expect(kept.toString()).toBe('x'.repeat(64 * 1024 - 1));
+describe('what is kept for an answer', () => {
+  it('is all of it, as long as it is short', () => {
+    const kept = new KeptOutput();
+    kept.write(Buffer.from('x'.repeat(40_000)));
+    kept.write(Buffer.from('ü'));
+    expect(kept.toString()).toBe(`${'x'.repeat(40_000)}ü`);
+  });
+
+  it('is the first and the last part, in whole characters, with what is missing in between', () => {
+    const kept = new KeptOutput();
+    kept.write(Buffer.from(`first${'x'.repeat(32 * 1024 - 6)}ü`));
+    for (let chunk = 0; chunk < 100; chunk += 1) kept.write(Buffer.from('ü'.repeat(10_000)));
+    kept.write(Buffer.from('the error'));
+    const text = kept.toString();
+    expect(text.startsWith('firstx')).toBe(true);
+    expect(text.endsWith('üthe error')).toBe(true);
+    expect(text).not.toContain('\ufffd');
+    const [, count] = /\n… ([\d,]+) bytes left out …\n/.exec(text) ?? [];
+    expect(Number(count?.replaceAll(',', ''))).toBeGreaterThan(1_900_000);
+    expect(text.length).toBeLessThan(70_000);
+    expect(kept.toString()).toBe(text);
+  });
 });

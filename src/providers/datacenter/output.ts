@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder';
 
 const MAX_LINE = 4096;
-const MAX_KEPT = 64 * 1024;
+const HALF_KEPT = 32 * 1024;
 
 /** Cuts a stream of bytes into lines; a line that is too long goes on in the next one. */
 export class LineSplitter {
@@ -46,20 +46,48 @@ export class LineSplitter {
   }
 }
 
-/** The beginning of what was printed. */
+/** The first and the last part of what was printed. */
 export class KeptOutput {
-  readonly #chunks: Buffer[] = [];
-  #size = 0;
+  readonly #first: Buffer[] = [];
+  #firstSize = 0;
+  #last: Buffer[] = [];
+  #lastSize = 0;
+  #leftOut = 0;
 
   write(bytes: Buffer): void {
-    if (this.#size >= MAX_KEPT) return;
-    const kept = bytes.subarray(0, MAX_KEPT - this.#size);
-    this.#chunks.push(Buffer.from(kept));
-    this.#size += kept.length;
+    const first = bytes.subarray(0, HALF_KEPT - this.#firstSize);
+    if (first.length > 0) this.#first.push(Buffer.from(first));
+    this.#firstSize += first.length;
+    const rest = bytes.subarray(first.length);
+    if (rest.length === 0) return;
+    this.#last.push(Buffer.from(rest));
+    this.#lastSize += rest.length;
+    if (this.#lastSize > 2 * HALF_KEPT) this.#dropMiddle();
   }
 
   toString(): string {
-    // A character that was cut in half at the end is left out.
-    return new StringDecoder('utf8').write(Buffer.concat(this.#chunks));
+    this.#dropMiddle();
+    if (this.#leftOut === 0) return whole([...this.#first, ...this.#last]);
+    const leftOut = this.#leftOut.toLocaleString('en-US');
+    return `${whole(this.#first)}\n… ${leftOut} bytes left out …\n${whole(this.#last)}`;
   }
+
+  #dropMiddle(): void {
+    const last = Buffer.concat(this.#last);
+    let from = Math.max(0, last.length - HALF_KEPT);
+    while (from > 0 && isContinuation(last[from])) from += 1;
+    this.#leftOut += from;
+    this.#last = [last.subarray(from)];
+    this.#lastSize = last.length - from;
+  }
+}
+
+/** A character that was cut in half at the end is left out. */
+function whole(chunks: readonly Buffer[]): string {
+  return new StringDecoder('utf8').write(Buffer.concat(chunks));
+}
+
+/** Of a character of several bytes, one that is not its first. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
 }

@@ -327,7 +327,8 @@ export const OperationService: GenService<{
     output: typeof OperationEventSchema;
   },
   /**
-   * Every line from the first, then new ones as they come; ends when the operation has ended.
+   * Every line from the first, then new ones as they come; ends when the operation has ended. Of a long log the first and
+   * the last part are kept; a line in between says how much is missing.
    *
    * @generated from rpc baremetal.v2.OperationService.StreamOperationLogs
    */
