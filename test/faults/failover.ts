@@ -24,10 +24,17 @@ export interface FailoverTimes {
 /** `onTimes` is called after each kill. */
 export async function failover(onTimes: (times: FailoverTimes) => void = () => {}): Promise<FaultResult> {
   const folder = mkdtempSync(join(tmpdir(), 'ingot-failover-'));
+  const result = await withCluster(folder, onTimes);
+  // Only when nothing runs in it any more; with problems its logs are needed.
+  if (result.problems.length === 0) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  return result;
+}
+
+async function withCluster(folder: string, onTimes: (times: FailoverTimes) => void): Promise<FaultResult> {
   const cluster = await PatroniCluster.start(folder);
   const database = new SeveralHosts(cluster.urls);
   try {
-    const result = await runFault({
+    return await runFault({
       fault: 'fail-over',
       folder,
       url: cluster.url,
@@ -39,8 +46,6 @@ export async function failover(onTimes: (times: FailoverTimes) => void = () => {
       leaseMs: 5_000,
       strike: (stage) => killLeaders(cluster, stage, onTimes),
     });
-    if (result.problems.length === 0) rmSync(folder, { recursive: true, force: true });
-    return result;
   } finally {
     await database.close();
     await cluster.stop();
