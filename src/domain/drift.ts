@@ -57,7 +57,7 @@ const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> =
 };
 
 export const DRIFT_ACTOR = 'drift';
-const DRIFT_REASON = 'UpstreamDrift';
+export const DRIFT_REASON = 'UpstreamDrift';
 
 /**
  * What becomes of a machine of which its upstream says `state`. While an operation works on it, nothing does.

@@ -52,15 +52,26 @@ function failure(code: FailureCode, fields: Partial<Operation> = {}): Operation 
   return operation({ status: FAILURE_CLASSES[failureClass].endsAs, error, ...fields });
 }
 
-type Situation = Partial<Machine> & Partial<Pick<ExplainedMachine, 'operation' | 'node'>>;
+type Situation = Partial<Machine> & Partial<Pick<ExplainedMachine, 'operation' | 'node' | 'serviceComment'>>;
 
-function explained({ operation: last = null, node = null, ...machine }: Situation) {
-  return explain({ machine: sampleMachine(machine), operation: last, node });
+function explained({ operation: last = null, node = null, serviceComment = '', ...machine }: Situation) {
+  return explain({ machine: sampleMachine(machine), operation: last, node, serviceComment });
 }
 
 /** A machine in service but for what a row says. */
 const SERVING = { phase: 'READY', service: 'active', presence: 'ready' } as const;
 const ENROLLING = { ...SERVING, service: 'enrolling', conditions: flag('NeedsIntervention') } as const;
+
+const QUARANTINED = { ...SERVING, service: 'quarantined', pool: 'gpu' } as const;
+const OBSERVED = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'x', at: '' } as const;
+const DRIFTED: Machine['conditions'] = {
+  NeedsIntervention: {
+    status: true,
+    reason: 'UpstreamDrift',
+    message: 'the upstream says Broken',
+    lastTransition: '',
+  },
+};
 
 type Row = readonly [situation: string, given: Situation, what: string, who: string, command: string];
 
@@ -164,7 +175,7 @@ const TABLE: readonly Row[] = [
   [
     'somebody must look, and no operation says why',
     { ...SERVING, conditions: flag('NeedsIntervention', 'it smells') },
-    'somebody must look: it smells',
+    'an operator must act: it smells',
     'operator',
     'clear m-1 --reason "…"',
   ],
@@ -190,6 +201,38 @@ const TABLE: readonly Row[] = [
     'onboard m-1 --pool gpu',
   ],
   ['silent', { ...SERVING, service: 'offline' }, 'its agent is silent', 'site', 'show m-1'],
+  [
+    'drifted while it was retired',
+    { ...SERVING, service: 'retired', pool: 'gpu', conditions: DRIFTED },
+    'an operator must act: the upstream says Broken',
+    'upstream',
+    'onboard m-1 --pool gpu',
+  ],
+  [
+    'quarantined because its upstream lost it',
+    {
+      ...QUARANTINED,
+      observed: { ...OBSERVED, state: 'absent' },
+      serviceComment: 'the upstream says absent',
+    },
+    'it is quarantined: its record in site-a is gone (the upstream says absent)',
+    'operator',
+    'onboard m-1 --pool gpu',
+  ],
+  [
+    'quarantined because its upstream moved it',
+    { ...QUARANTINED, observed: { ...OBSERVED, state: 'Ready' } },
+    'it is quarantined: site-a says Ready',
+    'upstream',
+    'onboard m-1 --pool gpu',
+  ],
+  [
+    'quarantined by an operator',
+    { ...QUARANTINED, observed: OBSERVED, serviceComment: 'it smells' },
+    'it is quarantined: it smells',
+    'operator',
+    'service m-1 active --reason "…"',
+  ],
   [
     'quarantined',
     { ...SERVING, service: 'quarantined' },

@@ -3,6 +3,7 @@
  * see of the machine, its last operation and its node, and says the most important thing first.
  */
 import { type Condition, type ConditionType, isCalledOff, isTrue } from './condition.ts';
+import { DRIFT_REASON } from './drift.ts';
 import { isActive } from './job-status.ts';
 import type { Machine } from './machine.ts';
 import type { MachineAction } from './machine-action.ts';
@@ -37,6 +38,8 @@ export interface ExplainedMachine {
   /** The active one, or the last one that ended. */
   readonly operation: Operation | null;
   readonly node: { readonly state: string; readonly lastError: string } | null;
+  /** Why its service state last changed; empty where nothing is known of that. */
+  readonly serviceComment: string;
 }
 
 export function explain(subject: ExplainedMachine): Explanation {
@@ -81,14 +84,8 @@ const RULES: readonly Rule[] = [
   ({ machine, operation }) =>
     operation?.status.startsWith('failed')
       ? null
-      : flagged(machine, 'NeedsIntervention', (condition) => ({
-          what: `somebody must look: ${condition.message || condition.reason}`,
-          unblock: 'put it right, then say so',
-          who: 'operator',
-          command: `clear ${machine.machineId} --reason "…"`,
-          action: 'clear',
-        })),
-  ({ machine, operation }) => outOfService(machine, operation),
+      : flagged(machine, 'NeedsIntervention', (condition) => needsIntervention(machine, condition)),
+  (subject) => outOfService(subject),
   ({ node, machine }) => notInstalled(node, machine),
   ({ machine }) => wrongPhase(machine),
   ({ machine }) => {
@@ -145,7 +142,55 @@ function failedOperation({ service, conditions }: Machine, operation: Operation 
   };
 }
 
-function outOfService(machine: Machine, operation: Operation | null): Obstacle | null {
+function needsIntervention(machine: Machine, { reason, message }: Condition): Obstacle {
+  const what = `an operator must act: ${message || reason}`;
+  if (reason === DRIFT_REASON) {
+    const unblock = 'correct it in the upstream, which clears this by itself, or onboard the machine again';
+    return { what, unblock, who: 'upstream', ...onboarding(machine) };
+  }
+  const command = `clear ${machine.machineId} --reason "…"`;
+  return { what, unblock: 'remove the cause, then clear it', who: 'operator', command, action: 'clear' };
+}
+
+function onboarding({ machineId, pool }: Machine): Pick<Obstacle, 'command' | 'action' | 'params'> {
+  return {
+    command: `onboard ${machineId} --pool ${pool ?? '<pool>'}`,
+    action: 'onboard',
+    params: { pool: pool ?? '' },
+  };
+}
+
+/** Released by hand, a machine that its upstream lost or moved would be quarantined again at once. */
+function quarantined(machine: Machine, comment: string): Obstacle {
+  const { machineId, observed } = machine;
+  const because = comment === '' ? '' : ` (${comment})`;
+  if (observed?.state === 'absent') {
+    return {
+      what: `it is quarantined: its record in ${observed.source} is gone${because}`,
+      unblock: 'find out who deleted it, and that the hardware is there; then onboard it again',
+      who: 'operator',
+      ...onboarding(machine),
+    };
+  }
+  if (observed && observed.state !== 'Deployed') {
+    return {
+      what: `it is quarantined: ${observed.source} says ${observed.state}${because}`,
+      unblock: `let what is done with it in ${observed.source} end; then onboard it again`,
+      who: 'upstream',
+      ...onboarding(machine),
+    };
+  }
+  return {
+    what: `it is quarantined${comment === '' ? '' : `: ${comment}`}`,
+    unblock: 'prove that it is healthy, then release it',
+    who: 'operator',
+    command: `service ${machineId} active --reason "…"`,
+    action: 'set_service',
+    params: { service: 'active' },
+  };
+}
+
+function outOfService({ machine, operation, serviceComment }: ExplainedMachine): Obstacle | null {
   const { machineId, service, presence } = machine;
   if (operation && isActive(operation.status)) return null;
   // What the failed operation says is the reason for this, and not another one.
@@ -173,9 +218,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         what: 'it is not onboarded yet',
         unblock: 'onboard it, or let its agent send keepalives',
         who: 'operator',
-        command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
-        action: 'onboard',
-        params: { pool: machine.pool ?? '' },
+        ...onboarding(machine),
       };
     case 'offline':
       if (isCalledOff(machine.conditions)) return calledOff(machine);
@@ -186,14 +229,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
         command: `show ${machineId}`,
       };
     case 'quarantined':
-      return {
-        what: 'it is quarantined',
-        unblock: 'prove that it is healthy, then release it',
-        who: 'operator',
-        command: `service ${machineId} active --reason "…"`,
-        action: 'set_service',
-        params: { service: 'active' },
-      };
+      return quarantined(machine, serviceComment);
     case 'draining':
       return {
         what: 'it is draining, and nothing works on that',
@@ -208,9 +244,7 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
           what: 'it was taken out of scheduling on purpose, and nothing is deployed on it',
           unblock: 'onboard it again, as the same machine',
           who: 'operator',
-          command: `onboard ${machineId} --pool ${machine.pool ?? '<pool>'}`,
-          action: 'onboard',
-          params: { pool: machine.pool ?? '' },
+          ...onboarding(machine),
         };
       }
       return {
@@ -234,15 +268,9 @@ function outOfService(machine: Machine, operation: Operation | null): Obstacle |
   }
 }
 
-function calledOff({ machineId, pool }: Machine): Obstacle {
-  return {
-    what: 'its onboarding was canceled',
-    unblock: 'onboard it again',
-    who: 'operator',
-    command: `onboard ${machineId} --pool ${pool ?? '<pool>'}`,
-    action: 'onboard',
-    params: { pool: pool ?? '' },
-  };
+function calledOff(machine: Machine): Obstacle {
+  const what = 'its onboarding was canceled';
+  return { what, unblock: 'onboard it again', who: 'operator', ...onboarding(machine) };
 }
 
 /** Its onboarding put it there, and nobody has answered for that yet: released by hand it would not be deployed. */

@@ -53,7 +53,8 @@ const BEGINS = {
     enrolling: NOTHING,
     active: IN_ALREADY,
     offline: NOTHING,
-    quarantined: IN_ALREADY,
+    // Its upstream lost it or moved it: it stays quarantined until it is proven healthy.
+    quarantined: NOTHING,
     draining: DRAINING,
     retired: REUSES,
     removing: LEAVING,

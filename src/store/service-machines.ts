@@ -58,12 +58,13 @@ export async function machinesUpstream(
 export interface ServiceMover {
   readonly actorId: string;
   readonly type: string | null;
+  readonly comment: string;
 }
 
 export async function lastServiceMover(session: Session, machineId: string): Promise<ServiceMover | null> {
-  const [row] = await session.run<{ actorId: string; type: string | null }>(
+  const [row] = await session.run<ServiceMover>(
     'last-service-mover',
-    `SELECT actor_id AS "actorId", type FROM events e LEFT JOIN operations o USING (operation_id)
+    `SELECT actor_id AS "actorId", type, comment FROM events e LEFT JOIN operations o USING (operation_id)
      WHERE e.machine_id = $1 AND e.kind = 'service' ORDER BY event_id DESC LIMIT 1`,
     [machineId],
   );

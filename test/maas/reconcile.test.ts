@@ -157,7 +157,9 @@ describe.concurrent('a machine in service', () => {
         20_000,
       );
       const explained = await server.admin.explainMachine({ machineId: machine.id });
-      expect(explained.obstacles[0]).toMatchObject({ what: 'it is quarantined', who: 'operator' });
+      const cause = state === 'absent' ? 'its record in site-a is gone' : 'site-a says Ready';
+      expect(explained.obstacles[0]).toMatchObject({ action: 'onboard' });
+      expect(explained.obstacles[0]?.what).toContain(`it is quarantined: ${cause} (the upstream says `);
       expect((await history(machine.id, 'service')).at(-1)).toMatch(
         />quarantined by drift the upstream says/,
       );

@@ -43,6 +43,7 @@ import { findNode } from '../../../store/nodes.ts';
 import { findOperation, lastOperationOf } from '../../../store/operations.ts';
 import { actionsOn } from '../../../store/operator-actions.ts';
 import { createPool, type PoolHealth, readPoolHealth } from '../../../store/pools.ts';
+import { lastServiceMover } from '../../../store/service-machines.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
@@ -165,6 +166,7 @@ export function adminService(parts: ServerParts): Service {
           machine,
           operation,
           node: node && { state: node.state, lastError: node.story.lastError },
+          serviceComment: (await lastServiceMover(parts.database, machineId))?.comment ?? '',
         });
         return { inService, summary, obstacles: [...obstacles] };
       },
