@@ -248,6 +248,7 @@ class JobRunner<Change> {
       attempt:
         (step.round ?? 0) * ATTEMPTS_A_ROUND +
         (this.#job.status === 'compensating' ? step.undoAttempts + 1 : step.attempts),
+      round: step.round ?? 0,
       fence: lease.epoch,
       checkHeld: () => lease.check(),
       get memo() {

@@ -156,6 +156,11 @@ function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>
   }
 }
 
+/** What a handler that ran out of time says of its effect counts for more than that its time is over. */
+function unknownEffect(error: unknown): Failure | null {
+  return error instanceof StepFailure && error.failure.class === 'effect_unknown' ? error.failure : null;
+}
+
 function isOverdue(step: Step, now: Date): boolean {
   const deadline = deadlineOf(step);
   return deadline !== null && now.getTime() >= deadline;
@@ -184,7 +189,7 @@ async function guarded<Change>(
     if (error instanceof LeaseLost || error instanceof StoreAway) throw error;
     if (context.signal.aborted) {
       const why = context.signal.reason instanceof Interrupted ? context.signal.reason.why : 'cancel';
-      if (why === 'timeout') return { outcome: 'failed', failure: timedOut(step) };
+      if (why === 'timeout') return { outcome: 'failed', failure: unknownEffect(error) ?? timedOut(step) };
       return { outcome: 'interrupted' };
     }
     if (error instanceof StepFailure) return unansweredOr(error, pass, step, options);

@@ -42,6 +42,8 @@ export interface StepContext {
   readonly step: string;
   /** Counts from 1 and never comes again; attempts to undo are counted apart from those to go forward. */
   readonly attempt: number;
+  /** How often an operator had the step started again. */
+  readonly round: number;
   /** Grows with every holder; a device or provider that can refuse the smaller one should be given it. */
   readonly fence: number;
   /** Throws when the lease is not held any more; for what still has to wait after `effect` has looked. */

@@ -1,6 +1,7 @@
 /** What workflows need of the control plane itself: tokens for agents, what agents report, and the site's hooks. */
 import type { Outage } from '../engine/outage.ts';
 import { StepFailure } from '../engine/step-handler.ts';
+import { CredentialProblem } from '../providers/kubernetes/credential-reference.ts';
 import type { NodeServices, ProviderCall } from '../providers/provider.ts';
 import { forgetAgent, readAgents } from '../store/agents.ts';
 import type { Database } from '../store/database.ts';
@@ -63,7 +64,7 @@ export function createNodeServices(tools: NodeServiceTools): NodeServices {
 
 /** 200 is done, 202 under way; the key lets the site tell a repetition from a new request. */
 async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Promise<'done' | 'under_way'> {
-  const token = hook.token();
+  const token = readToken(hook);
   const answer = await fetch(hook.url, {
     method: 'POST',
     headers: {
@@ -82,6 +83,15 @@ async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Prom
   const isTheirs = answer.status >= 500 || answer.status === 429;
   const outage = AWAY.includes(answer.status) ? hookOutage(stage) : null;
   throw hookFailed(isTheirs ? 'retryable' : 'needs_human', stage, `answered ${answer.status}`, outage);
+}
+
+function readToken(hook: SiteHook): string | null {
+  try {
+    return hook.token();
+  } catch (error) {
+    if (!(error instanceof CredentialProblem)) throw error;
+    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });
+  }
 }
 
 /** Statuses by which a proxy, or the service itself, says that nobody is there to answer now. */

@@ -19,6 +19,11 @@ export interface ProviderCall {
   /** The same for every repetition of one attempt: operation, step, attempt. */
   readonly key: string;
   readonly step: string;
+  /**
+   * Where an operator had the step started again: different for each time. Whoever leaves a host alone because it refused
+   * us may try it once for each, because the cause may be removed there.
+   */
+  readonly operatorRetry?: string;
   /** Grows with every holder of the operation. */
   readonly fence: number;
   /**

@@ -14,6 +14,7 @@ import {
 import { undoDeployment } from './maas-undoing.ts';
 import {
   ABSENT,
+  type Acted,
   countOf,
   countOne,
   done,
@@ -41,6 +42,9 @@ export const DEPLOYING_STAGES = {
   deploy_via_maas: (scene, config) => ({
     observe: (context) =>
       inMaas(scene, context, (seen) => {
+        // Classified already, before an operator had this stage started again: it is not done, and not waited for.
+        const isLeftOver = seen.status === 'Failed deployment' && context.round > 0;
+        if (isLeftOver && countOf(context, 'deployed') === 0) return ABSENT;
         if (['Deploying', 'Deployed', 'Failed deployment'].includes(seen.status)) {
           return done(`MAAS says ${seen.status}`);
         }
@@ -49,7 +53,14 @@ export const DEPLOYING_STAGES = {
           return underWay(context, `MAAS says ${seen.status}`);
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
-    act: (context) => deploy(scene, context, config),
+    async act(context) {
+      const call = callOf(context, scene.machine);
+      const seen = await scene.can.maas.read(call, idOf(scene));
+      if (seen?.status === 'Failed deployment') return releaseFailed(scene, context, 'deployed again');
+      const result = await deploy(scene, context, config);
+      await countOne(context, 'deployed');
+      return result;
+    },
     undo: (context) => undoDeployment(scene, context),
   }),
 
@@ -97,10 +108,9 @@ export const DEPLOYING_STAGES = {
       const call = callOf(context, scene.machine);
       const seen = await scene.can.maas.read(call, idOf(scene));
       if (seen?.status === 'Failed deployment') {
-        const release = { erase: false, secureErase: false, quickErase: false, comment: 'datasource retry' };
-        await context.effect(() => scene.can.maas.release(call, seen.systemId, release));
+        const released = await releaseFailed(scene, context, 'datasource retry');
         await countOne(context, 'retries');
-        return started('releasing the machine for another try');
+        return released;
       }
       await context.save({ ...context.memo, deployed: countOf(context, 'retries') });
       return deploy(scene, context, config);
@@ -151,6 +161,13 @@ function agentOf({ machine, can }: MaasScene, pool: string, token: string) {
     provider: machine.spec.provider,
     token,
   };
+}
+
+/** A deployment that failed has nothing on it that anybody uses. */
+async function releaseFailed(scene: MaasScene, context: StepContext, comment: string): Promise<Acted> {
+  const release = { erase: false, secureErase: false, quickErase: false, comment };
+  await context.effect(() => scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release));
+  return started('releasing the machine for another try');
 }
 
 async function deploy(scene: MaasScene, context: StepContext, { pool }: StageConfig) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Failure } from '../domain/failure.ts';
-import { wasNotCarriedOut } from '../engine/step-handler.ts';
+import { StepFailure, wasNotCarriedOut } from '../engine/step-handler.ts';
 import { runRepeatable } from './repeatable-command.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
@@ -51,7 +51,9 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
       const { exitCode } = await context.effect(run).catch(async (error: unknown) => {
         // A host that could not be asked has not run it.
         if (wasNotCarriedOut(error) && context.memo.begun !== undefined) await context.save({});
-        throw error;
+        // Out of time: whether the command goes on over there is not known.
+        const isCut = context.signal.aborted && context.memo.begun !== undefined;
+        throw isCut ? new StepFailure(INTERRUPTED) : error;
       });
       if (exitCode === 0) return { result: 'done', message: 'the command exited with 0' };
       const message = `the command exited with ${exitCode}`;

@@ -45,6 +45,7 @@ export function callOf(context: StepContext, machine: Machine): ProviderCall {
     machine,
     key: `${context.jobId}/${context.step}/${context.attempt}`,
     step: context.step,
+    ...(context.round > 0 && { operatorRetry: `${context.jobId}/${context.step}/round-${context.round}` }),
     fence: context.fence,
     checkHeld: context.checkHeld,
     signal: context.signal,

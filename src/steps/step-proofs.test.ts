@@ -229,6 +229,7 @@ class ByHand {
       jobId: 'op-1',
       step: this.run.step.name,
       attempt: 1,
+      round: 0,
       fence: this.#fence,
       checkHeld: () => {},
       get memo() {

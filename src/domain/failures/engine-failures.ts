@@ -8,7 +8,7 @@ export const ENGINE_FAILURES = {
   TIMED_OUT: {
     whatHappened: 'the step was not done within its time limit',
     check: 'see what it last waited for, and bring that back',
-    action: 'resume',
+    action: 'retry_stage',
     who: 'operator',
   },
   EXECUTION_FAILED: {

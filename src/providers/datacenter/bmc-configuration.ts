@@ -27,6 +27,8 @@ export const bmcConfiguration = z
     timeout_seconds: z.number().min(2).max(120).default(10),
     /** Where the password may be used; everywhere without it. */
     allowed_networks: z.array(network).min(1).optional(),
+    /** How long a machine may take to be off, where it is switched off to be installed. */
+    power_off_seconds: z.number().min(1).max(600).default(30),
     boot: z
       .strictObject({
         /** For every boot until it is set anew, and not for the next one alone. */

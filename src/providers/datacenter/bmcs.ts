@@ -70,7 +70,11 @@ export class Bmcs {
     const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
     const where = endpointText(endpoint);
     const send = (command: readonly string[]) =>
-      this.#run(endpoint, command, { patience: this.#patience, signal });
+      this.#run(endpoint, command, {
+        patience: this.#patience,
+        signal,
+        operatorRetry: call.operatorRetry,
+      });
     const bmc: Bmc = {
       where,
       ask: (...command) => send(command),
@@ -141,12 +145,16 @@ export class Bmcs {
   async #run(
     endpoint: Endpoint,
     command: readonly string[],
-    { patience, signal }: { patience: Patience; signal: AbortSignal },
+    {
+      patience,
+      signal,
+      operatorRetry,
+    }: { patience: Patience; signal: AbortSignal; operatorRetry?: string | undefined },
   ): Promise<string> {
     const login = read(this.#configuration);
     const where = endpointText(endpoint);
     const account = `${login.user}@${where}`;
-    this.#breaker.check(account, login.fingerprint);
+    this.#breaker.check(account, login.fingerprint, operatorRetry);
     const end = await runIpmitool({
       args: [...this.#options(endpoint, login, patience), ...command],
       password: login.password,

@@ -38,6 +38,7 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
           netboot: createIpmiNetboot(bmcs, bmc),
           installs,
           bootPatienceMs: bmc.boot.patience_seconds * 1000,
+          powerOffMs: bmc.power_off_seconds * 1000,
           now,
         })
       : null;

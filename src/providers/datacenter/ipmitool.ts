@@ -5,7 +5,8 @@
  * A call that has to end early is told so with SIGINT, the one signal upon which ipmitool closes its session; one that
  * is merely killed leaves the session open, and a BMC has only a few.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { KeptOutput } from './output.ts';
 
@@ -31,12 +32,7 @@ const CLOSE_GRACE_MS = 1_000;
 export function runIpmitool({ args, password, limitMs, signal }: IpmitoolCall): Promise<IpmitoolEnd> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const child = spawn('ipmitool', args, {
-      env: { PATH: process.env.PATH, LC_ALL: 'C', IPMITOOL_PASSWORD: password },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have begun.
-      detached: true,
-    });
+    const child = start(args, password);
     const stdout = new KeptOutput();
     const stderr = new KeptOutput();
     child.stdout.on('data', (bytes: Buffer) => stdout.write(bytes));
@@ -66,6 +62,20 @@ export function runIpmitool({ args, password, limitMs, signal }: IpmitoolCall): 
       }),
     );
   });
+}
+
+/** Node reports some errors of a start as an event, and throws the others. */
+function start(args: readonly string[], password: string): ChildProcessByStdio<null, Readable, Readable> {
+  try {
+    return spawn('ipmitool', args, {
+      env: { PATH: process.env.PATH, LC_ALL: 'C', IPMITOOL_PASSWORD: password },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // In a process group of its own: Ctrl-C on our terminal is for us, and we finish what we have started.
+      detached: true,
+    });
+  } catch (error) {
+    throw notStarted(error as NodeJS.ErrnoException);
+  }
 }
 
 function notStarted({ code = 'unknown error' }: NodeJS.ErrnoException): StepFailure {

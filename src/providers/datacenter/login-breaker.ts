@@ -8,6 +8,8 @@ interface Refusals {
   readonly fingerprint: string;
   readonly count: number;
   readonly until: number;
+  /** The last retry of an operator that was let through. */
+  readonly letThrough: string;
 }
 
 const OPEN_MS = 5 * 60 * 1000;
@@ -28,13 +30,17 @@ export class LoginBreaker {
     this.#options = options;
   }
 
-  /** Throws while the host is to be left alone. */
-  check(host: string, fingerprint: string): void {
+  /** Throws while the host is to be left alone. An operator's retry is let through once. */
+  check(host: string, fingerprint: string, operatorRetry = ''): void {
     const { monotonicNow, credential, maxRefusals } = this.#options;
     const refusals = this.#hosts.get(host);
     if (!refusals || refusals.fingerprint !== fingerprint || refusals.count < maxRefusals) return;
     const leftMs = refusals.until - monotonicNow();
     if (leftMs <= 0) return;
+    if (operatorRetry !== '' && refusals.letThrough !== operatorRetry) {
+      this.#hosts.set(host, { ...refusals, letThrough: operatorRetry });
+      return;
+    }
     const times = refusals.count === 1 ? '' : ` ${refusals.count} times in a row`;
     const message = `${host} refused our ${credential}${times}; it is not asked again for ${Math.ceil(leftMs / 1000)} s`;
     throw new StepFailure({ class: 'needs_human', code: 'AUTHENTICATION_FAILED', message });
@@ -43,7 +49,8 @@ export class LoginBreaker {
   refused(host: string, fingerprint: string): void {
     const before = this.#hosts.get(host);
     const count = before?.fingerprint === fingerprint ? before.count + 1 : 1;
-    this.#hosts.set(host, { fingerprint, count, until: this.#options.monotonicNow() + OPEN_MS });
+    const letThrough = before?.letThrough ?? '';
+    this.#hosts.set(host, { fingerprint, count, until: this.#options.monotonicNow() + OPEN_MS, letThrough });
   }
 
   accepted(host: string): void {

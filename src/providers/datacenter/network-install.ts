@@ -22,12 +22,13 @@ export interface NetworkInstallOptions {
   readonly installs: NetworkInstalls;
   /** A machine that has not asked for its installer after so long is sent into a boot again. */
   readonly bootPatienceMs: number;
+  /** How long a machine may take to be off. */
+  readonly powerOffMs: number;
   readonly now: () => number;
 }
 
 /** A report wakes the operation at once; this is for those that get lost. */
 const LOOK_AGAIN_MS = 15_000;
-const OFF_WITHIN_MS = 30_000;
 const OFF_LOOK_MS = 500;
 
 export function withNetworkInstalls(
@@ -142,13 +143,16 @@ function imagingOf(view: InstallOrderView): ImagingState {
   }
 }
 
-async function sendIntoBoot({ power, installs }: NetworkInstallOptions, call: ProviderCall): Promise<void> {
+async function sendIntoBoot(
+  { power, installs, powerOffMs }: NetworkInstallOptions,
+  call: ProviderCall,
+): Promise<void> {
   const { switchPower } = power;
   if (!switchPower)
     throw new TypeError("the machine can't be sent into a boot: this provider does not switch its power");
   if ((await power.bootState(call)).power === 'on') {
     await switchPower(call, 'off');
-    const until = Date.now() + OFF_WITHIN_MS;
+    const until = Date.now() + powerOffMs;
     while ((await power.bootState(call)).power === 'on') {
       if (Date.now() > until) throw stillOn();
       await delay(OFF_LOOK_MS, undefined, { signal: call.signal });

@@ -61,7 +61,8 @@ export class SshHosts implements RemoteExec {
     const { signal } = call;
     const where = endpointText(endpoint);
     const limits = { timeoutMs: this.#door.connectTimeoutMs, signal };
-    const login = prepareLogin(this.#door, { endpoint, identity: this.#configuration });
+    const host = { endpoint, identity: this.#configuration };
+    const login = prepareLogin(this.#door, host, call.operatorRetry);
     try {
       return await this.#withStream(endpoint, limits, async (stream) => {
         const session = await openSession(this.#door, login, stream, signal);

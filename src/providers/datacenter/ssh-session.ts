@@ -61,9 +61,13 @@ export interface Login {
   readonly known: KnownHosts | null;
 }
 
-export function prepareLogin(door: SshDoor, { endpoint, identity: given }: Host): Login {
+export function prepareLogin(
+  door: SshDoor,
+  { endpoint, identity: given }: Host,
+  operatorRetry?: string,
+): Login {
   const identity = usableIdentity(given);
-  door.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint);
+  door.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint, operatorRetry);
   return { endpoint, identity, known: knownHostsOf(door) };
 }
 
