@@ -12,6 +12,7 @@ export function failurePage(): string {
     '# Failures',
     NOTE,
     'Each way in which a step can fail has a code, which is in the error of the operation. `ingot op show`, `ingot explain` and the console give the advice of this page: remove the cause, then take the action, with `ingot op <action> <operation> --reason "…"`. What the actions do is in [operations.md](operations.md#operator-actions). Where undoing failed after a cancel, the action is `retry-stage`, whatever the code: it goes on undoing.',
+    '(*) An upstream that does not answer is waited for: once it answers, the operation goes on by itself. A step whose limit comes first ends as `TIMED_OUT`, with what it waited for.',
     '## Who',
     table(
       ['who', 'is'],
@@ -24,9 +25,9 @@ export function failurePage(): string {
 function failureTable(group: Readonly<Record<string, FailureAdvice>>): string {
   return table(
     ['code', 'what happened', 'what to check', 'then', 'who'],
-    Object.entries(group).map(([name, { whatHappened, check, action, who }]) => [
+    Object.entries(group).map(([name, { whatHappened, check, action, who, waitedOut }]) => [
       code(name),
-      whatHappened,
+      waitedOut ? `${whatHappened} (*)` : whatHappened,
       check,
       code(OPERATOR_ACTIONS[action].verb),
       who,

@@ -3,6 +3,7 @@ import { generatedPages, stalePages } from '../scripts/lifecycle-pages.ts';
 import { packageRoot } from '../src/cli/package-root.ts';
 import { EFFECTIVE_STATES } from '../src/domain/effective-state.ts';
 import { FAILURES } from '../src/domain/failure-code.ts';
+import type { FailureAdvice } from '../src/domain/failures/advice.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycles.ts';
 import { OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operator-action.ts';
@@ -48,10 +49,12 @@ describe('the pages that are generated', () => {
 });
 
 describe('the page about failures', () => {
-  it.each(Object.entries(FAILURES))('has the row of %s', (code, { whatHappened, check, action, who }) => {
+  it.each(Object.entries(FAILURES))('has the row of %s', (code, row: FailureAdvice) => {
+    const { whatHappened, check, action, who, waitedOut } = row;
+    const mark = waitedOut ? ' (*)' : '';
     const verb = `\`${OPERATOR_ACTIONS[action].verb}\``;
     expect(pages.get('docs/failures.md')).toContain(
-      `| \`${code}\` | ${whatHappened} | ${check} | ${verb} | ${who} |`,
+      `| \`${code}\` | ${whatHappened}${mark} | ${check} | ${verb} | ${who} |`,
     );
   });
 });

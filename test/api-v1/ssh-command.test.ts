@@ -43,6 +43,7 @@ function contextWith(memo: Memo, attempt = 1): StepContext & { readonly saved: M
     jobId: 'op-1',
     step: 'go',
     attempt,
+    round: 0,
     fence: 1,
     memo,
     saved,

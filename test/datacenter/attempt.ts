@@ -16,6 +16,7 @@ export function attemptOf(step: string, attempt: number, memo: Memo = {}): Attem
     jobId: 'op-1',
     step,
     attempt,
+    round: 0,
     fence: attempt,
     get memo() {
       return state.memo;

@@ -92,6 +92,8 @@ export interface IpmiBmc {
   slowDown(seconds: number): void;
   fault(fault: BmcFault): void;
   mend(): void;
+  /** As its button does. */
+  switchOn(): void;
   /** The machine goes off, and nobody has asked for it. */
   losePower(): void;
   /** The BMC is there and says nothing. */
@@ -151,6 +153,9 @@ export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {
     fault: (fault) => writeFileSync(file(fault), ''),
     mend: () => {
       for (const fault of ['ignores-off', 'ignores-boot', 'slow']) rmSync(file(fault), { force: true });
+    },
+    switchOn: () => {
+      spawnSync(file('hook'), [dir, 'set', 'power', '1']);
     },
     losePower,
     freeze: () => simulator.kill('SIGSTOP'),

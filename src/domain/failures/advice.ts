@@ -18,4 +18,6 @@ export interface FailureAdvice {
   /** Leads on once the cause is removed. */
   readonly action: OperatorAction;
   readonly who: Advised;
+  /** An upstream that does not answer is waited for until the step's own limit: then it is TIMED_OUT. */
+  readonly waitedOut?: true;
 }

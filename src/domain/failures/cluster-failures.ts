@@ -25,6 +25,7 @@ export const CLUSTER_FAILURES = {
     check: 'bring it back, and the network to it',
     action: 'retry_stage',
     who: 'upstream',
+    waitedOut: true,
   },
   CLUSTER_REFUSED: {
     whatHappened: 'the API server of the cluster calls the request wrong',
@@ -80,5 +81,6 @@ export const CLUSTER_FAILURES = {
     check: 'inspect the network to the host; the next attempt sees what became of the join',
     action: 'retry_stage',
     who: 'site',
+    waitedOut: true,
   },
 } as const satisfies Record<string, FailureAdvice>;

@@ -7,6 +7,7 @@ const SSH_FAILURES = {
     check: 'inspect its power, its network, and the endpoint in its spec',
     action: 'retry_stage',
     who: 'site',
+    waitedOut: true,
   },
   AUTHENTICATION_FAILED: {
     whatHappened: 'the host or the BMC does not accept our login',
@@ -68,6 +69,7 @@ const SSH_FAILURES = {
     check: 'bring its sshd back, and its boot device to the disk',
     action: 'retry_stage',
     who: 'site',
+    waitedOut: true,
   },
 } as const satisfies Record<string, FailureAdvice>;
 
@@ -89,6 +91,7 @@ const BMC_FAILURES = {
     check: 'close sessions that others left open, or reset the BMC',
     action: 'retry_stage',
     who: 'site',
+    waitedOut: true,
   },
   BMC_REFUSED: {
     whatHappened: 'the BMC refused the command',

@@ -31,6 +31,7 @@ export const MAAS_FAILURES = {
     check: 'bring it back, and the network to it',
     action: 'retry_stage',
     who: 'upstream',
+    waitedOut: true,
   },
   MAAS_REFUSED: {
     whatHappened: 'the MAAS calls the request wrong, or sends it elsewhere',
@@ -43,12 +44,14 @@ export const MAAS_FAILURES = {
     check: 'inspect the load of the MAAS; start fewer operations on it at a time',
     action: 'retry_stage',
     who: 'upstream',
+    waitedOut: true,
   },
   MAAS_ANSWER_LOST: {
     whatHappened: 'the MAAS broke off its answer',
     check: 'inspect the network and the proxies between Ingot and the MAAS',
     action: 'retry_stage',
     who: 'upstream',
+    waitedOut: true,
   },
   MAAS_ANSWER_TOO_LARGE: {
     whatHappened: 'the answer of the MAAS is larger than Ingot reads',
@@ -79,6 +82,7 @@ export const MAAS_FAILURES = {
     check: 'inspect the BMC, its network, and its power parameters in the MAAS',
     action: 'retry_stage',
     who: 'site',
+    waitedOut: true,
   },
   MAAS_NOT_DEPLOYED: {
     whatHappened: 'the machine is not Deployed in the MAAS, which alone may be switched on',

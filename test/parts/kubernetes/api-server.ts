@@ -59,10 +59,11 @@ export interface ApiServer {
   setNode(name: string, state: 'Ready' | 'NotReady'): void;
   isCordoned(name: string): boolean;
   fail(fault: ApiFault): void;
-  clearFaults(): void;
   /** Nobody listens at its port any more, until it is back. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
+  /** Takes back one fault, or all. */
+  clearFaults(only?: ApiFault): void;
   stop(): Promise<void>;
 }
 
@@ -117,8 +118,8 @@ export async function startApiServer(options: { readonly port?: number } = {}): 
     },
     isCordoned: (name) => (self.nodes.get(name).spec as { unschedulable?: boolean }).unschedulable === true,
     fail: (fault) => faults.push({ ...fault }),
-    clearFaults: () => {
-      faults = [];
+    clearFaults: (only) => {
+      faults = only ? faults.filter(({ request }) => request !== only.request) : [];
     },
     goAway: async () => {
       for (const socket of sockets) socket.destroy();

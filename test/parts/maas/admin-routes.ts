@@ -29,6 +29,8 @@ const machineInput = z.strictObject({
   events: z.int().min(0).default(0),
 });
 
+const machineChange = z.strictObject({ status: z.string(), power: z.enum(['on', 'off']).optional() });
+
 export interface SimRequest {
   readonly method: string;
   readonly path: string;
@@ -65,6 +67,9 @@ export function answerAdmin(
       return { status: 200, body: [...world.machines.values()].map((one) => viewOf(one, agents)) };
     case 'GET machines/:id':
       return { status: 200, body: machine ? detailsOf(machine, agents) : null };
+    case 'PATCH machines/:id':
+      if (machine) changeMachine(world, machine, machineChange.parse(given));
+      return { status: 200, body: {} };
     case 'DELETE machines/:id':
       if (machine) world.remove(machine);
       return { status: 200, body: {} };
@@ -74,7 +79,7 @@ export function answerAdmin(
     case 'GET faults':
       return { status: 200, body: faults.list() };
     case 'DELETE faults':
-      faults.clear();
+      faults.clear(z.strictObject({ mac: z.string().optional() }).parse(given).mac);
       return { status: 200, body: {} };
     case 'GET requests':
       return { status: 200, body: requests };
@@ -97,6 +102,14 @@ function addMachine(world: World, input: z.output<typeof machineInput>): SimMach
   );
   for (let event = 0; event < input.events; event++) world.tell(machine, 'INFO', 'Power on requested', '');
   return machine;
+}
+
+/** What its administrator does with it by hand: marks it fixed, deploys it, puts it into another state. */
+function changeMachine(world: World, machine: SimMachine, change: z.output<typeof machineChange>): void {
+  const status = statusNamed(change.status);
+  if (status === null) throw new Error(`${change.status} is no status of a MAAS`);
+  world.putInto(machine, status);
+  if (change.power !== undefined) machine.power = change.power;
 }
 
 function addFault({ world, faults }: AdminParts, input: FaultInput): void {

@@ -16,6 +16,8 @@ export const MACHINE_FAULTS = [
   'erase_failure',
   /** MAAS asks the BMC in vain. */
   'bmc_silent',
+  /** Its interfaces have neither a link nor a VLAN with a subnet. */
+  'no_subnet',
 ] as const;
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
 
@@ -41,6 +43,12 @@ export const TRANSPORT_FAULTS = [
   'flood',
   /** 400, with the whole request in it. */
   'echo',
+  /** 403. */
+  'forbidden',
+  /** 404. */
+  'not_found',
+  /** JSON that no MAAS says. */
+  'strange',
 ] as const;
 export type TransportFault = (typeof TRANSPORT_FAULTS)[number];
 
@@ -90,8 +98,11 @@ export class Faults {
     });
   }
 
-  clear(): void {
-    this.#faults.clear();
+  /** All of them, or those of one machine. */
+  clear(mac?: string): void {
+    for (const fault of this.#faults) {
+      if (mac === undefined || fault.mac?.toLowerCase() === mac.toLowerCase()) this.#faults.delete(fault);
+    }
   }
 
   list(): (FaultInput & { readonly left: number | null })[] {

@@ -280,7 +280,8 @@ export class MaasRoutes {
 
   #interface(id: string, nicId: string): unknown {
     const { machine, nic } = this.#nic(id, nicId);
-    return interfaceJson(machine, nic);
+    const json = interfaceJson(machine, nic);
+    return this.#faults.has('no_subnet', machine) ? { ...json, links: [], vlan: null } : json;
   }
 
   #link(id: string, nicId: string, form: Form): unknown {

@@ -165,6 +165,15 @@ async function spoil(
         `${request.headers.authorization}\n${body.toString('utf8')}\n${decodeURIComponent(body.toString('utf8'))}`,
       );
       return;
+    case 'forbidden':
+      text(403, 'Forbidden');
+      return;
+    case 'not_found':
+      text(404, 'Not Found');
+      return;
+    case 'strange':
+      text(200, '{"unheard": "of"}', { 'Content-Type': 'application/json' });
+      return;
     default:
       throw new Error(`${fault} spoils no answer`);
   }

@@ -48,9 +48,15 @@ export interface MaasAdmin {
   machines(): Promise<SimMachineView[]>;
   machine(systemId: string): Promise<SimMachineDetails>;
   removeMachine(systemId: string): Promise<void>;
+  /** What its administrator does with it by hand. */
+  changeMachine(
+    systemId: string,
+    change: { readonly status: string; readonly power?: 'on' | 'off' },
+  ): Promise<void>;
   fault(fault: FaultInput): Promise<void>;
   faults(): Promise<(FaultInput & { readonly left: number | null })[]>;
-  clearFaults(): Promise<void>;
+  /** All of them, or those of one machine. */
+  clearFaults(mac?: string): Promise<void>;
   /** What MAAS was asked, the oldest first; a spoiled answer has status 0. */
   requests(): Promise<SimRequest[]>;
   /** From now on; what is under way keeps its pace. */
@@ -161,9 +167,10 @@ function adminOf(base: URL): MaasAdmin {
     machines: () => ask('GET', 'machines'),
     machine: (systemId) => ask('GET', `machines/${systemId}`),
     removeMachine: (systemId) => ask('DELETE', `machines/${systemId}`),
+    changeMachine: (systemId, change) => ask('PATCH', `machines/${systemId}`, change),
     fault: (fault) => ask('POST', 'faults', fault),
     faults: () => ask('GET', 'faults'),
-    clearFaults: () => ask('DELETE', 'faults'),
+    clearFaults: (mac) => ask('DELETE', 'faults', mac === undefined ? undefined : { mac }),
     requests: () => ask('GET', 'requests'),
     setSpeed: (speed) => ask('POST', 'clock', { speed }),
   };

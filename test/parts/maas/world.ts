@@ -63,14 +63,20 @@ export class World {
   /** As if it had been through everything that leads there. */
   addAt(input: MachineInput, status: Status): SimMachine {
     const machine = this.add(input);
+    this.putInto(machine, status);
+    return machine;
+  }
+
+  /** Whatever was under way with it is over, and what leads to the state has been done once more. */
+  putInto(machine: SimMachine, status: Status): void {
+    machine.generation++;
     if (status !== STATUS.NEW) this.#discover(machine);
     machine.status = status;
-    if (status === STATUS.DEPLOYED) {
-      machine.owner = OWNER;
-      machine.power = 'on';
-      machine.deployedAt = Date.now();
-    }
-    return machine;
+    if (status !== STATUS.DEPLOYED) return;
+    machine.owner = OWNER;
+    machine.power = 'on';
+    machine.deployedAt = Date.now();
+    this.#startAgent(machine);
   }
 
   remove(machine: SimMachine): void {

@@ -1,0 +1,171 @@
+/** What a row of the table of failures promises, carried out: fail, remove the cause, take the advice, succeed. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { FAILURES, type FailureCode } from '../../src/domain/failure-code.ts';
+import type { FailureAdvice } from '../../src/domain/failures/advice.ts';
+import type { OperatorAction } from '../../src/domain/operator-action.ts';
+import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { phaseOf, until } from '../api/fleet.ts';
+import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
+import type { TestServer } from '../parts/server.ts';
+
+/** An operation that is about to fail, and what removes the cause of that. */
+export interface Failing {
+  readonly machineId: string;
+  readonly operationId: string;
+  readonly fix: () => Promise<unknown>;
+  /** It waits for what does not answer, and goes on by itself. */
+  readonly goesOn?: true;
+}
+
+/** Starts an operation that fails with the code of its row. */
+export type Scenario<Site> = (site: Site) => Promise<Failing>;
+
+export type Scenarios<Site> = Readonly<Partial<Record<FailureCode, Scenario<Site>>>>;
+
+export const TIME_LIMIT = 120_000;
+
+/** Asked rarely: dozens of scenarios wait at the same time, in the process of the server. */
+const ASK_AGAIN_MS = 150;
+
+export function ended(server: TestServer, operationId: string): Promise<Operation> {
+  return until(
+    async () => {
+      await delay(ASK_AGAIN_MS);
+      return server.operations.getOperation({ operationId });
+    },
+    ({ finishedAt }) => finishedAt !== undefined,
+    TIME_LIMIT,
+  );
+}
+
+export function act(server: TestServer, operationId: string, action: string) {
+  const value = OperatorAction_Value[action.toUpperCase() as keyof typeof OperatorAction_Value];
+  return server.admin.actOnOperation({ operationId, action: value, reason: 'the cause is removed' });
+}
+
+/** The operation stops at a human, who changes something behind its back and lets it go on. */
+export async function changedWhileHeld(
+  server: TestServer,
+  operationId: string,
+  change: () => Promise<unknown>,
+  action: OperatorAction = 'resume',
+): Promise<void> {
+  await act(server, operationId, 'mark_manual_intervention_required');
+  await change();
+  await act(server, operationId, action);
+}
+
+/** It fails of something else first, and something is changed before it is tried again. */
+export async function changedAfterFailure(
+  server: TestServer,
+  operationId: string,
+  change: () => Promise<unknown>,
+): Promise<void> {
+  await ended(server, operationId);
+  await change();
+  await act(server, operationId, 'retry_stage');
+}
+
+export function setSpec(
+  server: TestServer,
+  machineId: string,
+  spec: { readonly sshEndpoint?: string; readonly bmcEndpoint?: string; readonly macAddresses?: string[] },
+) {
+  const paths = Object.keys(spec).map(
+    (name) => `spec.${name.replace(/[A-Z]/g, (upper) => `_${upper.toLowerCase()}`)}`,
+  );
+  return server.machines.updateMachine({ machine: { machineId, spec }, updateMask: { paths } });
+}
+
+type Steps = Parameters<typeof newPlan>[1];
+type Step = NonNullable<Steps>[number];
+
+/** A step that fails at once: another attempt would only take time. */
+export function step(kind: NonNullable<Step['kind']>, timeoutSeconds = 60): Step {
+  return { name: 'work', timeoutSeconds, maxRetries: 0, kind };
+}
+
+/** The limit of a step that waits for what does not answer. */
+export const SHORT_SECONDS = 5;
+
+/** A run of one step. */
+export async function runOf(server: TestServer, machineId: string, only: Step): Promise<string> {
+  const { planId } = await newPlan(server, [only]);
+  const { runId } = await startRun(v1Of(server), 'REBOOT', machineId, { planId });
+  return `op-${runId.replace(/^(?:op|run)-/, '').toLowerCase()}`;
+}
+
+export function setLabels(server: TestServer, machineId: string, labels: Readonly<Record<string, string>>) {
+  return server.machines.updateMachine({
+    machine: { machineId, labels },
+    updateMask: { paths: Object.keys(labels).map((name) => `labels.${name}`) },
+  });
+}
+
+/** Reads the advice where people read it, takes it, and sees the operation succeed. The server may be another after the fix. */
+async function followAdvice(
+  site: { readonly server: TestServer },
+  code: FailureCode,
+  failing: Failing,
+): Promise<void> {
+  const { operationId, machineId } = failing;
+  const row: FailureAdvice = FAILURES[code];
+  if (failing.goesOn) {
+    expect(row.waitedOut).toBe(true);
+    await failing.fix();
+    expect(phaseOf(await ended(site.server, operationId))).toBe('SUCCEEDED');
+    return;
+  }
+  const endsAs = row.waitedOut ? 'TIMED_OUT' : code;
+  const { error } = await ended(site.server, operationId);
+  expect(error?.code, error?.message).toBe(endsAs);
+  if (row.waitedOut) expect(error?.message).toMatch(/waiting for .+ to answer since/);
+  const { action, whatHappened, check, who } = FAILURES[endsAs];
+  const { advice } = await site.server.admin.listOperatorActions({ operationId });
+  expect(advice).toMatchObject({ action, whatHappened, check, who });
+  const { obstacles } = await site.server.admin.explainMachine({ machineId });
+  const named = obstacles.find((obstacle) => obstacle.operationId === operationId);
+  expect(named).toMatchObject({ action, who, command: advice?.command });
+  await failing.fix();
+  await act(site.server, operationId, advice?.action ?? '');
+  const end = await ended(site.server, operationId);
+  expect(phaseOf(end), `${end.error?.code} ${end.error?.message}`).toBe('SUCCEEDED');
+}
+
+/** As many as keep a small machine busy: each has a machine of its own, and mostly waits. */
+const AT_ONCE = 8;
+
+export function followAll<Site extends { readonly server: TestServer }>(scenarios: Scenarios<Site>) {
+  const codes = Object.keys(scenarios) as FailureCode[];
+  const followed = new Map<FailureCode, Promise<void>>();
+  return {
+    codes,
+    start(site: Site): void {
+      const running: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
+      for (const [index, code] of codes.entries()) {
+        const following = (running[index % AT_ONCE] ?? Promise.resolve()).then(() =>
+          follow(site, code, scenarios[code]),
+        );
+        followed.set(code, following);
+        // Whoever waits for it gets the error; the next one goes on all the same.
+        running[index % AT_ONCE] = following.catch(() => {});
+      }
+    },
+    async end(code: FailureCode): Promise<void> {
+      const following = followed.get(code);
+      if (!following) throw new Error(`there is no scenario for ${code}`);
+      await following;
+    },
+  };
+}
+
+export async function follow<Site extends { readonly server: TestServer }>(
+  site: Site,
+  code: FailureCode,
+  scenario: Scenario<Site> | undefined,
+): Promise<void> {
+  if (!scenario) throw new Error(`there is no scenario for ${code}`);
+  await followAdvice(site, code, await scenario(site));
+}
