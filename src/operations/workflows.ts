@@ -65,7 +65,7 @@ export async function onboardMachine(
 ): Promise<Operation> {
   const { pool } = call;
   if (pool === '') throw missingField('pool');
-  if (!(await poolExists(tools.database, pool))) throw invalidField('pool', `there is no pool ${pool}`);
+  if (!(await poolExists(tools.database, pool))) throw noPool(pool);
   return start(tools, call, {
     type: 'ONBOARD',
     contract: 'onboarding',
@@ -111,6 +111,10 @@ export async function removeMachine(tools: WorkflowTools, call: WorkflowCall): P
     config: {},
     kind: 'REMOVE',
   });
+}
+
+function noPool(pool: string): Fault {
+  return invalidField('pool', `there is no pool ${JSON.stringify(pool.slice(0, 80))}`);
 }
 
 async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflow): Promise<Operation> {

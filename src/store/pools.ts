@@ -1,6 +1,6 @@
 /** Worker pools: names that agents may enrol under. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
-import { METRIC_NAMES, METRICS, type Metrics } from '../domain/agent.ts';
+import { METRIC_NAMES, METRICS, type Metrics, POOL_RULE } from '../domain/agent.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Presence } from '../domain/presence.ts';
 import type { Session } from './database.ts';
@@ -57,6 +57,8 @@ export async function listPools(session: Session): Promise<Pool[]> {
 }
 
 export async function poolExists(session: Session, name: string): Promise<boolean> {
+  // The database refuses some texts that are no names, such as NUL.
+  if (!POOL_RULE.test(name)) return false;
   const rows = await session.run('pool-exists', 'SELECT 1 AS found FROM pools WHERE pool_name = $1', [name]);
   return rows.length > 0;
 }

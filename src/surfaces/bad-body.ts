@@ -8,7 +8,11 @@ const TEXTS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'the body is too large',
   FST_ERR_BAD_URL: 'the path is not a valid URL',
   FST_ERR_MAX_PARAM_LENGTH: 'a part of the path is too long',
+  NUL_IN_URL: 'the path or the query has a NUL character (%00)',
 };
+
+/** For a request whose address has %00 in it. */
+export const NUL_IN_URL = Object.assign(new Error('NUL in the URL'), { code: 'NUL_IN_URL', statusCode: 400 });
 
 const BY_STATUS: Readonly<Record<number, string>> = {
   413: 'the body is too large',

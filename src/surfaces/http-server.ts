@@ -1,7 +1,7 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
-import fastify, { type FastifyInstance } from 'fastify';
-import { badBodyText } from './bad-body.ts';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { badBodyText, NUL_IN_URL } from './bad-body.ts';
 import type { Readiness } from './readiness.ts';
 import { connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
@@ -56,6 +56,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.checkMs },
     forceCloseConnections: 'idle',
     return503OnClosing: true,
+    frameworkErrors: (error, _request, reply) => refuseUnread(reply, error, error.statusCode ?? 400),
   });
   let open = 0;
   app.server.on('connection', (socket) => {
@@ -64,9 +65,11 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       open -= 1;
     });
   });
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (open > CROWD) reply.header('connection', 'close');
-    done();
+    // No text that is stored can hold one, so nothing can be found by it.
+    if (request.url.includes('%00')) done(NUL_IN_URL);
+    else done();
   });
   const stopForgiving = forgiveOwnLateness(app.server, limits);
   app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
@@ -90,12 +93,8 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   app.setErrorHandler((error: { statusCode?: number; code?: string }, _request, reply) => {
     const status = error.statusCode !== undefined && error.statusCode < 500 ? error.statusCode : 500;
-    const detail = status === 500 ? 'internal error' : badBodyText(error);
     if (status === 500) options.around.logUnexpected(error, reply.request.id, reply.request.url);
-    void reply
-      .code(status)
-      .type('application/problem+json')
-      .send({ type: 'about:blank', status, title: detail, detail });
+    refuseUnread(reply, error, status);
   });
   for (const routes of options.routes) await app.register(routes);
   await app.register(fastifyConnectPlugin, {
@@ -116,6 +115,16 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       stopForgiving();
     },
   };
+}
+
+/** What comes before any route: the address or the body can't be read. */
+function refuseUnread(reply: FastifyReply, error: { readonly code?: string }, status: number): void {
+  const detail =
+    status === 500 ? 'internal error' : badBodyText({ code: error.code ?? '', statusCode: status });
+  void reply
+    .code(status)
+    .type('application/problem+json')
+    .send({ type: 'about:blank', status, title: detail, detail });
 }
 
 /**

@@ -93,6 +93,33 @@ describe('REST', () => {
       expect(await textOf(path, post(method, type, '{'))).not.toMatch(RAW);
   });
 
+  test.each([
+    ['/api/v1/nodes/%zz', 400, 'the path is not a valid URL'],
+    ['/api/v1/nodes/%ED%A0%80', 400, 'the path is not a valid URL'],
+    ...[
+      'nodes/%00',
+      'nodes/%00/history',
+      'nodes?tag=%00',
+      'nodes?workflow=%00',
+      'images/%00',
+      'workflows/%00',
+    ].map((path) => [`/api/v1/${path}`, 400, 'the path or the query has a NUL character (%00)'] as const),
+  ] as const)('the address %s', async (path, status, detail) => {
+    const response = await fetch(server.httpUrl + path, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+    const text = await response.text();
+    expect([response.status, JSON.parse(text).detail]).toEqual([status, detail]);
+    expect(text).not.toMatch(RAW);
+  });
+
+  test('an address with a part that is too long', async () => {
+    const path = `/api/v1/nodes/${'x'.repeat(3000)}`;
+    const text = await textOf(path, post('DELETE', 'application/json', '{}'));
+    expect(text).toContain('"detail":"a part of the path is too long"');
+    expect(text).not.toMatch(RAW);
+  });
+
   test('queries', async () => {
     for (const query of [
       '?limit=x',
@@ -174,6 +201,12 @@ describe('Connect and gRPC-Web', () => {
     expect((await call('{"machineId"')).message).toBe(`${whole}: it is not JSON`);
     expect((await call('{"machineId": "nobody"}')).message).toBe('there is no machine nobody');
   });
+});
+
+test('a pool that could not be stored is one that is not there', async () => {
+  const call = { machineId: 'm', requestId: 'r', pool: 'a\u0000' };
+  const refused = await refusal(server.admin.onboardMachine(call));
+  expect(refused.message).toBe('pool: there is no pool "a\\u0000"');
 });
 
 test('a plan says in our words what is wrong with it', async () => {
