@@ -75,9 +75,11 @@ export function isInstant(step: StepDefinition): boolean {
   return STEP_KINDS.get(step.kind)?.instant ?? false;
 }
 
-export function needsOf(step: StepDefinition): readonly Capability[] {
+/** Every capability that a step will ask on the machine, needed or not. */
+export function capabilitiesOf(step: StepDefinition, machine: Machine): readonly Capability[] {
   const kind = kindOf(step.kind);
-  return kind.needs(kind.config.parse(step.config));
+  const config = kind.config.parse(step.config);
+  return [...kind.needs(config), ...(kind.mayUse?.(config, machine) ?? [])];
 }
 
 /** Refuses steps that need what the provider hasn't got, before anything starts. */
@@ -135,7 +137,7 @@ export function handlerFor(
     throw new StepFailure({
       class: 'needs_human',
       code: 'CAPABILITY_MISSING',
-      message: `provider ${provider.name} has lost ${missing} since the operation started`,
+      message: `provider ${provider.name} has lost ${missing} since the start`,
     });
   }
   return kind.handler(config.data, { machine, can: provider.capabilities as Capabilities });

@@ -80,6 +80,8 @@ const HANDLERS = {
 export const rmaAction: StepKind<Config, 'power'> = {
   kind: 'rma',
   needs: ({ action }) => (action === 'graceful-shutdown' ? ['power'] : []),
+  mayUse: ({ action }, { spec }) =>
+    action === 'drain-check' && spec.target_cluster_ref !== '' ? ['cluster'] : [],
   config: config as z.ZodType<Config>,
   title: 'Preparing for RMA',
   doneTitle: 'RMA step done',

@@ -8,7 +8,7 @@ import type { StepDefinition } from '../domain/step.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type { InstallFacts } from '../providers/network-installs.ts';
 import type { Provider } from '../providers/provider.ts';
-import { checkCapabilities, needsOf } from './registry.ts';
+import { capabilitiesOf, checkCapabilities } from './registry.ts';
 
 /** Refuses what could only fail. */
 export function checkStart(
@@ -19,7 +19,7 @@ export function checkStart(
 ): void {
   checkCapabilities(steps, provider);
   for (const step of steps) {
-    for (const capability of needsOf(step)) {
+    for (const capability of capabilitiesOf(step, machine)) {
       try {
         provider.startChecks?.[capability]?.(machine, step, facts);
       } catch (error) {

@@ -20,6 +20,8 @@ export interface Scene<Needed extends Capability> {
 export interface StepKind<Config, Needed extends Capability> {
   readonly kind: string;
   readonly needs: (config: Config) => readonly Needed[];
+  /** What it uses of a provider that has it, on this machine: checked at the start like what it needs. */
+  readonly mayUse?: (config: Config, machine: Machine) => readonly Capability[];
   readonly config: z.ZodType<Config>;
   /** "Setting netboot" */
   readonly title: string;

@@ -79,6 +79,7 @@ describe('a start is refused for', () => {
     ['no host', runOf('NET_RECONFIG'), { sshEndpoint: '' }, 'NO_SSH_ENDPOINT', 'spec.ssh_endpoint'],
     ['no cluster', runOf('JOIN'), {}, 'NO_TARGET_CLUSTER', 'target_cluster_ref'],
     ['an unknown cluster', runOf('JOIN'), { targetClusterRef: 'c-9' }, 'UNKNOWN_CLUSTER', 'c-9'],
+    ['an unknown cluster', runOf('RMA'), { targetClusterRef: 'c-9' }, 'UNKNOWN_CLUSTER', 'drain-check'],
     ['an unknown cluster', reimage, { targetClusterRef: 'c-9' }, 'UNKNOWN_CLUSTER', 'c-9'],
     ['no image', (id: string) => reimage(id, ''), {}, 'NO_IMAGE', 'image'],
     [

@@ -38,7 +38,7 @@ export function datacenterStartChecks({
     },
     remoteExec: (machine) => hosts.checkStart(machine),
     cluster: (machine, { kind, config }) => {
-      clusterNamed(clusters, String(config.cluster_ref ?? ''));
+      clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));
       checkedNodeName(machine);
       // To verify is to ask the cluster alone.
       if (kind === 'join') hosts.checkStart(machine);
