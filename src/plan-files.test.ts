@@ -257,7 +257,7 @@ describe('plans from files', () => {
     const failure = store();
     await expect(failure).rejects.toBeInstanceOf(SettingError);
     await expect(failure).rejects.toThrow(
-      `${file}: line 1: plan used was referenced by op-1 and can't change any more; use a new plan_id`,
+      `${file}: line 1: plan used was referenced by run-1 and can't change any more; use a new plan_id`,
     );
     expect(await stored()).toEqual(['used']);
   });

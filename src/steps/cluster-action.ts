@@ -51,7 +51,7 @@ function uncordon(scene: ClusterScene, clusterRef: string): Handler {
       const { sight } = await can.cluster.node(call, clusterRef);
       const message = takesWork
         ? `${shown(sight)} takes work`
-        : `${sight.name} stays cordoned: it was cordoned before this operation`;
+        : `${sight.name} stays cordoned: it was cordoned before`;
       return { result: 'done', message, change: changeSeen(scene, sight) };
     },
   };

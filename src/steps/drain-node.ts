@@ -64,7 +64,7 @@ export async function undoCordon(
   const call = undoCallOf(context, machine);
   const takesWork = await context.effect(() => can.cluster.uncordon(call, clusterRef, 'own'));
   const { sight } = await can.cluster.node(call, clusterRef);
-  const message = takesWork ? 'the node takes work' : 'the node is not one that this operation cordoned';
+  const message = takesWork ? 'the node takes work' : 'the node stays cordoned: it was cordoned before';
   return { result: 'done', message, change: changeSeen(scene, sight) };
 }
 

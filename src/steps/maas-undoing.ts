@@ -7,7 +7,7 @@ import { idOf, type MaasScene } from './maas-scene.ts';
 import { type Acted, madeIn, observedIn, spaced, started } from './stage-tools.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
 
-const LEFT: Acted = { result: 'done', message: 'not made by this operation: left as it is' };
+const LEFT: Acted = { result: 'done', message: 'it was there before: left as it is' };
 const COMMISSIONING: readonly string[] = ['Commissioning', 'Testing'];
 /** Somebody has it: allocated, deployed or on the way there. */
 const IN_USE: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deployed'];

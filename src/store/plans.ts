@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../domain/fault.ts';
 import type { Plan, PlanStep } from '../domain/plan.ts';
+import { runIdOf } from '../domain/run-id.ts';
 import type { Database, Session } from './database.ts';
 import type { Page } from './list.ts';
 
@@ -88,11 +89,13 @@ async function savePlan(session: Session, plan: Plan, createdBy: string): Promis
   ]);
 }
 
+/** Only runs name plans, so it is named as one. */
 function planReferenced(planId: string, operationId: string): Fault {
+  const runId = runIdOf(operationId);
   return new Fault('failed_precondition', {
     reason: 'PLAN_REFERENCED',
-    message: `plan ${planId} was referenced by ${operationId} and can't change any more; use a new plan_id`,
-    metadata: { plan_id: planId, operation_id: operationId },
-    violations: [{ subject: `plans/${planId}`, description: `is referenced by ${operationId}` }],
+    message: `plan ${planId} was referenced by ${runId} and can't change any more; use a new plan_id`,
+    metadata: { plan_id: planId, operation_id: operationId, run_id: runId },
+    violations: [{ subject: `plans/${planId}`, description: `is referenced by ${runId}` }],
   });
 }

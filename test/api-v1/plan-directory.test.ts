@@ -122,7 +122,7 @@ test('a file that has changed after a run referenced its plan stops the start, a
   const { running, code, stderr } = await serve();
   expect([running, code]).toEqual([false, 64]);
   expect(stderr).toBe(
-    `ingot: INGOT_PLANS_DIR: ${file}: line 1: plan b-plan was referenced by op-1 and can't change any more; use a new plan_id\n`,
+    `ingot: INGOT_PLANS_DIR: ${file}: line 1: plan b-plan was referenced by run-1 and can't change any more; use a new plan_id\n`,
   );
   expect(await storedPlans()).toEqual(['a-good', 'b-plan', 'c-good']);
 });

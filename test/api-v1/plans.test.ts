@@ -258,9 +258,10 @@ describe('a plan', () => {
       expect(error).toMatchObject({
         code: 'FAILED_PRECONDITION',
         reason: 'PLAN_REFERENCED',
-        metadata: { plan_id: planId, operation_id: operationIdOf(runId) },
+        metadata: { plan_id: planId, operation_id: operationIdOf(runId), run_id: runId },
+        violations: [{ subject: `plans/${planId}`, description: `is referenced by ${runId}` }],
       });
-      expect(error.message).toContain('new plan_id');
+      expect(error.message).toContain(`${runId} and can't change any more; use a new plan_id`);
     }
     expect(await create(plan)).toEqual(created);
     expect(await v1.plans.getPlan({ planId })).toEqual(created);

@@ -1,7 +1,7 @@
 /** Document 1's words in everything that its API says, and both spellings of an id wherever one is taken. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { fresh, newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
+import { fresh, newMachine, run as runOperation, start, until, waitingAt } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { CLUSTER, newPlan, run, runEnded, startRun, stepStates, type V1, v1Of } from './runs.ts';
 
@@ -161,6 +161,20 @@ describe('the conditions of a machine', () => {
 });
 
 describe('a step that was undone', () => {
+  test('says of a cordon that is not its own that it was there before', async () => {
+    const machineId = await newMachine(server, { labels: { 'fake/hang-step': 'cordon' }, spec: CLUSTER });
+    const state = JSON.stringify({ clusterRef: CLUSTER.targetClusterRef, cordonedBy: 'op-other' });
+    await server.sql('INSERT INTO fake_machines (machine_id, state) VALUES ($1, $2)', [machineId, state]);
+    const { runId } = await startRun(v1, 'UPGRADE', machineId);
+    await until(
+      () => v1.runs.getRun({ runId }),
+      ({ currentStep }) => currentStep === 'cordon',
+    );
+    await v1.runs.cancelRun({ runId });
+    const [cordon] = (await runEnded(v1, { runId })).steps;
+    expect(cordon?.message).toBe('undone: the node stays cordoned: it was cordoned before');
+  });
+
   test('is SUCCEEDED with "undone" in its message if it had succeeded, and FAILED if it had not', async () => {
     const machineId = await newMachine(server, { labels: { 'fake/hang-step': 'repave-os' }, spec: CLUSTER });
     const { runId } = await startRun(v1, 'REPAVE', machineId);

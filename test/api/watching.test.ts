@@ -48,12 +48,15 @@ test('a watch that does not ask for SYNCED has a snapshot in every event, and re
   for (const machineId of machines) await run(server, 'ENTER_MAINTENANCE', machineId);
   const filter = machines.map((machineId) => `machine_id=${machineId}`).join(' OR ');
   const batch: OperationEvent[] = [];
+  let rebooted: ReturnType<typeof run>[] = [];
   for await (const event of server.operations.watchOperations({ filter })) {
+    if (event.kind === OperationEvent_Kind.OPERATION) break;
     batch.push(event);
-    if (event.cursor !== '') break;
+    // What comes next is a change, and no marker before it.
+    if (event.cursor !== '') rebooted = machines.map((machineId) => run(server, 'REBOOT', machineId));
   }
   expect(batch.map(({ kind }) => OperationEvent_Kind[kind])).toEqual(['SNAPSHOT', 'SNAPSHOT', 'SNAPSHOT']);
-  const later = await Promise.all(machines.map((machineId) => run(server, 'REBOOT', machineId)));
+  const later = await Promise.all(rebooted);
   const wish = { filter, cursor: batch.at(-1)?.cursor ?? '', sendSynced: false };
   const seen = await watch(server, wish, ends(3));
   for (const { snapshot, cursor } of [...batch.slice(-1), ...seen])

@@ -77,7 +77,7 @@ export function createNodeControl(clusters: Clusters): NodeControl {
           ? node.cordonMark === `${MADE}${operation}`
           : node.cordonMark !== `${FOUND}${operation}`;
       if (!allowed) {
-        call.log(`${name} stays cordoned: this operation did not cordon it`);
+        call.log(`${name} stays cordoned: it was cordoned before`);
         return false;
       }
       await openNode(api, call, name);
