@@ -53,7 +53,8 @@ export class Notifications {
     try {
       await client.connect();
       await client.query('LISTEN ingot');
-      if (this.#closed) return;
+      // It may be lost again by now: the end of a connection can come in one piece with an answer.
+      if (failed || this.#closed) return;
       this.#pause.passed();
       this.#handlers.watch.passed(LISTENING);
       this.#probes = setInterval(() => void client.query('SELECT 1').catch(lost), PROBE_MS);

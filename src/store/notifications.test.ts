@@ -1,0 +1,36 @@
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Database } from './database.ts';
+import { Notifications } from './notifications.ts';
+
+/** A connection that is cut right behind the answer to its first statement: both come in one piece. */
+class CutConnection extends EventEmitter {
+  async connect(): Promise<void> {}
+  async query(): Promise<void> {
+    await Promise.resolve();
+    this.emit('error', new Error('terminating connection due to administrator command'));
+  }
+  async end(): Promise<void> {}
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a connection that is lost as soon as it listens leaves no timer behind, so that the process can end', async () => {
+  const seen: string[] = [];
+  const database = { newClient: () => new CutConnection() } as unknown as Database;
+  const notifications = new Notifications(database, {
+    onNotice: () => {},
+    onConnected: () => seen.push('connected'),
+    watch: { passed: () => seen.push('passed'), failed: () => seen.push('failed') },
+  });
+  await notifications.connect();
+  // Nothing but the next attempt.
+  expect([seen, vi.getTimerCount()]).toEqual([['failed'], 1]);
+  await notifications.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
