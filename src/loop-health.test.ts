@@ -4,7 +4,7 @@ import { Fault } from './domain/fault.ts';
 import { LoopHealth } from './loop-health.ts';
 import { DatabaseAway } from './store/database-away.ts';
 import { KeepalivesAway } from './store/keepalive-store.ts';
-import { Readiness } from './surfaces/readiness.ts';
+import { DATABASE_CAUSE, Readiness } from './surfaces/readiness.ts';
 
 let now: number;
 let logged: string[];
@@ -38,6 +38,14 @@ it('a loop that failed three times in a row makes the replica not ready, until i
   expect(readiness.reason).toBe("sampling metrics fails: the database's disk is full");
   loops.passed('sampling metrics');
   expect(readiness.reason).toBeNull();
+});
+
+it('loops that fail because the database is away add nothing to what /readyz says of the database', () => {
+  readiness.set(DATABASE_CAUSE, 'the database does not answer');
+  fail(3, new DatabaseAway('starting', null));
+  expect(readiness.reason).toBe('the database does not answer');
+  fail(3, new Error('x'), 'sampling metrics');
+  expect(readiness.reason).toContain('sampling metrics fails');
 });
 
 it('failures that are not in a row are chance', () => {

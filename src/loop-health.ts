@@ -9,7 +9,7 @@ import type { LoopWatch } from './engine/background-loop.ts';
 import { StoreAway } from './engine/job-store.ts';
 import { sqlStateOf } from './store/database.ts';
 import { KeepalivesAway } from './store/keepalive-store.ts';
-import type { Readiness } from './surfaces/readiness.ts';
+import { DATABASE_CAUSE, type Readiness } from './surfaces/readiness.ts';
 
 /** A single failure may be chance, as a connection that was cut. */
 const REPEATEDLY = 3;
@@ -48,6 +48,7 @@ export class LoopHealth implements LoopWatch {
     const cause = `${loop} fails: ${publicWords(error)}`;
     // Without its Redis a replica still does everything but keepalives.
     if (error instanceof KeepalivesAway) readiness.note(loop, cause);
+    else if (error instanceof StoreAway) readiness.set(loop, cause, DATABASE_CAUSE);
     else readiness.set(loop, cause);
   }
 

@@ -3,10 +3,7 @@ import type { Logger } from 'pino';
 import { LoopHealth } from './loop-health.ts';
 import type { Database } from './store/database.ts';
 import { DatabaseProbe } from './store/database-probe.ts';
-import type { Readiness } from './surfaces/readiness.ts';
-
-/** As /readyz names it. */
-const DATABASE = 'database';
+import { DATABASE_CAUSE, type Readiness } from './surfaces/readiness.ts';
 
 export interface Health {
   readonly loops: LoopHealth;
@@ -20,11 +17,11 @@ export function startHealth(database: Database, readiness: Readiness, log: Logge
     monotonicNow,
     onChange: (away) => {
       if (away === null) {
-        readiness.clear(DATABASE);
+        readiness.clear(DATABASE_CAUSE);
         log.info('the database can be written again');
         return;
       }
-      readiness.set(DATABASE, away.message);
+      readiness.set(DATABASE_CAUSE, away.message);
       log.error({ err: away.cause ?? away, code: away.code }, away.message);
     },
     onError: (error) =>
@@ -39,7 +36,7 @@ export function startHealth(database: Database, readiness: Readiness, log: Logge
       await probe.stop();
       // Whoever serves next with the same readiness finds out by itself.
       loops.forget();
-      readiness.clear(DATABASE);
+      readiness.clear(DATABASE_CAUSE);
     },
   };
 }

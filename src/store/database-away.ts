@@ -31,7 +31,7 @@ export const AWAY_KINDS = {
   },
   out_of_resources: { cause: 'the database is out of resources', effect: 'lasts', codes: ['53'] },
   io_error: {
-    cause: 'the database can not read or write its files',
+    cause: 'the database can not read or write its files; its disk may be full',
     effect: 'lasts',
     codes: ['58'],
   },
@@ -67,8 +67,10 @@ export class DatabaseAway extends StoreAway {
   /** As PostgreSQL or the system call gave it. */
   readonly code: string;
 
-  constructor(kind: AwayKindName, cause: unknown) {
-    super(AWAY_KINDS[kind].cause, { cause });
+  /** `before`: what was seen before, and has led to this. */
+  constructor(kind: AwayKindName, cause: unknown, before?: AwayKindName) {
+    const said = AWAY_KINDS[kind].cause;
+    super(before === undefined ? said : `${said}; before that: ${AWAY_KINDS[before].cause}`, { cause });
     this.kind = kind;
     this.code = codeOf(cause);
   }

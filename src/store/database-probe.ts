@@ -5,11 +5,14 @@
  * A full disk answers SELECT 1, and has room for a small change in a page that exists: the probe makes a table of its own
  * session grow, which takes a new page each time and leaves nothing behind. Errors that work met count at once; only a
  * probe that was started after the last of them, on a connection of its own, says that they are over.
+ *
+ * A server with a full disk may end, and can't start again; new connections may fail with words that do not name the disk.
+ * What such a server led to is shown with its first cause, to callers too, until a probe has passed.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type pg from 'pg';
 import { sleepUntilAborted } from '../engine/background-loop.ts';
-import { asAway, DatabaseAway } from './database-away.ts';
+import { type AwayKindName, asAway, DatabaseAway } from './database-away.ts';
 
 export interface DatabaseProbeOptions {
   readonly newClient: () => pg.Client;
@@ -32,6 +35,9 @@ const PREPARE = `SET temp_tablespaces = ''; SET client_min_messages = error;
 const GROW = `INSERT INTO ingot_probe SELECT repeat('x', 6000) FROM generate_series(1, 4)
   RETURNING current_setting('transaction_read_only') AS read_only`;
 
+/** What a server may end of. */
+const FIRST_CAUSES: readonly AwayKindName[] = ['disk_full', 'out_of_memory'];
+
 class NoAnswer extends Error {}
 
 export class DatabaseProbe {
@@ -39,6 +45,7 @@ export class DatabaseProbe {
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
   #away: DatabaseAway | null = null;
+  #firstCause: AwayKindName | null = null;
   #lastErrorAt = Number.NEGATIVE_INFINITY;
   #wake: AbortController = new AbortController();
   #loop: Promise<void> = Promise.resolve();
@@ -59,12 +66,14 @@ export class DatabaseProbe {
     await this.#dropClient();
   }
 
-  /** Work met this error. */
-  saw(away: DatabaseAway): void {
-    if (away.effect === 'passes') return;
+  /** Work met this error; returns it with the cause that it has. */
+  saw(away: DatabaseAway): DatabaseAway {
+    if (away.effect === 'passes') return away;
+    const explained = this.#explained(away);
     this.#lastErrorAt = this.#options.monotonicNow();
-    if (away.effect === 'lasts') this.#change(away);
+    if (explained.effect === 'lasts') this.#change(explained);
     this.#wake.abort();
+    return explained;
   }
 
   async #probeUntilStopped(): Promise<void> {
@@ -98,7 +107,17 @@ export class DatabaseProbe {
     } else this.#change(null);
   }
 
+  #explained(away: DatabaseAway): DatabaseAway {
+    if (FIRST_CAUSES.includes(away.kind)) this.#firstCause = away.kind;
+    const first = this.#firstCause;
+    if (first === null || first === away.kind) return away;
+    // The same, in the words that a new connection gets.
+    if (away.kind === 'io_error') return new DatabaseAway(first, away.cause);
+    return new DatabaseAway(away.kind, away.cause, first);
+  }
+
   #change(away: DatabaseAway | null): void {
+    if (away === null) this.#firstCause = null;
     if (this.#away?.kind === away?.kind) return;
     this.#away = away;
     this.#options.onChange(away);
@@ -118,7 +137,7 @@ export class DatabaseProbe {
     late.abort();
     if (error === null) return null;
     const away = asAway(error, 'connecting');
-    if (away instanceof DatabaseAway) return away;
+    if (away instanceof DatabaseAway) return this.#explained(away);
     if (!this.#complained) this.#options.onError(error);
     this.#complained = true;
     return null;

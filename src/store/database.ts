@@ -51,7 +51,7 @@ export class Database {
   readonly url: string;
   readonly #pool: pg.Pool;
   readonly #hosts: DatabaseHosts;
-  #onAway: (away: DatabaseAway) => void = () => {};
+  #onAway: (away: DatabaseAway) => DatabaseAway = (away) => away;
   #open = 0;
   #allClosed: () => void = () => {};
 
@@ -82,8 +82,8 @@ export class Database {
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
-  /** Who receives every error that says that the database is away, before the caller does. */
-  onAway(listener: (away: DatabaseAway) => void): void {
+  /** Receives every error that says that the database is away; callers get what it returns. */
+  onAway(listener: (away: DatabaseAway) => DatabaseAway): void {
     this.#onAway = listener;
   }
 
@@ -173,8 +173,7 @@ export class Database {
   }
 
   #reported(error: unknown): unknown {
-    if (error instanceof DatabaseAway) this.#onAway(error);
-    return error;
+    return error instanceof DatabaseAway ? this.#onAway(error) : error;
   }
 
   /** A connection of its own for LISTEN; the caller ends it. */

@@ -27,3 +27,14 @@ test('a note leaves a replica ready, and listeners are called when a cause comes
   expect(heard).toEqual(['the disk is full', null]);
   expect([readiness.notes, readiness.causes]).toEqual([{}, {}]);
 });
+
+test('what only follows from another cause is in the reason when that one is gone, and always among the causes', () => {
+  const readiness = new Readiness();
+  readiness.set('watching agents', 'watching agents fails: the database is starting', 'database');
+  expect(readiness.reason).toBe('watching agents fails: the database is starting');
+  readiness.set('database', 'the database does not answer');
+  expect(readiness.reason).toBe('the database does not answer');
+  expect(Object.keys(readiness.causes)).toEqual(['watching agents', 'database']);
+  readiness.clear('database');
+  expect(readiness.reason).toBe('watching agents fails: the database is starting');
+});
