@@ -98,21 +98,18 @@ export const DEPLOYING_STAGES = {
             `the datasource failed ${MAX_DATASOURCE_RETRIES + 1} times; cloud-init does not reach MAAS`,
           );
         }
-        // Released: to deploy it is another act than to release it.
-        const isToBeDeployed = context.memo.deployed !== countOf(context, 'retries');
-        return seen.status !== 'Failed deployment' && isToBeDeployed
-          ? { seen: 'absent', next: true }
-          : ABSENT;
+        const next = actFor(context, seen.status);
+        return context.memo.lastAct === next ? ABSENT : { seen: 'absent', next: true };
       }),
     async act(context) {
       const call = callOf(context, scene.machine);
       const seen = await scene.can.maas.read(call, idOf(scene));
+      await context.save({ ...context.memo, lastAct: actFor(context, seen?.status ?? '') });
       if (seen?.status === 'Failed deployment') {
         const released = await releaseFailed(scene, context, 'datasource retry');
         await countOne(context, 'retries');
         return released;
       }
-      await context.save({ ...context.memo, deployed: countOf(context, 'retries') });
       return deploy(scene, context, config);
     },
     undo: (context) => undoDeployment(scene, context),
@@ -152,6 +149,11 @@ export const DEPLOYING_STAGES = {
       }),
     ),
 } as const satisfies Partial<Record<MaasStage, Stage>>;
+
+/** Which act of a recovery is next. One that follows another need not be spaced as a repetition is. */
+function actFor(context: StepContext, status: string): string {
+  return `${status === 'Failed deployment' ? 'release' : 'deploy'} ${countOf(context, 'retries')}`;
+}
 
 function agentOf({ machine, can }: MaasScene, pool: string, token: string) {
   return {

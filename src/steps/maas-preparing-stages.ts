@@ -106,9 +106,13 @@ export const PREPARING_STAGES = {
         }
         if (seen.status === 'Failed deployment') return done('to be recovered later');
         // Commissioning that failed may pass when it is tried again; the stage before does not come back by itself.
-        return seen.status === 'Failed commissioning' || seen.status === 'New'
-          ? ABSENT
-          : needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+        if (seen.status === 'New') return ABSENT;
+        if (seen.status === 'Failed commissioning') {
+          // One that MAAS took and that failed is seen; to commission again is another act.
+          const isTaken = context.memo.tried !== countOf(context, 'commissioned');
+          return isTaken ? { seen: 'absent', next: true } : ABSENT;
+        }
+        return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
     async act(context) {
       if (countOf(context, 'commissioned') >= MAX_COMMISSIONS) {
@@ -121,6 +125,7 @@ export const PREPARING_STAGES = {
           },
         };
       }
+      await context.save({ ...context.memo, tried: countOf(context, 'commissioned') });
       await making(context, 'commissioning', () =>
         scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)),
       );
