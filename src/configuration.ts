@@ -37,12 +37,16 @@ const looks = z.strictObject({
 /** There without being configured. */
 export const BUILT_IN_PROVIDERS = ['fake', DEFAULT_AGENT_PROVIDER] as const;
 
-const provider = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('fake') }),
-  z.strictObject({ kind: z.literal('generic') }),
-  datacenterConfiguration,
-  maasConfiguration,
-]);
+const provider = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.literal('fake') }),
+    z.strictObject({ kind: z.literal('generic') }),
+    datacenterConfiguration,
+    maasConfiguration,
+  ],
+  'must be one of fake, generic, datacenter, maas',
+);
 
 /** A filter over machines; checked here, so that a wrong one stops the start. */
 const machineFilter = z.string().superRefine((text, context) => {
@@ -132,7 +136,7 @@ export function readConfiguration(file: string | null): Configuration {
     throw fail(`can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
   }
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [syntax] = document.errors;
   if (syntax) throw fail(`line ${lines.linePos(syntax.pos[0]).line}: ${syntax.message.split('\n')[0]}`);
   const parsed = schema.safeParse(plainValue(document, fail) ?? {}, IN_OUR_WORDS);

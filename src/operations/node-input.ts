@@ -81,7 +81,7 @@ const stateChange = z.object({
   force: z.boolean().default(false),
 });
 
-const bulkStateChange = stateChange.extend({ node_ids: z.array(z.string().max(128)).min(1).max(1000) });
+const bulkStateChange = stateChange.extend({ node_ids: z.array(plain(128)).min(1).max(1000) });
 
 const tagInput = z.object({ tag });
 

@@ -76,7 +76,7 @@ describe('REST', () => {
     ['POST', '/api/v1/nodes'],
     ['PATCH', '/api/v1/nodes/nobody'],
     ['PATCH', '/api/v1/nodes/nobody/state'],
-    ['PATCH', '/api/v1/nodes/bulk/state'],
+    ['POST', '/api/v1/nodes/bulk/state'],
     ['POST', '/api/v1/nodes/nobody/tags'],
     ['POST', '/api/v1/report'],
     ['POST', '/api/v1/workflows'],
@@ -111,6 +111,14 @@ describe('REST', () => {
     const text = await response.text();
     expect([response.status, JSON.parse(text).detail]).toEqual([status, detail]);
     expect(text).not.toMatch(RAW);
+  });
+
+  test('the id of a node with a NUL character', async () => {
+    const body = '{"state": "pending", "node_ids": ["\\u0000"]}';
+    const text = await textOf('/api/v1/nodes/bulk/state', post('POST', 'application/json', body));
+    expect(JSON.parse(text).errors).toEqual([
+      { field: 'node_ids.0', message: 'must not contain control characters' },
+    ]);
   });
 
   test('an address with a part that is too long', async () => {

@@ -43,6 +43,12 @@ describe.skipIf(CHROMIUM === null)('an operation’s log, in the browser', () =>
     await expectAccessible(page);
   });
 
+  it('is found by the id that v1 prints, too', async () => {
+    const page = await console.open({ path: `/operations/${operationId.replace('op-', 'run-')}` });
+    await page.getByRole('heading', { name: operationId }).waitFor();
+    await page.getByRole('log').getByText(`line ${LINES}`).waitFor();
+  });
+
   it('is searched, with the lines counted and shown one after the other', async () => {
     const page = await console.open({ path: `/operations/${operationId}` });
     const log = page.getByRole('log');

@@ -19,6 +19,23 @@ function ingot(line: string, token = server.adminToken): Promise<Run> {
   return launch(server.grpcAddress, line, { env: { INGOT_TOKEN: token } }).ended;
 }
 
+describe('an id of either API', () => {
+  it('is taken by every command that takes one', async () => {
+    const machineId = await newMachine(server, { phase: 'READY' });
+    const { operationId } = await run(server, 'REBOOT', machineId);
+    const runId = operationId.replace('op-', 'run-');
+    for (const id of [operationId, runId]) {
+      expect((await ingot(`op show ${id} -o name`)).stdout).toBe(`${operationId}\n`);
+      expect((await ingot(`run show ${id} -o name`)).stdout).toBe(`${runId}\n`);
+      for (const command of ['logs', 'op logs', 'run logs', 'op watch', 'run attach'])
+        expect([command, (await ingot(`${command} ${id}`)).code]).toEqual([command, 0]);
+      expect((await ingot(`cancel ${id}`)).stderr).toContain(`${operationId} has already ended`);
+      expect((await ingot(`run cancel ${id}`)).stderr).toContain(`${runId} has already ended`);
+      expect((await ingot(`op rerun ${id} --reason test`)).stderr).toContain('ACTION_NOT_APPLICABLE');
+    }
+  });
+});
+
 describe('events', () => {
   it('shows what happened to a machine, newest first', async () => {
     const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
