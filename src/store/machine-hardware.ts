@@ -21,29 +21,52 @@ interface Claim {
   readonly spec: MachineSpec;
 }
 
-const TAKEN = `
-  WITH wanted AS (
-    SELECT i.place, i."machineId" AS machine_id, k.kind, k.key
-    FROM jsonb_to_recordset($1::jsonb) AS i(place integer, "machineId" text, spec jsonb)
-    CROSS JOIN LATERAL ingot_hardware_keys(i.spec) AS k)
-  SELECT DISTINCT ON (w.place) w.place, w.kind, w.key, coalesce(held.machine_id, earlier.machine_id) AS holder
-  FROM wanted w
-  LEFT JOIN machine_hardware held ON held.kind = w.kind AND held.key = w.key AND held.machine_id <> w.machine_id
-  LEFT JOIN LATERAL (
-    SELECT e.machine_id FROM wanted e
-    WHERE e.kind = w.kind AND e.key = w.key AND e.place < w.place AND e.machine_id <> w.machine_id
-    ORDER BY e.place LIMIT 1) AS earlier ON true
-  WHERE coalesce(held.machine_id, earlier.machine_id) IS NOT NULL
-  ORDER BY w.place, w.kind, w.key`;
+interface WantedRow extends Record<string, unknown> {
+  readonly place: number;
+  readonly kind: keyof typeof KINDS;
+  readonly key: string;
+  readonly holder: string | null;
+}
 
-/** By its place in the list: why a claim can't be had, which is that another machine, or an earlier claim, has it. */
-export async function takenHardware(session: Session, claims: readonly Claim[]): Promise<Map<number, Fault>> {
-  const rows = await session.run<{ place: number; kind: keyof typeof KINDS; key: string; holder: string }>(
-    'taken-hardware',
-    TAKEN,
-    [JSON.stringify(claims.map(({ machineId, spec }, place) => ({ place, machineId, spec })))],
-  );
-  return new Map(rows.map(({ place, kind, key, holder }) => [place, hardwareTaken(kind, key, holder)]));
+const WANTED = `
+  SELECT i.place, k.kind, k.key, held.machine_id AS holder
+  FROM jsonb_to_recordset($1::jsonb) AS i(place integer, "machineId" text, spec jsonb)
+  CROSS JOIN LATERAL ingot_hardware_keys(i.spec) AS k
+  LEFT JOIN machine_hardware held
+    ON held.kind = k.kind AND held.key = k.key AND held.machine_id <> i."machineId"
+  ORDER BY i.place, k.kind, k.key`;
+
+/** Why claims can't be had: another machine has what they name, or an earlier claim that can be had itself. */
+export async function takenHardware<C extends Claim>(
+  session: Session,
+  claims: readonly C[],
+): Promise<Map<C, Fault>> {
+  const rows = await session.run<WantedRow>('wanted-hardware', WANTED, [
+    JSON.stringify(claims.map(({ machineId, spec }, place) => ({ place, machineId, spec }))),
+  ]);
+  const wantedAt = claims.map((): WantedRow[] => []);
+  for (const row of rows) wantedAt[row.place]?.push(row);
+  const claimed = new Map<string, string>();
+  const faults = new Map<C, Fault>();
+  for (const [place, claim] of claims.entries()) {
+    const wanted = wantedAt[place] ?? [];
+    const fault = firstTaken(claim, wanted, claimed);
+    if (fault) faults.set(claim, fault);
+    else for (const { kind, key } of wanted) claimed.set(`${kind} ${key}`, claim.machineId);
+  }
+  return faults;
+}
+
+function firstTaken(
+  { machineId }: Claim,
+  wanted: readonly WantedRow[],
+  claimed: ReadonlyMap<string, string>,
+): Fault | null {
+  for (const { kind, key, holder } of wanted) {
+    const other = holder ?? claimed.get(`${kind} ${key}`) ?? machineId;
+    if (other !== machineId) return hardwareTaken(kind, key, other);
+  }
+  return null;
 }
 
 function hardwareTaken(kind: keyof typeof KINDS, key: string, holder: string): Fault {

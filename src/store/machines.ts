@@ -62,19 +62,43 @@ async function registerThoseThatCan(
   database: Database,
   registrations: readonly Registration[],
 ): Promise<Registered[]> {
-  try {
-    return await untilNotDeadlocked(() => registerAll(database, registrations));
-  } catch (error) {
-    if (!isHardwareTaken(error)) throw error;
-    const taken = await takenHardware(
-      database,
-      registrations.map(({ input }) => input),
-    );
-    // Whatever it was is gone again: each is tried on its own.
-    if (taken.size === 0) throw error;
-    const others = registrations.filter((_registration, place) => !taken.has(place));
-    const registered = (await registerAll(database, others)).values();
-    return registrations.map((_registration, place) => taken.get(place) ?? registered.next().value ?? null);
+  const refused = new Map<MachineInput, Fault>();
+  return untilHardwareSettled(
+    async () => {
+      const others = registrations.filter(({ input }) => !refused.has(input));
+      const registered = (await untilNotDeadlocked(() => registerAll(database, others))).values();
+      return registrations.map(({ input }) => refused.get(input) ?? registered.next().value ?? null);
+    },
+    async () => {
+      const inputs = registrations.map(({ input }) => input).filter((input) => !refused.has(input));
+      const known = await existingIds(database, inputs);
+      const claims = inputs.filter(({ machineId }) => !known.has(machineId));
+      for (const [input, fault] of await takenHardware(database, claims)) refused.set(input, fault);
+    },
+  );
+}
+
+/** Those that the statement leaves alone: what they claim is not written, and decided when they are changed. */
+async function existingIds(session: Session, inputs: readonly MachineInput[]): Promise<Set<string>> {
+  const rows = await session.run<{ machine_id: string }>(
+    'existing-machines',
+    'SELECT machine_id FROM machines WHERE machine_id = ANY($1)',
+    [inputs.map(({ machineId }) => machineId)],
+  );
+  return new Set(rows.map(({ machine_id }) => machine_id));
+}
+
+const MAX_ATTEMPTS = 5;
+
+/** Runs a write again that was refused for its hardware, after `settle`: who had it may have given it up meanwhile. */
+async function untilHardwareSettled<T>(write: () => Promise<T>, settle: () => Promise<void>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isHardwareTaken(error) || attempt === MAX_ATTEMPTS) throw error;
+      await settle();
+    }
   }
 }
 
@@ -120,8 +144,8 @@ export async function changeMachine(
   change: (machine: Machine) => { machine: Machine; events: readonly NewEvent[] },
 ): Promise<Machine | null> {
   let written: Machine | null = null;
-  try {
-    return await database.transaction(async (session) => {
+  const write = () =>
+    database.transaction(async (session) => {
       const machine = (await lockMachines(session, [machineId])).get(machineId);
       if (!machine) return null;
       const changed = change(machine);
@@ -130,10 +154,13 @@ export async function changeMachine(
       await writeMachines(session, [changed.machine], changed.events);
       return findMachine(session, machineId);
     });
-  } catch (error) {
-    if (!isHardwareTaken(error) || written === null) throw error;
-    throw (await takenHardware(database, [written])).get(0) ?? error;
-  }
+  return untilHardwareSettled(
+    () => untilNotDeadlocked(write),
+    async () => {
+      const claims = written === null ? [] : [written];
+      for (const fault of (await takenHardware(database, claims)).values()) throw fault;
+    },
+  );
 }
 
 export async function findMachine(session: Session, machineId: string): Promise<Machine | null> {

@@ -111,6 +111,8 @@ test('what a machine gives up another can have, and what was removed holds nothi
   });
   await register({ sshEndpoint });
   await server.sql(`UPDATE machines SET service = 'deleted' WHERE machine_id = $1`, [first]);
+  const next = await register({ sshEndpoint: 'd.example', macAddresses: ['02:07:00:00:01:01'] });
+  await server.sql('DELETE FROM machines WHERE machine_id = $1', [next]);
   await register({ sshEndpoint: 'd.example', macAddresses: ['02:07:00:00:01:01'] });
 });
 

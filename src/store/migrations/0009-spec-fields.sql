@@ -21,47 +21,55 @@ CREATE INDEX machines_by_active_operation ON machines (active_operation_id, mach
 
 -- No two machines share a MAC address, a BMC (with the path of its system) or an SSH endpoint. Each such thing of a machine is
 -- a row here, in a spelling that is the same however it is written. A machine that was removed holds nothing. Triggers keep
--- the rows, and not the statements that write machines: replicas of earlier versions write some, too.
+-- the rows, and not the statements that write machines: replicas of earlier versions write some, too. The rows of a machine are
+-- found by the keys of its spec: a reference and an index by machine would cost each registration as much as the rows do.
 CREATE TABLE machine_hardware (
   kind text NOT NULL CHECK (kind IN ('mac', 'bmc', 'ssh')),
   key text COLLATE "C" NOT NULL,
-  machine_id text COLLATE "C" NOT NULL REFERENCES machines ON DELETE CASCADE,
+  machine_id text COLLATE "C" NOT NULL,
   CONSTRAINT one_machine_per_hardware PRIMARY KEY (kind, key)
 );
-CREATE INDEX machine_hardware_by_machine ON machine_hardware (machine_id);
 
--- A host in lower case, without a dot at its end; an IPv6 address in its shortest form.
-CREATE FUNCTION ingot_host_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- The functions that every registration calls are single expressions of immutable parts, so that PostgreSQL puts them into the
+-- statement; a call of its own would cost ten times as much.
+
+-- In its shortest form; what is no address stays as it is written.
+CREATE FUNCTION ingot_ipv6_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-  IF name LIKE '[%]' THEN
-    RETURN '[' || host(substr(name, 2, length(name) - 2)::inet) || ']';
-  END IF;
-  RETURN lower(rtrim(name, '.'));
+  RETURN '[' || host(substr(name, 2, length(name) - 2)::inet) || ']';
 EXCEPTION WHEN invalid_text_representation THEN
   RETURN lower(name);
 END
 $$;
 
+-- A host in lower case, without a dot at its end.
+CREATE FUNCTION ingot_host_key(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN name LIKE '[%]' THEN ingot_ipv6_key(name) ELSE lower(rtrim(name, '.')) END
+$$;
+
 -- Of host, host:port, [IPv6] or [IPv6]:port. Null where there is none.
 CREATE FUNCTION ingot_endpoint_key(endpoint text, default_port integer) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT ingot_host_key(part[1]) || ':' || coalesce(part[2]::integer, default_port)
-  FROM regexp_match(endpoint, '^(\[[^]]*\]|[^:]+)(?::(\d{1,5}))?$') AS part
+  SELECT CASE WHEN endpoint ~ '^(\[[^]]*\]|[^:]+)(:\d{1,5})?$' THEN
+    ingot_host_key(substring(endpoint, '^(\[[^]]*\]|[^:]+)')) || ':' ||
+      coalesce(substring(endpoint, ':(\d{1,5})$')::integer, default_port)::text END
 $$;
 
--- The same, or of an http(s) URL: host, port and path, without slashes at the end.
+-- Host, port and path, without slashes at the end.
+CREATE FUNCTION ingot_url_key(url text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT ingot_host_key(part[2]) || ':' ||
+    coalesce(part[3]::integer, CASE lower(part[1]) WHEN 'https' THEN 443 ELSE 80 END)::text || rtrim(part[4], '/')
+  FROM regexp_match(url, '^(https?)://(\[[^]]*\]|[^/:?#]+)(?::(\d{1,5}))?([^?#]*)', 'i') AS part
+$$;
+
 CREATE FUNCTION ingot_bmc_key(endpoint text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN endpoint ~* '^https?://' THEN
-    (SELECT ingot_host_key(part[2]) || ':' ||
-        coalesce(part[3]::integer, CASE lower(part[1]) WHEN 'https' THEN 443 ELSE 80 END) || rtrim(part[4], '/')
-      FROM regexp_match(endpoint, '^(https?)://(\[[^]]*\]|[^/:?#]+)(?::(\d{1,5}))?([^?#]*)', 'i') AS part)
-  ELSE ingot_endpoint_key(endpoint, 623) END
+  SELECT CASE WHEN endpoint ~* '^https?://' THEN ingot_url_key(endpoint) ELSE ingot_endpoint_key(endpoint, 623) END
 $$;
 
 CREATE FUNCTION ingot_hardware_keys(spec jsonb) RETURNS TABLE (kind text, key text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT DISTINCT found.kind, found.key FROM (
-    SELECT 'mac', lower(replace(mac, '-', ':'))
+  SELECT found.kind, found.key FROM (
+    SELECT DISTINCT 'mac', lower(replace(mac, '-', ':'))
     FROM jsonb_array_elements_text(
       CASE jsonb_typeof(spec -> 'mac_addresses') WHEN 'array' THEN spec -> 'mac_addresses' ELSE '[]' END) AS mac
     UNION ALL SELECT 'bmc', ingot_bmc_key(spec ->> 'bmc_endpoint')
@@ -69,33 +77,42 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   WHERE found.key IS NOT NULL
 $$;
 
-CREATE FUNCTION ingot_keep_hardware() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION ingot_keep_new_hardware() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.service = 'deleted' THEN
-    DELETE FROM machine_hardware WHERE machine_id = NEW.machine_id;
+  INSERT INTO machine_hardware SELECT k.kind, k.key, m.machine_id
+    FROM new_machines m CROSS JOIN LATERAL ingot_hardware_keys(m.spec) k
+    WHERE m.service IS DISTINCT FROM 'deleted' ORDER BY 1, 2;
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION ingot_keep_changed_hardware() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' OR NEW.service = 'deleted' THEN
+    DELETE FROM machine_hardware h WHERE h.machine_id = OLD.machine_id
+      AND (h.kind, h.key) IN (SELECT k.kind, k.key FROM ingot_hardware_keys(OLD.spec) k);
     RETURN NULL;
   END IF;
-  IF TG_OP = 'UPDATE' THEN
-    DELETE FROM machine_hardware h WHERE h.machine_id = NEW.machine_id
-      AND NOT EXISTS (SELECT FROM ingot_hardware_keys(NEW.spec) k WHERE k.kind = h.kind AND k.key = h.key);
-    -- What it had before stays, also where another machine had it first: that was so before anything watched over it.
-    INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(OLD.spec)
-      INTERSECT SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec) ORDER BY 1, 2
-      ON CONFLICT DO NOTHING;
-    INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec)
-      EXCEPT SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(OLD.spec) ORDER BY 1, 2;
-    RETURN NULL;
-  END IF;
-  INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec) ORDER BY 1, 2;
+  DELETE FROM machine_hardware h WHERE h.machine_id = NEW.machine_id
+    AND (h.kind, h.key) IN (SELECT k.kind, k.key FROM ingot_hardware_keys(OLD.spec) k
+      EXCEPT SELECT k.kind, k.key FROM ingot_hardware_keys(NEW.spec) k);
+  -- What it had before stays, also where another machine had it first: that was so before anything watched over it.
+  INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(OLD.spec)
+    INTERSECT SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec) ORDER BY 1, 2
+    ON CONFLICT DO NOTHING;
+  INSERT INTO machine_hardware SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(NEW.spec)
+    EXCEPT SELECT kind, key, NEW.machine_id FROM ingot_hardware_keys(OLD.spec) ORDER BY 1, 2;
   RETURN NULL;
 END
 $$;
 
 CREATE TRIGGER machines_new_hardware AFTER INSERT ON machines
-FOR EACH ROW EXECUTE FUNCTION ingot_keep_hardware();
+REFERENCING NEW TABLE AS new_machines FOR EACH STATEMENT EXECUTE FUNCTION ingot_keep_new_hardware();
 CREATE TRIGGER machines_hardware AFTER UPDATE OF spec, service ON machines
 FOR EACH ROW WHEN (OLD.spec IS DISTINCT FROM NEW.spec OR OLD.service IS DISTINCT FROM NEW.service)
-EXECUTE FUNCTION ingot_keep_hardware();
+EXECUTE FUNCTION ingot_keep_changed_hardware();
+CREATE TRIGGER machines_gone_hardware AFTER DELETE ON machines
+FOR EACH ROW EXECUTE FUNCTION ingot_keep_changed_hardware();
 
 -- Of machines that share something today, the first one has it.
 INSERT INTO machine_hardware
