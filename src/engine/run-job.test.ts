@@ -375,7 +375,7 @@ describe('a time-out', () => {
 describe('a handler that does not stop when it is told to', () => {
   it.each([
     ['cancel', 5_000],
-    ['timeout', 200],
+    ['timeout', 800],
   ] as const)('parks the job after a %s: its effect is not known', async (why, graceMs) => {
     store.add(sampleJob());
     device.whileActing = forever;

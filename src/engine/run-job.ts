@@ -76,9 +76,11 @@ const STOP_GRACE_MS = 5_000;
 
 /**
  * No attempt outlives its limit by more than a second: an overdue one has this long for a last probe, so that a late
- * success is not called a failure, and a handler that ran into the limit has this long to return.
+ * success is not called a failure. A handler that runs into the limit may return until the overtime is over: to close a
+ * connection takes a moment, and an effect that is given up on needs a person.
  */
 const LAST_PROBE_MS = 400;
+const OVERTIME_MS = 800;
 const LIMIT_GRACE_MS = 200;
 
 /** What was set off is probed at once; what can't be seen even then is probed again after this time. */
@@ -218,9 +220,9 @@ class JobRunner<Change> {
    */
   #giveUp(step: Step, why: Interruption): ReturnType<GiveUp<Change>> {
     if (why === 'handover') return null;
-    const leftMs = Math.min(STOP_GRACE_MS, this.#msToDeadline(step));
+    const leftMs = this.#msToDeadline(step) + OVERTIME_MS;
     return {
-      afterMs: why === 'timeout' ? LIMIT_GRACE_MS : Math.max(LIMIT_GRACE_MS, leftMs),
+      afterMs: Math.max(LIMIT_GRACE_MS, Math.min(STOP_GRACE_MS, leftMs)),
       outcome: () => {
         if (this.#effectsUnderWay > 0) return { outcome: 'failed', failure: DID_NOT_STOP };
         return why === 'timeout'
