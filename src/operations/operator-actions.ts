@@ -12,7 +12,7 @@ import type { Operation } from '../domain/operation.ts';
 import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
 import type { OperatorAction } from '../domain/operator-action.ts';
 import type { ServiceState } from '../domain/service-state.ts';
-import type { WorkType } from '../domain/work-type.ts';
+import { runTypeName, type WorkType } from '../domain/work-type.ts';
 import type { AdvanceRules } from '../engine/advance.ts';
 import type { Job } from '../engine/job.ts';
 import { decideAction } from '../engine/operator-actions.ts';
@@ -21,6 +21,7 @@ import type { Database } from '../store/database.ts';
 import { actOnOperation } from '../store/operator-actions.ts';
 import { cancelCall } from './cancel-operation.ts';
 import { checkFlags, checkPhase } from './start-operation.ts';
+import { checkRunFlags } from './start-run.ts';
 
 export interface ActionTools {
   readonly database: Database;
@@ -74,6 +75,7 @@ const TAKEN_OUT: Partial<Record<ContractName, MachineChange>> = {
 function checkGates(job: Job, machine: Machine): void {
   const contract = job.contract as ContractName;
   if (contract === 'operation') checkFlags(machine);
+  if (contract === 'run') checkRunFlags(machine, runTypeName(job.type as WorkType));
   if (contract === 'operation' && job.type in OPERATION_TYPES) checkPhase(machine, job.type as OperationType);
 }
 

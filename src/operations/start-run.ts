@@ -45,7 +45,7 @@ export async function startRun(tools: StartRunTools, call: StartRunCall): Promis
       if (!machine) throw machineNotFound(call.machineId);
       const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
-      checkFlags(machine, call.type);
+      checkRunFlags(machine, call.type);
       const provider = providerOf(machine, tools.providers);
       const steps = stepsOf(plan, machine, provider, tools.stepDefaults);
       checkStart(steps, machine, provider, facts);
@@ -93,7 +93,7 @@ function paramsOf(steps: readonly StepDefinition[]): Record<string, string> {
 }
 
 /** Nothing runs on a retired machine, and only RMA runs on one in RMA. */
-function checkFlags(machine: Machine, type: RunType): void {
+export function checkRunFlags(machine: Machine, type: string): void {
   const flag = isTrue(machine.conditions, 'Retired')
     ? 'Retired'
     : isTrue(machine.conditions, 'RMA')

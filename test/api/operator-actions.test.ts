@@ -4,7 +4,11 @@ import type { JobStatus } from '../../src/domain/job-status.ts';
 import { jobLifecycle } from '../../src/domain/job-status.ts';
 import { statesOf } from '../../src/domain/lifecycle.ts';
 import { OPERATOR_ACTION_NAMES, type OperatorAction, VERDICTS } from '../../src/domain/operator-action.ts';
-import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import {
+  MachineFlag_Value,
+  OperatorAction_Value,
+} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { newPlan, run as runPlan, v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import {
   conditionOf,
@@ -190,6 +194,23 @@ describe('what each action does', () => {
     expect(await actionEvents(operation.operationId)).toEqual(before);
     await act(operation.operationId, 'cancel');
     await ended(server, operation);
+  });
+
+  it('a run is not repeated on a machine that is flagged since', async () => {
+    const machineId = await newMachine(server, { labels: { 'fake/fail-step': 'reboot:1' } });
+    const { planId } = await newPlan(server, [
+      { name: 'reboot', maxRetries: 0, kind: { case: 'reboot', value: {} } },
+    ]);
+    const { runId } = await runPlan(v1Of(server), 'REBOOT', machineId, { planId });
+    await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RETIRED, reason: 'scrapped' });
+    for (const action of ['retry_stage', 'resume', 'rerun', 'restart_clean'] as const) {
+      const refused = await refusal(act(runId, action));
+      expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'MACHINE_BLOCKED' });
+    }
+    expect((await read(runId)).status).toBe('failed_retryable');
+    await server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RETIRED, reason: 'not after all' });
+    await act(runId, 'rerun');
+    expect(phaseOf(await ended(server, await read(runId)))).toBe('SUCCEEDED');
   });
 
   it('a machine that has gone back into service is not wiped by a retry', async () => {
