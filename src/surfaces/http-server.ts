@@ -100,6 +100,8 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   await app.register(fastifyConnectPlugin, {
     routes: connectRoutes(options.services, options.around),
     readMaxBytes: MAX_MESSAGE_BYTES,
+    // A reader of JSON sees what is false, 0 or empty, as in the documents' samples.
+    jsonOptions: { alwaysEmitImplicit: true },
     grpc: false,
   });
   await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });

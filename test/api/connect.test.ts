@@ -10,6 +10,7 @@ import {
   ErrorInfoSchema,
   PreconditionFailureSchema,
 } from '../../src/gen/google/rpc/error_details_pb.ts';
+import { CLUSTER, run as runPlan, v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { ended, fresh, get, newMachine, phaseOf, rowCounts, run, start } from './fleet.ts';
 
@@ -54,7 +55,20 @@ describe('JSON over HTTP', () => {
     expect(answer.headers.get('content-type')).toContain('application/json');
     const json = await answer.json();
     expect(json).toMatchObject({ ...machine, status: { phase: 'FACTORY_READY', effectiveState: 'NEW' } });
-    expect(json).toEqual(toJson(MachineSchema, await get(server, machineId)));
+    const options = { alwaysEmitImplicit: true };
+    expect(json).toEqual(toJson(MachineSchema, await get(server, machineId), options));
+  });
+
+  test('a permanent failure says that it is not retryable, in both APIs', async () => {
+    const machineId = await newMachine(server, { spec: CLUSTER });
+    const { runId } = await runPlan(v1Of(server), 'UPGRADE', machineId);
+    const v1 = await post('baremetal.v1.RunService/GetRun', JSON.stringify({ runId }));
+    const v2 = await post(
+      'baremetal.v2.OperationService/GetOperation',
+      JSON.stringify({ operationId: runId }),
+    );
+    for (const answer of [v1, v2])
+      expect((await answer.json()).error).toMatchObject({ code: 'NODE_NOT_FOUND', retryable: false });
   });
 
   test('field names may be those of the .proto files', async () => {
