@@ -68,7 +68,7 @@ describe('JSON over HTTP', () => {
       JSON.stringify({ operationId: runId }),
     );
     for (const answer of [v1, v2])
-      expect((await answer.json()).error).toMatchObject({ code: 'NODE_NOT_FOUND', retryable: false });
+      expect(await answer.json()).toMatchObject({ error: { code: 'NODE_NOT_FOUND', retryable: false } });
   });
 
   test('field names may be those of the .proto files', async () => {
