@@ -52,7 +52,7 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
       image: plan.image.name,
       ttlSeconds: tools.bootTokenSeconds,
     });
-    script = installer({ node, plan, token, baseUrl: request.baseUrl });
+    script = installer({ ...request, node, plan, token });
     return { ...locked, node: { ...node, bootsIssued: bootNo }, events: [], wakes: node.order.operationId };
   });
   return script;
@@ -105,19 +105,19 @@ export async function knownWorkflow(
   return stored ?? (name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null);
 }
 
-interface Boot {
+interface Boot extends BootRequest {
   readonly node: Node;
   readonly plan: Installation;
   readonly token: string;
-  readonly baseUrl: string;
 }
 
-function installer({ node, plan: { workflow, image }, token, baseUrl }: Boot): string {
+function installer({ mac, baseUrl, node, plan: { workflow, image }, token }: Boot): string {
   const file = (path: string) => (path.includes('://') ? path : `${baseUrl}/boot/${path}`);
   const cmdline = fillCmdline(workflow.cmdline, {
     server_url: baseUrl,
     machine_id: node.machineId,
-    mac: node.macAddress,
+    // The address that this boot came from, which may be another of the machine's than its node goes by.
+    mac,
     hostname: node.facts.hostname,
     boot_token: token,
     image_url: image.url ?? `${baseUrl}/api/v1/images/${encodeURIComponent(image.name)}/content`,

@@ -64,10 +64,11 @@ export async function createNode(tools: NodeTools, input: NodeInput, actor: Acto
     actor,
   );
   if (node) return node;
+  const holder = await findNodeIdByMac(tools.database, input.mac_address);
   throw new Fault('already_exists', {
     reason: 'MAC_TAKEN',
     message: `Node with MAC ${input.mac_address} already exists`,
-    metadata: { mac_address: input.mac_address },
+    metadata: { mac_address: input.mac_address, ...(holder !== null && { machine_id: holder }) },
   });
 }
 
@@ -79,9 +80,9 @@ export async function addNode(tools: NodeTools, adding: NodeToAdd, actor: Actor)
   try {
     return await insertNewNode(tools, adding, actor);
   } catch (error) {
-    // Another replica was the first to make a machine with this address.
-    if (isHardwareTaken(error)) return null;
-    throw error;
+    if (!isHardwareTaken(error)) throw error;
+    // Another caller was the first to make a machine with this address, which is the node then, or becomes it.
+    return insertNewNode(tools, adding, actor);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Registering, reading and changing machines outside of operations. */
+import { isDeepStrictEqual } from 'node:util';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Labels, Machine, MachineSpec } from '../domain/machine.ts';
@@ -8,6 +9,7 @@ import { Coalescer } from './coalescer.ts';
 import { type Database, isStatementError, type Session, untilNotDeadlocked } from './database.ts';
 import { isHardwareTaken, takenHardware } from './machine-hardware.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
+import { followSpecMacs } from './nodes.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
 
 export interface MachineInput {
@@ -152,6 +154,9 @@ export async function changeMachine(
       if (changed.machine === machine) return machine;
       written = changed.machine;
       await writeMachines(session, [changed.machine], changed.events);
+      if (!isDeepStrictEqual(changed.machine.spec.mac_addresses, machine.spec.mac_addresses)) {
+        await followSpecMacs(session, changed.machine);
+      }
       return findMachine(session, machineId);
     });
   return untilHardwareSettled(

@@ -103,13 +103,26 @@ export async function findNode(session: Session, machineId: string): Promise<Nod
   return row ? nodeOf(row) : null;
 }
 
+/**
+ * The machine that names the address in its spec has it, whichever of its addresses its node goes by. Only where none does,
+ * the node that last went by the address still has it.
+ */
+const FIND_BY_MAC = `
+  WITH named AS (
+    SELECT machine_id FROM machines WHERE spec -> 'mac_addresses' @> $2::jsonb AND service IS DISTINCT FROM 'deleted')
+  SELECT machine_id FROM nodes JOIN machines USING (machine_id)
+  WHERE mac_address = $1 AND service IS DISTINCT FROM 'deleted'
+    AND (machine_id IN (SELECT machine_id FROM named) OR NOT EXISTS (SELECT FROM named))
+  UNION ALL
+  SELECT machine_id FROM nodes JOIN named USING (machine_id)
+  WHERE mac_address <> $1 AND (SELECT count(*) FROM named) = 1
+  LIMIT 1`;
+
 export async function findNodeIdByMac(session: Session, mac: string): Promise<string | null> {
-  const [row] = await session.run<{ machine_id: string }>(
-    'find-node-by-mac',
-    `SELECT machine_id FROM nodes JOIN machines USING (machine_id)
-     WHERE mac_address = $1 AND service IS DISTINCT FROM 'deleted'`,
-    [mac],
-  );
+  const [row] = await session.run<{ machine_id: string }>('find-node-by-mac', FIND_BY_MAC, [
+    mac,
+    JSON.stringify([mac]),
+  ]);
   return row?.machine_id ?? null;
 }
 
@@ -132,16 +145,34 @@ export interface NewNode {
   readonly tags: readonly string[];
 }
 
-/** False: the address, or the machine, has a node already. */
-export async function insertNode(session: Session, node: NewNode): Promise<boolean> {
-  const { facts } = node;
-  // An address that a removed machine had belongs to whoever has the hardware now.
+/** An address that a removed machine had, or that another one's spec has given up, is for the machine that has the hardware now. */
+async function freeMac(session: Session, mac: string, machineId: string): Promise<void> {
   await session.run(
     'free-mac',
     `UPDATE nodes n SET mac_address = 'removed ' || n.machine_id FROM machines m
-     WHERE n.mac_address = $1 AND m.machine_id = n.machine_id AND m.service = 'deleted'`,
-    [node.macAddress],
+     WHERE n.mac_address = $1 AND n.machine_id <> $2 AND m.machine_id = n.machine_id
+       AND (m.service = 'deleted' OR NOT m.spec -> 'mac_addresses' @> $3::jsonb)`,
+    [mac, machineId, JSON.stringify([mac])],
   );
+}
+
+/** A node goes by an address of its machine's spec: one that the spec has given up may be another machine's soon. */
+export async function followSpecMacs(session: Session, { machineId, spec }: Machine): Promise<void> {
+  const [first] = spec.mac_addresses;
+  if (first === undefined) return;
+  await freeMac(session, first, machineId);
+  await session.run(
+    'follow-spec-macs',
+    `UPDATE nodes SET mac_address = $2, updated_at = now() WHERE machine_id = $1 AND mac_address <> ALL($3)
+       AND NOT EXISTS (SELECT FROM nodes WHERE mac_address = $2)`,
+    [machineId, first, [...spec.mac_addresses]],
+  );
+}
+
+/** False: the address, or the machine, has a node already. */
+export async function insertNode(session: Session, node: NewNode): Promise<boolean> {
+  const { facts } = node;
+  await freeMac(session, node.macAddress, node.machineId);
   const rows = await session.run(
     'insert-node',
     `INSERT INTO nodes (machine_id, mac_address, hostname, vendor, model, serial_number, system_uuid, arch,

@@ -33,10 +33,11 @@ export function answerFaults(app: FastifyInstance, around: RestSurroundings): vo
 }
 
 export function faultBody(fault: Fault) {
-  const { violations } = fault;
+  const { violations, metadata } = fault;
   return {
     detail: fault.message,
     reason: fault.reason,
+    ...(fault.kind === 'already_exists' && metadata.machine_id ? { machine_id: metadata.machine_id } : {}),
     ...(fault.kind === 'invalid_argument' && violations.length > 0
       ? { errors: violations.map(({ subject, description }) => ({ field: subject, message: description })) }
       : {}),
