@@ -55,8 +55,10 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
   ['tokens.role', ROLES, `INSERT INTO tokens (token_hash, name, role, created_by) VALUES ('', 't', $1, '')`],
 ];
 
-/** Stdout or stderr is no lifecycle, and that a table has only one row isn't one either. */
+/** Stdout or stderr is no lifecycle, nor is a kind of hardware, which triggers write, nor that a table has only one row. */
 const OTHER_CHECKS: ReadonlySet<string> = new Set([
+  'database_clock.singleton',
+  'machine_hardware.kind',
   'operation_logs.stream',
   'operations.adopting',
   'presence_watch.singleton',

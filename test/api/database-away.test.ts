@@ -122,6 +122,48 @@ describe('a database that is read-only, as after a fail-over', () => {
   });
 });
 
+describe('a database that takes no connections', () => {
+  const CAUSE = 'the database does not answer; try again';
+  const allowConnections = (allowed: 'true' | 'false') =>
+    elsewhere.query(`ALTER DATABASE ${databaseName()} ALLOW_CONNECTIONS ${allowed}`);
+
+  beforeAll(async () => {
+    await allowConnections('false');
+    await cutAll();
+    await untilReady(503);
+  });
+  afterAll(async () => {
+    await allowConnections('true');
+    await untilReady(200);
+  });
+
+  test.each([
+    ['GET', '/api/v1/nodes'],
+    ['GET', '/api/v1/images'],
+    ['GET', '/api/v1/machine/list'],
+    ['GET', '/api/v1/machine/config'],
+    ['POST', '/api/v1/machine/register'],
+    ['POST', '/api/v1/machine/keepalive'],
+    ['POST', '/baremetal.v1.MachineService/ListMachines'],
+    ['POST', '/baremetal.fleet.v1.FleetService/GetOverview'],
+  ])('%s %s is 503 with the cause, and no internal error', async (method, path) => {
+    const headers = { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${server.httpUrl}${path}`, {
+      method,
+      headers,
+      ...(method === 'POST' ? { body: '{}' } : {}),
+    });
+    const text = await answer.text();
+    expect([answer.status, text.includes(CAUSE), text.includes('internal')]).toEqual([503, true, false]);
+  });
+
+  test('a watch is UNAVAILABLE with the cause', async () => {
+    const watch = server.operations.watchOperations({});
+    const refused = await refusal(watch[Symbol.asyncIterator]().next());
+    expect([refused.code, refused.message]).toEqual(['UNAVAILABLE', CAUSE]);
+  });
+});
+
 test('a call whose connection the database ends in the middle of a statement is UNAVAILABLE, never INTERNAL', async () => {
   const machineId = await newMachine(server, { phase: 'READY' });
   const holder = new pg.Client({ connectionString: server.database.url });

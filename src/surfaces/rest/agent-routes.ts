@@ -57,6 +57,8 @@ const NOT_STORED = {
   message: 'Failed to store keepalive',
   errorCode: 'keepalive_failed',
 } as const;
+const INTERNAL = { status: 500, message: 'internal error', errorCode: null } as const;
+const AWAY = { status: 503, message: 'service unavailable', errorCode: null } as const;
 const NOT_FOUND = { status: 500, message: 'Machine state expired', errorCode: 'machine_not_found' } as const;
 
 function invalidPayload(detail: string, status = 400): Refusal {
@@ -92,7 +94,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
     const refusal =
       status < 500
         ? invalidPayload(badBodyText(error), status)
-        : unexpected(error, request, { status: 500, message: 'internal error', errorCode: null });
+        : unexpected(error, request, error instanceof DatabaseAway ? AWAY : INTERNAL);
     return refuse(reply, refusal);
   });
 
