@@ -37,7 +37,7 @@ const ON_DEBIAN = {
     'test/{agents,api,api-v1,fleet,nodes,reconcilers}/**/*.test.ts',
   ],
   short: [
-    'src/store/{agent-watch,migrate,postgres-job-store}.test.ts',
+    'src/store/{agent-watch,array-literal,migrate,plans,postgres-job-store}.test.ts',
     'test/filter-agrees-with-sql.test.ts',
     'test/lifecycles-agree-with-sql.test.ts',
     'test/agents/story.test.ts',
