@@ -4,7 +4,7 @@
  * that succeeds proves nothing: a disk that is too full for a result still has room for a lease.
  */
 import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
-import type { JobStore } from './job-store.ts';
+import type { DeathCount, JobStore } from './job-store.ts';
 
 const PAUSE: BackoffPolicy = { firstMs: 250, maxMs: 5_000 };
 
@@ -38,6 +38,11 @@ export class ClaimBrake {
     return this.isOn ? Math.min(room, 1) : room;
   }
 
+  /** While the store fails this replica, it may fail the others, which are alive and can't renew. */
+  get deaths(): DeathCount {
+    return this.isOn ? 'not_counted' : 'counted';
+  }
+
   failed(): void {
     // What fails during a pause was started before it, and says nothing new.
     if (this.pauseMs > 0) return;
@@ -57,8 +62,8 @@ export class ClaimBrake {
 /** The same store; what it records releases the brake. */
 export function brakedStore<Change>(store: JobStore<Change>, brake: ClaimBrake): JobStore<Change> {
   return {
-    claim: (owner, limit, leaseMs) => store.claim(owner, limit, leaseMs),
-    claimOverdue: (owner, limit, leaseMs) => store.claimOverdue(owner, limit, leaseMs),
+    claim: (owner, limit, leaseMs, deaths) => store.claim(owner, limit, leaseMs, deaths),
+    claimOverdue: (owner, limit, leaseMs, deaths) => store.claimOverdue(owner, limit, leaseMs, deaths),
     renew: (owner, leases, leaseMs) => store.renew(owner, leases, leaseMs),
     appendLog: (lines, tails) => store.appendLog(lines, tails),
     release: (owner, leases) => store.release(owner, leases),

@@ -147,7 +147,7 @@ export class Dispatcher<Change> {
     const room = this.#brake.limit(maxInHand - this.#inHand.size);
     if (room <= 0) return this.#claimOverdue();
     const askedAt = monotonicNow();
-    const claimed = await this.#store.claim(owner, room, leaseMs);
+    const claimed = await this.#store.claim(owner, room, leaseMs, this.#brake.deaths);
     const now = clockFrom(claimed.now, monotonicNow);
     for (const job of claimed.jobs) this.#take(job, askedAt, now);
     if (claimed.jobs.length > 0) return this.#brake.isOn ? pollMs : 0;
@@ -160,7 +160,7 @@ export class Dispatcher<Change> {
     const room = maxInHand + OVERDUE_RESERVE - this.#inHand.size;
     if (room <= 0) return OVERDUE_POLL_MS;
     const askedAt = monotonicNow();
-    const claimed = await this.#store.claimOverdue(owner, room, leaseMs);
+    const claimed = await this.#store.claimOverdue(owner, room, leaseMs, this.#brake.deaths);
     const now = clockFrom(claimed.now, monotonicNow);
     for (const job of claimed.jobs) this.#take(job, askedAt, now);
     return Math.min(pollMs, OVERDUE_POLL_MS);

@@ -17,6 +17,9 @@ export interface ClaimResult extends Claimed {
   readonly nextDueInMs: number | null;
 }
 
+/** not_counted: the store fails its other holders too, so that a lease that ran out is no sign of a death. */
+export type DeathCount = 'counted' | 'not_counted';
+
 export interface LeaseRef {
   readonly id: string;
   readonly epoch: number;
@@ -62,9 +65,9 @@ export interface RecordResult {
 /** Where jobs live. Every write is fenced by the epoch that it carries. */
 export interface JobStore<Change> {
   /** A job whose lease ran out under another owner counts a death; one's own does not, its holder lives. */
-  claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult>;
+  claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult>;
   /** Only those whose attempt has used up its time. */
-  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed>;
+  claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed>;
   /** Returns the ids that are still held. */
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;

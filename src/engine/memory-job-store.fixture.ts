@@ -9,6 +9,7 @@ import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
 import type {
   Claimed,
   ClaimResult,
+  DeathCount,
   HandBack,
   JobStore,
   LeaseRef,
@@ -27,8 +28,8 @@ interface Row {
   readonly dueAt: number;
 }
 
-function deathOf(before: string | null, owner: string): number {
-  return before === null || before === owner ? 0 : 1;
+function deathOf(before: string | null, owner: string, deaths: DeathCount): number {
+  return before === null || before === owner || deaths === 'not_counted' ? 0 : 1;
 }
 
 export type StoreCall = 'claim' | 'renew' | 'record' | 'appendLog' | 'release';
@@ -78,13 +79,13 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     this.#dead.add(owner);
   }
 
-  claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult> {
+  claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult> {
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const active = [...this.#rows.values()].filter(({ job }) => isActive(job.status));
       const due = active.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
       const jobs = due.slice(0, limit).map(({ job, owner: before }) => {
-        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner) };
+        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner, deaths) };
         this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
         return claimed;
       });
@@ -94,7 +95,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed> {
+  claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed> {
     return this.#call('claim', owner, () => {
       const now = this.#now();
       const overdue = [...this.#rows.values()].filter(({ job, dueAt }) => {
@@ -103,7 +104,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
         return isActive(job.status) && dueAt <= now && deadline !== null && deadline <= now;
       });
       const jobs = overdue.slice(0, limit).map(({ job, owner: before }) => {
-        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner) };
+        const claimed = { ...job, epoch: job.epoch + 1, deaths: job.deaths + deathOf(before, owner, deaths) };
         this.#rows.set(job.id, { job: claimed, owner, dueAt: now + leaseMs });
         return claimed;
       });

@@ -178,6 +178,19 @@ it('a holder that was cut off, and whose job another replica took over, takes th
   expect(store.job()).toMatchObject({ status: 'completed', deaths: 0 });
 });
 
+it('two replicas that can claim and not record, nor hand back, count no deaths of each other', async () => {
+  add(1);
+  startReplica('a');
+  startReplica('b');
+  failing(['record', 'release']);
+  await advance(ROUNDS * 2 * LEASE_MS);
+  expect(store.job().deaths).toBeLessThan(2);
+  failing([]);
+  await advance(20_000);
+  expect(store.job()).toMatchObject({ status: 'completed', error: null });
+  expect(store.job().steps[0]?.attempts).toBe(1);
+});
+
 it('a job that its own holder claims again after its lease ran out has seen no death', async () => {
   add(1);
   failing(['renew']);

@@ -122,7 +122,7 @@ export class StepRun {
   async #hold(): Promise<void> {
     const { leaseMs = 10_000 } = this.#disturbance;
     this.#owner = `holder-${this.#holders++}`;
-    const { jobs } = await this.#store.claim(this.#owner, 1, leaseMs);
+    const { jobs } = await this.#store.claim(this.#owner, 1, leaseMs, 'counted');
     const [job] = jobs;
     if (!job) throw new Error('the job is not due');
     this.#cancel = new AbortController();

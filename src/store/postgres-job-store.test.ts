@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../../test/parts/postgres.ts';
 import type { Job } from '../engine/job.ts';
-import type { LetGo } from '../engine/job-store.ts';
+import type { DeathCount, LetGo } from '../engine/job-store.ts';
 import { Database } from './database.ts';
 import { PostgresJobStore } from './postgres-job-store.ts';
 
@@ -48,9 +48,9 @@ async function row(): Promise<{ owner: string | null; deaths: number; is_due: bo
 }
 
 /** Also what another holds, as when its lease ran out. */
-async function claim(owner: string): Promise<Job> {
+async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job> {
   await database.run('make-due', 'UPDATE operations SET due_at = now()');
-  const [job] = (await store.claim(owner, 1, LEASE_MS)).jobs;
+  const [job] = (await store.claim(owner, 1, LEASE_MS, deaths)).jobs;
   if (!job) throw new Error('nothing was claimed');
   return job;
 }
@@ -61,6 +61,12 @@ it('a lease that ran out under another owner is a death, under the same owner it
   await claim('a');
   expect((await claim('a')).deaths).toBe(0);
   expect((await claim('b')).deaths).toBe(1);
+});
+
+it('while the store fails the claimer, a lease that ran out under another owner is no death', async () => {
+  await claim('a');
+  expect((await claim('b', 'not_counted')).deaths).toBe(0);
+  expect((await claim('a')).deaths).toBe(1);
 });
 
 it.each([

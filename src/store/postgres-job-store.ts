@@ -19,6 +19,7 @@ import type { Adopting, CancelRequest, Job, JobMove } from '../engine/job.ts';
 import type {
   Claimed,
   ClaimResult,
+  DeathCount,
   HandBack,
   JobStore,
   LeaseRef,
@@ -57,7 +58,7 @@ const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
 /** $4 is ahead of now() unless the clock was just stepped forward: what that made due is not due yet. */
 const claimOf = (which: string) => `
   UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
-    deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 THEN 0 ELSE 1 END
+    deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 OR $5 = 'not_counted' THEN 0 ELSE 1 END
   WHERE operation_id IN (
     SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= least(now(), $4) ${which}
     LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
@@ -185,20 +186,20 @@ export class PostgresJobStore implements JobStore<MachineChange> {
     });
   }
 
-  async claim(owner: string, limit: number, leaseMs: number): Promise<ClaimResult> {
-    const claimed = await this.#claim('claim', CLAIM, [owner, limit, leaseMs]);
+  async claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult> {
+    const claimed = await this.#claim('claim', CLAIM, [owner, limit, leaseMs], deaths);
     if (claimed.jobs.length > 0) return { ...claimed, nextDueInMs: 0 };
     const latest = this.#clock.latest();
     const [next] = await this.#database.run<{ due_in: number | null }>('next-due', NEXT_DUE, [latest]);
     return { ...claimed, nextDueInMs: next?.due_in ?? null };
   }
 
-  claimOverdue(owner: string, limit: number, leaseMs: number): Promise<Claimed> {
-    return this.#claim('claim-overdue', CLAIM_OVERDUE, [owner, limit, leaseMs]);
+  claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed> {
+    return this.#claim('claim-overdue', CLAIM_OVERDUE, [owner, limit, leaseMs], deaths);
   }
 
-  async #claim(name: string, text: string, values: readonly unknown[]): Promise<Claimed> {
-    const rows = await this.#database.run<JobRow>(name, text, [...values, this.#clock.latest()]);
+  async #claim(name: string, text: string, values: readonly unknown[], deaths: DeathCount): Promise<Claimed> {
+    const rows = await this.#database.run<JobRow>(name, text, [...values, this.#clock.latest(), deaths]);
     const { steppedMs } = this.#clock;
     return { jobs: rows.map((row) => claimedJob(row, steppedMs)), now: this.#clock.now() };
   }

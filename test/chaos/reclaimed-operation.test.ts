@@ -53,7 +53,7 @@ it('tells only what the later holder decided when both are written in one batch'
   });
   const claim = async () => {
     await database.run('make-due', 'UPDATE operations SET due_at = now()');
-    const [job] = (await store.claim(OWNER, 1, 60_000)).jobs;
+    const [job] = (await store.claim(OWNER, 1, 60_000, 'counted')).jobs;
     if (!job) throw new Error('nothing was claimed');
     return job;
   };

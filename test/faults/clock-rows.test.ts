@@ -125,7 +125,8 @@ describe('an hour back', () => {
 
 describe('an hour forward', () => {
   const store = () => new PostgresJobStore(database, clock);
-  const claim = async () => (await store().claim('this-one', 10, LEASE_MS)).jobs.map(({ id }) => id);
+  const claim = async () =>
+    (await store().claim('this-one', 10, LEASE_MS, 'counted')).jobs.map(({ id }) => id);
 
   it('takes no lease over before it is noticed, nor for a whole lease after', async () => {
     postgres.setOffset(HOUR);
