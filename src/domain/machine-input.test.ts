@@ -254,6 +254,8 @@ const NOT_HOSTS = [
   '::1]:22',
   '[fe80::1%eth0]:22',
   '[host]:22',
+  '[1.2.3.4]',
+  '[::::]:22',
   'hôst',
   ...UNPRINTABLE.map((character) => `host${character}`),
 ];
@@ -299,6 +301,10 @@ describe('spec.bmc_endpoint', () => {
     'https://',
     'https://b:99999/',
     'https://b\n/',
+    'https:///bmc/redfish',
+    'https://bmc\\redfish',
+    'https://b%6dc/',
+    'https://[::::]/',
     `https://b/${LONE_SURROGATE}`,
   ])(
     'refuses %j',

@@ -105,6 +105,11 @@ function checkPlainField(spec: MachineSpec, name: TextFieldName): void {
 
 const PROVIDER_LABEL = 'provider';
 
+/** Empty where no label names one. */
+export function labelledProvider(labels: Labels): string {
+  return Object.hasOwn(labels, PROVIDER_LABEL) ? (labels[PROVIDER_LABEL] ?? '') : '';
+}
+
 export interface ProviderChoice {
   readonly spec: Pick<MachineSpec, 'provider'>;
   readonly labels: Labels;
@@ -116,7 +121,7 @@ export interface ProviderChoice {
 export function chosenProvider(choice: ProviderChoice, providers: ReadonlySet<string>): string {
   const { spec, labels, otherwise } = choice;
   if (spec.provider !== '') return spec.provider;
-  const labelled = Object.hasOwn(labels, PROVIDER_LABEL) ? (labels[PROVIDER_LABEL] ?? '') : '';
+  const labelled = labelledProvider(labels);
   if (labelled === '') return otherwise;
   if (!providers.has(labelled)) throw unknownProvider(labelled, providers, `labels.${PROVIDER_LABEL}`);
   return labelled;
@@ -138,11 +143,16 @@ function checkMac(mac: string, field: string): string {
   return mac.toLowerCase().replaceAll('-', ':');
 }
 
+/** What is in brackets must be an IPv6 address, which the reader of URLs knows, also in a browser. */
+function isHost(text: string): boolean {
+  return HOST.test(text) && (!text.startsWith('[') || URL.canParse(`http://${text}/`));
+}
+
 function checkEndpoint(endpoint: string, field: string): void {
   if (endpoint === '') return;
   const match = /^(.*?)(?::(\d{1,5}))?$/s.exec(endpoint);
   const [, host = '', port] = match ?? [];
-  if (!HOST.test(host)) throw invalidField(field, 'must be host, host:port or [IPv6]:port');
+  if (!isHost(host)) throw invalidField(field, 'must be host, host:port or [IPv6]:port');
   if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) {
     throw invalidField(field, 'has a port that is not between 1 and 65535');
   }
@@ -155,7 +165,9 @@ function checkBmcEndpoint(endpoint: string): void {
     return;
   }
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || CONTROL.test(endpoint)) {
+  // As it is written: a URL is read more kindly than the names that tell whether two machines share a BMC.
+  const [, host = ''] = /^https?:\/\/(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)/i.exec(endpoint) ?? [];
+  if (url === null || !isHost(host) || CONTROL.test(endpoint)) {
     throw invalidField('spec.bmc_endpoint', 'must be host, host:port, [IPv6]:port or an http(s) URL');
   }
   if (url.username !== '' || url.password !== '') {

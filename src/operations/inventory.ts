@@ -4,7 +4,13 @@ import type { Actor } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault, invalidField } from '../domain/fault.ts';
 import type { Labels, Machine } from '../domain/machine.ts';
-import { checkLabels, checkMachineId, checkSpec, chosenProvider } from '../domain/machine-input.ts';
+import {
+  checkLabels,
+  checkMachineId,
+  checkSpec,
+  chosenProvider,
+  labelledProvider,
+} from '../domain/machine-input.ts';
 import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../domain/machine-spec.ts';
 import { changedUnderOperation, fixedChanges } from '../domain/spec-change.ts';
 import { SPEC_FIELD_NAMES, type SpecFieldName, specValue, withSpecValue } from '../domain/spec-field.ts';
@@ -62,9 +68,22 @@ export async function updateMachine(
   const machineId = checkMachineId(description.machineId, 'machine.machine_id');
   const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
   for (const path of paths) checkPath(path);
-  return replace(tools, machineId, actor, (machine) =>
-    checked(tools, masked(machine, description, paths), tools.defaultProvider),
-  );
+  return replace(tools, machineId, actor, (machine) => {
+    const described = masked(machine, description, paths);
+    const next = namesProvider(description, paths) ? described : followingLabel(machine, described);
+    return checked(tools, next, tools.defaultProvider);
+  });
+}
+
+function namesProvider({ spec }: MachineDescription, paths: readonly string[]): boolean {
+  return paths.includes('spec.provider') || (paths.includes('spec') && (spec?.provider ?? '') !== '');
+}
+
+/** A provider that the label named goes with the label when that names another, and stays when it names none. */
+function followingLabel(before: Machine, next: MachineInput): MachineInput {
+  const [was, is] = [labelledProvider(before.labels), labelledProvider(next.labels)];
+  if (was !== before.spec.provider || is === was || is === '') return next;
+  return { ...next, spec: { ...next.spec, provider: '' } };
 }
 
 function impliedMask(description: MachineDescription): string[] {

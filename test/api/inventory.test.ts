@@ -3,7 +3,7 @@ import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_servic
 import { EffectiveState_Value, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
-import { fresh, get, newMachine, rowCounts, start, statusOf } from './fleet.ts';
+import { ended, fresh, get, newMachine, rowCounts, start, statusOf } from './fleet.ts';
 
 let server: TestServer;
 
@@ -131,6 +131,7 @@ test('an update in the middle of an operation leaves the operation alone', async
   const updated = await server.machines.updateMachine({ machine, updateMask });
   expect(statusOf(updated)).toMatchObject({ activeOperationId: operationId, effectiveState: 'BUSY' });
   await server.machines.cancelOperation({ operationId });
+  await ended(server, { operationId });
 });
 
 test('a machine that does not exist is not found, whoever asks what', async () => {

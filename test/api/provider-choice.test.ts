@@ -1,7 +1,7 @@
 /** Who drives a machine: the provider of its spec, or else that of its label, or else the default. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { v1Of } from '../api-v1/runs.ts';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { fresh } from './fleet.ts';
 
 let server: TestServer;
@@ -67,4 +67,29 @@ test('a machine that exists stays with its provider unless another is named', as
   const paths = ['spec.provider', 'labels'];
   await server.machines.updateMachine({ machine: { machineId, spec: {} }, updateMask: { paths } });
   expect(await providerOf(machineId)).toBe('fake');
+});
+
+test('a provider that the label named follows the label, and is refused where that names none that is there', async () => {
+  const machineId = fresh('choice');
+  const v1 = v1Of(server).machines;
+  await v1.registerMachine({ machine: { machineId, labels: { provider: 'dc-1' } } });
+  const labelled = (provider: string) => ({ machineId, labels: { provider } });
+  const paths = ['labels.provider'];
+  for (const call of [
+    () => v1.updateMachine({ machine: labelled('elsewhere') }),
+    () => server.machines.updateMachine({ machine: labelled('elsewhere'), updateMask: { paths } }),
+  ]) {
+    const error = await refusal(call());
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', violations: [{ field: 'labels.provider' }] });
+  }
+  await server.machines.updateMachine({ machine: labelled('dc-2'), updateMask: { paths } });
+  expect(await providerOf(machineId)).toBe('dc-2');
+  await v1.updateMachine({ machine: { ...labelled('dc-1'), spec: { targetClusterRef: 'east' } } });
+  expect(await providerOf(machineId)).toBe('dc-1');
+  await v1.updateMachine({ machine: { ...labelled('dc-2'), spec: { provider: 'dc-1' } } });
+  expect(await providerOf(machineId)).toBe('dc-1');
+  await v1.updateMachine({ machine: labelled('elsewhere') });
+  expect(await providerOf(machineId)).toBe('dc-1');
+  await server.machines.updateMachine({ machine: { machineId, labels: {} }, updateMask: { paths } });
+  expect(await providerOf(machineId)).toBe('dc-1');
 });

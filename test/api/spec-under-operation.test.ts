@@ -65,6 +65,7 @@ test('while an operation is active, what its steps read is refused in every way 
     };
     for (const call of [
       () => server.machines.updateMachine({ machine, updateMask: { paths: [path] } }),
+      () => server.machines.updateMachine({ machine, updateMask: { paths: [path.split('.')[0] ?? ''] } }),
       () => server.machines.updateMachine({ machine }),
       () => server.machines.registerMachine({ machine }),
       () => v1.updateMachine({ machine, updateMask: { paths: [path] } }),
@@ -81,6 +82,38 @@ test('while an operation is active, what its steps read is refused in every way 
   expect(await get(server, machineId)).toEqual(before);
   await server.machines.cancelOperation({ operationId });
 });
+
+test('of a change and a start at the same time, the change is refused or all steps see it', async () => {
+  for (let round = 0; round < 15; round += 1) {
+    const machineId = fresh('race');
+    await server.machines.registerMachine({
+      machine: { machineId, labels: LABELS, spec: { provider: 'fake' } },
+    });
+    await run(server, 'ENTER_MAINTENANCE', machineId);
+    const change = () =>
+      server.machines.updateMachine({
+        machine: { machineId, spec: { targetClusterRef: 'west' } },
+        updateMask: { paths: ['spec.target_cluster_ref'] },
+      });
+    const starting = start(server, 'REBOOT', machineId);
+    const [changed, { operationId }] = await Promise.all([
+      change().then(() => true, refusedAsActive),
+      starting,
+    ]);
+    const order = await server.sql<{ to_state: string }>(
+      `SELECT to_state FROM events WHERE machine_id = $1 AND (to_state = 'updated' OR operation_id = $2 AND to_state = 'pending')
+       ORDER BY event_id`,
+      [machineId, operationId],
+    );
+    expect(order.map(({ to_state }) => to_state)).toEqual(changed ? ['updated', 'pending'] : ['pending']);
+    await server.machines.cancelOperation({ operationId });
+  }
+});
+
+async function refusedAsActive(error: unknown): Promise<false> {
+  expect(await refusal(Promise.reject(error))).toMatchObject({ reason: 'OPERATION_ACTIVE' });
+  return false;
+}
 
 test('the same values again, other labels and what no step reads are free', async () => {
   const { machineId, spec, operationId } = await busyMachine();
