@@ -104,6 +104,7 @@ test('good files are plans of the API, with the server’s own defaults', async 
     planId: 'b-plan',
     displayName: 'b-plan',
     steps: [{ name: 'go', timeoutSeconds: 77, maxRetries: 5, reboot: { mode: 'bmc' } }],
+    defaultFor: '',
   });
   await stop();
 });
