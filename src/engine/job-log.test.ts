@@ -130,7 +130,7 @@ describe('the log of one job', () => {
       id: 'job-1',
       epoch: 3,
       keepBytes: 100,
-      omitted: { lines: 0, bytes: 0 },
+      omitted: { lines: 0, bytes: 0, before: null },
     });
     expect(log.bytes).toBeLessThanOrEqual(400);
   });
@@ -151,5 +151,7 @@ describe('the log of one job', () => {
     expect(texts.length).toBeLessThan(60);
     const left = store.tails.reduce((sum, { omitted }) => sum + omitted.lines, 0);
     expect(texts.length + left).toBe(10_000);
+    const lines = store.batches.flat().map(({ line }) => line);
+    expect(lines).toContain(store.tails.findLast(({ omitted }) => omitted.before !== null)?.omitted.before);
   });
 });

@@ -6,7 +6,7 @@
  * kept, the store takes the older half away and counts what it took. What comes faster than it can be stored is
  * treated the same way before it is stored.
  */
-import type { JobStore, LogLine, LogTail } from './job-store.ts';
+import type { JobStore, LogLine, LogTail, OmittedLines } from './job-store.ts';
 
 const MAX_LINE = 8 * 1024;
 const MAX_BATCH = { lines: 1_000, bytes: 256 * 1024 } as const;
@@ -76,6 +76,8 @@ function batchSize(waiting: readonly Waiting[]): number {
   return count;
 }
 
+const NONE_OMITTED: OmittedLines = { lines: 0, bytes: 0, before: null };
+
 /** The log of one job while one holder has it. */
 export class JobLog {
   readonly #writer: LogWriter;
@@ -89,7 +91,7 @@ export class JobLog {
   /** Lines of the last part that are not stored yet, the oldest first. */
   #pending: Waiting[] = [];
   #pendingBytes = 0;
-  #omitted = { lines: 0, bytes: 0 };
+  #omitted: OmittedLines = NONE_OMITTED;
   #isToBeTrimmed = false;
 
   constructor(
@@ -126,7 +128,7 @@ export class JobLog {
     if (!this.#isToBeTrimmed && this.#omitted.lines === 0) return null;
     const tail = { ...this.#ref, keepBytes: this.#tailBytes, omitted: this.#omitted };
     this.#isToBeTrimmed = false;
-    this.#omitted = { lines: 0, bytes: 0 };
+    this.#omitted = NONE_OMITTED;
     return tail;
   }
 
@@ -164,7 +166,11 @@ export class JobLog {
       if (!oldest) break;
       oldest.line = null;
       this.#pendingBytes -= oldest.bytes;
-      this.#omitted = { lines: this.#omitted.lines + 1, bytes: this.#omitted.bytes + oldest.bytes };
+      this.#omitted = {
+        lines: this.#omitted.lines + 1,
+        bytes: this.#omitted.bytes + oldest.bytes,
+        before: this.#pending[count]?.line?.line ?? null,
+      };
     }
     this.#pending = this.#pending.slice(count);
   }

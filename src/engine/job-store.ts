@@ -48,11 +48,19 @@ export interface LogLine {
 }
 
 /** The last part of a job's log has grown: keep the newest lines of it, and count what was left out on the way. */
+/** Lines that were left out on their way into the store. */
+export interface OmittedLines {
+  readonly lines: number;
+  readonly bytes: number;
+  /** The last part of the log goes on with this line; what is stored of it before goes too. Null: none was left out. */
+  readonly before: number | null;
+}
+
 export interface LogTail {
   readonly id: string;
   readonly epoch: number;
   readonly keepBytes: number;
-  readonly omitted: { readonly lines: number; readonly bytes: number };
+  readonly omitted: OmittedLines;
 }
 
 export interface RecordResult {

@@ -101,3 +101,30 @@ it('releases what an owner holds without knowing, and leaves what it knows and w
   await store.releaseAllBut('a', []);
   expect(await row()).toEqual({ owner: null, deaths: 0, is_due: true });
 });
+
+it('lines that were left out on their way take with them the older lines of the last part that are stored', async () => {
+  const { id, epoch } = await claim('a');
+  const line = (number: number, tail: boolean) =>
+    ({
+      id,
+      epoch,
+      line: number,
+      at: new Date(),
+      stream: 'stdout',
+      step: 's',
+      text: String(number),
+      tail,
+    }) as const;
+  const kept = { id, epoch, keepBytes: 1_000 };
+  await store.appendLog([line(0, false), line(1, true), line(2, true)], []);
+  const omitted = { lines: 4, bytes: 8, before: 7 };
+  await store.appendLog([line(7, true), line(8, true)], [{ ...kept, omitted }]);
+  const stored = await database.run<{ line: number }>(
+    'lines',
+    'SELECT line FROM operation_logs ORDER BY line',
+  );
+  expect(stored.map((found) => found.line)).toEqual([0, 7, 8]);
+  expect(await database.run('omissions', 'SELECT lines FROM operation_log_omissions')).toEqual([
+    { lines: 6 },
+  ]);
+});

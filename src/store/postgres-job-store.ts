@@ -155,7 +155,12 @@ const TRIM_LOG = `
   newest AS (
     SELECT epoch, line, sum(octet_length(text) + 1) OVER (ORDER BY epoch DESC, line DESC) AS newer
     FROM operation_logs JOIN held USING (operation_id) WHERE tail),
-  kept AS (SELECT epoch, line FROM newest WHERE newer <= $3 ORDER BY epoch, line LIMIT 1),
+  fitting AS (SELECT epoch, line FROM newest WHERE newer <= $3 ORDER BY epoch, line LIMIT 1),
+  kept AS (
+    SELECT epoch, line FROM (
+      SELECT epoch, line FROM fitting
+      UNION ALL SELECT $2::bigint, $6::integer FROM held WHERE $6::integer IS NOT NULL) AS starts
+    ORDER BY epoch DESC, line DESC LIMIT 1),
   removed AS (
     DELETE FROM operation_logs l USING kept
     WHERE l.operation_id = $1 AND l.tail AND (l.epoch, l.line) < (kept.epoch, kept.line)
@@ -235,7 +240,14 @@ export class PostgresJobStore implements JobStore<MachineChange> {
     await this.#database.transaction(async (session) => {
       await session.run('append-log', APPEND_LOG, [JSON.stringify(lines)]);
       for (const { id, epoch, keepBytes, omitted } of tails)
-        await session.run('trim-log', TRIM_LOG, [id, epoch, keepBytes, omitted.lines, omitted.bytes]);
+        await session.run('trim-log', TRIM_LOG, [
+          id,
+          epoch,
+          keepBytes,
+          omitted.lines,
+          omitted.bytes,
+          omitted.before,
+        ]);
       await appendEvents(session, [], ['logs']);
     });
   }
