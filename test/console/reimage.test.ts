@@ -80,7 +80,7 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     const { operationId } = await start(console.server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
     const page = await console.open({ path: `/machines/${machineId}` });
     await state(page, 'ATTENTION');
-    await page.getByText('what failed may pass').waitFor();
+    await page.getByText('read the log of the step, and fix what it names').first().waitFor();
     await page.getByRole('link', { name: operationId }).first().click();
     await state(page, 'FAILED');
     await page.getByText('the image could not be written: I/O error on /dev/sda').first().waitFor();
