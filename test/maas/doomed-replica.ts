@@ -38,6 +38,8 @@ const server = await startServer({
   onFatal: (error) => {
     throw error;
   },
+  // As in fleet.ts: the simulator's clock is fast.
+  repeatActMs: 500,
   reach,
 });
 

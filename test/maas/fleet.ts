@@ -52,8 +52,16 @@ export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite>
   };
 }
 
+/** The simulator's clock is fast, and so is the repetition of what was not carried out. */
+const REPEAT_ACT_MS = 500;
+
 export function startMaasServer(site: MaasSite, options: TestServerOptions = {}): Promise<TestServer> {
-  return startTestServer({ providers: site.providers, pools: ['gpu'], ...options });
+  return startTestServer({
+    providers: site.providers,
+    pools: ['gpu'],
+    repeatActMs: REPEAT_ACT_MS,
+    ...options,
+  });
 }
 
 let count = 0;
