@@ -281,7 +281,7 @@ export const BMC_SCENARIOS = {
         await server.sql('ALTER TABLE machines ENABLE TRIGGER machines_hardware');
         await nodeOf(server, { ...other, mac }, '', 'discovered');
       },
-      () => setSpec(server, other.machineId, { macAddresses: [other.mac] }),
+      () => setSpec(server, other.machineId, { macAddresses: [newMac()] }),
       FROM_NETWORK,
     );
   },
