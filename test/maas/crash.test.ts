@@ -8,7 +8,7 @@ import { connect as connectTcp, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Api } from '../../src/cli/api.ts';
 import { DECOMMISSION_MODES, ONBOARDING } from '../../src/domain/stage.ts';
@@ -16,7 +16,7 @@ import { DecommissionMode_Value } from '../../src/gen/baremetal/admin/v1/admin_s
 import { type Operation, StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { ReplicaProcess } from '../chaos/replica-process.ts';
 import type { SimMachineView } from '../parts/maas/simulator.ts';
-import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
+import { cloneDatabase, openPool, type TestDatabase } from '../parts/postgres.ts';
 import { type Death, type DeathPlan, everyDeath } from './death-plan.ts';
 import { bmcOf, type MaasSite, newMac, openMaasSite } from './fleet.ts';
 
@@ -68,7 +68,7 @@ beforeAll(async () => {
   ]);
   sites = { 'site-a': usual, 'site-b': slow, 'site-c': mute };
   database = await cloneDatabase();
-  sql = new pg.Pool({ connectionString: database.url, max: 2 });
+  sql = openPool(database.url, 2);
   door = await openDoor();
   const address = door.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

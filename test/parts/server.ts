@@ -17,7 +17,7 @@ import {
 } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
-import pg from 'pg';
+import type pg from 'pg';
 import pino from 'pino';
 import { type Configuration, readConfiguration } from '../../src/configuration.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -31,7 +31,7 @@ import {
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
 import { startServer } from '../../src/server.ts';
 import { readSettings } from '../../src/settings.ts';
-import { cloneDatabase, type TestDatabase } from './postgres.ts';
+import { cloneDatabase, openPool, type TestDatabase } from './postgres.ts';
 
 export interface TestServerOptions {
   /** A database that outlives the server; without one it gets a clone that goes with it. */
@@ -134,8 +134,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const adminToken = readFileSync(server.adminTokenFile, 'utf8').trim();
   const grpcAddress = `127.0.0.1:${server.grpcPort}`;
   const channel = openChannel(grpcAddress);
-  const pool = new pg.Pool({ connectionString: database.url, max: 4 });
-  pool.on('error', () => {});
+  const pool = openPool(database.url);
   const client = <S extends DescService>(service: S, token?: string) => clientOf(service, channel, token);
   return {
     grpcAddress,
