@@ -29,12 +29,28 @@ test('a machine that MAAS knows nothing of yet is nothing but a name', () => {
     hostname: 'node',
     status: 'New',
     statusMessage: '',
+    owner: null,
+    locked: false,
+    powerType: '',
     power: 'unknown',
     macAddresses: [],
     bootInterface: null,
     interfaces: [],
     bootDiskId: null,
     hardwareSync: { enabled: false, isHealthy: false, lastSync: null },
+  });
+});
+
+test('who has a machine, whether it is locked and how it is switched are read', () => {
+  expect(machineOf({ owner: 'alice', locked: true, power_type: 'ipmi' })).toMatchObject({
+    owner: 'alice',
+    locked: true,
+    powerType: 'ipmi',
+  });
+  expect(machineOf({ owner: '', locked: null, power_type: null })).toMatchObject({
+    owner: null,
+    locked: false,
+    powerType: '',
   });
 });
 

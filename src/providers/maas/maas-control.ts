@@ -52,6 +52,12 @@ export interface MaasMachine {
   readonly hostname: string;
   readonly status: MaasStatus;
   readonly statusMessage: string;
+  /** The user who has it in MAAS; null where it is no one's. */
+  readonly owner: string | null;
+  /** MAAS refuses nearly everything about a locked machine, without a word. */
+  readonly locked: boolean;
+  /** Empty where MAAS has not been given one: it can neither switch the power then, nor commission. */
+  readonly powerType: string;
   /** As MAAS heard it last; it asks every few minutes. */
   readonly power: MaasPowerState;
   readonly macAddresses: readonly string[];
