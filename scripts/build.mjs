@@ -1,6 +1,6 @@
 // Compiles src, test and bench to dist, builds the console, and lays SQL migrations and scripts beside the code that reads them.
 import { spawnSync } from 'node:child_process';
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -9,8 +9,13 @@ run('node_modules/typescript/bin/tsc', '-p', 'console');
 run('scripts/build-console.mjs');
 rmSync(`${root}/dist/src/store/migrations`, { recursive: true, force: true });
 cpSync(`${root}/src/store/migrations`, `${root}/dist/src/store/migrations`, { recursive: true });
-for (const file of ['src/installer/init.sh', 'src/installer/udhcpc-event.sh', 'test/parts/phone-home.sh'])
-  cpSync(`${root}/${file}`, `${root}/dist/${file}`);
+for (const folder of ['src/installer', 'test/parts']) {
+  const scripts = (at) => readdirSync(at).filter((name) => name.endsWith('.sh'));
+  // A script that is gone from the source must not stay: the installer takes all that it finds.
+  for (const name of scripts(`${root}/dist/${folder}`)) rmSync(`${root}/dist/${folder}/${name}`);
+  for (const name of scripts(`${root}/${folder}`))
+    cpSync(`${root}/${folder}/${name}`, `${root}/dist/${folder}/${name}`);
+}
 // Says that the whole build went well; scripts/ensure-built.mjs compares its age with the sources'.
 writeFileSync(`${root}/dist/.built`, '');
 

@@ -1,10 +1,10 @@
 /** Makes the two files that a machine boots to be installed: a kernel, and an initramfs whose init is init.sh. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DRIVERS } from './driver-list.ts';
-import { initramfs } from './initramfs.ts';
+import { type InstallerScript, initramfs } from './initramfs.ts';
 import { InstallerError } from './installer-error.ts';
 import { type PackageSource, readBusybox, readKernel } from './kernel.ts';
 
@@ -33,6 +33,7 @@ export async function buildInstaller(options: InstallerOptions): Promise<BuiltIn
     busybox,
     init: scriptText('init.sh'),
     udhcpcEvent: scriptText('udhcpc-event.sh'),
+    scripts: nounScripts(),
   });
   const files = [
     { path: join(outputDir, 'vmlinuz'), content: kernel.image },
@@ -50,8 +51,18 @@ export async function buildInstaller(options: InstallerOptions): Promise<BuiltIn
   };
 }
 
-export function scriptText(name: 'init.sh' | 'udhcpc-event.sh'): string {
+const ENTRY_SCRIPTS = ['init.sh', 'udhcpc-event.sh'] as const;
+
+export function scriptText(name: (typeof ENTRY_SCRIPTS)[number]): string {
   return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+/** The files that init.sh reads: every script beside it that no one starts. */
+function nounScripts(): InstallerScript[] {
+  return readdirSync(new URL('.', import.meta.url))
+    .filter((name) => name.endsWith('.sh') && !ENTRY_SCRIPTS.some((entry) => entry === name))
+    .sort()
+    .map((name) => ({ name, text: readFileSync(new URL(name, import.meta.url), 'utf8') }));
 }
 
 async function replaceAll(

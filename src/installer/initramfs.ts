@@ -14,11 +14,19 @@ export interface InitramfsParts {
   readonly init: string;
   /** What busybox's udhcpc calls about its lease. */
   readonly udhcpcEvent: string;
+  /** What init reads from /installer. */
+  readonly scripts?: readonly InstallerScript[];
+}
+
+export interface InstallerScript {
+  readonly name: string;
+  readonly text: string;
 }
 
 const FOLDERS = ['bin', 'dev', 'etc', 'proc', 'sys', 'tmp'];
 
-export function initramfs({ release, modules, busybox, init, udhcpcEvent }: InitramfsParts): Buffer {
+export function initramfs(parts: InitramfsParts): Buffer {
+  const { release, modules, busybox, init, udhcpcEvent, scripts = [] } = parts;
   if (!isStaticProgram(busybox))
     throw new InstallerError(
       'busybox must be a static program for x86-64: Debian’s package is busybox-static',
@@ -29,6 +37,7 @@ export function initramfs({ release, modules, busybox, init, udhcpcEvent }: Init
     program('init', Buffer.from(init)),
     program('bin/busybox', busybox),
     program('bin/udhcpc-event', Buffer.from(udhcpcEvent)),
+    ...scripts.map(({ name, text }) => file(`installer/${name}`, Buffer.from(text))),
     file(`${moduleDir}/modules.dep`, Buffer.from(tables.dep)),
     file(`${moduleDir}/modules.alias`, Buffer.from(tables.alias)),
     ...modules.map(({ path, content }) => file(`${moduleDir}/${path}`, content)),

@@ -1,0 +1,45 @@
+# Work that takes long is done in the background, and followed.
+
+STALLED_AFTER=60
+
+# in_background <command> …: its exit code will be in /tmp/ended.
+in_background() {
+  rm -f /tmp/ended
+  {
+    "$@"
+    echo "$?" > /tmp/ended.draft
+    mv /tmp/ended.draft /tmp/ended
+  } &
+}
+
+# follow <percent at the start> <at the end> <total bytes> <what prints the bytes so far>
+follow() {
+  local seen='' idle=0 bytes now
+  while :; do
+    # Often, for short waits; what is below happens once a second.
+    for now in 1 2 3 4 5; do
+      [ -s /tmp/ended ] && break 2
+      sleep 0.2
+    done
+    bytes=$("$4")
+    if [ "${bytes:-0}" = "$seen" ]; then
+      idle=$((idle + 1))
+      # This build of wget has no time limit of its own.
+      [ "$idle" = "$STALLED_AFTER" ] && killall wget 2> /dev/null
+    else
+      idle=0
+      seen=${bytes:-0}
+    fi
+    now=$(($1 + ($2 - $1) * seen / $3))
+    [ "$now" -gt "$2" ] && now=$2
+    if [ "$now" -gt "$percent" ]; then
+      percent=$now
+      report progress "$percent" 0
+    fi
+  done
+  return "$(cat /tmp/ended)"
+}
+
+bytes_in_memory() { stat -c %s /image/packed 2> /dev/null; }
+bytes_hashed() { sed -n 's/^rchar: //p' "/proc/$(pidof sha256sum | cut -d ' ' -f 1)/io" 2> /dev/null; }
+bytes_written() { sed -n 's/^wchar: //p' "/proc/$(pidof dd | cut -d ' ' -f 1)/io" 2> /dev/null; }
