@@ -14,12 +14,12 @@ import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import type { ProviderCall, Sighting } from '../provider.ts';
+import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../ssh/endpoint.ts';
+import { LoginBreaker } from '../ssh/login-breaker.ts';
+import { Turns } from '../ssh/turns.ts';
 import { allowedAddresses, type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
-import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from './endpoint.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
 import { runIpmitool } from './ipmitool.ts';
-import { LoginBreaker } from './login-breaker.ts';
-import { Turns } from './turns.ts';
 
 /** A BMC in whose turn we are. Both return what ipmitool printed, or throw a StepFailure. */
 export interface Bmc {

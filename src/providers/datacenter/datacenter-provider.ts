@@ -7,12 +7,12 @@ import { createNodeControl, lookInCluster } from '../kubernetes/node-control.ts'
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
+import { SshHosts } from '../ssh/ssh-hosts.ts';
 import { Bmcs } from './bmcs.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
 import { createIpmiNetboot } from './ipmi-netboot.ts';
 import { createIpmiPower } from './ipmi-power.ts';
 import { withNetworkInstalls } from './network-install.ts';
-import { SshHosts } from './ssh-hosts.ts';
 import { datacenterStartChecks } from './start-checks.ts';
 
 export interface DatacenterProviderOptions {

@@ -4,9 +4,9 @@
  * leaves nothing behind by which anybody could tell whether it was carried out.
  */
 import type { BootState, PowerControl, ProviderCall, RemoteExec } from '../provider.ts';
+import { hostBootId, rebootHost } from '../ssh/host-boot.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import { BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
-import { hostBootId, rebootHost } from './host-boot.ts';
 import { readBootDevice } from './ipmi-netboot.ts';
 
 const LOOK_AGAIN_MS = 2_000;

@@ -4,8 +4,8 @@ import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
 import { checkedNodeName } from '../kubernetes/node-name.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Provider } from '../provider.ts';
+import type { SshHosts } from '../ssh/ssh-hosts.ts';
 import type { Bmcs } from './bmcs.ts';
-import type { SshHosts } from './ssh-hosts.ts';
 
 export interface StartCheckDependencies {
   readonly hosts: SshHosts;

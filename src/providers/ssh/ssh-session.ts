@@ -13,10 +13,10 @@ import type { Failure, FailureClass } from '../../domain/failure.ts';
 import type { FailureCode } from '../../domain/failure-code.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
-import { type Identity, type IdentityConfiguration, readIdentity } from './datacenter-configuration.ts';
 import { type Endpoint, endpointText } from './endpoint.ts';
 import { type KnownHosts, keyFingerprint } from './known-hosts.ts';
 import type { LoginBreaker } from './login-breaker.ts';
+import { type Identity, type IdentityConfiguration, readIdentity } from './ssh-configuration.ts';
 import { notConnected } from './tcp.ts';
 
 export interface SshSession {
