@@ -53,6 +53,7 @@ import type { Readiness } from './surfaces/readiness.ts';
 import { agentRoutes } from './surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
 import { nodeRoutes } from './surfaces/rest/node-routes.ts';
+import { reportRoutes } from './surfaces/rest/report-routes.ts';
 import { adminService } from './surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from './surfaces/rpc/fleet/fleet-service.ts';
 import { startGrpcServer } from './surfaces/rpc/grpc-server.ts';
@@ -266,6 +267,7 @@ export async function startReplica(
     routes: [
       (app) => agentRoutes(app, agents),
       (app) => nodeRoutes(app, rest),
+      (app) => reportRoutes(app, rest),
       (app) => netbootRoutes(app, netboot),
       (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
     ],

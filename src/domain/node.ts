@@ -57,6 +57,9 @@ export interface Node {
   readonly updatedAt: Date;
 }
 
+export const ARCHITECTURES = ['x86_64', 'arm64', 'aarch64'] as const;
+export const BOOT_MODES = ['bios', 'uefi', 'pi'] as const;
+
 export const MAX_INSTALL_ATTEMPTS = 3;
 
 const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;

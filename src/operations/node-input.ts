@@ -1,7 +1,6 @@
 /** What clients and machines say of nodes, checked where it comes in. */
 import { z } from 'zod';
 import { Fault } from '../domain/fault.ts';
-import { INSTALLATION_STATUSES } from '../domain/install-report.ts';
 import { type HardwareFacts, normalMac } from '../domain/node.ts';
 import { IN_OUR_WORDS } from './problem-text.ts';
 
@@ -14,7 +13,7 @@ const plain = (maxLength: number) =>
     .max(maxLength)
     .refine((text) => !CONTROL.test(text), 'must not contain control characters');
 
-const mac = z.string().transform((text, context) => {
+export const mac = z.string().transform((text, context) => {
   const normal = normalMac(text);
   if (normal !== null) return normal;
   context.addIssue({
@@ -34,8 +33,11 @@ const tags = z
   .array(tag)
   .max(64)
   .transform((list) => [...new Set(list)]);
-const hostname = plain(253).refine(
-  (text) => text === '' || /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9-]{1,63})*$/.test(text),
+/** As hosts have them: DNS would not take an underscore, and many a host has one. */
+export const HOST_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,63})*$/;
+export const MAX_HOST_NAME = 253;
+const hostname = plain(MAX_HOST_NAME).refine(
+  (text) => text === '' || HOST_NAME.test(text),
   'must be a host name',
 );
 const workflow = z
@@ -52,8 +54,6 @@ const facts = {
 };
 
 const oneOf = <Names extends readonly string[]>(names: Names) => z.string().toLowerCase().pipe(z.enum(names));
-
-const ip = z.union([z.ipv4(), z.ipv6()], 'must be an IPv4 or IPv6 address');
 
 const nodeInput = z.object({
   mac_address: mac,
@@ -85,26 +85,15 @@ const bulkStateChange = stateChange.extend({ node_ids: z.array(plain(128)).min(1
 
 const tagInput = z.object({ tag });
 
-const report = z.object({
-  mac_address: mac,
-  ip_address: ip.nullish(),
-  ...facts,
-  installation_status: oneOf(INSTALLATION_STATUSES).nullish(),
-  installation_progress: z.int().min(0).max(100).nullish(),
-  installation_error: z.string().max(4096).nullish(),
-});
-
 export type NodeInput = z.output<typeof nodeInput>;
 export type NodePatch = z.output<typeof nodePatch>;
 export type StateChange = z.output<typeof stateChange>;
-export type NodeReport = z.output<typeof report>;
 
 export const readNodeInput = (body: unknown) => read(nodeInput, body);
 export const readNodePatch = (body: unknown) => read(nodePatch, body);
 export const readStateChange = (body: unknown) => read(stateChange, body);
 export const readBulkStateChange = (body: unknown) => read(bulkStateChange, body);
 export const readTag = (body: unknown) => read(tagInput, body).tag;
-export const readReport = (body: unknown) => read(report, body);
 
 /** All that is wrong, each with its field. */
 export function read<T>(schema: z.ZodType<T>, body: unknown): T {
@@ -132,7 +121,15 @@ export const NO_FACTS: HardwareFacts = {
   ipAddress: '',
 };
 
-export function factsOf(input: Partial<NodeInput & NodeReport>): HardwareFacts {
+/** The fields of a body that describe the hardware. */
+type NamedFacts = Partial<
+  Record<
+    'hostname' | 'vendor' | 'model' | 'serial_number' | 'system_uuid' | 'arch' | 'boot_mode' | 'ip_address',
+    string | null | undefined
+  >
+>;
+
+export function factsOf(input: NamedFacts): HardwareFacts {
   return {
     hostname: input.hostname ?? '',
     vendor: input.vendor ?? '',

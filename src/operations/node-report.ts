@@ -1,14 +1,18 @@
 /** What nodes report: facts about themselves from anybody who knows a MAC address, and installations. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/actor.ts';
+import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { applyReport, applyStall, type InstallReport } from '../domain/install-report.ts';
 import type { HardwareFacts, Node } from '../domain/node.ts';
 import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
-import { countDiscovered, type LastEntry, lastInHistory } from '../store/node-lists.ts';
+import type { Session } from '../store/database.ts';
+import { countDiscovered, type LastEntry, lastInHistory, recentAdjustments } from '../store/node-lists.ts';
 import { findNodeIdByMac, isOperationWanted, type LockedNode, type NodeChange } from '../store/nodes.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
-import { factsOf, type NodeReport } from './node-input.ts';
+import { factsOf } from './node-input.ts';
 import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
+import type { NodeReport } from './report-input.ts';
 
 export interface ReportTools extends NodeTools {
   /** More machines than this don't wait for approval; those that come then are not taken in. */
@@ -34,7 +38,8 @@ export async function reportNode(
   const node = await changeAndTell(tools, id, async (locked, session) => {
     const facts = withFacts(locked.node, factsOf(report));
     const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
-    if (report.installation_status == null) return { ...seen, events: [] };
+    const adjusted = await adjustmentNote(tools, locked.node, report, session);
+    if (report.installation_status === null) return { ...seen, events: adjusted };
     const { operationId } = locked.node.order;
     const isLive = operationId === null || (await isOperationWanted(session, operationId));
     checkToken(locked.node, boot, token, isLive);
@@ -44,17 +49,45 @@ export async function reportNode(
       {
         status: report.installation_status,
         progress: report.installation_progress ?? null,
-        error: printable(report.installation_error ?? ''),
+        error: report.installation_error ?? '',
         bootNo: boot?.bootNo ?? null,
       },
       await lastInHistory(session, id),
     );
     ignored = told.ignored;
-    return { ...told.change, wakes: operationId };
+    // Before the transition: what a reader of the history sees first is where the node is now.
+    return { ...told.change, events: [...adjusted, ...told.change.events], wakes: operationId };
   });
   // An installer that begins and is not wanted must hear that before it writes a byte.
   if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
   return { node, ignored };
+}
+
+const NOTES_A_DAY = 20;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What was cut or dropped, for the history: the same at most once a day, and no more than so many. */
+async function adjustmentNote(
+  tools: NodeTools,
+  node: Node,
+  report: NodeReport,
+  session: Session,
+): Promise<NewEvent[]> {
+  const { adjusted } = report;
+  if (Object.keys(adjusted).length === 0) return [];
+  const since = new Date(tools.now().getTime() - DAY_MS);
+  const before = await recentAdjustments(session, node.machineId, since, NOTES_A_DAY);
+  const isNew = before.every((noted) => !isDeepStrictEqual(noted, adjusted));
+  if (!isNew || before.length >= NOTES_A_DAY) return [];
+  const note = traceEvent(node, {
+    actor: nodeActor(node.macAddress),
+    owner: 'node_report',
+    comment: 'parts of a report were cut or dropped',
+    metadata: { report: report.installation_status ?? 'facts', adjusted },
+    operationId: node.order.operationId,
+    now: tools.now(),
+  });
+  return [note];
 }
 
 function notWanted(why: string): Fault {
@@ -208,9 +241,4 @@ export async function stallNode(tools: NodeTools, id: string, seconds: number): 
     });
     return { ...told, reported: true, wakes: node.order.operationId };
   });
-}
-
-/** For people who read it: a machine's words with nothing in them that would move a cursor. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim();
 }

@@ -103,6 +103,22 @@ export async function lastInHistory(session: Session, machineId: string): Promis
   return row ?? null;
 }
 
+/** What of reports was cut or dropped since then, as it was noted. */
+export async function recentAdjustments(
+  session: Session,
+  machineId: string,
+  since: Date,
+  limit: number,
+): Promise<unknown[]> {
+  const rows = await session.run<{ adjusted: unknown }>(
+    'recent-node-adjustments',
+    `SELECT metadata -> 'adjusted' AS adjusted FROM events
+     WHERE ${IN_HISTORY} AND metadata ? 'adjusted' AND at > $2 ORDER BY event_id DESC LIMIT $3`,
+    [machineId, since, limit],
+  );
+  return rows.map((row) => row.adjusted);
+}
+
 /** Nodes whose installation was not reported about for so long. `latest`: what the clock can't have reached without a step. */
 export async function stalledNodes(
   session: Session,

@@ -14,6 +14,12 @@ const TEXTS: Readonly<Record<string, string>> = {
 /** For a request whose address has %00 in it. */
 export const NUL_IN_URL = Object.assign(new Error('NUL in the URL'), { code: 'NUL_IN_URL', statusCode: 400 });
 
+/** For a body that a route reads itself, and that is no JSON. */
+export const NOT_JSON = Object.assign(new Error('not JSON'), {
+  code: 'FST_ERR_CTP_INVALID_JSON_BODY',
+  statusCode: 400,
+});
+
 const BY_STATUS: Readonly<Record<number, string>> = {
   413: 'the body is too large',
   415: 'the content-type is not one that is taken here; send application/json',

@@ -11,11 +11,9 @@ import {
   readBulkStateChange,
   readNodeInput,
   readNodePatch,
-  readReport,
   readStateChange,
   readTag,
 } from '../../operations/node-input.ts';
-import { reportNode } from '../../operations/node-report.ts';
 import {
   createNode,
   getNode,
@@ -27,7 +25,7 @@ import {
 } from '../../operations/nodes.ts';
 import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
 import { type HistoryEntry, listNodes, nodeHistory } from '../../store/node-lists.ts';
-import { answerFaults, bearerOf, callerWith, faultBody, type RestSurroundings } from './rest-errors.ts';
+import { answerFaults, callerWith, faultBody, type RestSurroundings } from './rest-errors.ts';
 
 export interface NodeRouteParts extends RestSurroundings {
   readonly nodes: BootTools;
@@ -145,17 +143,6 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     const page = pageOf(request.query as Record<string, unknown>);
     const { entries, total } = await nodeHistory(nodes.database, machineId, page);
     return reply.send({ data: entries.map(historyBody), total });
-  });
-
-  /** From machines, which have no account here: facts from anybody, an installation from the boot that got a token. */
-  app.post('/api/v1/report', options, async (request, reply) => {
-    const report = readReport(request.body);
-    const { node, ignored } = await reportNode(nodes, report, bearerOf(request));
-    return reply.send({
-      success: true,
-      data: { id: node.machineId, mac_address: node.macAddress, state: node.state },
-      message: ignored === null ? 'Report recorded' : `Report recorded; nothing changed, because ${ignored}`,
-    });
   });
 }
 

@@ -1,0 +1,52 @@
+/**
+ * Where machines report. They have no account here: facts come from any caller, an installation from the boot that got a
+ * token. Installers are scripts, so the body is JSON whatever its content-type says.
+ */
+import type { FastifyInstance } from 'fastify';
+import { reportNode } from '../../operations/node-report.ts';
+import { readReport } from '../../operations/report-input.ts';
+import { NOT_JSON } from '../bad-body.ts';
+import type { NodeRouteParts } from './node-routes.ts';
+import { answerFaults, bearerOf } from './rest-errors.ts';
+
+/** Room for a long log in `installation_error`, of which only the front is kept. */
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+
+export async function reportRoutes(app: FastifyInstance, parts: NodeRouteParts): Promise<void> {
+  answerFaults(app, parts);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    parseLeniently(new TextDecoder().decode(body)),
+  );
+  app.post('/api/v1/report', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
+    const report = readReport(request.body);
+    const { node, ignored } = await reportNode(parts.nodes, report, bearerOf(request));
+    return reply.send({
+      success: true,
+      data: { id: node.machineId, mac_address: node.macAddress, state: node.state },
+      message: messageOf(ignored, report.adjusted),
+    });
+  });
+}
+
+function messageOf(ignored: string | null, adjusted: Readonly<Record<string, string>>): string {
+  const fields = Object.entries(adjusted).map(([field, problem]) => `${field} (${problem})`);
+  return [
+    'Report recorded',
+    ...(ignored === null ? [] : [`nothing changed, because ${ignored}`]),
+    ...(fields.length === 0 ? [] : [`not kept as sent: ${fields.join(', ')}`]),
+  ].join('; ');
+}
+
+/** A script that puts a log into a JSON text leaves line breaks in it. Outside of texts they are spaces anyway. */
+function parseLeniently(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      return JSON.parse(text.replace(/\p{Cc}/gu, ' '));
+    } catch {
+      throw NOT_JSON;
+    }
+  }
+}
