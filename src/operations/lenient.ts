@@ -41,7 +41,7 @@ export function collectAdjustments(): Adjustments {
 }
 
 /** A machine's words with nothing in them that would move a cursor. */
-export function printable(text: string): string {
+function printable(text: string): string {
   return text.replace(CONTROLS, ' ').trim();
 }
 
