@@ -1,45 +1,28 @@
 /** Stages that deploy a machine through MAAS, and wait until it is well. */
 import type { StepContext } from '../engine/step-handler.ts';
-import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
-import { renderCloudInit } from './cloud-init.ts';
 import {
-  idOf,
-  inMaas,
-  type MaasScene,
-  type MaasStage,
-  type Stage,
-  type StageConfig,
-  waitsOr,
-} from './maas-scene.ts';
+  classifyFailure,
+  datasourceFailed,
+  deployMachine,
+  MAX_DATASOURCE_RETRIES,
+  releaseFailed,
+  renderWithoutToken,
+  siteDeployment,
+} from './maas-deployment.ts';
+import { idOf, inMaas, type MaasStage, type Stage, waitsOr } from './maas-scene.ts';
 import { undoDeployment } from './maas-undoing.ts';
-import {
-  ABSENT,
-  type Acted,
-  countOf,
-  countOne,
-  done,
-  making,
-  needsHuman,
-  onlyLooks,
-  started,
-  underWay,
-} from './stage-tools.ts';
+import { ABSENT, countOf, countOne, done, needsHuman, onlyLooks, underWay } from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
-
-const MAX_DATASOURCE_RETRIES = 2;
 
 export const DEPLOYING_STAGES = {
   render_cloud_init: (scene, { pool }) =>
     onlyLooks(async () => {
       // With everything but the token: that one is made when it is used, and kept nowhere.
-      const text = renderCloudInit(
-        scene.can.maas.site.readUserDataTemplate() ?? '',
-        agentOf(scene, pool, '{token}'),
-      );
+      const text = renderWithoutToken(scene, pool);
       return done(`${Buffer.byteLength(text)} bytes of cloud-config`);
     }),
 
-  deploy_via_maas: (scene, config) => ({
+  deploy_via_maas: (scene, { pool }) => ({
     observe: (context) =>
       inMaas(scene, context, (seen) => {
         // Classified already, before an operator had this stage started again: it is not done, and not waited for.
@@ -57,7 +40,7 @@ export const DEPLOYING_STAGES = {
       const call = callOf(context, scene.machine);
       const seen = await scene.can.maas.read(call, idOf(scene));
       if (seen?.status === 'Failed deployment') return releaseFailed(scene, context, 'deployed again');
-      const result = await deploy(scene, context, config);
+      const result = await deployMachine(scene, context, siteDeployment(scene, pool));
       await countOne(context, 'deployed');
       return result;
     },
@@ -76,16 +59,14 @@ export const DEPLOYING_STAGES = {
 
   classify_deploy_failure: (scene) =>
     onlyLooks((context) =>
-      inMaas(scene, context, async (seen, call) => {
-        if (seen.status !== 'Failed deployment') return done('there is no failure to classify');
-        const events = await scene.can.maas.events(call, seen.systemId, 50);
-        if (isDatasourceFailure(events)) return done('the machine did not find its datasource');
-        const what = seen.statusMessage || events[0]?.description || 'no reason given';
-        return needsHuman('DEPLOYMENT_FAILED', `MAAS says: ${what}`);
-      }),
+      inMaas(scene, context, (seen, call) =>
+        seen.status === 'Failed deployment'
+          ? classifyFailure(scene, call, seen)
+          : done('there is no failure to classify'),
+      ),
     ),
 
-  recover_for_datasource_retry: (scene, config) => ({
+  recover_for_datasource_retry: (scene, { pool }) => ({
     observe: (context) =>
       inMaas(scene, context, (seen) => {
         if (seen.status === 'Deployed') return done('deployed');
@@ -93,10 +74,7 @@ export const DEPLOYING_STAGES = {
           return underWay(context, `MAAS says ${seen.status}`);
         }
         if (seen.status === 'Failed deployment' && countOf(context, 'retries') >= MAX_DATASOURCE_RETRIES) {
-          return needsHuman(
-            'DATASOURCE_FAILED',
-            `the datasource failed ${MAX_DATASOURCE_RETRIES + 1} times; cloud-init does not reach MAAS`,
-          );
+          return datasourceFailed();
         }
         const next = actFor(context, seen.status);
         return context.memo.lastAct === next ? ABSENT : { seen: 'absent', next: true };
@@ -110,7 +88,7 @@ export const DEPLOYING_STAGES = {
         await countOne(context, 'retries');
         return released;
       }
-      return deploy(scene, context, config);
+      return deployMachine(scene, context, siteDeployment(scene, pool));
     },
     undo: (context) => undoDeployment(scene, context),
   }),
@@ -153,37 +131,4 @@ export const DEPLOYING_STAGES = {
 /** Which act of a recovery is next. One that follows another need not be spaced as a repetition is. */
 function actFor(context: StepContext, status: string): string {
   return `${status === 'Failed deployment' ? 'release' : 'deploy'} ${countOf(context, 'retries')}`;
-}
-
-function agentOf({ machine, can }: MaasScene, pool: string, token: string) {
-  return {
-    server: can.nodeServices.serverUrl(),
-    machineId: machine.machineId,
-    pool,
-    provider: machine.spec.provider,
-    token,
-  };
-}
-
-/** A deployment that failed has nothing on it that anybody uses. */
-async function releaseFailed(scene: MaasScene, context: StepContext, comment: string): Promise<Acted> {
-  const release = { erase: false, secureErase: false, quickErase: false, comment };
-  await context.effect(() => scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release));
-  return started('releasing the machine for another try');
-}
-
-async function deploy(scene: MaasScene, context: StepContext, { pool }: StageConfig) {
-  const { machine, can } = scene;
-  const { site } = can.maas;
-  const call = callOf(context, machine);
-  await making(context, 'deployment', async () => {
-    const { token } = await can.nodeServices.issueAgentToken(call, pool);
-    await can.maas.deploy(call, idOf(scene), {
-      userData: renderCloudInit(site.readUserDataTemplate() ?? '', agentOf(scene, pool, token)),
-      osystem: site.deploy.osystem,
-      distroSeries: site.deploy.distroSeries,
-      enableHardwareSync: site.deploy.hardwareSync,
-    });
-  });
-  return started('deployment begins');
 }

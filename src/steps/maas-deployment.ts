@@ -1,0 +1,88 @@
+/**
+ * One deployment through MAAS, whoever wants it: an onboarding, or an image for a machine that is in use already. It
+ * carries the site's cloud-config and a fresh token for the machine's agent, which is made when it is used and kept nowhere.
+ */
+import type { StepContext } from '../engine/step-handler.ts';
+import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
+import type { MaasMachine } from '../providers/maas/maas-control.ts';
+import type { ProviderCall } from '../providers/provider.ts';
+import { renderCloudInit } from './cloud-init.ts';
+import { idOf, type MaasScene } from './maas-scene.ts';
+import { type Acted, done, making, needsHuman, type Seen, started } from './stage-tools.ts';
+import { callOf } from './step-kind.ts';
+
+/** How often a machine that did not find its datasource is deployed again. */
+export const MAX_DATASOURCE_RETRIES = 2;
+
+export interface WantedDeployment {
+  readonly systemId: string;
+  /** The pool of its agent. */
+  readonly pool: string;
+  readonly osystem: string;
+  readonly distroSeries: string;
+}
+
+/** What the site deploys where nobody names anything else. */
+export function siteDeployment(scene: MaasScene, pool: string): WantedDeployment {
+  const { osystem, distroSeries } = scene.can.maas.site.deploy;
+  return { systemId: idOf(scene), pool, osystem, distroSeries };
+}
+
+/** With everything but the token. */
+export function renderWithoutToken(scene: MaasScene, pool: string): string {
+  return renderFor(scene, pool, '{token}');
+}
+
+export async function deployMachine(
+  scene: MaasScene,
+  context: StepContext,
+  wanted: WantedDeployment,
+): Promise<Acted> {
+  const { machine, can } = scene;
+  const { systemId, pool, osystem, distroSeries } = wanted;
+  const call = callOf(context, machine);
+  await making(context, 'deployment', async () => {
+    const { token } = await can.nodeServices.issueAgentToken(call, pool);
+    await can.maas.deploy(call, systemId, {
+      userData: renderFor(scene, pool, token),
+      osystem,
+      distroSeries,
+      enableHardwareSync: can.maas.site.deploy.hardwareSync,
+    });
+  });
+  return started('deployment begins');
+}
+
+/** A deployment that failed has nothing on it that anybody uses. */
+export async function releaseFailed(scene: MaasScene, context: StepContext, comment: string): Promise<Acted> {
+  const release = { erase: false, secureErase: false, quickErase: false, comment };
+  await context.effect(() => scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release));
+  return started('releasing the machine for another try');
+}
+
+/** Done: another try may help. */
+export async function classifyFailure(
+  scene: MaasScene,
+  call: ProviderCall,
+  seen: MaasMachine,
+): Promise<Seen> {
+  const events = await scene.can.maas.events(call, seen.systemId, 50);
+  if (isDatasourceFailure(events)) return done('the machine did not find its datasource');
+  const what = seen.statusMessage || events[0]?.description || 'no reason given';
+  return needsHuman('DEPLOYMENT_FAILED', `MAAS says: ${what}`);
+}
+
+export function datasourceFailed(): Seen {
+  const message = `the datasource failed ${MAX_DATASOURCE_RETRIES + 1} times; cloud-init does not reach MAAS`;
+  return needsHuman('DATASOURCE_FAILED', message);
+}
+
+function renderFor({ machine, can }: MaasScene, pool: string, token: string): string {
+  return renderCloudInit(can.maas.site.readUserDataTemplate() ?? '', {
+    server: can.nodeServices.serverUrl(),
+    machineId: machine.machineId,
+    pool,
+    provider: machine.spec.provider,
+    token,
+  });
+}
