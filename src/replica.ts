@@ -305,7 +305,7 @@ async function createKeepalives(
   });
 }
 
-function nodeTools({ configuration, log }: ReplicaOptions, parts: ServerParts): BootTools {
+function nodeTools({ configuration, settings, log }: ReplicaOptions, parts: ServerParts): BootTools {
   const { netboot } = configuration;
   const promoted = netboot.auto_promote.map((text) =>
     filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
@@ -322,6 +322,7 @@ function nodeTools({ configuration, log }: ReplicaOptions, parts: ServerParts): 
     promotesItself: (machine) => promoted.some((matches) => matches(machine)),
     maxDiscovered: netboot.max_discovered,
     bootTokenSeconds: netboot.boot_token_seconds,
+    bootDir: join(settings.dataDir, 'boot'),
     workflows: new Map(netboot.workflows.map((workflow) => [workflow.name, workflow])),
   };
 }

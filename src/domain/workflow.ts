@@ -48,6 +48,11 @@ export const BUILT_IN_WORKFLOW: Workflow = {
   postInstall: 'reboot',
 };
 
+/** Whether a path is that of Ingot's own installer, of which there is one for each architecture. */
+export function isOwnInstallerFile(path: string): boolean {
+  return path === BUILT_IN_WORKFLOW.kernel || path === BUILT_IN_WORKFLOW.initrd;
+}
+
 /**
  * What may stand in a command line: no quote, no backslash, no control character, nothing that iPXE would expand or
  * take for a command of its own.

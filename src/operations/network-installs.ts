@@ -3,7 +3,7 @@
 import type { FailureCode } from '../domain/failure-code.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Node } from '../domain/node.ts';
-import { BUILT_IN_WORKFLOW, DEFAULT_WORKFLOW, type Workflow } from '../domain/workflow.ts';
+import { BUILT_IN_WORKFLOW } from '../domain/workflow.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type {
   InstallFacts,
@@ -15,8 +15,14 @@ import type { Session } from '../store/database.ts';
 import { findImage, listImages } from '../store/images.ts';
 import { findMachine } from '../store/machines.ts';
 import { findNode, type LockedNode, type NodeChange } from '../store/nodes.ts';
+import {
+  type InstallFactsOfNode,
+  imageMissing,
+  knownWorkflow,
+  preparedInstall,
+  workflowNameOf,
+} from './install-plan.ts';
 import type { BootTools } from './node-boot.ts';
-import { knownWorkflow } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { addNode, changeAndTell } from './nodes.ts';
@@ -41,10 +47,11 @@ export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
     checkStart(machine, image, facts) {
       checkInstallable(machine, facts);
       const node = facts.nodes.get(machine.machineId);
-      const name = workflowName(node?.workflow ?? '');
+      const name = workflowNameOf({ workflow: node?.workflow ?? '' });
       const builtIn = name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null;
       const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtIn;
-      const wanted = imageWanted(workflow, name, image);
+      const { arch = '' } = node ?? {};
+      const wanted = imageWanted(tools, { workflowName: name, workflow, arch, orderedImage: image });
       if (wanted !== null && !facts.images.includes(wanted)) throw noImage(wanted, facts.images);
     },
 
@@ -126,8 +133,10 @@ function takenOver({ machine, node }: LockedNode, { key }: InstallOrderRequest):
 
 /** What can't be served must not be queued: the machine would be rebooted for nothing. */
 async function checkImage(tools: BootTools, session: Session, node: Node, image: string): Promise<void> {
-  const name = workflowName(node.workflow);
-  const wanted = imageWanted(await knownWorkflow(tools, session, name), name, image);
+  const workflowName = workflowNameOf(node);
+  const workflow = await knownWorkflow(tools, session, workflowName);
+  const { arch } = node.facts;
+  const wanted = imageWanted(tools, { workflowName, workflow, arch, orderedImage: image });
   if (wanted === null || (await findImage(session, wanted))) return;
   throw noImage(
     wanted,
@@ -135,16 +144,11 @@ async function checkImage(tools: BootTools, session: Session, node: Node, image:
   );
 }
 
-function workflowName(ofNode: string): string {
-  return ofNode === '' ? DEFAULT_WORKFLOW : ofNode;
-}
-
 /** The name of the image that must be in the store; null: the workflow fetches one from elsewhere. */
-function imageWanted(workflow: Workflow | null, name: string, image: string): string | null {
-  if (!workflow) throw permanent('WORKFLOW_NOT_FOUND', `there is no workflow ${name}`);
-  const wanted = image === '' ? workflow.image : { name: image };
-  if (!wanted) throw permanent('NO_IMAGE', `no image was named, and workflow ${name} names none either`);
-  return 'name' in wanted ? wanted.name : null;
+function imageWanted(tools: BootTools, facts: InstallFactsOfNode): string | null {
+  const prepared = preparedInstall(tools, facts);
+  if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
+  return 'name' in prepared.wanted ? prepared.wanted.name : null;
 }
 
 const MAX_NAMED_IMAGES = 20;
@@ -153,8 +157,8 @@ function noImage(wanted: string, known: readonly string[]): StepFailure {
   const named = known.slice(0, MAX_NAMED_IMAGES).join(', ');
   const others = known.length > MAX_NAMED_IMAGES ? ', …' : '';
   const there = known.length === 0 ? 'there are none' : `there are ${named}${others}`;
-  const message = `there is no image ${wanted}; ${there}; add it with \`ingot image add\``;
-  return permanent('IMAGE_NOT_FOUND', message);
+  const { code, problem, fix } = imageMissing(wanted);
+  return permanent(code, `${problem}; ${there}; ${fix}`);
 }
 
 function noMacAddress(): StepFailure {

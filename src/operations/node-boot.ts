@@ -4,24 +4,16 @@
  * wrong. Nothing in a script comes from the request but an address that was checked.
  */
 import type { Node } from '../domain/node.ts';
-import {
-  BUILT_IN_WORKFLOW,
-  DEFAULT_WORKFLOW,
-  fillCmdline,
-  type Workflow,
-  type WorkflowImage,
-} from '../domain/workflow.ts';
+import { fillCmdline } from '../domain/workflow.ts';
 import { insertBootToken, newBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
-import { findImage, findWorkflow } from '../store/images.ts';
 import { isOperationWanted } from '../store/nodes.ts';
+import { type InstallPlan, readInstallPlan } from './install-plan.ts';
 import { NO_FACTS } from './node-input.ts';
 import { discover, type ReportTools } from './node-report.ts';
 import { changeAndTell } from './nodes.ts';
 
 export interface BootTools extends ReportTools {
-  /** Those of the configuration, by name; they win over stored ones. */
-  readonly workflows: ReadonlyMap<string, Workflow>;
   readonly bootTokenSeconds: number;
 }
 
@@ -58,56 +50,24 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
   return script;
 }
 
-interface ServedImage {
-  /** Empty for one that comes from elsewhere. */
-  readonly name: string;
-  readonly url: string | null;
-  readonly sha256: string;
-  readonly sizeBytes: number;
-}
-
-interface Installation {
-  readonly workflow: Workflow;
-  readonly image: ServedImage;
-}
-
 /** What this boot shall install, or why it shall not. */
 async function installationOf(
   tools: BootTools,
   session: Session,
   node: Node,
-): Promise<Installation | { readonly reason: string }> {
+): Promise<InstallPlan | { readonly reason: string }> {
   if (node.state !== 'pending' && node.state !== 'installing') return { reason: '' };
   const { operationId } = node.order;
   if (operationId !== null && !(await isOperationWanted(session, operationId))) {
     return { reason: 'the operation that wanted to install it is over' };
   }
-  const name = node.workflow === '' ? DEFAULT_WORKFLOW : node.workflow;
-  const workflow = await knownWorkflow(tools, session, name);
-  if (!workflow) return { reason: `there is no workflow ${name}` };
-  const wanted: WorkflowImage | null = node.order.image === '' ? workflow.image : { name: node.order.image };
-  if (!wanted) return { reason: `workflow ${name} names no image` };
-  if ('url' in wanted) return { workflow, image: { name: '', ...wanted } };
-  const image = await findImage(session, wanted.name);
-  if (!image) return { reason: `there is no image ${wanted.name}` };
-  return {
-    workflow,
-    image: { name: image.name, url: null, sha256: image.sha256, sizeBytes: image.sizeBytes },
-  };
-}
-
-export async function knownWorkflow(
-  tools: Pick<BootTools, 'workflows'>,
-  session: Session,
-  name: string,
-): Promise<Workflow | null> {
-  const stored = tools.workflows.get(name) ?? (await findWorkflow(session, name));
-  return stored ?? (name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null);
+  const plan = await readInstallPlan(tools, session, node);
+  return 'code' in plan ? { reason: plan.problem } : plan;
 }
 
 interface Boot extends BootRequest {
   readonly node: Node;
-  readonly plan: Installation;
+  readonly plan: InstallPlan;
   readonly token: string;
 }
 

@@ -21,11 +21,12 @@ import {
   machinesWithMac,
   type NodeChange,
 } from '../store/nodes.ts';
+import { checkApproval, type InstallPlanDependencies } from './install-plan.ts';
 import { bareMachine, machineEvent } from './inventory.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { factsOf, type NodeInput, type NodePatch, type StateChange } from './node-input.ts';
 
-export interface NodeTools {
+export interface NodeTools extends InstallPlanDependencies {
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
   /** The provider of machines that nobody knew before. */
@@ -184,10 +185,11 @@ export async function setNodeState(
   actor: Actor,
 ): Promise<Node> {
   const { comment, force } = change;
-  return changeAndTell(tools, id, (locked) => {
+  return changeAndTell(tools, id, async (locked, session) => {
     const { node } = locked;
     const to = checkStep(node, change.state);
     if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
+    if (to === 'pending') await checkApproval(tools, session, node);
     const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
     const reset = force || to === 'installed' || to === 'active';
     const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;

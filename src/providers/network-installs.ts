@@ -8,8 +8,14 @@ export interface InstallFacts {
   /** The names of all images. */
   readonly images: readonly string[];
   /** By machine; one that never booted from the network is none. */
-  readonly nodes: ReadonlyMap<string, { readonly state: InstallState; readonly workflow: string }>;
+  readonly nodes: ReadonlyMap<string, InstallFactsOfMachine>;
   readonly workflows: ReadonlyMap<string, Workflow>;
+}
+
+export interface InstallFactsOfMachine {
+  readonly state: InstallState;
+  readonly workflow: string;
+  readonly arch: string;
 }
 
 export interface InstallOrderView {

@@ -14,15 +14,20 @@ export async function readInstallFacts(
   if (machineIds.length === 0) return NO_INSTALL_FACTS;
   const images = await listImages(session);
   const workflows = await listWorkflows(session);
-  const nodes = await session.run<{ machine_id: string; install: InstallState; workflow: string }>(
+  const nodes = await session.run<{
+    machine_id: string;
+    install: InstallState;
+    workflow: string;
+    arch: string;
+  }>(
     'install-facts',
-    `SELECT machine_id, m.install, n.workflow FROM nodes n JOIN machines m USING (machine_id)
+    `SELECT machine_id, m.install, n.workflow, n.arch FROM nodes n JOIN machines m USING (machine_id)
      WHERE machine_id = ANY($1)`,
     [machineIds],
   );
   return {
     images: images.map(({ name }) => name),
-    nodes: new Map(nodes.map((row) => [row.machine_id, { state: row.install, workflow: row.workflow }])),
+    nodes: new Map(nodes.map(({ machine_id: id, install, ...row }) => [id, { state: install, ...row }])),
     workflows: new Map(workflows.map((workflow: Workflow) => [workflow.name, workflow])),
   };
 }

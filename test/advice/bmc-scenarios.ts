@@ -1,11 +1,13 @@
 /** Failures of BMCs and of what installs over the network. Each machine has a BMC of its own: ipmi_sim, and ipmitool before it. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh, until } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
 import { boot, call, newMac, report } from '../nodes/rest.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { ensureSshd } from '../parts/sshd.ts';
 import { type IpmitoolStandIn, standInForIpmitool } from './ipmitool-stand-in.ts';
 import { type RebootingHost, startRebootingHost } from './rebooting-host.ts';
@@ -334,6 +336,36 @@ export const BMC_SCENARIOS = {
       installsItself(server, registered).catch(() => {});
     };
     return { machineId: registered.machineId, operationId, fix };
+  },
+
+  INSTALLER_NOT_BUILT: (site) =>
+    changedLater(
+      site,
+      async (registered) => {
+        await nodeOf(site.server, registered, '', 'discovered');
+        await site.server.sql(`UPDATE nodes SET arch = 'arm64' WHERE machine_id = $1`, [
+          registered.machineId,
+        ]);
+      },
+      async () => putInstaller(join(site.server.bootDir, 'installer', 'arm64')),
+      FROM_NETWORK,
+    ),
+
+  async BOOT_FILE_MISSING(site) {
+    const workflow = fresh('workflow');
+    const own = { kernel: `${workflow}/vmlinuz`, initrd: `${workflow}/initrd.gz` };
+    const dir = join(site.server.bootDir, workflow);
+    putInstaller(dir);
+    await call(site.server, 'POST', '/workflows', { name: workflow, ...own, image: { name: IMAGE } });
+    return changedLater(
+      site,
+      async (registered) => {
+        await nodeOf(site.server, registered, workflow, 'discovered');
+        rmSync(join(dir, 'initrd.gz'));
+      },
+      async () => putInstaller(dir),
+      FROM_NETWORK,
+    );
   },
 
   NODE_NOT_INSTALLABLE: (site) =>

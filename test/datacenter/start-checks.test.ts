@@ -1,4 +1,6 @@
 /** What is known before the start is refused at the start, in every API, and nothing is stored or contacted for it. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
@@ -107,6 +109,16 @@ describe('a start is refused for', () => {
     const machineId = await machineWith({});
     const call = v1Of(server).runs.startRun({ type: 'REPAVE', planId, machineId, requestId: fresh('start') });
     expect(await refusal(call)).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('a machine that the server has no installer for', async () => {
+    const machineId = await machineWith({});
+    const file = join(server.bootDir, 'installer', 'initrd.gz');
+    renameSync(file, `${file}.away`);
+    const refused = await refusal(reimage(machineId));
+    renameSync(`${file}.away`, file);
+    expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'INSTALLER_NOT_BUILT' });
+    expect(refused.message).toContain('`ingot installer build`');
   });
 
   it('a node that is past installing', async () => {

@@ -282,6 +282,7 @@ describe('POST /report', () => {
     ]);
     const refused = await setState(server, id, 'pending');
     expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringContaining('force') } });
+    await call(server, 'POST', '/workflows', { name: 'another' });
     await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'another' });
     expect((await setState(server, id, 'pending', { force: true })).status).toBe(200);
     expect(await nodeOf(server, id)).toMatchObject({

@@ -1,5 +1,5 @@
 /** A real server in this process, on a database of its own, and a stock gRPC client to call it with. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -40,6 +40,8 @@ export interface TestServerOptions {
   readonly databaseUrl?: string;
   /** As with the database: a directory that outlives the server. */
   readonly dataDir?: string;
+  /** Whether there are boot files of an installer, for machines of x86-64; `placeholder` without it. */
+  readonly installer?: 'placeholder' | 'none';
   readonly leaseMs?: number;
   /** How soon an act is repeated that was not carried out. */
   readonly repeatActMs?: number;
@@ -71,6 +73,7 @@ export interface TestServer {
   readonly adminToken: string;
   readonly adminTokenFile: string;
   readonly database: TestDatabase;
+  readonly bootDir: string;
   /** Everything that was logged, at the most talkative level. */
   readonly logged: readonly string[];
   /** As the admin. */
@@ -87,6 +90,8 @@ export interface TestServer {
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const database = options.database ?? (await cloneDatabase());
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'ingot-test-data-'));
+  const bootDir = join(dataDir, 'boot');
+  if (options.installer !== 'none') putInstaller(join(bootDir, 'installer'));
   const logged: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -142,6 +147,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     adminToken,
     adminTokenFile: server.adminTokenFile,
     database,
+    bootDir,
     logged,
     machines: client(MachineService, adminToken),
     operations: client(OperationService, adminToken),
@@ -157,6 +163,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       if (!options.dataDir) rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Files that no machine could boot, for a server that only looks whether they are there. One that was built stays. */
+export function putInstaller(dir: string): void {
+  mkdirSync(dir, { recursive: true });
+  for (const name of ['vmlinuz', 'initrd.gz']) {
+    if (!existsSync(join(dir, name))) writeFileSync(join(dir, name), `no ${name}`);
+  }
 }
 
 /** Two clients of one process would otherwise share a connection, and a stopped server's with it. */

@@ -180,6 +180,18 @@ const INSTALL_FAILURES = {
     action: 'retry_stage',
     who: 'operator',
   },
+  INSTALLER_NOT_BUILT: {
+    whatHappened: 'the server has no installer for machines of this architecture',
+    check: 'build it on the server’s host with "ingot installer build"',
+    action: 'retry_stage',
+    who: 'admin',
+  },
+  BOOT_FILE_MISSING: {
+    whatHappened: 'the kernel or initramfs that the workflow names is not among the server’s boot files',
+    check: 'put the file there, or name another in the workflow',
+    action: 'retry_stage',
+    who: 'admin',
+  },
   NODE_NOT_INSTALLABLE: {
     whatHappened: 'the node is in an install state that takes no installation',
     check: 'let its deprovisioning or migration come to its end',

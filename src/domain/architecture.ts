@@ -1,0 +1,28 @@
+/** The processors that Ingot's installer is built for, and what machines and their firmware call them. */
+
+const INSTALLER_ARCHES = ['x86_64', 'arm64'] as const;
+export type InstallerArch = (typeof INSTALLER_ARCHES)[number];
+
+const OTHER_NAMES: Readonly<Record<string, InstallerArch>> = {
+  amd64: 'x86_64',
+  'x86-64': 'x86_64',
+  aarch64: 'arm64',
+};
+
+/** Null: a name that is none of theirs. An iPXE for BIOS is a 32-bit program on whatever runs it: it says i386. */
+function knownArch(name: string): InstallerArch | null {
+  const lower = name.toLowerCase();
+  return INSTALLER_ARCHES.find((arch) => arch === lower) ?? OTHER_NAMES[lower] ?? null;
+}
+
+/** What is not known is what most machines are. */
+export function installerArchOf(name: string): InstallerArch {
+  return knownArch(name) ?? 'x86_64';
+}
+
+/** installer/vmlinuz, and installer/arm64/vmlinuz. */
+export function installerFile(path: string, arch: InstallerArch): string {
+  if (arch === 'x86_64') return path;
+  const at = path.lastIndexOf('/');
+  return `${path.slice(0, at)}/${arch}${path.slice(at)}`;
+}

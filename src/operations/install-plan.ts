@@ -1,0 +1,191 @@
+/**
+ * What a node is installed with, and what is missing for it: one answer for approvals, operations and boots. Kernels and
+ * initramfs are files of the server that is asked; replicas on several hosts share a data directory, or each must have them.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type InstallerArch, installerArchOf, installerFile } from '../domain/architecture.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Node } from '../domain/node.ts';
+import {
+  BUILT_IN_WORKFLOW,
+  DEFAULT_WORKFLOW,
+  isOwnInstallerFile,
+  type Workflow,
+  type WorkflowImage,
+} from '../domain/workflow.ts';
+import type { Session } from '../store/database.ts';
+import { findImage, findWorkflow } from '../store/images.ts';
+
+export interface InstallPlanDependencies {
+  /** Those of the configuration, by name; they win over stored ones. */
+  readonly workflows: ReadonlyMap<string, Workflow>;
+  /** Where the files are that machines boot. */
+  readonly bootDir: string;
+}
+
+export interface ServedImage {
+  /** Empty for one that comes from elsewhere. */
+  readonly name: string;
+  readonly url: string | null;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+export interface InstallPlan {
+  /** With the kernel and initramfs for the node's architecture. */
+  readonly workflow: Workflow;
+  readonly image: ServedImage;
+}
+
+export type ObstacleCode =
+  | 'WORKFLOW_NOT_FOUND'
+  | 'INSTALLER_NOT_BUILT'
+  | 'BOOT_FILE_MISSING'
+  | 'NO_IMAGE'
+  | 'IMAGE_NOT_FOUND';
+
+/** Why a node can't be installed, and the command that changes it. */
+export interface InstallObstacle {
+  readonly code: ObstacleCode;
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** What an installation is decided by, wherever it was read. */
+export interface InstallFactsOfNode {
+  readonly workflowName: string;
+  readonly workflow: Workflow | null;
+  /** As the node says it; empty: not known. */
+  readonly arch: string;
+  /** The image that an operation named; empty: the workflow's own. */
+  readonly orderedImage: string;
+}
+
+export function workflowNameOf(node: Pick<Node, 'workflow'>): string {
+  return node.workflow === '' ? DEFAULT_WORKFLOW : node.workflow;
+}
+
+export async function knownWorkflow(
+  { workflows }: Pick<InstallPlanDependencies, 'workflows'>,
+  session: Session,
+  name: string,
+): Promise<Workflow | null> {
+  const stored = workflows.get(name) ?? (await findWorkflow(session, name));
+  return stored ?? (name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null);
+}
+
+export async function readInstallPlan(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<InstallPlan | InstallObstacle> {
+  const workflowName = workflowNameOf(node);
+  const known = await knownWorkflow(dependencies, session, workflowName);
+  const facts = {
+    workflowName,
+    workflow: known,
+    arch: node.facts.arch,
+    orderedImage: node.order.image,
+  };
+  const prepared = preparedInstall(dependencies, facts);
+  if ('code' in prepared) return prepared;
+  const { workflow, wanted } = prepared;
+  if ('url' in wanted) return { workflow, image: { name: '', ...wanted } };
+  const image = await findImage(session, wanted.name);
+  if (!image) return imageMissing(wanted.name);
+  return {
+    workflow,
+    image: { name: image.name, url: null, sha256: image.sha256, sizeBytes: image.sizeBytes },
+  };
+}
+
+/** All but whether there is such an image. */
+export function preparedInstall(
+  { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
+  { workflowName, workflow, arch, orderedImage }: InstallFactsOfNode,
+): { readonly workflow: Workflow; readonly wanted: WorkflowImage } | InstallObstacle {
+  if (!workflow) return workflowMissing(workflowName);
+  const forArch = workflowFor(workflow, installerArchOf(arch));
+  const missing = [forArch.kernel, forArch.initrd].find((path) => !isBootFile(bootDir, path));
+  if (missing !== undefined) return bootFileMissing(missing, workflow, installerArchOf(arch));
+  const wanted = orderedImage === '' ? workflow.image : { name: orderedImage };
+  if (!wanted) return noImageNamed(workflowName);
+  return { workflow: forArch, wanted };
+}
+
+/** Ingot's own installer has files for each architecture; what a workflow brings of its own is taken as it is. */
+function workflowFor(workflow: Workflow, arch: InstallerArch): Workflow {
+  const file = (path: string) => (isOwnInstallerFile(path) ? installerFile(path, arch) : path);
+  return { ...workflow, kernel: file(workflow.kernel), initrd: file(workflow.initrd) };
+}
+
+/** What another server serves is not looked for here. */
+function isBootFile(bootDir: string, path: string): boolean {
+  if (path.includes('://')) return true;
+  return statSync(join(bootDir, path), { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function workflowMissing(name: string): InstallObstacle {
+  return {
+    code: 'WORKFLOW_NOT_FOUND',
+    problem: `there is no workflow ${name}`,
+    fix: 'create it with `ingot workflow create -f FILE`, or give the node one of `ingot workflow list`',
+  };
+}
+
+function bootFileMissing(path: string, workflow: Workflow, arch: InstallerArch): InstallObstacle {
+  const isOwn = [workflow.kernel, workflow.initrd].some(
+    (own) => isOwnInstallerFile(own) && installerFile(own, arch) === path,
+  );
+  if (isOwn) {
+    const option = arch === 'x86_64' ? '' : ` --arch ${arch}`;
+    return {
+      code: 'INSTALLER_NOT_BUILT',
+      problem: `this server has no installer for ${arch} machines (boot/${path})`,
+      fix: `build it on the server’s host with \`ingot installer build${option}\``,
+    };
+  }
+  return {
+    code: 'BOOT_FILE_MISSING',
+    problem: `workflow ${workflow.name} boots boot/${path}, and this server has no such file`,
+    fix: 'put it into the server’s data directory, or name another in the workflow with `ingot workflow create -f FILE`',
+  };
+}
+
+function noImageNamed(workflowName: string): InstallObstacle {
+  return {
+    code: 'NO_IMAGE',
+    problem: `workflow ${workflowName} names no image`,
+    fix: 'add one with `ingot image add NAME FILE` and name it in a workflow with `ingot workflow create -f FILE`',
+  };
+}
+
+export function imageMissing(name: string): InstallObstacle {
+  return {
+    code: 'IMAGE_NOT_FOUND',
+    problem: `there is no image ${name}`,
+    fix: `add it with \`ingot image add ${name} FILE\``,
+  };
+}
+
+/**
+ * Whether a node may wait for its installation. One whose workflow names no image may: an operation can name it, and the
+ * node can get another workflow before it boots; until then it boots from its disk, and says why.
+ */
+export async function checkApproval(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<void> {
+  // Who approves wants what the workflow says, not what an operation that is over had ordered.
+  const asked = { ...node, order: { ...node.order, image: '' } };
+  const plan = await readInstallPlan(dependencies, session, asked);
+  if (!('code' in plan) || plan.code === 'NO_IMAGE') return;
+  throw new Fault('failed_precondition', {
+    reason: plan.code,
+    message: `The node can't be installed: ${plan.problem}; ${plan.fix}`,
+    metadata: { workflow: workflowNameOf(node) },
+    violations: [{ subject: 'install', description: `${plan.problem}; ${plan.fix}` }],
+  });
+}
