@@ -361,7 +361,7 @@ describe('spec.mac_addresses', () => {
 
   it('are at most 64', () => {
     const macs = (count: number) =>
-      Array.from({ length: count }, (_, index) => `00:00:00:00:00:${index.toString(16).padStart(2, '0')}`);
+      Array.from({ length: count }, (_, index) => `52:00:00:00:00:${index.toString(16).padStart(2, '0')}`);
     expect(checked({ mac_addresses: macs(64) }).mac_addresses).toHaveLength(64);
     refused(() => checked({ mac_addresses: macs(65) }), 'spec.mac_addresses');
   });

@@ -1,6 +1,7 @@
 /** What a client may say about a machine, checked where it comes in. Nothing of a refused request is stored. */
 import { type Fault, invalidField, missingField } from './fault.ts';
 import type { Labels, MachineSpec } from './machine.ts';
+import { macProblem } from './node.ts';
 import { operationIdOf } from './run-id.ts';
 import { SPEC_FIELDS, TEXT_FIELD_NAMES, type TextFieldName, textOfField } from './spec-field.ts';
 
@@ -12,7 +13,6 @@ export const CLUSTER_RULE = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/;
 /** Control characters, line separators, lone surrogates. */
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9-]{1,63})*\.?|\[[0-9A-Fa-f:.]{2,45}\])$/;
-const MAC = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}$/i;
 
 const MAX_LABEL_BYTES = 64 * 1024;
 const MAX_LABEL_VALUE = 4096;
@@ -138,8 +138,8 @@ function unknownProvider(provider: string, providers: ReadonlySet<string>, field
 }
 
 function checkMac(mac: string, field: string): string {
-  if (!MAC.test(mac))
-    throw invalidField(field, 'must be six pairs of hex digits with ":" or "-" between them');
+  const problem = macProblem(mac);
+  if (problem !== null) throw invalidField(field, problem);
   return mac.toLowerCase().replaceAll('-', ':');
 }
 

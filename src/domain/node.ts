@@ -14,6 +14,8 @@ export interface HardwareFacts {
   readonly ipAddress: string;
 }
 
+export type FactName = keyof HardwareFacts;
+
 /** How the installation goes. */
 export interface InstallStory {
   readonly attempts: number;
@@ -45,6 +47,10 @@ export interface Node {
   /** Its place in the service layer; null until it needs one. */
   readonly service: ServiceState | null;
   readonly facts: HardwareFacts;
+  /** Those that an operator edited: reports don't change them. */
+  readonly editedFacts: readonly FactName[];
+  /** Its machine's label of that name; empty: in none. */
+  readonly group: string;
   readonly workflow: string;
   readonly tags: readonly string[];
   readonly notes: string;
@@ -57,14 +63,28 @@ export interface Node {
   readonly updatedAt: Date;
 }
 
+/** Document 4's system knows these; the first one is what a node has that never said. */
 export const ARCHITECTURES = ['x86_64', 'arm64', 'aarch64'] as const;
 export const BOOT_MODES = ['bios', 'uefi', 'pi'] as const;
+
+/** The label of the machine that names its group. */
+export const GROUP_LABEL = 'group';
 
 export const MAX_INSTALL_ATTEMPTS = 3;
 
 const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
 
-/** Lower case with colons; null when it is no MAC address. */
+/** Why this can't be the address of a machine; null when it can. */
+export function macProblem(text: string): string | null {
+  if (!MAC_RULE.test(text)) return 'must be six pairs of hex digits with ":" or "-" between them';
+  const mac = text.toLowerCase().replaceAll('-', ':');
+  if (mac === '00:00:00:00:00:00') return 'is all zeros, which is no machine’s address';
+  if (mac === 'ff:ff:ff:ff:ff:ff') return 'is the broadcast address, which is no machine’s';
+  const isMulticast = (Number.parseInt(mac.slice(0, 2), 16) & 1) === 1;
+  return isMulticast ? 'is a multicast address, which is no machine’s' : null;
+}
+
+/** Lower case with colons; null when it can't be the address of a machine. */
 export function normalMac(text: string): string | null {
-  return MAC_RULE.test(text) ? text.toLowerCase().replaceAll('-', ':') : null;
+  return macProblem(text) === null ? text.toLowerCase().replaceAll('-', ':') : null;
 }

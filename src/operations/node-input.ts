@@ -1,7 +1,14 @@
 /** What clients and machines say of nodes, checked where it comes in. */
 import { z } from 'zod';
 import { Fault } from '../domain/fault.ts';
-import { type HardwareFacts, normalMac } from '../domain/node.ts';
+import {
+  ARCHITECTURES,
+  BOOT_MODES,
+  type FactName,
+  type HardwareFacts,
+  macProblem,
+  normalMac,
+} from '../domain/node.ts';
 import { IN_OUR_WORDS } from './problem-text.ts';
 
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
@@ -16,17 +23,16 @@ const plain = (maxLength: number) =>
 export const mac = z.string().transform((text, context) => {
   const normal = normalMac(text);
   if (normal !== null) return normal;
-  context.addIssue({
-    code: 'custom',
-    message: 'must be six pairs of hex digits with ":" or "-" between them',
-  });
+  context.addIssue({ code: 'custom', message: macProblem(text) ?? 'is not valid' });
   return z.NEVER;
 });
 
+/** One case: two tags that differ in nothing else would be one to every reader. */
 const tag = z
   .string()
+  .toLowerCase()
   .regex(
-    /^[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,61}[A-Za-z0-9])?$/,
+    /^[a-z0-9](?:[a-z0-9._:-]{0,61}[a-z0-9])?$/,
     'must be 1 to 63 letters, digits, ".", "_", ":" or "-"',
   );
 const tags = z
@@ -45,37 +51,76 @@ const workflow = z
   .refine((text) => text === '' || WORKFLOW_NAME.test(text), 'must be a workflow’s name');
 export const WORKFLOW_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
-const facts = {
+const group = z
+  .string()
+  .refine(
+    (text) => text === '' || WORKFLOW_NAME.test(text),
+    'must be 1 to 63 letters, digits, ".", "_" or "-"',
+  );
+
+const oneOf = <Names extends readonly string[]>(names: Names) => z.string().toLowerCase().pipe(z.enum(names));
+
+const described = {
   hostname: hostname.nullish(),
   vendor: plain(255).nullish(),
   model: plain(255).nullish(),
   serial_number: plain(255).nullish(),
   system_uuid: plain(64).nullish(),
+  arch: oneOf(ARCHITECTURES).nullish(),
+  boot_mode: oneOf(BOOT_MODES).nullish(),
+  workflow: workflow.nullish(),
+  group: group.nullish(),
+  /** Other names of the two above, as document 4's system has them. */
+  workflow_id: workflow.nullish(),
+  group_id: group.nullish(),
 };
 
-const oneOf = <Names extends readonly string[]>(names: Names) => z.string().toLowerCase().pipe(z.enum(names));
+interface TwiceNamed {
+  readonly workflow?: string | null | undefined;
+  readonly workflow_id?: string | null | undefined;
+  readonly group?: string | null | undefined;
+  readonly group_id?: string | null | undefined;
+}
 
-const nodeInput = z.object({
-  mac_address: mac,
-  ...facts,
-  arch: plain(32).nullish(),
-  boot_mode: oneOf(['bios', 'uefi'] as const).nullish(),
-  workflow: workflow.nullish(),
-  tags: tags.nullish(),
-});
+/** What was given under its other name comes under its own; two names that disagree are refused. */
+function underOneName<T extends TwiceNamed>(
+  input: T,
+  context: z.RefinementCtx,
+): Omit<T, 'workflow_id' | 'group_id'> {
+  for (const name of ['workflow', 'group'] as const) {
+    const [own, other] = [input[name], input[`${name}_id`]];
+    if (own === undefined || other === undefined || (own ?? '') === (other ?? '')) continue;
+    context.addIssue({
+      code: 'custom',
+      path: [`${name}_id`],
+      message: `is another name of ${name}, and both are given with different values`,
+    });
+  }
+  const { workflow_id, group_id, ...rest } = input;
+  return {
+    ...rest,
+    workflow: input.workflow === undefined ? workflow_id : input.workflow,
+    group: input.group === undefined ? group_id : input.group,
+  };
+}
 
-const nodePatch = z.object({
-  hostname: hostname.nullish(),
-  workflow: workflow.nullish(),
-  tags: tags.optional(),
-  notes: z
-    .string()
-    .max(10_000)
-    .refine((text) => !LINE_BREAKS_TOO.test(text), 'must not contain control characters')
-    .nullish(),
-});
+const nodeInput = z
+  .strictObject({ mac_address: mac, ...described, tags: tags.nullish() })
+  .transform(underOneName);
 
-const stateChange = z.object({
+const nodePatch = z
+  .strictObject({
+    ...described,
+    tags: tags.nullish(),
+    notes: z
+      .string()
+      .max(10_000)
+      .refine((text) => !LINE_BREAKS_TOO.test(text), 'must not contain control characters')
+      .nullish(),
+  })
+  .transform(underOneName);
+
+const stateChange = z.strictObject({
   state: z.string().max(64),
   comment: plain(1000).nullish(),
   force: z.boolean().default(false),
@@ -83,7 +128,7 @@ const stateChange = z.object({
 
 const bulkStateChange = stateChange.extend({ node_ids: z.array(plain(128)).min(1).max(1000) });
 
-const tagInput = z.object({ tag });
+const tagInput = z.strictObject({ tag });
 
 export type NodeInput = z.output<typeof nodeInput>;
 export type NodePatch = z.output<typeof nodePatch>;
@@ -99,16 +144,31 @@ export const readTag = (body: unknown) => read(tagInput, body).tag;
 export function read<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body, IN_OUR_WORDS);
   if (parsed.success) return parsed.data;
-  const violations = parsed.error.issues.map(({ path, message }) => ({
-    subject: path.join('.') || 'body',
-    description: message,
-  }));
+  const violations = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({
+          subject: [...issue.path, key].join('.').slice(0, 80),
+          description: 'there is no such field',
+        }))
+      : [{ subject: issue.path.join('.') || 'body', description: issue.message }],
+  );
   throw new Fault('invalid_argument', {
     reason: 'INVALID_FIELD',
     message: violations.map(({ subject, description }) => `${subject}: ${description}`).join('; '),
     violations,
   });
 }
+
+/** All but the address, which the network gives. */
+export const EDITABLE_FACTS = [
+  'hostname',
+  'vendor',
+  'model',
+  'serialNumber',
+  'systemUuid',
+  'arch',
+  'bootMode',
+] as const satisfies readonly FactName[];
 
 export const NO_FACTS: HardwareFacts = {
   hostname: '',
@@ -121,13 +181,26 @@ export const NO_FACTS: HardwareFacts = {
   ipAddress: '',
 };
 
-/** The fields of a body that describe the hardware. */
-type NamedFacts = Partial<
-  Record<
-    'hostname' | 'vendor' | 'model' | 'serial_number' | 'system_uuid' | 'arch' | 'boot_mode' | 'ip_address',
-    string | null | undefined
-  >
->;
+/** What a node has of which nothing is known. */
+export const FACT_DEFAULTS: HardwareFacts = {
+  ...NO_FACTS,
+  arch: ARCHITECTURES[0],
+  bootMode: BOOT_MODES[0],
+};
+
+/** Facts by the name that bodies have for them. */
+export const FACT_FIELDS = {
+  hostname: 'hostname',
+  vendor: 'vendor',
+  model: 'model',
+  serialNumber: 'serial_number',
+  systemUuid: 'system_uuid',
+  arch: 'arch',
+  bootMode: 'boot_mode',
+  ipAddress: 'ip_address',
+} as const satisfies Record<FactName, string>;
+
+type NamedFacts = Partial<Record<(typeof FACT_FIELDS)[FactName], string | null | undefined>>;
 
 export function factsOf(input: NamedFacts): HardwareFacts {
   return {

@@ -4,13 +4,14 @@ import type { Actor } from '../domain/actor.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { applyReport, applyStall, type InstallReport } from '../domain/install-report.ts';
-import type { HardwareFacts, Node } from '../domain/node.ts';
+import type { FactName, HardwareFacts, Node } from '../domain/node.ts';
 import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
 import { countDiscovered, type LastEntry, lastInHistory, recentAdjustments } from '../store/node-lists.ts';
 import { findNodeIdByMac, isOperationWanted, type LockedNode, type NodeChange } from '../store/nodes.ts';
+import { quoted } from './lenient.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
-import { factsOf } from './node-input.ts';
+import { FACT_FIELDS, factsOf } from './node-input.ts';
 import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
@@ -24,6 +25,8 @@ export interface ReportAnswer {
   readonly node: Node;
   /** Why the report changed no state; null when it counted or was none about an installation. */
   readonly ignored: string | null;
+  /** Fields that were not kept as they were sent, with what became of them. */
+  readonly adjusted: NodeReport['adjusted'];
 }
 
 export async function reportNode(
@@ -35,11 +38,13 @@ export async function reportNode(
   const id = await nodeOfMac(tools, mac, factsOf(report));
   const boot = token === null ? null : await findBootToken(tools.database, token);
   let ignored: string | null = null;
+  let { adjusted } = report;
   const node = await changeAndTell(tools, id, async (locked, session) => {
     const facts = withFacts(locked.node, factsOf(report));
     const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
-    const adjusted = await adjustmentNote(tools, locked.node, report, session);
-    if (report.installation_status === null) return { ...seen, events: adjusted };
+    adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
+    const notes = await adjustmentNotes(tools, locked.node, { ...report, adjusted }, session);
+    if (report.installation_status === null) return { ...seen, events: notes };
     const { operationId } = locked.node.order;
     const isLive = operationId === null || (await isOperationWanted(session, operationId));
     checkToken(locked.node, boot, token, isLive);
@@ -56,18 +61,18 @@ export async function reportNode(
     );
     ignored = told.ignored;
     // Before the transition: what a reader of the history sees first is where the node is now.
-    return { ...told.change, events: [...adjusted, ...told.change.events], wakes: operationId };
+    return { ...told.change, events: [...notes, ...told.change.events], wakes: operationId };
   });
   // An installer that begins and is not wanted must hear that before it writes a byte.
   if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
-  return { node, ignored };
+  return { node, ignored, adjusted };
 }
 
 const NOTES_A_DAY = 20;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** What was cut or dropped, for the history: the same at most once a day, and no more than so many. */
-async function adjustmentNote(
+async function adjustmentNotes(
   tools: NodeTools,
   node: Node,
   report: NodeReport,
@@ -79,15 +84,15 @@ async function adjustmentNote(
   const before = await recentAdjustments(session, node.machineId, since, NOTES_A_DAY);
   const isNew = before.every((noted) => !isDeepStrictEqual(noted, adjusted));
   if (!isNew || before.length >= NOTES_A_DAY) return [];
-  const note = traceEvent(node, {
+  const entry = traceEvent(node, {
     actor: nodeActor(node.macAddress),
     owner: 'node_report',
-    comment: 'parts of a report were cut or dropped',
+    comment: 'parts of a report were not kept as sent',
     metadata: { report: report.installation_status ?? 'facts', adjusted },
     operationId: node.order.operationId,
     now: tools.now(),
   });
-  return [note];
+  return [entry];
 }
 
 function notWanted(why: string): Fault {
@@ -131,15 +136,28 @@ function nodeActor(id: string): Actor {
   return { kind: 'node_report', id };
 }
 
-/** A name that somebody gave stays; what the hardware says of itself is newer. */
+/** A name that was given stays, and so does what an operator edited; what else the hardware says of itself is newer. */
 function withFacts(node: Node, told: HardwareFacts): Node {
   const facts = { ...node.facts };
-  for (const key of Object.keys(told) as Array<keyof HardwareFacts>) {
-    if (told[key] === '') continue;
+  for (const key of Object.keys(told) as FactName[]) {
+    if (told[key] === '' || node.editedFacts.includes(key)) continue;
     if (key === 'hostname' && facts.hostname !== '') continue;
     facts[key] = told[key];
   }
   return { ...node, facts };
+}
+
+/** Edited facts of which the machine says something else. */
+function disputes(node: Node, told: HardwareFacts): Record<string, string> {
+  const disputed = node.editedFacts.filter((key) => told[key] !== '' && told[key] !== node.facts[key]);
+  return Object.fromEntries(
+    disputed
+      .filter((key) => key !== 'hostname')
+      .map((key) => [
+        FACT_FIELDS[key],
+        `an operator set ${quoted(node.facts[key])}, which is kept; the machine says ${quoted(told[key])}`,
+      ]),
+  );
 }
 
 /**

@@ -6,7 +6,7 @@ import { type InstallState, installLifecycle } from '../domain/install-state.ts'
 import { nextStates } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
-import { type HardwareFacts, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
+import { GROUP_LABEL, type HardwareFacts, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database, Session } from '../store/database.ts';
 import { isHardwareTaken } from '../store/machine-hardware.ts';
@@ -24,7 +24,15 @@ import {
 import { checkApproval, type InstallPlanDependencies } from './install-plan.ts';
 import { bareMachine, machineEvent } from './inventory.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
-import { factsOf, type NodeInput, type NodePatch, type StateChange } from './node-input.ts';
+import {
+  EDITABLE_FACTS,
+  FACT_DEFAULTS,
+  FACT_FIELDS,
+  factsOf,
+  type NodeInput,
+  type NodePatch,
+  type StateChange,
+} from './node-input.ts';
 
 export interface NodeTools extends InstallPlanDependencies {
   readonly database: Database;
@@ -43,6 +51,8 @@ export interface NodeToAdd {
   readonly facts: HardwareFacts;
   readonly workflow: string;
   readonly tags: readonly string[];
+  /** Empty: as the machine is labelled, if it is. */
+  readonly group?: string;
 }
 
 function nodeNotFound(id: string): Fault {
@@ -61,6 +71,7 @@ export async function createNode(tools: NodeTools, input: NodeInput, actor: Acto
       facts: factsOf(input),
       workflow: input.workflow ?? '',
       tags: input.tags ?? [],
+      group: input.group ?? '',
     },
     actor,
   );
@@ -96,7 +107,7 @@ function insertNewNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promi
     const machine = await enter(tools, session, known[0] ?? null, macAddress, actor);
     if (!machine || !(await insertNode(session, { ...adding, machineId: machine.machineId }))) return null;
     const changed = applyChange(
-      machine,
+      adding.group ? inGroup(machine, adding.group) : machine,
       { install: { to: installLifecycle.initial, owner: 'admin', metadata: { mac_address: macAddress } } },
       { at: tools.now(), actor, operationId: null },
     );
@@ -157,18 +168,42 @@ export async function changeAndTell(
   return node;
 }
 
-export async function patchNode(tools: NodeTools, id: string, patch: NodePatch): Promise<Node> {
-  return changeAndTell(tools, id, ({ machine, node }) => ({
-    machine,
-    events: [],
-    node: {
-      ...node,
-      facts: patch.hostname === undefined ? node.facts : { ...node.facts, hostname: patch.hostname ?? '' },
-      workflow: patch.workflow === undefined ? node.workflow : (patch.workflow ?? ''),
-      tags: patch.tags ?? node.tags,
-      notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
-    },
-  }));
+export async function patchNode(tools: NodeTools, id: string, patch: NodePatch, actor: Actor): Promise<Node> {
+  return changeAndTell(tools, id, ({ machine, node }) => {
+    const labelled = patch.group === undefined ? machine : inGroup(machine, patch.group ?? '');
+    return {
+      machine: labelled,
+      events: labelled === machine ? [] : [machineEvent(id, 'registered', 'updated', actor)],
+      node: {
+        ...node,
+        ...editedFacts(node, patch),
+        workflow: patch.workflow === undefined ? node.workflow : (patch.workflow ?? ''),
+        tags: patch.tags === undefined ? node.tags : (patch.tags ?? []),
+        notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
+      },
+    };
+  });
+}
+
+/** A group is a label of the machine, so that every filter over machines knows it. */
+function inGroup(machine: Machine, group: string): Machine {
+  const { [GROUP_LABEL]: before = '', ...others } = machine.labels;
+  if (before === group) return machine;
+  return { ...machine, labels: group === '' ? others : { ...others, [GROUP_LABEL]: group } };
+}
+
+/** A fact that an operator sets stays set; one that is cleared is the machine's to report again. */
+function editedFacts(node: Node, patch: NodePatch): Pick<Node, 'facts' | 'editedFacts'> {
+  const facts = { ...node.facts };
+  const edited = new Set(node.editedFacts);
+  for (const name of EDITABLE_FACTS) {
+    const value = patch[FACT_FIELDS[name]];
+    if (value === undefined) continue;
+    facts[name] = value || FACT_DEFAULTS[name];
+    if (value) edited.add(name);
+    else edited.delete(name);
+  }
+  return { facts, editedFacts: [...edited] };
 }
 
 export async function tagNode(tools: NodeTools, id: string, tag: string, isThere: boolean): Promise<Node> {

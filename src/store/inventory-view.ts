@@ -1,5 +1,6 @@
 /** Machines as document 3's inventory shows them: each with its coarse state, whoever brought it here. */
 import type { InstallState } from '../domain/install-state.ts';
+import { GROUP_LABEL } from '../domain/node.ts';
 import type { ServiceState } from '../domain/service-state.ts';
 import type { Session } from './database.ts';
 import type { NodeFilter } from './node-lists.ts';
@@ -31,14 +32,23 @@ const MATCHES = `(m.service IS NOT NULL OR m.install IS NOT NULL)
   AND ($3::text IS NULL OR n.workflow = $3)
   AND ($4::text IS NULL OR n.mac_address = $4 OR m.spec -> 'mac_addresses' ? $4)
   AND ($5::text IS NULL OR strpos(lower(concat_ws(' ', m.machine_id, ${MAC}, ${HOSTNAME}, n.vendor, n.model,
-    n.serial_number, n.ip_address)), lower($5)) > 0)`;
+    n.serial_number, n.ip_address)), lower($5)) > 0)
+  AND ($7::text IS NULL OR m.labels ->> '${GROUP_LABEL}' = $7)`;
 
 /** Newest first. */
 export async function listInventory(
   session: Session,
   filter: InventoryFilter,
 ): Promise<{ readonly entries: InventoryEntry[]; readonly total: number }> {
-  const values = [filter.state, filter.tag, filter.workflow, filter.mac, filter.q, filter.service];
+  const values = [
+    filter.state,
+    filter.tag,
+    filter.workflow,
+    filter.mac,
+    filter.q,
+    filter.service,
+    filter.group,
+  ];
   const [count] = await session.run<{ total: number }>(
     'count-inventory',
     `SELECT count(*) AS total FROM ${ROWS} WHERE ${MATCHES}`,
@@ -49,7 +59,7 @@ export async function listInventory(
     `SELECT m.machine_id AS "machineId", m.service, m.install, m.pool, ${MAC} AS "macAddress",
        ${HOSTNAME} AS hostname, coalesce(n.workflow, '') AS workflow, coalesce(n.tags, '{}') AS tags,
        m.created_at AS "createdAt"
-     FROM ${ROWS} WHERE ${MATCHES} ORDER BY m.created_at DESC, m.machine_id DESC LIMIT $7 OFFSET $8`,
+     FROM ${ROWS} WHERE ${MATCHES} ORDER BY m.created_at DESC, m.machine_id DESC LIMIT $8 OFFSET $9`,
     [...values, filter.limit, filter.offset],
   );
   return { entries, total: count?.total ?? 0 };

@@ -1,6 +1,6 @@
 /** Nodes by the dozen: lists, histories, and those that somebody should look at. */
 import type { InstallState } from '../domain/install-state.ts';
-import type { Node } from '../domain/node.ts';
+import { GROUP_LABEL, type Node } from '../domain/node.ts';
 import type { Session } from './database.ts';
 import { NODE_COLUMNS, NODES, type NodeJoin, nodeOf } from './nodes.ts';
 
@@ -9,6 +9,7 @@ export interface NodeFilter {
   readonly tag: string | null;
   readonly workflow: string | null;
   readonly mac: string | null;
+  readonly group: string | null;
   /** A part of an id, a name, an address, a vendor, a model or a serial number. */
   readonly q: string | null;
   readonly limit: number;
@@ -18,14 +19,15 @@ export interface NodeFilter {
 const MATCHES = `m.install IS NOT NULL AND ($1::text IS NULL OR m.install = $1) AND ($2::text IS NULL OR n.tags @> ARRAY[$2])
   AND ($3::text IS NULL OR n.workflow = $3) AND ($4::text IS NULL OR n.mac_address = $4)
   AND ($5::text IS NULL OR strpos(lower(n.machine_id || ' ' || n.mac_address || ' ' || n.hostname || ' ' || n.vendor
-    || ' ' || n.model || ' ' || n.serial_number || ' ' || n.ip_address), lower($5)) > 0)`;
+    || ' ' || n.model || ' ' || n.serial_number || ' ' || n.ip_address), lower($5)) > 0)
+  AND ($6::text IS NULL OR m.labels ->> '${GROUP_LABEL}' = $6)`;
 
 /** Newest first. */
 export async function listNodes(
   session: Session,
   filter: NodeFilter,
 ): Promise<{ readonly nodes: Node[]; readonly total: number }> {
-  const values = [filter.state, filter.tag, filter.workflow, filter.mac, filter.q];
+  const values = [filter.state, filter.tag, filter.workflow, filter.mac, filter.q, filter.group];
   const [count] = await session.run<{ total: number }>(
     'count-nodes',
     `SELECT count(*) AS total FROM ${NODES} WHERE ${MATCHES}`,
@@ -34,7 +36,7 @@ export async function listNodes(
   const rows = await session.run<NodeJoin>(
     'list-nodes',
     `SELECT ${NODE_COLUMNS} FROM ${NODES} WHERE ${MATCHES} ORDER BY n.created_at DESC, n.machine_id DESC
-     LIMIT $6 OFFSET $7`,
+     LIMIT $7 OFFSET $8`,
     [...values, filter.limit, filter.offset],
   );
   return { nodes: rows.map(nodeOf), total: count?.total ?? 0 };

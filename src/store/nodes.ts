@@ -3,7 +3,14 @@ import type { NewEvent } from '../domain/event.ts';
 import type { InstallState } from '../domain/install-state.ts';
 import { ACTIVE_JOB_STATUSES } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
-import type { HardwareFacts, Node } from '../domain/node.ts';
+import {
+  ARCHITECTURES,
+  BOOT_MODES,
+  type FactName,
+  GROUP_LABEL,
+  type HardwareFacts,
+  type Node,
+} from '../domain/node.ts';
 import type { ServiceState } from '../domain/service-state.ts';
 import { appendEvents, type Notice } from './append-events.ts';
 import type { Database, Session } from './database.ts';
@@ -22,6 +29,8 @@ interface NodeRow {
   arch: string;
   boot_mode: string;
   ip_address: string;
+  edited_facts: FactName[];
+  node_group: string;
   workflow: string;
   tags: string[];
   notes: string;
@@ -44,7 +53,8 @@ interface NodeRow {
 }
 
 export const NODE_COLUMNS = `n.machine_id, n.mac_address, m.install, m.service, n.hostname, n.vendor, n.model, n.serial_number,
-  n.system_uuid, n.arch, n.boot_mode, n.ip_address, n.workflow, n.tags, n.notes, n.install_attempts,
+  n.system_uuid, n.arch, n.boot_mode, n.ip_address, n.edited_facts,
+  coalesce(m.labels ->> '${GROUP_LABEL}', '') AS node_group, n.workflow, n.tags, n.notes, n.install_attempts,
   n.last_install_error, n.install_progress, n.state_changed_at, n.last_seen_at, n.boots_issued, n.boot_no,
   n.boot_ended, n.first_boot_no, n.wanted_operation, n.wanted_key, n.wanted_image, n.wanted_at, n.kicked_at,
   n.created_at, n.updated_at`;
@@ -66,6 +76,8 @@ export function nodeOf(row: NodeRow): Node {
       bootMode: row.boot_mode,
       ipAddress: row.ip_address,
     },
+    editedFacts: row.edited_facts,
+    group: row.node_group,
     workflow: row.workflow,
     tags: row.tags,
     notes: row.notes,
@@ -186,8 +198,8 @@ export async function insertNode(session: Session, node: NewNode): Promise<boole
       facts.model,
       facts.serialNumber,
       facts.systemUuid,
-      facts.arch,
-      facts.bootMode,
+      facts.arch || ARCHITECTURES[0],
+      facts.bootMode || BOOT_MODES[0],
       facts.ipAddress,
       node.workflow,
       node.tags,
@@ -257,6 +269,7 @@ const WRITE = `
     last_install_error = $14, install_progress = $15, boot_no = $16, boot_ended = $17, first_boot_no = $18,
     wanted_operation = $19, wanted_key = $20, wanted_image = $21, wanted_at = $22, kicked_at = $23,
     state_changed_at = $24, last_seen_at = $25, boots_issued = $26,
+    edited_facts = $28,
     last_report_at = CASE WHEN $27 THEN now() ELSE last_report_at END, updated_at = now()
   WHERE machine_id = $1`;
 
@@ -290,6 +303,7 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
     node.lastSeenAt,
     node.bootsIssued,
     reported === true,
+    node.editedFacts,
   ]);
 }
 

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/fault.ts';
 import { IMAGE_RULE } from '../../domain/machine-input.ts';
-import { normalMac } from '../../domain/node.ts';
+import { macProblem, normalMac } from '../../domain/node.ts';
 import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/workflow.ts';
 import { knownWorkflow } from '../../operations/install-plan.ts';
 import { type BootTools, bootScript, whoAreYou } from '../../operations/node-boot.ts';
@@ -62,9 +62,9 @@ function bootRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
     const baseUrl = baseUrlOf(parts, request);
     const { mac: given } = request.query as { mac?: unknown };
     if (given === undefined || given === '') return asScript(reply, whoAreYou(baseUrl));
-    const mac = typeof given === 'string' ? normalMac(given) : null;
-    if (mac === null)
-      throw invalidField('mac', 'must be six pairs of hex digits with ":" or "-" between them');
+    const text = typeof given === 'string' ? given : '';
+    const mac = normalMac(text);
+    if (mac === null) throw invalidField('mac', macProblem(text) ?? 'is not valid');
     return asScript(reply, await bootScript(parts.nodes, { mac, baseUrl }));
   });
 

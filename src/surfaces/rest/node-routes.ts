@@ -4,7 +4,7 @@ import { inAnyCase } from '../../domain/any-case.ts';
 import { invalidField } from '../../domain/fault.ts';
 import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
-import { type Node, normalMac } from '../../domain/node.ts';
+import { macProblem, type Node, normalMac } from '../../domain/node.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
 import type { BootTools } from '../../operations/node-boot.ts';
 import {
@@ -59,8 +59,9 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     const query = request.query as Record<string, unknown>;
     const filter = {
       state: oneOf(query, 'state', statesOf(installLifecycle)),
-      tag: textOf(query, 'tag'),
-      workflow: textOf(query, 'workflow'),
+      tag: textOf(query, 'tag')?.toLowerCase() ?? null,
+      group: textOf(query, 'group') ?? textOf(query, 'group_id'),
+      workflow: textOf(query, 'workflow') ?? textOf(query, 'workflow_id'),
       mac: macOf(textOf(query, 'mac')),
       q: textOf(query, 'q'),
       ...pageOf(query),
@@ -92,8 +93,8 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
   });
 
   app.patch<ById>('/api/v1/nodes/:id', options, async (request, reply) => {
-    await callerWith(parts, request, 'operator');
-    const node = await patchNode(nodes, request.params.id, readNodePatch(request.body));
+    const { actor } = await callerWith(parts, request, 'operator');
+    const node = await patchNode(nodes, request.params.id, readNodePatch(request.body), actor);
     return done(reply, node, 'Node updated');
   });
 
@@ -167,9 +168,9 @@ function oneOf<T extends string>(
 
 function macOf(text: string | null): string | null {
   if (text === null) return null;
-  const mac = normalMac(text);
-  if (mac === null) throw invalidField('mac', 'is not a MAC address');
-  return mac;
+  const problem = macProblem(text);
+  if (problem !== null) throw invalidField('mac', problem);
+  return normalMac(text);
 }
 
 function pageOf(query: Record<string, unknown>): { limit: number; offset: number } {
@@ -212,6 +213,9 @@ function nodeBody(node: Node) {
     state: node.state,
     service: node.service,
     workflow: orNull(node.workflow),
+    workflow_id: orNull(node.workflow),
+    group: orNull(node.group),
+    group_id: orNull(node.group),
     tags: node.tags,
     notes: orNull(node.notes),
     install_attempts: story.attempts,

@@ -20,11 +20,11 @@ export async function reportRoutes(app: FastifyInstance, parts: NodeRouteParts):
   );
   app.post('/api/v1/report', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
     const report = readReport(request.body);
-    const { node, ignored } = await reportNode(parts.nodes, report, bearerOf(request));
+    const { node, ignored, adjusted } = await reportNode(parts.nodes, report, bearerOf(request));
     return reply.send({
       success: true,
       data: { id: node.machineId, mac_address: node.macAddress, state: node.state },
-      message: messageOf(ignored, report.adjusted),
+      message: messageOf(ignored, adjusted),
     });
   });
 }
