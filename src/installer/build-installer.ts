@@ -3,34 +3,42 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PackageTarget } from './debian-package.ts';
 import { DRIVERS } from './driver-list.ts';
 import { type InstallerScript, initramfs } from './initramfs.ts';
 import { InstallerError } from './installer-error.ts';
 import { type PackageSource, readBusybox, readKernel } from './kernel.ts';
+import type { Program } from './program-list.ts';
+import { type ProgramSource, readPrograms } from './shared-programs.ts';
 
 export interface InstallerOptions {
   readonly outputDir: string;
-  /** Where downloaded packages are kept. */
-  readonly cacheDir: string;
+  readonly target: PackageTarget;
   readonly kernel: PackageSource;
   readonly busybox: PackageSource;
+  readonly programs: ProgramSource;
 }
 
 export interface BuiltInstaller {
   readonly release: string;
   readonly modules: number;
+  readonly programs: readonly Program[];
+  /** What such an installer can't do, for a program is not there. */
+  readonly absentPrograms: readonly Program[];
   readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
 }
 
 /** The same packages make the same files. Each file is replaced as a whole: a machine that boots meanwhile gets either. */
 export async function buildInstaller(options: InstallerOptions): Promise<BuiltInstaller> {
-  const { outputDir, cacheDir } = options;
-  const kernel = await readKernel(options.kernel, cacheDir, DRIVERS);
-  const busybox = await readBusybox(options.busybox, cacheDir);
+  const { outputDir, target } = options;
+  const kernel = await readKernel(options.kernel, target, DRIVERS);
+  const busybox = await readBusybox(options.busybox, target);
+  const programs = await readPrograms(options.programs, target);
   const archive = initramfs({
     release: kernel.release,
     modules: kernel.modules,
     busybox,
+    programs: programs.files,
     init: scriptText('init.sh'),
     udhcpcEvent: scriptText('udhcpc-event.sh'),
     scripts: nounScripts(),
@@ -43,6 +51,8 @@ export async function buildInstaller(options: InstallerOptions): Promise<BuiltIn
   return {
     release: kernel.release,
     modules: kernel.modules.length,
+    programs: programs.found,
+    absentPrograms: programs.absent,
     files: files.map(({ path, content }) => ({
       path,
       bytes: content.length,

@@ -8,9 +8,18 @@ import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import type { Architecture } from './architecture.ts';
 import { InstallerError } from './installer-error.ts';
 
+/** For which machines packages are, and where downloads are kept. */
+export interface PackageTarget {
+  readonly architecture: Architecture;
+  readonly cacheDir: string;
+}
+
 interface Download {
+  /** As apt-get wants to be asked for it. */
+  readonly name: string;
   readonly file: string;
   readonly sha256: string;
 }
@@ -18,24 +27,58 @@ interface Download {
 const PACKAGE_NAME = /^[a-z0-9][a-z0-9+.-]+$/;
 
 /** The path of the .deb. A package that only points at the kernel of the day is followed to that kernel. */
-export async function downloadPackage(name: string, cacheDir: string): Promise<string> {
+export async function downloadPackage(name: string, target: PackageTarget): Promise<string> {
   if (!PACKAGE_NAME.test(name))
     throw new InstallerError(`not the name of a package: ${JSON.stringify(name)}`);
-  const real = await followKernel(name);
-  const { file, sha256 } = await describeDownload(real);
+  const [deb] = await downloadPackages([await followKernel(name, target.architecture)], target);
+  if (deb === undefined) throw new InstallerError(`apt-get offers no package ${name}: run apt-get update`);
+  return deb;
+}
+
+/** Their paths, without those of names that apt does not know: a dependency may be a name that others provide. */
+export async function downloadPackages(
+  names: readonly string[],
+  { architecture, cacheDir }: PackageTarget,
+): Promise<string[]> {
+  const wrong = names.find((name) => !PACKAGE_NAME.test(name));
+  if (wrong !== undefined) throw new InstallerError(`not the name of a package: ${JSON.stringify(wrong)}`);
+  const downloads = await describeDownloads(names.map((name) => `${name}:${architecture}`));
   await mkdir(cacheDir, { recursive: true });
-  const kept = join(cacheDir, file);
-  if ((await digestOf(kept)) === sha256) return kept;
+  const absent: Download[] = [];
+  for (const download of downloads)
+    if ((await digestOf(join(cacheDir, download.file))) !== download.sha256) absent.push(download);
+  if (absent.length > 0) await downloadAll(absent, cacheDir);
+  return downloads.map(({ file }) => join(cacheDir, file));
+}
+
+/** One call of apt-get for all: it reads all its lists for each. */
+async function downloadAll(downloads: readonly Download[], cacheDir: string): Promise<void> {
   const draft = await mkdtemp(join(cacheDir, 'download-'));
   try {
-    await run('apt-get', ['-q', 'download', real], draft);
-    if ((await digestOf(join(draft, file))) !== sha256)
-      throw new InstallerError(`apt-get download ${real}: it is not the file that the package list names`);
-    await rename(join(draft, file), kept);
+    await run('apt-get', ['-q', 'download', ...downloads.map(({ name }) => name)], draft);
+    for (const { name, file, sha256 } of downloads) {
+      if ((await digestOf(join(draft, file))) !== sha256)
+        throw new InstallerError(`apt-get download ${name}: it is not the file that the package list names`);
+      await rename(join(draft, file), join(cacheDir, file));
+    }
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
-  return kept;
+}
+
+export interface PackageFacts {
+  readonly name: string;
+  /** The first of alternatives. */
+  readonly depends: readonly string[];
+}
+
+export async function packageFacts(deb: string): Promise<PackageFacts> {
+  const printed = await run('dpkg-deb', ['-f', deb, 'Package', 'Pre-Depends', 'Depends'], '/');
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(printed)?.[1] ?? '';
+  const depends = [...field('Pre-Depends').split(','), ...field('Depends').split(',')]
+    .map((item) => /^\s*([a-z0-9][a-z0-9+.-]+)/.exec(item)?.[1] ?? '')
+    .filter((name) => name !== '');
+  return { name: field('Package'), depends: [...new Set(depends)] };
 }
 
 export async function unpackPackage(deb: string, into: string): Promise<void> {
@@ -43,19 +86,31 @@ export async function unpackPackage(deb: string, into: string): Promise<void> {
 }
 
 /** linux-image-cloud-amd64 holds nothing but a dependency on linux-image-6.1.0-54-cloud-amd64. */
-async function followKernel(name: string): Promise<string> {
+async function followKernel(name: string, architecture: Architecture): Promise<string> {
   if (!name.startsWith('linux-image')) return name;
-  const shown = await run('apt-cache', ['show', '--no-all-versions', name], '/').catch(() => '');
+  const shown = await run('apt-cache', ['show', '--no-all-versions', `${name}:${architecture}`], '/').catch(
+    () => '',
+  );
   return /^Depends:.*?\b(linux-image-\d[a-z0-9+.-]*)/m.exec(shown)?.[1] ?? name;
 }
 
-/** apt-get prints: 'address' file size SHA256:digest */
-async function describeDownload(name: string): Promise<Download> {
-  const printed = await run('apt-get', ['-q', 'download', '--print-uris', name], '/');
-  const line = /^'\S+' (\S+\.deb) \d+ SHA256:([0-9a-f]{64})$/m.exec(printed);
-  if (line?.[1] === undefined || line[2] === undefined)
-    throw new InstallerError(`apt-get knows no SHA-256 of ${name}: run apt-get update`);
-  return { file: line[1], sha256: line[2] };
+/** One call for all, of what apt would download. Files are called name_version_architecture.deb. */
+async function describeDownloads(names: readonly string[]): Promise<Download[]> {
+  const shown = await run('apt-cache', ['show', '--no-all-versions', ...names], '/');
+  return shown
+    .split('\n\n')
+    .filter((record) => record.trim() !== '')
+    .map((record) => {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(record)?.[1] ?? '';
+      const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')];
+      const sha256 = field('SHA256');
+      if (sha256 === '') throw new InstallerError(`apt knows no SHA-256 of ${name}: run apt-get update`);
+      return {
+        name: `${name}:${architecture}=${version}`,
+        file: `${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`,
+        sha256,
+      };
+    });
 }
 
 async function digestOf(file: string): Promise<string | null> {

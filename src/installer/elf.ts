@@ -1,5 +1,6 @@
 /** As much of a 64-bit little-endian ELF file as an initramfs needs to know of its programs and drivers. */
-const INTERPRETER = 3;
+const [LOAD, DYNAMIC, INTERPRETER] = [1, 2, 3];
+const [NEEDED, STRING_TABLE] = [1n, 5n];
 
 export function isElf(file: Buffer): boolean {
   return file.length > 64 && file.readUInt32BE(0) === 0x7f454c46 && file[4] === 2 && file[5] === 1;
@@ -7,13 +8,65 @@ export function isElf(file: Buffer): boolean {
 
 /** A program that needs a loader and shared libraries can't be the only file of an initramfs. */
 export function isStaticProgram(file: Buffer): boolean {
-  if (!isElf(file)) return false;
+  return isElf(file) && interpreterOf(file) === null;
+}
+
+/** The number of the processor's architecture: 62 is x86-64, 183 is AArch64. */
+export function machineOf(file: Buffer): number {
+  return file.readUInt16LE(18);
+}
+
+/** The path of the loader that a program names. */
+export function interpreterOf(file: Buffer): string | null {
+  const segment = segments(file).find(({ kind }) => kind === INTERPRETER);
+  return segment === undefined ? null : textAt(file, segment.offset);
+}
+
+/** The shared libraries that a program or a library names as needed, in its order. */
+export function neededOf(file: Buffer): string[] {
+  const all = segments(file);
+  const dynamic = all.find(({ kind }) => kind === DYNAMIC);
+  if (dynamic === undefined) return [];
+  const entries = range(Math.floor(dynamic.bytes / 16)).map((index) => ({
+    tag: file.readBigInt64LE(dynamic.offset + index * 16),
+    value: Number(file.readBigUInt64LE(dynamic.offset + index * 16 + 8)),
+  }));
+  const table = entries.find(({ tag }) => tag === STRING_TABLE)?.value ?? 0;
+  // The table is named by its address in memory; where that is in the file, the segment says that is loaded there.
+  const loaded = all.find(
+    ({ kind, address, bytes }) => kind === LOAD && table >= address && table < address + bytes,
+  );
+  if (loaded === undefined) return [];
+  const strings = table - loaded.address + loaded.offset;
+  return entries.filter(({ tag }) => tag === NEEDED).map(({ value }) => textAt(file, strings + value));
+}
+
+interface Segment {
+  readonly kind: number;
+  readonly offset: number;
+  readonly address: number;
+  readonly bytes: number;
+}
+
+function segments(file: Buffer): Segment[] {
   const [start, size, count] = [
     Number(file.readBigUInt64LE(32)),
     file.readUInt16LE(54),
     file.readUInt16LE(56),
   ];
-  return !range(count).some((index) => file.readUInt32LE(start + index * size) === INTERPRETER);
+  return range(count).map((index) => {
+    const at = start + index * size;
+    return {
+      kind: file.readUInt32LE(at),
+      offset: Number(file.readBigUInt64LE(at + 8)),
+      address: Number(file.readBigUInt64LE(at + 16)),
+      bytes: Number(file.readBigUInt64LE(at + 32)),
+    };
+  });
+}
+
+function textAt(file: Buffer, at: number): string {
+  return file.toString('latin1', at, file.indexOf(0, at));
 }
 
 /** The section's bytes, or none when there is no such section. */

@@ -4,12 +4,15 @@ import { type ArchiveEntry, cpioArchive } from './cpio.ts';
 import { isStaticProgram } from './elf.ts';
 import { InstallerError } from './installer-error.ts';
 import { type KernelModule, moduleTables } from './kernel-modules.ts';
+import type { ProgramFile } from './shared-programs.ts';
 
 export interface InitramfsParts {
   /** What `uname -r` says in that kernel. */
   readonly release: string;
   readonly modules: readonly KernelModule[];
   readonly busybox: Buffer;
+  /** Beside busybox, with their libraries. */
+  readonly programs?: readonly ProgramFile[];
   /** Runs as the first process. */
   readonly init: string;
   /** What busybox's udhcpc calls about its lease. */
@@ -26,7 +29,7 @@ export interface InstallerScript {
 const FOLDERS = ['bin', 'dev', 'etc', 'proc', 'sys', 'tmp'];
 
 export function initramfs(parts: InitramfsParts): Buffer {
-  const { release, modules, busybox, init, udhcpcEvent, scripts = [] } = parts;
+  const { release, modules, busybox, init, udhcpcEvent, programs = [], scripts = [] } = parts;
   if (!isStaticProgram(busybox))
     throw new InstallerError(
       'busybox must be a static program for x86-64: Debian’s package is busybox-static',
@@ -36,6 +39,7 @@ export function initramfs(parts: InitramfsParts): Buffer {
   const files: ArchiveEntry[] = [
     program('init', Buffer.from(init)),
     program('bin/busybox', busybox),
+    ...programs.map(({ path, content }) => program(path, content)),
     program('bin/udhcpc-event', Buffer.from(udhcpcEvent)),
     ...scripts.map(({ name, text }) => file(`installer/${name}`, Buffer.from(text))),
     file(`${moduleDir}/modules.dep`, Buffer.from(tables.dep)),
@@ -49,7 +53,8 @@ export function initramfs(parts: InitramfsParts): Buffer {
     { kind: 'device', path: 'dev/console', major: 5, minor: 1 },
     ...files,
   ];
-  return gzipSync(cpioArchive(entries), { level: 9 });
+  // The higher levels take three times as long for 0.2 % of the size.
+  return gzipSync(cpioArchive(entries), { level: 6 });
 }
 
 function program(path: string, content: Buffer): ArchiveEntry {

@@ -1,7 +1,9 @@
 /** The command `installer build`, as data. */
 import { join, resolve } from 'node:path';
 import type { ExtraCommand } from '../cli/command-tree.ts';
+import type { BuiltInstaller } from './build-installer.ts';
 import { InstallerError } from './installer-error.ts';
+import type { ProgramSource } from './shared-programs.ts';
 
 export interface InstallerSurroundings {
   readonly program: string;
@@ -44,16 +46,24 @@ export function installerCommand(around: InstallerSurroundings): ExtraCommand {
           },
           {
             flags: '--kernel-deb <file>',
-            description: 'the kernel’s package as a file; nothing is downloaded',
+            description:
+              'the kernel’s package as a file; no package of programs is downloaded either: see --programs',
           },
           {
             flags: '--busybox <file>',
             description: `a static busybox, or its package (default: ${BUSYBOX_PACKAGE})`,
           },
+          {
+            flags: '--programs <dir>',
+            description:
+              'a folder with the packages of further programs and of their libraries (default: downloaded), or none',
+          },
         ],
         helpAfter: `
 Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Files that
-are there already are replaced, each at once. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
+are there already are replaced, each at once.
+Further programs are hdparm, nvme, qemu-img and zstd: without them the installer erases disks by overwriting only, and refuses
+images in the formats zstd and qcow2. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
         run: (options) => build(around, options),
       },
     ],
@@ -79,12 +89,14 @@ async function build(
     const busyboxFile = path('busybox');
     const built = await buildInstaller({
       outputDir: path('output') ?? join(around.dataDir(said('dataDir')), 'boot', 'installer'),
-      cacheDir: downloadCacheDir(),
+      target: { architecture: 'amd64', cacheDir: downloadCacheDir() },
       kernel:
         kernelFile === undefined ? { name: said('kernelPackage') ?? KERNEL_PACKAGE } : { file: kernelFile },
       busybox: busyboxFile === undefined ? { name: BUSYBOX_PACKAGE } : { file: busyboxFile },
+      programs: programSource(path('programs'), said('programs'), kernelFile),
     });
     around.writeErr(`Linux ${built.release} with ${built.modules} modules\n`);
+    around.writeErr(programLines(built));
     for (const { path: file, bytes } of built.files) around.writeErr(`${file}: ${mebibytes(bytes)} MiB\n`);
     around.writeOut(built.files.map(({ sha256, path: file }) => `${sha256}  ${file}\n`).join(''));
     return 0;
@@ -93,6 +105,23 @@ async function build(
     around.writeErr(`${around.program}: ${error.message}\n`);
     return 1;
   }
+}
+
+/** Who names the kernel as a file wants nothing downloaded. */
+function programSource(
+  folder: string | undefined,
+  said: string | undefined,
+  kernelFile: string | undefined,
+): ProgramSource {
+  if (said === 'none') return 'none';
+  if (folder !== undefined) return { folder };
+  return kernelFile === undefined ? 'download' : 'none';
+}
+
+function programLines({ programs, absentPrograms }: BuiltInstaller): string {
+  const names = ['busybox', ...programs.map(({ name }) => name)].join(', ');
+  const absent = absentPrograms.map(({ name, does }) => `without ${name}, which ${does} (see --programs)\n`);
+  return `programs: ${names}\n${absent.join('')}`;
 }
 
 function mebibytes(bytes: number): string {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { downloadPackage, unpackPackage } from './debian-package.ts';
+import { downloadPackage, type PackageTarget, unpackPackage } from './debian-package.ts';
 import { InstallerError } from './installer-error.ts';
 import { type KernelModule, selectModules } from './kernel-modules.ts';
 
@@ -18,10 +18,10 @@ export type PackageSource = { readonly name: string } | { readonly file: string 
 
 export async function readKernel(
   source: PackageSource,
-  cacheDir: string,
+  target: PackageTarget,
   drivers: readonly string[],
 ): Promise<Kernel> {
-  return withUnpacked(source, cacheDir, (root) => {
+  return withUnpacked(source, target, (root) => {
     const bootDir = join(root, 'boot');
     const image = existsSync(bootDir)
       ? readdirSync(bootDir).find((name) => name.startsWith('vmlinuz-'))
@@ -39,9 +39,9 @@ export async function readKernel(
 }
 
 /** A file may be the program itself, or a package that holds it. */
-export async function readBusybox(source: PackageSource, cacheDir: string): Promise<Buffer> {
+export async function readBusybox(source: PackageSource, target: PackageTarget): Promise<Buffer> {
   if ('file' in source && !source.file.endsWith('.deb')) return readGiven(source.file);
-  return withUnpacked(source, cacheDir, (root) => {
+  return withUnpacked(source, target, (root) => {
     const found = ['bin/busybox', 'usr/bin/busybox'].find((path) => existsSync(join(root, path)));
     if (found === undefined) throw new InstallerError(`${nameOf(source)} holds no busybox`);
     return readFileSync(join(root, found));
@@ -50,10 +50,10 @@ export async function readBusybox(source: PackageSource, cacheDir: string): Prom
 
 async function withUnpacked<T>(
   source: PackageSource,
-  cacheDir: string,
+  target: PackageTarget,
   read: (root: string) => T,
 ): Promise<T> {
-  const deb = 'file' in source ? source.file : await downloadPackage(source.name, cacheDir);
+  const deb = 'file' in source ? source.file : await downloadPackage(source.name, target);
   if (!existsSync(deb)) throw new InstallerError(`there is no file ${deb}`);
   const root = await mkdtemp(join(tmpdir(), 'ingot-installer-'));
   try {

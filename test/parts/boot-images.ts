@@ -15,6 +15,7 @@ import { installPackages } from './debian.ts';
 import { GUEST_SERVER } from './qemu.ts';
 
 const KERNEL_PACKAGE = 'linux-image-cloud-amd64';
+const TARGET = { architecture: 'amd64', cacheDir: downloadCacheDir() } as const;
 const DRIVERS = ['drivers/net/virtio_net', 'drivers/block/virtio_blk', 'drivers/virtio/virtio_pci'];
 const PACKAGES = ['syslinux', 'mtools', 'busybox-static'];
 
@@ -41,9 +42,10 @@ export async function ensureBootImages(): Promise<string | null> {
 export async function buildTestInstaller(outputDir: string): Promise<BuiltInstaller> {
   return buildInstaller({
     outputDir,
-    cacheDir: downloadCacheDir(),
+    target: TARGET,
     kernel: { file: await kernelPackage() },
     busybox: { file: '/bin/busybox' },
+    programs: 'download',
   });
 }
 
@@ -71,11 +73,11 @@ export async function makeDiskImage({
 }: DiskImageOptions): Promise<DiskImage> {
   if (!/^[\w.-]+$/.test(version)) throw new Error(`not a version: ${version}`);
   const kernelFile = await kernelPackage();
-  const kernel = await readKernel({ file: kernelFile }, '', DRIVERS);
+  const kernel = await readKernel({ file: kernelFile }, TARGET, DRIVERS);
   const archive = initramfs({
     release: kernel.release,
     modules: kernel.modules,
-    busybox: await readBusybox({ file: '/bin/busybox' }, ''),
+    busybox: await readBusybox({ file: '/bin/busybox' }, TARGET),
     init: readFileSync(new URL('phone-home.sh', import.meta.url), 'utf8'),
     udhcpcEvent: scriptText('udhcpc-event.sh'),
   });
@@ -115,6 +117,6 @@ function runTool(program: string, args: readonly string[]): void {
 let kernelDeb: Promise<string> | null = null;
 
 function kernelPackage(): Promise<string> {
-  kernelDeb ??= downloadPackage(KERNEL_PACKAGE, downloadCacheDir());
+  kernelDeb ??= downloadPackage(KERNEL_PACKAGE, TARGET);
   return kernelDeb;
 }
