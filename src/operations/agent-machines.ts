@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Actor } from '../domain/actor.ts';
 import { DEFAULT_AGENT_PROVIDER, type PresenceTtls } from '../domain/agent.ts';
+import { isTrue } from '../domain/condition.ts';
 import { Fault, invalidField } from '../domain/fault.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -78,12 +79,22 @@ async function issueFor(tools: AgentMachineTools, call: AgentMachineCall, issue:
   const { machineId, provider } = call;
   const before = await findMachine(tools.database, machineId);
   if (before?.service === 'deleted') throw machineDeleted(machineId);
+  if (before && isTrue(before.conditions, 'Retired')) throw machineRetired(machineId);
   if (before && provider !== '' && provider !== before.spec.provider) {
     throw invalidField('provider', `${machineId} belongs to the provider ${before.spec.provider}`);
   }
   const machine = await issueAgentToken(tools.database, { ...issue, machineId, newMachine: null });
   if (!machine) throw machineNotFound(machineId);
   return machine;
+}
+
+function machineRetired(machineId: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'MACHINE_BLOCKED',
+    message: `${machineId} is flagged Retired: no agent enrols for it`,
+    metadata: { machine_id: machineId, flag: 'Retired' },
+    violations: [{ subject: `machines/${machineId}`, description: 'is flagged Retired' }],
+  });
 }
 
 async function knownPool(tools: AgentMachineTools, pool: string): Promise<string> {

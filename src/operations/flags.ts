@@ -1,6 +1,7 @@
 /** What only an admin may do to a machine's conditions. */
 import type { Actor } from '../domain/actor.ts';
 import { type ConditionType, isTrue } from '../domain/condition.ts';
+import { Fault } from '../domain/fault.ts';
 import type { Machine } from '../domain/machine.ts';
 import { applyChange } from '../domain/machine-change.ts';
 import type { Database } from '../store/database.ts';
@@ -22,6 +23,7 @@ export async function setFlag(database: Database, call: FlagCall): Promise<Machi
   const { flag, status, actor } = call;
   const machine = await changeMachine(database, call.machineId, (before) => {
     if (isTrue(before.conditions, flag) === status) return { machine: before, events: [] };
+    if (flag === 'Retired' && !status && before.install === 'retired') throw retiredForGood(before);
     const condition = {
       type: flag,
       status,
@@ -32,4 +34,14 @@ export async function setFlag(database: Database, call: FlagCall): Promise<Machi
   });
   if (!machine) throw machineNotFound(call.machineId);
   return machine;
+}
+
+/** The flag of a node that was retired tells of its state, which has no way out. */
+function retiredForGood({ machineId }: Machine): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'NODE_RETIRED',
+    message: `${machineId} was retired as a node, and that is final: the flag stays. Register the hardware as another machine, with an address that ${machineId} does not have`,
+    metadata: { machine_id: machineId },
+    violations: [{ subject: `machines/${machineId}`, description: 'was retired for good' }],
+  });
 }

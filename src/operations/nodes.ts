@@ -1,6 +1,7 @@
 /** Nodes as admins handle them: registering, describing, moving through the install lifecycle, retiring. */
 import type { Actor } from '../domain/actor.ts';
 import { inAnyCase } from '../domain/any-case.ts';
+import { isTrue } from '../domain/condition.ts';
 import { Fault } from '../domain/fault.ts';
 import { type InstallState, installLifecycle } from '../domain/install-state.ts';
 import { nextStates } from '../domain/lifecycle.ts';
@@ -76,11 +77,18 @@ export async function createNode(tools: NodeTools, input: NodeInput, actor: Acto
     actor,
   );
   if (node) return node;
-  const holder = await findNodeIdByMac(tools.database, input.mac_address);
-  throw new Fault('already_exists', {
+  const holderId = await findNodeIdByMac(tools.database, input.mac_address);
+  const holder = holderId === null ? null : await findNode(tools.database, holderId);
+  throw macTaken(input.mac_address, holder);
+}
+
+function macTaken(mac: string, holder: Node | null): Fault {
+  const retired =
+    holder?.state === 'retired' ? `: it is machine ${holder.machineId}, which is retired for good` : '';
+  return new Fault('already_exists', {
     reason: 'MAC_TAKEN',
-    message: `Node with MAC ${input.mac_address} already exists`,
-    metadata: { mac_address: input.mac_address, ...(holder !== null && { machine_id: holder }) },
+    message: `Node with MAC ${mac} already exists${retired}`,
+    metadata: { mac_address: mac, ...(holder && { machine_id: holder.machineId }) },
   });
 }
 
@@ -224,6 +232,7 @@ export async function setNodeState(
     const { node } = locked;
     const to = checkStep(node, change.state);
     if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
+    if (to === 'pending') checkNotRetired(locked.machine);
     if (to === 'pending') await checkApproval(tools, session, node);
     const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
     const reset = force || to === 'installed' || to === 'active';
@@ -266,6 +275,17 @@ function checkStep(node: Node, to: string): InstallState {
     violations: [
       { subject: 'install', description: `${node.state} → ${to.slice(0, 64)} is not a transition` },
     ],
+  });
+}
+
+/** An admin's flag takes a machine out, whatever is on its disk. */
+function checkNotRetired(machine: Machine): void {
+  if (!isTrue(machine.conditions, 'Retired')) return;
+  throw new Fault('failed_precondition', {
+    reason: 'MACHINE_BLOCKED',
+    message: `${machine.machineId} is flagged Retired: nothing is installed on it`,
+    metadata: { machine_id: machine.machineId, flag: 'Retired' },
+    violations: [{ subject: `machines/${machine.machineId}`, description: 'is flagged Retired' }],
   });
 }
 

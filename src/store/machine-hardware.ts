@@ -26,14 +26,17 @@ interface WantedRow extends Record<string, unknown> {
   readonly kind: keyof typeof KINDS;
   readonly key: string;
   readonly holder: string | null;
+  readonly retired: boolean | null;
 }
 
 const WANTED = `
-  SELECT i.place, k.kind, k.key, held.machine_id AS holder
+  SELECT i.place, k.kind, k.key, held.machine_id AS holder,
+    holder.install = 'retired' AS retired
   FROM jsonb_to_recordset($1::jsonb) AS i(place integer, "machineId" text, spec jsonb)
   CROSS JOIN LATERAL ingot_hardware_keys(i.spec) AS k
   LEFT JOIN machine_hardware held
     ON held.kind = k.kind AND held.key = k.key AND held.machine_id <> i."machineId"
+  LEFT JOIN machines holder ON holder.machine_id = held.machine_id
   ORDER BY i.place, k.kind, k.key`;
 
 /** Why claims can't be had: another machine has what they name, or an earlier claim that can be had itself. */
@@ -62,18 +65,30 @@ function firstTaken(
   wanted: readonly WantedRow[],
   claimed: ReadonlyMap<string, string>,
 ): Fault | null {
-  for (const { kind, key, holder } of wanted) {
+  for (const { kind, key, holder, retired } of wanted) {
     const other = holder ?? claimed.get(`${kind} ${key}`) ?? machineId;
-    if (other !== machineId) return hardwareTaken(kind, key, other);
+    if (other !== machineId)
+      return hardwareTaken(kind, key, { machineId: other, isRetired: retired === true });
   }
   return null;
 }
 
-function hardwareTaken(kind: keyof typeof KINDS, key: string, holder: string): Fault {
+interface Holder {
+  readonly machineId: string;
+  /** As a node, for good. */
+  readonly isRetired: boolean;
+}
+
+function hardwareTaken(
+  kind: keyof typeof KINDS,
+  key: string,
+  { machineId: holder, isRetired }: Holder,
+): Fault {
+  const retired = isRetired ? ', which is retired for good' : '';
   const { reason, field, noun } = KINDS[kind];
   return new Fault('already_exists', {
     reason,
-    message: `${field}: the ${noun} ${key} is that of machine ${holder}, and no two machines share one; change ${holder} first, or correct this one`,
+    message: `${field}: the ${noun} ${key} is that of machine ${holder}${retired}, and no two machines share one; change ${holder} first, or correct this one`,
     metadata: { machine_id: holder, field, value: key },
   });
 }

@@ -25,7 +25,8 @@ import {
 } from '../../operations/nodes.ts';
 import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
 import { type HistoryEntry, listNodes, nodeHistory } from '../../store/node-lists.ts';
-import { answerFaults, callerWith, faultBody, type RestSurroundings } from './rest-errors.ts';
+import type { Caller } from '../authenticate.ts';
+import { answerFaults, callerWith, faultBody, type RestSurroundings, requireRole } from './rest-errors.ts';
 
 export interface NodeRouteParts extends RestSurroundings {
   readonly nodes: BootTools;
@@ -99,15 +100,18 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
   });
 
   app.patch<ById>('/api/v1/nodes/:id/state', options, async (request, reply) => {
-    const { actor } = await callerWith(parts, request, 'operator');
-    const node = await setNodeState(nodes, request.params.id, readStateChange(request.body), actor);
+    const caller = await callerWith(parts, request, 'operator');
+    const change = readStateChange(request.body);
+    checkMayMove(caller, change.state);
+    const node = await setNodeState(nodes, request.params.id, change, caller.actor);
     return done(reply, node, `Node is ${node.state}`);
   });
 
   app.post('/api/v1/nodes/bulk/state', options, async (request, reply) => {
-    const { actor } = await callerWith(parts, request, 'operator');
+    const caller = await callerWith(parts, request, 'operator');
     const { node_ids: ids, ...change } = readBulkStateChange(request.body);
-    const results = await setManyStates(nodes, ids, change, actor);
+    checkMayMove(caller, change.state);
+    const results = await setManyStates(nodes, ids, change, caller.actor);
     const succeeded = results.filter(({ node }) => node !== null).length;
     return reply.send({
       success: succeeded === results.length,
@@ -145,6 +149,11 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     const { entries, total } = await nodeHistory(nodes.database, machineId, page);
     return reply.send({ data: entries.map(historyBody), total });
   });
+}
+
+/** Retiring is final: by whichever call, it is an admin's to do. */
+function checkMayMove(caller: Caller, state: string): void {
+  if (inAnyCase(['retired'], state)) requireRole(caller, 'admin');
 }
 
 /** A parameter that is given twice means its first value. */

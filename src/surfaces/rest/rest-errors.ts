@@ -50,7 +50,12 @@ export async function callerWith(
   needed: Role,
 ): Promise<Caller> {
   const caller = await authenticator.caller(request.headers.authorization);
-  if (roleCovers(caller.role, needed)) return caller;
+  requireRole(caller, needed);
+  return caller;
+}
+
+export function requireRole(caller: Caller, needed: Role): void {
+  if (roleCovers(caller.role, needed)) return;
   throw new Fault('permission_denied', {
     reason: 'PERMISSION_DENIED',
     message: `this needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
