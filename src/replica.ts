@@ -232,6 +232,11 @@ export async function startReplica(
     intervalMs: options.configuration.looks.interval_seconds * 1000,
     watch: loops,
     upstreamWatch: loops.withoutReadiness,
+    onUnread: (provider, machineIds) =>
+      log.warn(
+        { provider, machines: machineIds.length, machine_ids: machineIds.slice(0, 10) },
+        'machines were left as they are: their upstream describes them in a shape that is not known',
+      ),
   });
   service.start();
   cleanups.push(() => service.stop());

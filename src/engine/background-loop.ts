@@ -36,7 +36,8 @@ export interface BackgroundLoopOptions {
   /** What it does, as in "watching agents": for the log and for /readyz. */
   readonly name: string;
   readonly everyMs: number;
-  readonly pass: (stopping: AbortSignal) => Promise<void>;
+  /** 'idle': there was nothing to do, which says nothing about how the loop fares. */
+  readonly pass: (stopping: AbortSignal) => Promise<unknown>;
   readonly watch: LoopWatch;
   /** Another system that fails is not asked more often for it; without this a failed pass is repeated soon. */
   readonly retry?: 'at_interval';
@@ -68,9 +69,11 @@ export class BackgroundLoop {
     while (!signal.aborted) {
       let sleepMs = everyMs;
       try {
-        await pass(signal);
-        pause.passed();
-        watch.passed(name);
+        const outcome = await pass(signal);
+        if (outcome !== 'idle') {
+          pause.passed();
+          watch.passed(name);
+        }
       } catch (error) {
         if (signal.aborted) return;
         watch.failed(name, error);

@@ -36,17 +36,24 @@ export async function machinesHalfCleaned(
   return rows.map((row) => row.machine_id);
 }
 
-/** Machines of a provider that an upstream knows, in the order of their ids. */
+/** How an upstream is asked about machines: by its own ids, or, before it has been taken into use, by addresses. */
+export type UpstreamKey = 'id' | 'address';
+
+const KNOWN_BY = {
+  id: `observed ->> 'upstreamId' <> ''`,
+  address: `coalesce(observed ->> 'upstreamId', '') = '' AND jsonb_array_length(spec -> 'mac_addresses') > 0`,
+} as const satisfies Record<UpstreamKey, string>;
+
+/** Machines of a provider that its upstream may know, in the order of their ids. */
 export async function machinesUpstream(
   session: Session,
   provider: string,
-  after: string,
-  limit: number,
+  { key, after, limit }: { readonly key: UpstreamKey; readonly after: string; readonly limit: number },
 ): Promise<Machine[]> {
   const rows = await session.run<MachineRow>(
-    'machines-upstream',
+    `machines-upstream-by-${key}`,
     `SELECT ${MACHINE_COLUMNS} FROM machines
-     WHERE spec ->> 'provider' = $1 AND machine_id > $2 AND observed ->> 'upstreamId' <> ''
+     WHERE spec ->> 'provider' = $1 AND machine_id > $2 AND ${KNOWN_BY[key]}
        AND service IS DISTINCT FROM 'deleted'
      ORDER BY machine_id LIMIT $3`,
     [provider, after, limit],

@@ -104,12 +104,19 @@ describe('machines', () => {
   });
 
   it('are read one by one and in lists of many', async () => {
-    const ids = await Promise.all(Array.from({ length: 60 }, () => at('Ready')));
+    const macs = Array.from({ length: 120 }, () => newMac());
+    const ids = await Promise.all(macs.map((mac) => at('Ready', mac)));
     const before = (await simulator.admin.requests()).length;
-    const listed = await maas.list(call, [...ids, 'nobody']);
-    expect(listed.map(({ systemId }) => systemId).sort()).toEqual([...ids].sort());
-    expect((await simulator.admin.requests()).length - before).toBe(3);
+    const byId = await maas.list(call, [...ids, 'nobody']);
+    expect(byId.machines.map(({ systemId }) => systemId).sort()).toEqual([...ids].sort());
+    const byMac = await maas.listByMac(call, [...macs, newMac()]);
+    expect(byMac.machines.map(({ systemId }) => systemId).sort()).toEqual([...ids].sort());
+    expect([byId.unread, byMac.unread]).toEqual([[], []]);
+    const asked = (await simulator.admin.requests()).slice(before);
+    expect(asked).toHaveLength(4);
+    expect(Math.max(...asked.map(({ query }) => query.length))).toBeLessThan(6_100);
     expect(await maas.read(call, 'nobody')).toBeNull();
+    expect(await maas.list(call, [])).toEqual({ machines: [], unread: [] });
   });
 
   it('have every status of MAAS by its name', async () => {
@@ -333,12 +340,26 @@ describe('power', () => {
       class: 'retryable',
       code: 'MAAS_POWER_UNKNOWN',
     });
-    const { signal } = call;
-    const { machine } = machineOf(mac);
-    expect(await site.inspect.bmc(machine, signal)).toMatchObject({ ok: false, reason: 'NoAnswer' });
     await simulator.admin.clearFaults();
-    expect(await site.inspect.bmc(machine, signal)).toMatchObject({ ok: true });
-    expect(await site.inspect.host(machine, signal)).toBeNull();
+  });
+
+  it('is taken by probes as it was recorded, and MAAS is asked nothing', async () => {
+    const { signal } = call;
+    const recorded = (power: string) => {
+      const { machine } = machineOf(newMac());
+      const observed = { source: machine.spec.provider, state: 'Deployed', power, upstreamId: 'abc', at: '' };
+      return { ...machine, observed };
+    };
+    const before = (await simulator.admin.requests()).length;
+    expect(await site.inspect.bmc(recorded('error'), signal)).toMatchObject({
+      ok: false,
+      reason: 'NoAnswer',
+    });
+    expect(await site.inspect.bmc(recorded('off'), signal)).toMatchObject({ ok: true });
+    expect(await site.inspect.bmc(recorded('unknown'), signal)).toBeNull();
+    expect(await site.inspect.bmc(machineOf(newMac()).machine, signal)).toBeNull();
+    expect(await site.inspect.host(recorded('on'), signal)).toBeNull();
+    expect((await simulator.admin.requests()).length).toBe(before);
   });
 
   it('of a machine that MAAS has twice, or not at all, is nobody’s', async () => {
@@ -352,7 +373,6 @@ describe('power', () => {
       class: 'needs_human',
       code: 'MAAS_MACHINE_AMBIGUOUS',
     });
-    expect(await site.inspect.bmc(machineOf(mac).machine, call.signal)).toBeNull();
   });
 });
 

@@ -340,17 +340,6 @@ describe('a MAAS that does not answer', () => {
     its.remove();
   });
 
-  it('tells looks nothing about BMCs', async () => {
-    const gone = await startMaasSimulator();
-    onTestFinished(() => gone.stop());
-    const its = maasAt(gone);
-    await gone.kill();
-    const { machine } = callFor();
-    const spec = { ...machine.spec, mac_addresses: ['52:54:00:00:00:01'] };
-    expect(await its.inspect.bmc({ ...machine, spec }, call.signal)).toBeNull();
-    its.remove();
-  });
-
   it('about its BMCs is not left alone: it is they who are slow', async () => {
     const id = await ready();
     site.remove();

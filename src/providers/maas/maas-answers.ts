@@ -97,6 +97,8 @@ const subnet = z.object({
 
 export const machineAnswer = machine;
 export const machinesAnswer = z.array(machine);
+/** Each is read by itself. */
+export const rawMachinesAnswer = z.array(z.unknown());
 export const interfaceAnswer = networkInterface;
 export const disksAnswer = z.array(disk);
 export const eventsAnswer = z.object({ events: z.array(event) });

@@ -242,7 +242,7 @@ export class MaasApi {
 }
 
 /** Whoever waited so long has waited enough. */
-class LateAnswer extends MaasFailure {}
+export class LateAnswer extends MaasFailure {}
 
 const AWAY = { class: 'retryable', code: 'MAAS_UNAVAILABLE' } as const;
 const NONE = { status: null, retryAfterMs: null };

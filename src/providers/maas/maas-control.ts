@@ -72,6 +72,12 @@ export interface MaasMachine {
   };
 }
 
+export interface MaasListing {
+  readonly machines: readonly MaasMachine[];
+  /** Of what was asked for: that which MAAS may have, in a shape that we don't know. Nothing is known of it. */
+  readonly unread: readonly string[];
+}
+
 export interface MaasDisk {
   readonly id: number;
   readonly name: string;
@@ -143,7 +149,9 @@ export interface MaasControl {
   /** Null: MAAS has no such machine. */
   read(call: MaasReadCall, systemId: string): Promise<MaasMachine | null>;
   /** Those of them that MAAS has, in any order; a few requests for many machines. */
-  list(call: MaasReadCall, systemIds: readonly string[]): Promise<readonly MaasMachine[]>;
+  list(call: MaasReadCall, systemIds: readonly string[]): Promise<MaasListing>;
+  /** The same by addresses, of machines that are not known by an id yet. */
+  listByMac(call: MaasReadCall, macAddresses: readonly string[]): Promise<MaasListing>;
   /** Not commissioned: it is New. MAAS refuses an address that another machine has. */
   create(call: ProviderCall, machine: NewMaasMachine): Promise<MaasMachine>;
   commission(call: ProviderCall, systemId: string): Promise<void>;

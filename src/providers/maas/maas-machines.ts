@@ -22,6 +22,7 @@ import type {
   MaasControl,
   MaasDeployment,
   MaasEvent,
+  MaasListing,
   MaasMachine,
   MaasPowerState,
   MaasReadCall,
@@ -30,6 +31,7 @@ import type {
   NewMaasMachine,
 } from './maas-control.ts';
 import { MaasFailure } from './maas-failure.ts';
+import { MaasLister } from './maas-listing.ts';
 
 export interface MaasMachinesOptions {
   readonly name: string;
@@ -38,8 +40,6 @@ export interface MaasMachinesOptions {
   readonly now: () => number;
 }
 
-/** MAAS lists machines whole, and without pages: so they are asked for by name, some at a time. */
-const MACHINES_AT_ONCE = 25;
 /** MAAS gives no more in one answer. */
 const MAX_EVENTS_AT_ONCE = 1000;
 
@@ -48,12 +48,18 @@ export class MaasMachines implements MaasControl {
   readonly #name: string;
   readonly #api: MaasApi;
   readonly #now: () => number;
+  readonly #lister: MaasLister;
 
   constructor({ name, api, site, now }: MaasMachinesOptions) {
     this.site = site;
     this.#name = name;
     this.#api = api;
     this.#now = now;
+    this.#lister = new MaasLister({
+      api,
+      now,
+      shaped: (schema, answer, doing) => this.#shaped(schema, answer, doing),
+    });
   }
 
   async findByMac(call: MaasReadCall, macAddresses: readonly string[]): Promise<readonly MaasMachine[]> {
@@ -69,13 +75,13 @@ export class MaasMachines implements MaasControl {
     return answer === null ? null : this.#viewOf(answer, request.doing);
   }
 
-  async list(call: MaasReadCall, systemIds: readonly string[]): Promise<readonly MaasMachine[]> {
-    const machines: MaasMachine[] = [];
-    for (let from = 0; from < systemIds.length; from += MACHINES_AT_ONCE) {
-      const query: Parameters = systemIds.slice(from, from + MACHINES_AT_ONCE).map((id) => ['id', id]);
-      machines.push(...(await this.#machines(call, { doing: 'listing machines', path: 'machines/', query })));
-    }
-    return machines;
+  list(call: MaasReadCall, systemIds: readonly string[]): Promise<MaasListing> {
+    return this.#lister.byId(call, systemIds);
+  }
+
+  listByMac(call: MaasReadCall, macAddresses: readonly string[]): Promise<MaasListing> {
+    const addresses = macAddresses.map((address) => address.toLowerCase());
+    return this.#lister.byMac(call, [...new Set(addresses)]);
   }
 
   async create(call: ProviderCall, machine: NewMaasMachine): Promise<MaasMachine> {

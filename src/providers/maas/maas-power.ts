@@ -43,43 +43,27 @@ export function createMaasPower(maas: MaasControl): PowerControl {
   };
 }
 
-/** A look that takes longer tells nothing about the BMC: it is MAAS that is slow. */
-const LOOK_WITHIN_MS = 3_000;
-
 /**
- * MAAS asks every BMC by itself, every few minutes, and keeps what it heard; that is what a look takes. To have the BMC
- * asked for each look would tie up one of MAAS' few workers for as long as the BMC takes. About hosts MAAS only knows
+ * What the last sweep of the machines' upstream recorded (reconcilers/upstream-sweep.ts): a probe of a single machine
+ * asks MAAS nothing. MAAS itself queries every BMC every few minutes and keeps the answer. About hosts MAAS only knows
  * what it last did with them, which says nothing about whether they answer.
  */
-export function createMaasInspect(maas: MaasControl): Inspect {
-  return {
-    host: async () => null,
-    cluster: async () => null,
-    async bmc(machine, signal): Promise<Sighting | null> {
-      const { mac_addresses: addresses } = machine.spec;
-      if (addresses.length === 0) return null;
-      const limit = AbortSignal.timeout(LOOK_WITHIN_MS);
-      try {
-        const [found, second] = await maas.findByMac({ signal: AbortSignal.any([signal, limit]) }, addresses);
-        return found && !second ? sightingOf(found) : null;
-      } catch (error) {
-        signal.throwIfAborted();
-        const isAway = error instanceof StepFailure && error.failure.class === 'retryable';
-        if (isAway || limit.aborted) return null;
-        throw error;
-      }
-    },
-  };
-}
+export const MAAS_INSPECT: Inspect = {
+  host: async () => null,
+  cluster: async () => null,
+  bmc: async ({ spec, observed }) =>
+    observed?.source === spec.provider ? sightingOf(spec.provider, observed.power) : null,
+};
 
-function sightingOf({ systemId, power }: MaasMachine): Sighting | null {
+function sightingOf(maas: string, power: string): Sighting | null {
   switch (power) {
-    case 'unknown':
-      return null;
     case 'error':
-      return { ok: false, reason: 'NoAnswer', message: `MAAS gets no answer from the BMC of ${systemId}` };
+      return { ok: false, reason: 'NoAnswer', message: `${maas} gets no answer from its BMC` };
+    case 'on':
+    case 'off':
+      return { ok: true, reason: 'BmcOK', message: `its BMC answers ${maas}; power is ${power}` };
     default:
-      return { ok: true, reason: 'BmcOK', message: `the BMC of ${systemId} answers MAAS; power is ${power}` };
+      return null;
   }
 }
 

@@ -6,7 +6,7 @@ import { MaasApi } from './maas-api.ts';
 import type { MaasConfiguration } from './maas-configuration.ts';
 import type { MaasSite } from './maas-control.ts';
 import { MaasMachines } from './maas-machines.ts';
-import { createMaasInspect, createMaasPower } from './maas-power.ts';
+import { createMaasPower, MAAS_INSPECT } from './maas-power.ts';
 import { createMaasSite } from './maas-site.ts';
 
 export interface MaasProviderOptions {
@@ -26,7 +26,7 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
     name,
     defaultImage: '',
     startChecks: { maas: stageCheck(site), power: checkPower },
-    capabilities: { maas, power: createMaasPower(maas), inspect: createMaasInspect(maas) },
+    capabilities: { maas, power: createMaasPower(maas), inspect: MAAS_INSPECT },
   };
 }
 

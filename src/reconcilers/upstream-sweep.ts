@@ -1,0 +1,196 @@
+/**
+ * Reads what an upstream such as MAAS says of all its machines, in bulk and on a schedule, and records it. A node that
+ * has drifted is quarantined, and a workflow that failed although the world went on without it is offered what is
+ * observed. Every change says why; nothing is touched while an operation works on it.
+ *
+ * One replica at a time sweeps an upstream (store/upstream-reads.ts). Pages bound what is in memory, and the probes of
+ * single machines take what is recorded here, so that a fleet costs its MAAS no more than one sweep an interval.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Actor } from '../domain/actor.ts';
+import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
+import type { Machine, ObservedState } from '../domain/machine.ts';
+import { applyChange } from '../domain/machine-change.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import { type ActionCall, type ActionTools, takeAction } from '../operations/operator-actions.ts';
+import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
+import type { Database } from '../store/database.ts';
+import { changeMachine } from '../store/machines.ts';
+import { lastOperationOf } from '../store/operations.ts';
+import { lastServiceMover, machinesUpstream, type UpstreamKey } from '../store/service-machines.ts';
+import { claimSweep, endSweep, renewSweep, type SweepClaim, type SweepEnd } from '../store/upstream-reads.ts';
+
+export interface UpstreamSweepOptions {
+  readonly database: Database;
+  readonly provider: string;
+  readonly maas: MaasControl;
+  readonly actions: ActionTools;
+  readonly intervalMs: number;
+  /** Machines that the upstream told of in a shape that we don't know. */
+  readonly onUnread: (provider: string, machineIds: readonly string[]) => void;
+}
+
+const DRIFT: Actor = { kind: 'system', id: DRIFT_ACTOR };
+/** One page is one request, as a rule. */
+const PAGE = 100;
+/** Longer than a page takes. */
+const HOLD_MS = 120_000;
+
+export class UpstreamSweep {
+  readonly #options: UpstreamSweepOptions;
+
+  constructor(options: UpstreamSweepOptions) {
+    this.#options = options;
+  }
+
+  /** Idle: it is not due, another replica has it, or the last one failed and it is not our turn to try again. */
+  async pass(signal: AbortSignal): Promise<'idle' | 'passed'> {
+    const { database, provider, intervalMs, onUnread } = this.#options;
+    const claim = { provider, holder: randomUUID() };
+    const result = await claimSweep(database, claim, { intervalMs, holdMs: HOLD_MS });
+    if (!result.claimed) return result.failure === '' ? 'passed' : 'idle';
+    let ending: SweepEnd = { end: 'stopped' };
+    try {
+      const unread = await this.#sweep(claim, signal);
+      if (unread === null) return 'idle';
+      ending = { end: 'complete', unread };
+      if (unread.length > 0) onUnread(provider, unread);
+      return 'passed';
+    } catch (error) {
+      if (!signal.aborted) ending = { end: 'failed', failure: wordsOf(error) };
+      throw error;
+    } finally {
+      await endSweep(database, claim, ending);
+    }
+  }
+
+  /** The machines that could not be read; null: it was stopped, or another replica has it by now. */
+  async #sweep(claim: SweepClaim, signal: AbortSignal): Promise<string[] | null> {
+    const { database, provider } = this.#options;
+    const unread: string[] = [];
+    for (const key of ['id', 'address'] as const) {
+      for (let after = ''; ; ) {
+        const machines = await machinesUpstream(database, provider, { key, after, limit: PAGE });
+        const last = machines.at(-1);
+        if (!last) break;
+        after = last.machineId;
+        if (signal.aborted || !(await renewSweep(database, claim, HOLD_MS))) return null;
+        unread.push(...(await this.#readPage(key, machines, signal)));
+        if (machines.length < PAGE) break;
+      }
+    }
+    return unread;
+  }
+
+  async #readPage(key: UpstreamKey, machines: readonly Machine[], signal: AbortSignal): Promise<string[]> {
+    const { maas } = this.#options;
+    const keyOf = KEYS[key];
+    const asked = machines.map(keyOf);
+    const listing = await (key === 'id' ? maas.list({ signal }, asked) : maas.listByMac({ signal }, asked));
+    const doubtful = new Set(listing.unread);
+    const unread: string[] = [];
+    for (const machine of machines) {
+      const candidates = listing.machines.filter((seen) => ANSWERS[key](seen, keyOf(machine)));
+      if (candidates.length === 0 && doubtful.has(keyOf(machine))) unread.push(machine.machineId);
+      else if (key === 'id') await this.#record(machine, candidates[0] ?? null);
+      else if (candidates.length < 2) await this.#note(machine, candidates[0] ?? null);
+    }
+    return unread;
+  }
+
+  /** Of a machine that is not taken into use there, nothing follows from what its upstream says. */
+  async #note(before: Machine, seen: MaasMachine | null): Promise<void> {
+    if (seen === null && before.observed === null) return;
+    const observed = this.#observed(before, seen);
+    if (!isNews(before, observed)) return;
+    await changeMachine(this.#options.database, before.machineId, (now) =>
+      // An operation may have found it meanwhile.
+      (now.observed?.upstreamId ?? '') === '' && now.activeOperationId === null
+        ? applyChange(now, { observed }, { at: new Date(), actor: DRIFT, operationId: null })
+        : { machine: now, events: [] },
+    );
+  }
+
+  async #record(before: Machine, seen: MaasMachine | null): Promise<void> {
+    const { database } = this.#options;
+    const observed = this.#observed(before, seen);
+    const { state } = observed;
+    const byUs = before.service === 'quarantined' && (await this.#isQuarantinedByUs(before.machineId));
+    if (!isNews(before, observed) && Object.keys(changeByDrift(before, state, byUs)).length === 0) {
+      await this.#realign(before, state, byUs);
+      return;
+    }
+    const at = new Date();
+    const machine = await changeMachine(database, before.machineId, (now) =>
+      applyChange(
+        now,
+        { observed, ...changeByDrift(now, state, byUs) },
+        { at, actor: DRIFT, operationId: null },
+      ),
+    );
+    if (machine) await this.#realign(machine, state, byUs);
+  }
+
+  #observed(before: Machine, seen: MaasMachine | null): ObservedState {
+    return {
+      source: this.#options.provider,
+      state: seen?.status ?? 'absent',
+      power: seen?.power ?? 'unknown',
+      upstreamId: before.observed?.upstreamId ?? '',
+      at: new Date().toISOString(),
+    };
+  }
+
+  /** What a person quarantined, a person lets go. */
+  async #isQuarantinedByUs(machineId: string): Promise<boolean> {
+    const mover = await lastServiceMover(this.#options.database, machineId);
+    return mover?.actorId === DRIFT_ACTOR || mover?.type === 'ONBOARD';
+  }
+
+  /**
+   * An onboarding that failed: one that came true all the same is adopted, if its own stages agree; one whose machine
+   * has gone another way can't be tried again before an operator has acted.
+   */
+  async #realign(machine: Machine, state: string, byUs: boolean): Promise<void> {
+    const { service, presence, activeOperationId, machineId } = machine;
+    if (activeOperationId !== null || !(service === 'enrolling' || byUs)) return;
+    const operation = await lastOperationOf(this.#options.database, machineId);
+    if (operation?.type !== 'ONBOARD' || !operation.status.startsWith('failed')) return;
+    const { operationId, status, error } = operation;
+    if (state === 'Deployed' && presence === 'ready') {
+      // Asked once: where there was nothing to adopt, a human acts. What a person holds, only a person lets go.
+      if (error?.code === 'NOTHING_TO_ADOPT' || error?.code === 'HELD') return;
+      const reason = 'the upstream says Deployed, and the agent speaks';
+      await this.#act({ operationId, action: 'adopt_observed_state', reason });
+      return;
+    }
+    const reason = driftAtStage(error?.step ?? '', state);
+    if (reason === null || status !== 'failed_retryable') return;
+    const action = 'mark_manual_intervention_required';
+    await this.#act({ operationId, action, reason, heldAs: 'UPSTREAM_DRIFTED' });
+  }
+
+  async #act(call: Omit<ActionCall, 'actor'>): Promise<void> {
+    await takeAction(this.#options.actions, { ...call, actor: DRIFT });
+  }
+}
+
+/** By its first address: to ask by all of them would make many requests of one. */
+const KEYS = {
+  id: ({ observed }) => observed?.upstreamId ?? '',
+  address: ({ spec }) => spec.mac_addresses[0]?.toLowerCase() ?? '',
+} as const satisfies Record<UpstreamKey, (machine: Machine) => string>;
+
+const ANSWERS = {
+  id: ({ systemId }, key) => systemId === key,
+  address: ({ macAddresses }, key) => macAddresses.includes(key),
+} as const satisfies Record<UpstreamKey, (seen: MaasMachine, key: string) => boolean>;
+
+function isNews({ observed: before }: Machine, { state, power }: ObservedState): boolean {
+  return before?.state !== state || before.power !== power;
+}
+
+/** Into the database go words that were made for people, and no others. */
+function wordsOf(error: unknown): string {
+  return error instanceof StepFailure ? error.failure.message : 'an unexpected error, the server log has it';
+}
