@@ -11,7 +11,11 @@ export interface Recipe {
     asked: Readonly<Record<string, string>>,
     provider: Provider,
   ) => Readonly<Record<string, string>>;
-  readonly steps: (machine: Machine, params: Readonly<Record<string, string>>) => readonly StepDefinition[];
+  readonly steps: (
+    machine: Machine,
+    params: Readonly<Record<string, string>>,
+    provider: Provider,
+  ) => readonly StepDefinition[];
 }
 
 export function noParams(): Readonly<Record<string, string>> {

@@ -1,11 +1,15 @@
-import { defineStep } from '../steps/registry.ts';
+import { deploysImages } from '../providers/provider.ts';
+import { completeStep, defineStep } from '../steps/registry.ts';
 import type { Recipe } from './recipe.ts';
 
-/** Netboot, reboot, write the image; then join the cluster that the machine is meant for, if it names one. */
+/**
+ * Netboot, reboot, write the image; then join the cluster that the machine is meant for, if it names one. A deployment
+ * boots the machine by itself: there a reboot would only start the old system once more.
+ */
 export const reimageMachine: Recipe = {
   type: 'REIMAGE',
   params: (asked, provider) => ({ image_ref: asked.image_ref || provider.defaultImage }),
-  steps: (machine, params) => {
+  steps: (machine, params, provider) => {
     const image = params.image_ref ?? '';
     const cluster = machine.spec.target_cluster_ref;
     const steps = [
@@ -16,14 +20,18 @@ export const reimageMachine: Recipe = {
         timeoutSeconds: 60,
         maxRetries: 2,
       }),
-      defineStep({
-        name: 'reboot',
-        kind: 'reboot',
-        config: { mode: 'bmc' },
-        timeoutSeconds: 300,
-        maxRetries: 2,
-      }),
-      defineStep({ name: 'repave', kind: 'repave', config: { image }, timeoutSeconds: 1800, maxRetries: 1 }),
+      ...(deploysImages(provider) ? [] : [REBOOT]),
+      completeStep(
+        defineStep({
+          name: 'repave',
+          kind: 'repave',
+          config: { image },
+          timeoutSeconds: 1800,
+          maxRetries: 1,
+        }),
+        machine,
+        provider,
+      ),
     ];
     if (cluster === '') return steps;
     const config = { cluster_ref: cluster };
@@ -34,3 +42,11 @@ export const reimageMachine: Recipe = {
     ];
   },
 };
+
+const REBOOT = defineStep({
+  name: 'reboot',
+  kind: 'reboot',
+  config: { mode: 'bmc' },
+  timeoutSeconds: 300,
+  maxRetries: 2,
+});

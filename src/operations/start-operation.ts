@@ -52,7 +52,7 @@ export async function startOperation(tools: StartTools, call: StartCall): Promis
       const recipe: Recipe = RECIPES[call.type];
       const provider = providerOf(machine, tools.providers);
       const params = recipe.params(call.params, provider);
-      const steps = recipe.steps(machine, params);
+      const steps = recipe.steps(machine, params, provider);
       checkStart(steps, machine, provider, facts);
       checkFlags(machine);
       checkPhase(machine, call.type);

@@ -11,7 +11,7 @@ import type { Labels, Machine } from '../domain/machine.ts';
 import type { NodeSight } from '../domain/node-sight.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
-import type { MaasControl } from './maas/maas-control.ts';
+import type { MaasControl, MaasImage, MaasMachine, MaasReadCall } from './maas/maas-control.ts';
 import type { InstallFacts } from './network-installs.ts';
 
 export interface ProviderCall {
@@ -125,6 +125,12 @@ export interface Netboot {
   setBootDevice(call: ProviderCall, device: string, image: string): Promise<void>;
 }
 
+/** Where the upstream itself decides what a machine boots from: nothing is set, and so nothing is taken back. */
+export interface UpstreamNetboot {
+  /** Says what the machine will boot from, and why; throws a StepFailure where it will not be the wanted device. */
+  confirm(call: ProviderCall, device: string, image: string): Promise<string>;
+}
+
 export type ImagingState =
   | { readonly state: 'idle' }
   | {
@@ -149,6 +155,19 @@ export interface Imaging {
   /** Destroys what is on the disk. */
   startImaging(call: ProviderCall, image: string): Promise<void>;
   stopImaging(call: ProviderCall): Promise<void>;
+}
+
+/**
+ * Images that a MAAS installs as part of a deployment. A deployment carries the token of the machine's agent, so a step
+ * drives it through MaasControl; what can be deployed is said here.
+ */
+export interface DeployedImages {
+  /** The image that the machine would get; throws a StepFailure where there is none of that name for it. */
+  find(call: MaasReadCall, machine: MaasMachine, image: string): Promise<MaasImage>;
+}
+
+export function deploysImages({ capabilities: { imaging } }: Provider): boolean {
+  return imaging !== undefined && 'find' in imaging;
 }
 
 export interface ClusterJoin {
@@ -194,8 +213,8 @@ export interface NodeControl {
 
 export interface Capabilities {
   readonly power: PowerControl;
-  readonly netboot: Netboot;
-  readonly imaging: Imaging;
+  readonly netboot: Netboot | UpstreamNetboot;
+  readonly imaging: Imaging | DeployedImages;
   readonly cluster: ClusterJoin & NodeControl;
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
@@ -227,6 +246,8 @@ export type StartCheck = (
   machine: Machine,
   step: Pick<StepDefinition, 'kind' | 'config'>,
   facts: InstallFacts,
+  /** The steps after it. */
+  following: ReadonlyArray<Pick<StepDefinition, 'kind' | 'config'>>,
 ) => void;
 
 export interface Provider {

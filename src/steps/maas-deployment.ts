@@ -16,7 +16,7 @@ export const MAX_DATASOURCE_RETRIES = 2;
 
 export interface WantedDeployment {
   readonly systemId: string;
-  /** The pool of its agent. */
+  /** The pool of its agent; empty: it has none, and gets no token. */
   readonly pool: string;
   readonly osystem: string;
   readonly distroSeries: string;
@@ -42,7 +42,7 @@ export async function deployMachine(
   const { systemId, pool, osystem, distroSeries } = wanted;
   const call = callOf(context, machine);
   await making(context, 'deployment', async () => {
-    const { token } = await can.nodeServices.issueAgentToken(call, pool);
+    const token = pool === '' ? '' : (await can.nodeServices.issueAgentToken(call, pool)).token;
     await can.maas.deploy(call, systemId, {
       userData: renderFor(scene, pool, token),
       osystem,
@@ -78,11 +78,12 @@ export function datasourceFailed(): Seen {
 }
 
 function renderFor({ machine, can }: MaasScene, pool: string, token: string): string {
-  return renderCloudInit(can.maas.site.readUserDataTemplate() ?? '', {
+  const agent = {
     server: can.nodeServices.serverUrl(),
     machineId: machine.machineId,
     pool,
     provider: machine.spec.provider,
     token,
-  });
+  };
+  return renderCloudInit(can.maas.site.readUserDataTemplate() ?? '', pool === '' ? null : agent);
 }

@@ -32,7 +32,11 @@ export async function undoCommissioning(scene: MaasScene, context: StepContext):
 }
 
 export async function undoDeployment(scene: MaasScene, context: StepContext): Promise<Acted> {
-  if (!madeIn(context).deployment) return LEFT;
+  return madeIn(context).deployment ? takeBack(scene, context) : LEFT;
+}
+
+/** The machine back to MAAS, without what this operation put on it or was about to. */
+export async function takeBack(scene: MaasScene, context: StepContext): Promise<Acted> {
   const { machine, can } = scene;
   const call = undoCallOf(context, machine);
   // First of all, so that what runs there speaks for the machine no longer.
@@ -47,7 +51,12 @@ export async function undoDeployment(scene: MaasScene, context: StepContext): Pr
     return started('waiting for MAAS to stop the deployment');
   }
   if (TO_BE_RELEASED.includes(seen.status)) {
-    const release = { erase: false, secureErase: false, quickErase: false, comment: 'onboarding undone' };
+    const release = {
+      erase: false,
+      secureErase: false,
+      quickErase: false,
+      comment: 'the operation was canceled',
+    };
     await spaced(context, 'releasedAt', () => can.maas.release(call, seen.systemId, release));
     return started('waiting for MAAS to release the machine');
   }

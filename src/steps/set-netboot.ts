@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import type { Machine } from '../domain/machine.ts';
+import type { MachineChange } from '../domain/machine-change.ts';
+import type { StepHandler } from '../engine/step-handler.ts';
+import type { ProviderCall } from '../providers/provider.ts';
 import { callOf, type StepKind, undoCallOf } from './step-kind.ts';
 
 const config = z.object({ mode: z.enum(['PXE', 'DISK']).default('PXE'), image: z.string().default('') });
@@ -14,9 +18,11 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
   canUndo: true,
   handler: ({ mode, image }, { machine, can }) => {
     const wanted = mode === 'PXE' ? 'pxe' : 'disk';
+    const { netboot } = can;
+    if ('confirm' in netboot) return confirmed(machine, (call) => netboot.confirm(call, wanted, image));
     return {
       async observe(context) {
-        const boot = await can.netboot.bootDevice(callOf(context, machine));
+        const boot = await netboot.bootDevice(callOf(context, machine));
         if (boot.pending) {
           return { seen: 'under_way', reason: 'the boot device is being set', lookAgainMs: boot.lookAgainMs };
         }
@@ -27,12 +33,12 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
         return { seen: 'absent' };
       },
       async act(context) {
-        await context.effect(() => can.netboot.setBootDevice(callOf(context, machine), wanted, image));
+        await context.effect(() => netboot.setBootDevice(callOf(context, machine), wanted, image));
         return { result: 'started', reason: 'the boot device is being set', lookAgainMs: 0 };
       },
       async undo(context) {
         const call = undoCallOf(context, machine);
-        const boot = await can.netboot.bootDevice(call);
+        const boot = await netboot.bootDevice(call);
         if (boot.device === 'disk' && !boot.pending)
           return { result: 'done', message: 'next boot from disk' };
         const reason = 'the boot device is being set back';
@@ -40,9 +46,23 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
           return { result: 'started', reason, lookAgainMs: Math.max(20, boot.lookAgainMs) };
         // What is still pending is what has to be taken back, and it may never end by itself.
         await context.save({ settingBack: context.attempt });
-        await context.effect(() => can.netboot.setBootDevice(call, 'disk', ''));
+        await context.effect(() => netboot.setBootDevice(call, 'disk', ''));
         return { result: 'started', reason, lookAgainMs: 20 };
       },
     };
   },
 };
+
+/** Its upstream boots the machine as it needs: nothing is set, and nothing has to be set back. */
+function confirmed(
+  machine: Machine,
+  confirm: (call: ProviderCall) => Promise<string>,
+): StepHandler<MachineChange> {
+  return {
+    observe: async (context) => ({ seen: 'done', message: await confirm(callOf(context, machine)) }),
+    act: async () => {
+      throw new TypeError('there is nothing to set');
+    },
+    undo: async () => ({ result: 'done', message: 'nothing was set' }),
+  };
+}

@@ -18,10 +18,10 @@ export function checkStart(
   facts: InstallFacts,
 ): void {
   checkCapabilities(steps, provider);
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
     for (const capability of capabilitiesOf(step, machine)) {
       try {
-        provider.startChecks?.[capability]?.(machine, step, facts);
+        provider.startChecks?.[capability]?.(machine, step, facts, steps.slice(index + 1));
       } catch (error) {
         if (!(error instanceof StepFailure)) throw error;
         throw refused(step, machine, error);

@@ -34,6 +34,8 @@ export interface Scenario {
   readonly switchesPower?: true;
   /** How long each task takes. */
   readonly stepMs: number;
+  /** In place of the fake one, whose world it leaves alone. */
+  readonly provider?: (now: () => number) => Provider;
 }
 
 /** At which points, counted from 0, something strikes. */
@@ -84,13 +86,15 @@ export class StepRun {
       maxRetries: 1,
     });
     this.#disturbance = disturbance;
+    const now = () => this.clock.ms;
     this.provider = this.#disturbed(
-      createFakeProvider({
-        name: 'fake',
-        world: this.world,
-        now: () => this.clock.ms,
-        ...(scenario.switchesPower && { switchesPower: true }),
-      }),
+      scenario.provider?.(now) ??
+        createFakeProvider({
+          name: 'fake',
+          world: this.world,
+          now,
+          ...(scenario.switchesPower && { switchesPower: true }),
+        }),
     );
     for (const moment of ['before', 'after'] as const) {
       this.#store[moment] = (call) => {
@@ -158,7 +162,7 @@ export class StepRun {
     });
   }
 
-  /** The provider, with a point before and after each of its calls. */
+  /** The provider, with a point before and after each of its calls; to know its own address the server calls nobody. */
   #disturbed(provider: Provider): Provider {
     const around = <Call extends (...args: never[]) => Promise<unknown>>(call: Call) =>
       (async (...args: Parameters<Call>) => {
@@ -170,7 +174,12 @@ export class StepRun {
     const capabilities = Object.fromEntries(
       Object.entries(provider.capabilities).map(([name, methods]) => [
         name,
-        Object.fromEntries(Object.entries(methods).map(([method, call]) => [method, around(call)])),
+        Object.fromEntries(
+          Object.entries(methods).map(([method, call]) => [
+            method,
+            typeof call === 'function' && method !== 'serverUrl' ? around(call) : call,
+          ]),
+        ),
       ]),
     );
     return { ...provider, capabilities: capabilities as unknown as Partial<Capabilities> };

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine.ts';
-import type { Capabilities } from '../../src/providers/provider.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createBmcSite, ipmitoolsOfOurs, machineWith } from './bmc-site.ts';
 import { callFor, failureOf, type Site, until } from './site.ts';
@@ -17,7 +16,7 @@ const { signal } = new AbortController();
 describe.skipIf(problem !== null)('a machine’s BMC', () => {
   let bmc: IpmiBmc;
   let site: Site;
-  let can: Capabilities;
+  let can: Site['can'];
   let machine: Machine;
   const clock = { ms: 0 };
   const sites: Site[] = [];

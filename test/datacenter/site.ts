@@ -11,7 +11,7 @@ import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-co
 import { type Clusters, createClusters } from '../../src/providers/kubernetes/clusters.ts';
 import type { HostFiles } from '../../src/providers/kubernetes/joining-host.ts';
 import type { NetworkInstalls } from '../../src/providers/network-installs.ts';
-import type { Capabilities, Provider, ProviderCall } from '../../src/providers/provider.ts';
+import type { Capabilities, Imaging, Netboot, Provider, ProviderCall } from '../../src/providers/provider.ts';
 import type { ApiServer } from '../parts/kubernetes/api-server.ts';
 import type { Sshd } from '../parts/sshd.ts';
 
@@ -34,9 +34,12 @@ export interface SiteOptions {
   readonly monotonicNow?: () => number;
 }
 
+/** Its machines are booted and written by us. */
+type SiteCapabilities = Capabilities & { readonly netboot: Netboot; readonly imaging: Imaging };
+
 export interface Site {
   readonly provider: Provider;
-  readonly can: Capabilities;
+  readonly can: SiteCapabilities;
   readonly knownHostsFile: string;
   remove(): void;
 }
@@ -70,7 +73,7 @@ export function createSite(
   });
   return {
     provider,
-    can: provider.capabilities as Capabilities,
+    can: provider.capabilities as SiteCapabilities,
     knownHostsFile,
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };

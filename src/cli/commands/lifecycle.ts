@@ -53,7 +53,10 @@ export function lifecycleCommand(context: CommandContext, type: OperationType): 
   const { description, timeout } = VERBS[type];
   const command = new Command(verb).description(description).argument('[machine-id...]');
   if (type === 'REIMAGE')
-    command.option('--image <ref>', 'OS image, for example ubuntu-2204 (default: the server’s)');
+    command.option(
+      '--image <ref>',
+      'OS image, for example ubuntu-2204, or ubuntu/noble on a MAAS (default: the provider’s)',
+    );
   addStarting(addFilter(command).option('--all', 'every machine'), 'operation');
   return addOutput(addWaiting(command, timeout, 'operation')).action(
     context.action<LifecycleOptions>(async ({ args, options, api }) => {

@@ -176,7 +176,7 @@ const INSTALL_FAILURES = {
   },
   IMAGE_NOT_FOUND: {
     whatHappened: 'the image that shall be installed does not exist',
-    check: 'add it with "ingot image add"',
+    check: 'add it with "ingot image add"; for a machine of a MAAS, import or upload it there',
     action: 'retry_stage',
     who: 'operator',
   },

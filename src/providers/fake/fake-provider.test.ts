@@ -1,22 +1,24 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sampleMachine } from '../../domain/machine.fixture.ts';
 import type { Labels } from '../../domain/machine.ts';
-import type { Capabilities, ProviderCall } from '../provider.ts';
+import type { Capabilities, Imaging, Netboot, ProviderCall } from '../provider.ts';
 import { checkFakeLabels, failuresWanted, hangs, stepDurationMs } from './fake-labels.ts';
 import { createFakeProvider } from './fake-provider.ts';
 import { type FakeTask, NEW_FAKE_STATE, progressOf, settle } from './fake-state.ts';
 import { MemoryFakeWorld } from './memory-fake-world.fixture.ts';
 
+type FakeCapabilities = Capabilities & { readonly netboot: Netboot; readonly imaging: Imaging };
+
 let clock: { ms: number };
 let world: MemoryFakeWorld;
-let can: Capabilities;
+let can: FakeCapabilities;
 let logged: string[];
 
 beforeEach(() => {
   clock = { ms: 1_000_000 };
   world = new MemoryFakeWorld();
   logged = [];
-  can = createFakeProvider({ name: 'fake', world, now: () => clock.ms }).capabilities as Capabilities;
+  can = createFakeProvider({ name: 'fake', world, now: () => clock.ms }).capabilities as FakeCapabilities;
 });
 
 function call(labels: Labels = {}, fields: Partial<ProviderCall> = {}): ProviderCall {

@@ -6,6 +6,7 @@ import type {
   MaasInterface,
   MaasMachine,
   MaasPowerState,
+  MaasResource,
   MaasStatus,
 } from './maas-control.ts';
 import { type Asked, MaasFailure } from './maas-failure.ts';
@@ -65,6 +66,10 @@ const machine = z.object({
   locked: z.boolean().nullish(),
   power_type: text,
   power_state: text,
+  architecture: text,
+  osystem: text,
+  distro_series: text,
+  ip_addresses: z.array(z.string()).nullish(),
   interface_set: z.array(networkInterface).default([]),
   boot_interface: networkInterface.nullish(),
   boot_disk: z.object({ id: z.int() }).nullish(),
@@ -95,6 +100,8 @@ const subnet = z.object({
   vlan: z.object({ id: z.int() }).nullish(),
 });
 
+const resource = z.object({ name: z.string(), architecture: text });
+
 export const machineAnswer = machine;
 export const machinesAnswer = z.array(machine);
 /** Each is read by itself. */
@@ -103,6 +110,7 @@ export const interfaceAnswer = networkInterface;
 export const disksAnswer = z.array(disk);
 export const eventsAnswer = z.object({ events: z.array(event) });
 export const subnetsAnswer = z.array(subnet);
+export const resourcesAnswer = z.array(resource);
 export const powerStateAnswer = z.object({ state: text });
 
 export type InterfaceAnswer = z.output<typeof networkInterface>;
@@ -130,6 +138,9 @@ export function viewOfMachine(given: z.output<typeof machine>, nowMs: number): M
     owner: given.owner || null,
     locked: given.locked ?? false,
     powerType: given.power_type,
+    architecture: given.architecture,
+    image: { osystem: given.osystem, distroSeries: given.distro_series },
+    ipAddresses: given.ip_addresses ?? [],
     power: powerOf(given.power_state),
     macAddresses: interfaces.map(({ macAddress }) => macAddress).filter((address) => address !== ''),
     bootInterface: given.boot_interface ? viewOfInterface(given.boot_interface) : null,
@@ -160,6 +171,25 @@ export function viewOfDisks(given: z.output<typeof disksAnswer>): MaasDisk[] {
   return given
     .filter(({ type }) => type === 'physical')
     .map(({ id, name, model, size }) => ({ id, name, model, sizeBytes: size }));
+}
+
+/** What boots machines is listed beside what is installed on them, and can't be. */
+const BOOT_LOADERS: readonly string[] = [
+  'pxelinux',
+  'grub-efi',
+  'grub-efi-signed',
+  'grub-ieee1275',
+  'open-firmware',
+];
+const UPLOADED = 'custom';
+
+/** "ubuntu/noble", or the name alone of an image that somebody uploaded; for "amd64/ga-24.04". */
+export function viewOfResources(given: z.output<typeof resourcesAnswer>): MaasResource[] {
+  return given.flatMap(({ name, architecture: full }) => {
+    const [osystem = '', distroSeries = ''] = name.includes('/') ? name.split('/') : [UPLOADED, name];
+    const [architecture = ''] = full.split('/');
+    return BOOT_LOADERS.includes(osystem) ? [] : [{ osystem, distroSeries, architecture }];
+  });
 }
 
 export function viewOfEvent(given: z.output<typeof event>): MaasEvent {

@@ -58,6 +58,11 @@ export interface MaasMachine {
   readonly locked: boolean;
   /** Empty where MAAS has not been given one: it can neither switch the power then, nor commission. */
   readonly powerType: string;
+  readonly architecture: string;
+  /** What is deployed, or was last; empty where nothing was. */
+  readonly image: MaasImage;
+  /** In the order in which MAAS names them. */
+  readonly ipAddresses: readonly string[];
   /** As MAAS heard it last; it asks every few minutes. */
   readonly power: MaasPowerState;
   readonly macAddresses: readonly string[];
@@ -76,6 +81,18 @@ export interface MaasListing {
   readonly machines: readonly MaasMachine[];
   /** Of what was asked for: that which MAAS may have, in a shape that we don't know. Nothing is known of it. */
   readonly unread: readonly string[];
+}
+
+/** In MAAS' words: an operating system, and a release of it. An image that somebody uploaded is of the system "custom". */
+export interface MaasImage {
+  readonly osystem: string;
+  readonly distroSeries: string;
+}
+
+/** An image that MAAS has, for the machines of one architecture. */
+export interface MaasResource extends MaasImage {
+  /** For instance amd64. */
+  readonly architecture: string;
 }
 
 export interface MaasDisk {
@@ -177,6 +194,8 @@ export interface MaasControl {
   setFlatLayout(call: ProviderCall, systemId: string, rootDiskId: number): Promise<void>;
   /** The interface gets its address from MAAS: its link becomes AUTO on its subnet. */
   linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void>;
+  /** Everything that can be deployed. */
+  images(call: MaasReadCall): Promise<readonly MaasResource[]>;
   /** Newest first, of every level: what an installation does is told at DEBUG. */
   events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]>;
 }

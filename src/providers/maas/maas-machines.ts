@@ -11,11 +11,13 @@ import {
   machinesAnswer,
   powerOf,
   powerStateAnswer,
+  resourcesAnswer,
   shaped,
   subnetsAnswer,
   viewOfDisks,
   viewOfEvent,
   viewOfMachine,
+  viewOfResources,
 } from './maas-answers.ts';
 import type { MaasApi, MaasRead, MaasWrite, Parameters } from './maas-api.ts';
 import type {
@@ -27,6 +29,7 @@ import type {
   MaasPowerState,
   MaasReadCall,
   MaasRelease,
+  MaasResource,
   MaasSite,
   NewMaasMachine,
 } from './maas-control.ts';
@@ -216,6 +219,12 @@ export class MaasMachines implements MaasControl {
         form: [['id', String(id)]],
       });
     }
+  }
+
+  async images(call: MaasReadCall): Promise<readonly MaasResource[]> {
+    const doing = 'listing images';
+    const answer = await this.#api.read(call, { doing, path: 'boot-resources/' });
+    return viewOfResources(this.#shaped(resourcesAnswer, answer, doing));
   }
 
   async events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]> {

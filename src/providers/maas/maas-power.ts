@@ -4,17 +4,17 @@
  * To MAAS, power on of a machine that is Allocated means: deploy it. Therefore only a machine that is Deployed is
  * switched on here; any other comes on as part of what MAAS does with it.
  */
-import type { Machine } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BootState, Inspect, PowerControl, ProviderCall, Sighting } from '../provider.ts';
-import type { MaasControl, MaasMachine, MaasReadCall } from './maas-control.ts';
+import type { MaasControl } from './maas-control.ts';
+import { machineByMac } from './machine-by-mac.ts';
 
 const LOOK_AGAIN_MS = 5_000;
 
 export function createMaasPower(maas: MaasControl): PowerControl {
   return {
     async bootState(call): Promise<BootState> {
-      const { systemId } = await machineOf(maas, call, call.machine);
+      const { systemId } = await machineByMac(maas, call, call.machine);
       const power = await maas.queryPower(call, systemId);
       if (power === 'on' || power === 'off')
         return { power, bootId: null, ready: false, lookAgainMs: LOOK_AGAIN_MS };
@@ -30,13 +30,13 @@ export function createMaasPower(maas: MaasControl): PowerControl {
       throw new TypeError(`a machine of a MAAS is rebooted over ${mode} by switching its power`);
     },
     async switchPower(call, to) {
-      const { systemId, status } = await machineOf(maas, call, call.machine);
+      const { systemId, status } = await machineByMac(maas, call, call.machine);
       if (to === 'on' && status !== 'Deployed') throw notDeployed(call, status);
       call.log(`Switching power ${to} through MAAS (${systemId})`);
       await (to === 'on' ? maas.powerOn(call, systemId) : maas.powerOff(call, systemId));
     },
     async shutDown(call) {
-      const { systemId } = await machineOf(maas, call, call.machine);
+      const { systemId } = await machineByMac(maas, call, call.machine);
       call.log(`Asking the operating system to shut down through MAAS (${systemId})`);
       await maas.powerOff(call, systemId, 'soft');
     },
@@ -65,17 +65,6 @@ function sightingOf(maas: string, power: string): Sighting | null {
     default:
       return null;
   }
-}
-
-async function machineOf(maas: MaasControl, call: MaasReadCall, machine: Machine): Promise<MaasMachine> {
-  const found = await maas.findByMac(call, machine.spec.mac_addresses);
-  const [only, second] = found;
-  if (only && !second) return only;
-  const message = only
-    ? `MAAS has ${found.length} machines with addresses of ${machine.machineId}: ${found.map(({ systemId }) => systemId).join(', ')}`
-    : `MAAS has no machine with an address of ${machine.machineId} (spec.mac_addresses)`;
-  const code = only ? 'MAAS_MACHINE_AMBIGUOUS' : 'MAAS_MACHINE_MISSING';
-  throw new StepFailure({ class: 'needs_human', code, message });
 }
 
 function notDeployed({ machine }: ProviderCall, status: string): StepFailure {

@@ -1,13 +1,13 @@
 /** A provider for machines that a MAAS manages: it adds, commissions, deploys and releases them for us. */
-import type { Machine } from '../../domain/machine.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
-import type { Provider, StartCheck } from '../provider.ts';
+import type { Provider } from '../provider.ts';
 import { MaasApi } from './maas-api.ts';
 import type { MaasConfiguration } from './maas-configuration.ts';
-import type { MaasSite } from './maas-control.ts';
+import { createMaasImages, imageText } from './maas-images.ts';
 import { MaasMachines } from './maas-machines.ts';
+import { createMaasNetboot } from './maas-netboot.ts';
 import { createMaasPower, MAAS_INSPECT } from './maas-power.ts';
 import { createMaasSite } from './maas-site.ts';
+import { maasStartChecks } from './start-checks.ts';
 
 export interface MaasProviderOptions {
   readonly name: string;
@@ -22,33 +22,17 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
   const api = new MaasApi(options);
   const site = createMaasSite(name, configuration);
   const maas = new MaasMachines({ name, api, site, now });
+  const images = createMaasImages(name, maas);
   return {
     name,
-    defaultImage: '',
-    startChecks: { maas: stageCheck(site), power: checkPower },
-    capabilities: { maas, power: createMaasPower(maas), inspect: MAAS_INSPECT },
+    defaultImage: imageText(site.deploy),
+    startChecks: maasStartChecks(site),
+    capabilities: {
+      maas,
+      power: createMaasPower(maas),
+      netboot: createMaasNetboot(maas, images),
+      imaging: images,
+      inspect: MAAS_INSPECT,
+    },
   };
-}
-
-/** What a stage would find missing in the spec or in the configuration. */
-function stageCheck(site: MaasSite): StartCheck {
-  return (machine, { config }) => {
-    if (config.stage === 'create_or_find_in_maas') checkMacAddresses(machine);
-    if (config.stage === 'resolve_power_credentials') site.resolvePower(machine);
-  };
-}
-
-const checkPower: StartCheck = (machine, { config }) => {
-  checkMacAddresses(machine);
-  // MAAS knows no boots, and without them nobody could tell that the host was rebooted.
-  if (config.mode === 'ssh') {
-    const message = 'a machine of a MAAS is rebooted by switching its power: mode "bmc", not "ssh"';
-    throw new StepFailure({ class: 'permanent', code: 'HOST_UNREACHABLE', message });
-  }
-};
-
-function checkMacAddresses({ spec }: Machine): void {
-  if (spec.mac_addresses.length > 0) return;
-  const message = 'spec.mac_addresses is empty, and MAAS knows machines by nothing else';
-  throw new StepFailure({ class: 'needs_human', code: 'NO_MAC_ADDRESS', message });
 }

@@ -153,6 +153,8 @@ function detailsOf(machine: SimMachine, agents: Agents) {
     power_type: machine.powerType,
     power_parameters: machine.powerParameters,
     user_data: machine.userData,
+    osystem: machine.osystem,
+    distro_series: machine.distroSeries,
     boot_disk_id: machine.bootDiskId,
     root_disk_id: machine.rootDiskId,
     error_description: machine.errorDescription,

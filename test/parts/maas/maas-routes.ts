@@ -1,5 +1,6 @@
 /** The endpoints of the MAAS 2.0 API that the simulator has: their rules, refusals and words. */
 
+import { BOOT_RESOURCES, isDeployable } from './boot-resources.ts';
 import type { Faults } from './faults.ts';
 import { diskJson, eventJson, interfaceJson, SUBNET } from './machine-json.ts';
 import type { Form } from './request-input.ts';
@@ -35,7 +36,6 @@ class Refusal extends Error {
 
 type Handler = (request: MaasRequest, ...names: string[]) => unknown;
 
-const SERIES = ['focal', 'jammy', 'noble'];
 const MAC = /^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$/i;
 const LEVELS: Readonly<Record<string, number>> = {
   DEBUG: 10,
@@ -65,6 +65,7 @@ export class MaasRoutes {
     this.#routes = [
       ['GET', /^version\/$/, '', () => ({ version: '3.5.2', subversion: '', capabilities: [] })],
       ['GET', /^subnets\/$/, '', () => [SUBNET]],
+      ['GET', /^boot-resources\/$/, '', () => BOOT_RESOURCES],
       ['GET', /^machines\/$/, '', ({ query }) => this.#list(query)],
       ['POST', /^machines\/$/, '', ({ form }) => this.#create(form)],
       ['GET', machine, '', onMachine((found) => world.json(found))],
@@ -185,8 +186,8 @@ export class MaasRoutes {
       const state = STATUS_NAMES[machine.status];
       throw new Refusal(409, `Can't deploy a machine that is in the '${state}' state`);
     }
-    if (osystem !== 'ubuntu' || !SERIES.includes(series)) {
-      const known = SERIES.map((one) => `'ubuntu/${one}'`).join(', ');
+    if (!isDeployable(osystem, series)) {
+      const known = BOOT_RESOURCES.map(({ name }) => `'${name}'`).join(', ');
       const problem = `'${wanted}' is not a valid distro_series.  It should be one of: ${known}.`;
       throw new Refusal(400, { distro_series: [problem] });
     }

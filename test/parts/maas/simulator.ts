@@ -32,6 +32,8 @@ export interface SimMachineDetails extends SimMachineView {
   readonly power_type: string;
   readonly power_parameters: Readonly<Record<string, string>>;
   readonly user_data: string;
+  readonly osystem: string;
+  readonly distro_series: string;
   readonly boot_disk_id: number | null;
   readonly root_disk_id: number | null;
   readonly error_description: string;

@@ -1,0 +1,104 @@
+/** One machine of a MAAS that is a value: work has a start and a duration, so it goes on whoever looks, or nobody. */
+import type { Provider } from '../provider.ts';
+import type { MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
+import { createMaasImages, imageText } from './maas-images.ts';
+import { createMaasNetboot } from './maas-netboot.ts';
+
+export const WORK_MS = 5_000;
+
+export class MemoryMaas {
+  status: MaasStatus;
+  image: MaasImage = { osystem: 'ubuntu', distroSeries: 'focal' };
+  /** What was asked of it, in order. */
+  readonly orders: string[] = [];
+  /** The agent's token that the deployed system has, and the one that is good. */
+  deployedToken = 0;
+  token = 0;
+  isAgentKnown = true;
+  #work: { readonly until: number; readonly then: MaasStatus } | null = null;
+  readonly #now: () => number;
+
+  constructor(now: () => number, status: MaasStatus) {
+    this.#now = now;
+    this.status = status;
+  }
+
+  settle(): this {
+    if (this.#work && this.#now() >= this.#work.until) {
+      this.status = this.#work.then;
+      this.#work = null;
+    }
+    return this;
+  }
+
+  #begin(order: string, from: readonly MaasStatus[], status: MaasStatus, then: MaasStatus): void {
+    this.settle();
+    this.orders.push(order);
+    if (!from.includes(this.status)) throw new Error(`${order} of a machine that is ${this.status}`);
+    this.status = status;
+    this.#work = { until: this.#now() + WORK_MS, then };
+  }
+
+  view(): MaasMachine {
+    return {
+      systemId: 'abc',
+      hostname: 'm-1',
+      status: this.settle().status,
+      statusMessage: '',
+      owner: null,
+      locked: false,
+      powerType: 'ipmi',
+      architecture: 'amd64/generic',
+      image: this.image,
+      ipAddresses: [],
+      power: 'on',
+      macAddresses: [],
+      bootInterface: null,
+      interfaces: [],
+      bootDiskId: null,
+      hardwareSync: { enabled: false, isHealthy: false, lastSync: null },
+    };
+  }
+
+  provider(): Provider {
+    const maas = {
+      site: {
+        deploy: { osystem: 'ubuntu', distroSeries: 'noble', hardwareSync: false },
+        readUserDataTemplate: () => null,
+      },
+      findByMac: async () => [this.view()],
+      read: async () => this.view(),
+      images: async () => [
+        { osystem: 'ubuntu', distroSeries: 'focal', architecture: 'amd64' },
+        { osystem: 'ubuntu', distroSeries: 'jammy', architecture: 'amd64' },
+      ],
+      events: async () => [],
+      release: async () => this.#begin('release', RELEASABLE, 'Releasing', 'Ready'),
+      deploy: async (_call: unknown, _id: string, wanted: MaasImage) => {
+        this.#begin(`deploy ${imageText(wanted)}`, ['Ready', 'Allocated'], 'Deploying', 'Deployed');
+        this.image = { osystem: wanted.osystem, distroSeries: wanted.distroSeries };
+        this.deployedToken = this.token;
+      },
+      abort: async () => {
+        this.#begin('abort', ['Deploying'], 'Allocated', 'Allocated');
+      },
+    };
+    const nodeServices = {
+      serverUrl: () => 'http://127.0.0.1:1',
+      issueAgentToken: async () => {
+        this.token += 1;
+        this.isAgentKnown = true;
+        return { token: `token-${this.token}` };
+      },
+      forgetSecrets: async () => {
+        this.isAgentKnown = false;
+      },
+    };
+    const images = createMaasImages('site-a', maas as never);
+    const netboot = createMaasNetboot(maas as never, images);
+    const capabilities = { maas, imaging: images, netboot, nodeServices };
+    return { name: 'site-a', defaultImage: 'ubuntu/noble', capabilities: capabilities as never };
+  }
+}
+
+const RELEASABLE: readonly MaasStatus[] = ['Deployed', 'Allocated', 'Failed deployment', 'Releasing failed'];

@@ -1,0 +1,311 @@
+/** Images for machines of a MAAS, through both APIs: it releases what is deployed, deploys the image, and waits for it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { until } from '../api/fleet.ts';
+import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
+import type { TestServer } from '../parts/server.ts';
+import {
+  ended,
+  type MaasSite,
+  newMachine,
+  onboard,
+  openMaasSite,
+  requestId,
+  startMaasServer,
+  statusOf,
+} from './fleet.ts';
+
+const TIME_LIMIT = 90_000;
+
+let site: MaasSite;
+let server: TestServer;
+beforeAll(async () => {
+  site = await openMaasSite();
+  server = await startMaasServer(site, { looks: { intervalSeconds: 1 } });
+}, TIME_LIMIT);
+afterAll(async () => {
+  await server?.stop();
+  await site?.stop();
+});
+
+const seenAs = async (mac: string) => {
+  const known = await site.simulator.admin.machines();
+  const [machine] = known.filter(({ mac_addresses: macs }) => macs.includes(mac));
+  if (!machine) throw new Error(`the simulator has no ${mac}`);
+  return site.simulator.admin.machine(machine.system_id);
+};
+
+/** What MAAS was asked to do with a machine, in order. */
+const orders = async (systemId: string) =>
+  (await site.simulator.admin.requests())
+    .filter(
+      ({ method, path, op }) => method === 'POST' && path.startsWith(`machines/${systemId}/`) && op !== '',
+    )
+    .map(({ op }) => op)
+    .filter((op) => ['release', 'deploy', 'abort', 'power_on', 'power_off'].includes(op));
+
+async function inMaintenance(id: string): Promise<void> {
+  const entered = await server.machines.enterMaintenance({ machineId: id, requestId: requestId() });
+  expect(await ended(server, entered)).toMatchObject({ status: 'completed' });
+}
+
+/** Onboarded, in service, and in maintenance. */
+async function inService(): Promise<{ id: string; mac: string }> {
+  const machine = await newMachine(server);
+  expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
+  await inMaintenance(machine.id);
+  return machine;
+}
+
+const reimage = (machineId: string, imageRef = ''): Promise<Operation> =>
+  server.machines.reimageMachine({ machineId, imageRef, requestId: requestId() });
+
+describe.concurrent('reimage', () => {
+  it(
+    'releases, deploys the named image with a fresh token for the agent, and brings the node back into service',
+    async () => {
+      const { id, mac } = await inService();
+      const before = await seenAs(mac);
+      const operation = await ended(server, await reimage(id, 'ubuntu/jammy'));
+      expect(operation).toMatchObject({ status: 'completed', params: { image_ref: 'ubuntu/jammy' } });
+      expect(operation.steps.map(({ name, message }) => [name, message])).toEqual([
+        ['netboot', 'MAAS boots it from the network by itself when it deploys ubuntu/jammy'],
+        ['repave', 'ubuntu/jammy was deployed'],
+      ]);
+      const after = await seenAs(mac);
+      expect(after).toMatchObject({ status_name: 'Deployed', osystem: 'ubuntu', distro_series: 'jammy' });
+      expect(await orders(after.system_id)).toEqual(['deploy', 'release', 'deploy']);
+      const token = (text: string) => /INGOT_MACHINE_TOKEN=(\S+)/.exec(text)?.[1];
+      expect(token(after.user_data)).toMatch(/^\S{16,}$/);
+      expect(token(after.user_data)).not.toBe(token(before.user_data));
+      expect(after.user_data).toContain('INGOT_POOL=gpu');
+      await until(
+        () => statusOf(server, id),
+        ({ service }) => service === 'active',
+        30_000,
+      );
+      const status = await statusOf(server, id);
+      expect(status).toMatchObject({ presence: 'ready', observed: { state: 'Deployed' } });
+      expect(status.conditions.find(({ type }) => type === 'Provisioned')).toMatchObject({
+        status: true,
+        reason: 'ImageWritten',
+      });
+      // Out of service while it had no system; never quarantined for it.
+      expect(await servicesOf(id)).toEqual(['enrolling', 'active', 'offline', 'active']);
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'takes the site’s image where none is named, a release without its system, and an image that somebody uploaded',
+    async () => {
+      const { id, mac } = await inService();
+      expect(await ended(server, await reimage(id))).toMatchObject({
+        status: 'completed',
+        params: { image_ref: 'ubuntu/noble' },
+      });
+      expect(await seenAs(mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'noble' });
+      expect(await ended(server, await reimage(id, 'gpu-node-7'))).toMatchObject({ status: 'completed' });
+      expect(await seenAs(mac)).toMatchObject({ osystem: 'custom', distro_series: 'gpu-node-7' });
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'deploys a machine that MAAS has Ready, which was never onboarded, without an agent',
+    async () => {
+      const { id, mac } = await newMachine(server);
+      await site.simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
+      await inMaintenance(id);
+      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+      const seen = await seenAs(mac);
+      expect(seen.status_name).toBe('Deployed');
+      expect(seen.user_data).not.toContain('INGOT_MACHINE_TOKEN');
+      expect(await orders(seen.system_id)).toEqual(['deploy']);
+      expect(await statusOf(server, id)).toMatchObject({ service: '', observed: { state: 'Deployed' } });
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'refuses an image that MAAS does not have before anything is released, and says which it has',
+    async () => {
+      const { id, mac } = await inService();
+      const unknown = await ended(server, await reimage(id, 'ubuntu/warty'));
+      expect(unknown).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: {
+          code: 'IMAGE_NOT_FOUND',
+          message:
+            'site-a has no image ubuntu/warty for amd64/generic; it has ubuntu/focal, ubuntu/jammy, ubuntu/noble, centos/rocky-9, custom/rocky-9, custom/gpu-node-7',
+          details: { step: 'netboot' },
+        },
+      });
+      // One of another architecture, one of two systems, and what only boots machines.
+      for (const [image, says] of [
+        ['ubuntu/oracular', /no image ubuntu\/oracular for amd64/],
+        ['rocky-9', /several images of the name rocky-9: centos\/rocky-9, custom\/rocky-9/],
+        ['grub-efi-signed/uefi', /no image grub-efi-signed\/uefi/],
+      ] as const) {
+        const refused = await ended(server, await reimage(id, image));
+        expect(refused.error?.code).toBe('IMAGE_NOT_FOUND');
+        expect(refused.error?.message).toMatch(says);
+      }
+      const seen = await seenAs(mac);
+      expect(seen.status_name).toBe('Deployed');
+      expect(await orders(seen.system_id)).toEqual(['deploy']);
+      expect(await statusOf(server, id)).toMatchObject({ presence: 'ready' });
+    },
+    TIME_LIMIT,
+  );
+
+  it('is refused at the start where it is known to fail', async () => {
+    const { id } = await newMachine(server);
+    await inMaintenance(id);
+    await expect(reimage(id, 'a/b/c')).rejects.toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      message: expect.stringContaining('can’t be the name of an image in a MAAS'),
+    });
+    await server.machines.updateMachine({
+      machine: { machineId: id, spec: { macAddresses: [] } },
+      updateMask: { paths: ['spec.mac_addresses'] },
+    });
+    await expect(reimage(id)).rejects.toThrow(/spec.mac_addresses is empty/);
+  });
+
+  it(
+    'tries again after a datasource failure, and leaves any other failure of a deployment to a human',
+    async () => {
+      const { id, mac } = await inService();
+      await site.simulator.admin.fault({ fault: 'datasource_failure', mac, times: 2 });
+      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+      await site.simulator.admin.fault({ fault: 'deployment_failure', mac });
+      const failed = await ended(server, await reimage(id));
+      expect(failed).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code: 'DEPLOYMENT_FAILED', details: { step: 'repave' } },
+      });
+      const { conditions } = await statusOf(server, id);
+      expect(conditions.find(({ type }) => type === 'Provisioned')).toMatchObject({
+        status: false,
+        reason: 'ImagingFailed',
+      });
+      // The next one releases what failed, and deploys.
+      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+      expect((await seenAs(mac)).status_name).toBe('Deployed');
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'a cancel stops the deployment, gives the machine back, and says that it has no system',
+    async () => {
+      const { id, mac } = await inService();
+      const started = await reimage(id);
+      await until(
+        () => seenAs(mac),
+        ({ status_name: status }) => status === 'Releasing' || status === 'Deploying',
+        30_000,
+      );
+      await server.machines.cancelOperation({ operationId: started.operationId });
+      const canceled = await ended(server, started);
+      expect(canceled.status).toBe('cancelled');
+      const { status_name: status } = await seenAs(mac);
+      expect(status).toBe('Ready');
+      const { conditions, presence } = await statusOf(server, id);
+      expect(presence).toBe('expired');
+      expect(conditions.find(({ type }) => type === 'Provisioned')).toMatchObject({
+        status: false,
+        reason: 'ImagingCanceled',
+        message: expect.stringContaining('the machine has no system'),
+      });
+      // What MAAS has is no node: it is out of service until it is deployed again.
+      await until(
+        () => statusOf(server, id),
+        ({ service }) => service === 'quarantined',
+        30_000,
+      );
+      expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
+      await until(
+        () => statusOf(server, id),
+        ({ service }) => service === 'active',
+        30_000,
+      );
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'does not touch a machine that somebody deploys meanwhile',
+    async () => {
+      const { id, mac } = await newMachine(server);
+      const { system_id: systemId } = await site.simulator.admin.addMachine({
+        mac_addresses: [mac],
+        status: 'Deploying',
+      });
+      await inMaintenance(id);
+      expect(await ended(server, await reimage(id))).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code: 'UNEXPECTED_MAAS_STATE', message: 'MAAS says Deploying: somebody else deploys it' },
+      });
+      expect(await orders(systemId)).toEqual([]);
+    },
+    TIME_LIMIT,
+  );
+});
+
+describe.concurrent('a REPAVE of document 1', () => {
+  it(
+    'deploys, then reboots the deployed system by switching its power',
+    async () => {
+      const { id, mac } = await inService();
+      const plan = await newPlan(server, [
+        {
+          name: 'set-netboot',
+          timeoutSeconds: 60,
+          maxRetries: 0,
+          kind: { case: 'netboot', value: { mode: 'PXE' } },
+        },
+        {
+          name: 'repave-os',
+          timeoutSeconds: 600,
+          maxRetries: 0,
+          kind: { case: 'repave', value: { image: 'jammy' } },
+        },
+        {
+          name: 'reboot',
+          timeoutSeconds: 60,
+          maxRetries: 0,
+          kind: { case: 'reboot', value: { mode: 'bmc' } },
+        },
+      ]);
+      const { runId } = await startRun(v1Of(server), 'REPAVE', id, { planId: plan.planId });
+      const operationId = `op-${runId.replace(/^(?:op|run)-/, '').toLowerCase()}`;
+      const operation = await ended(server, { operationId });
+      expect(operation).toMatchObject({ status: 'completed' });
+      const seen = await seenAs(mac);
+      expect(seen).toMatchObject({ status_name: 'Deployed', distro_series: 'jammy', power_state: 'on' });
+      expect(await orders(seen.system_id)).toEqual(['deploy', 'release', 'deploy', 'power_off', 'power_on']);
+      expect((await server.machines.getMachine({ machineId: id })).status?.phase).toBeDefined();
+    },
+    TIME_LIMIT,
+  );
+
+  it('refuses a boot from the network that is for no deployment, at the start', async () => {
+    const { id } = await newMachine(server);
+    const plan = await newPlan(server, [
+      { name: 'boot', timeoutSeconds: 60, maxRetries: 0, kind: { case: 'netboot', value: { mode: 'PXE' } } },
+    ]);
+    await expect(startRun(v1Of(server), 'REBOOT', id, { planId: plan.planId })).rejects.toThrow(
+      /MAAS itself decides what a machine boots from/,
+    );
+  });
+});
+
+async function servicesOf(machineId: string): Promise<string[]> {
+  const rows = await server.sql<{ to_state: string }>(
+    `SELECT to_state FROM events WHERE kind = 'service' AND machine_id = $1 ORDER BY event_id`,
+    [machineId],
+  );
+  return rows.map((row) => row.to_state);
+}
