@@ -14,12 +14,8 @@ export function imageText({ osystem, distroSeries }: MaasImage): string {
   return `${osystem}/${distroSeries}`;
 }
 
-export function sameImage(one: MaasImage, other: MaasImage): boolean {
-  return one.osystem === other.osystem && one.distroSeries === other.distroSeries;
-}
-
 /** Null: the text can't be the name of one. No osystem: whichever has a release of that name. */
-export function parseImage(text: string): (Omit<MaasImage, 'osystem'> & { osystem: string | null }) | null {
+function parseImage(text: string): (Omit<MaasImage, 'osystem'> & { osystem: string | null }) | null {
   const match = IMAGE.exec(text);
   return match?.[2] === undefined ? null : { osystem: match[1] ?? null, distroSeries: match[2] };
 }
