@@ -9,10 +9,41 @@ const TEXTS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'the path is not a valid URL',
   FST_ERR_MAX_PARAM_LENGTH: 'a part of the path is too long',
   NUL_IN_URL: 'the path or the query has a NUL character (%00)',
+  URL_NOT_UTF8: 'the path or the query has bytes that are not UTF-8',
+  BODY_NOT_UTF8: 'the body is not UTF-8',
+  UNSTORABLE_TEXT: 'the body has a NUL character or a lone surrogate, which no text may have',
 };
 
-/** For a request whose address has %00 in it. */
-export const NUL_IN_URL = Object.assign(new Error('NUL in the URL'), { code: 'NUL_IN_URL', statusCode: 400 });
+function refusal(code: string) {
+  return Object.assign(new Error(code), { code, statusCode: 400 });
+}
+
+const ESCAPED = /(?:%[0-9a-f]{2})+/gi;
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What an address can't mean: no stored text has it, so nothing can be found by it. Null: it can be read. */
+export function unreadableUrl(url: string): Error | null {
+  for (const [run] of url.matchAll(ESCAPED)) {
+    try {
+      const text = UTF8.decode(Buffer.from(run.replaceAll('%', ''), 'hex'));
+      if (text.includes('\0')) return refusal('NUL_IN_URL');
+    } catch {
+      return refusal('URL_NOT_UTF8');
+    }
+  }
+  return null;
+}
+
+export function notUtf8(): Error {
+  return refusal('BODY_NOT_UTF8');
+}
+
+/** Names the field that has it. */
+export function unstorableText(path: readonly string[]): Error {
+  return Object.assign(refusal('UNSTORABLE_TEXT'), {
+    field: path.map((part) => part.slice(0, 80)).join('.'),
+  });
+}
 
 /** For a body that a route reads itself, and that is no JSON. */
 export const NOT_JSON = Object.assign(new Error('not JSON'), {
@@ -26,7 +57,13 @@ const BY_STATUS: Readonly<Record<number, string>> = {
   431: 'the headers are too large',
 };
 
-export function badBodyText(error: { readonly code?: string; readonly statusCode?: number }): string {
+export function badBodyText(error: {
+  readonly code?: string;
+  readonly statusCode?: number;
+  readonly field?: string;
+}): string {
   const known = TEXTS[error.code ?? ''] ?? BY_STATUS[error.statusCode ?? 0];
+  // As JSON writes it: what is refused is not sent back.
+  if (known && error.field) return `${JSON.stringify(error.field).slice(1, -1)}: ${known}`;
   return known ?? "the request can't be read; send a JSON body with content-type application/json";
 }

@@ -1,7 +1,8 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { badBodyText, NUL_IN_URL } from './bad-body.ts';
+import { badBodyText, unreadableUrl } from './bad-body.ts';
+import { readJsonBodies } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
 import { connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
@@ -67,10 +68,11 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   app.addHook('onRequest', (request, reply, done) => {
     if (open > CROWD) reply.header('connection', 'close');
-    // No text that is stored can hold one, so nothing can be found by it.
-    if (request.url.includes('%00')) done(NUL_IN_URL);
+    const problem = unreadableUrl(request.url);
+    if (problem) done(problem);
     else done();
   });
+  readJsonBodies(app);
   const stopForgiving = forgiveOwnLateness(app.server, limits);
   app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
   app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
@@ -97,12 +99,16 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     refuseUnread(reply, error, status);
   });
   for (const routes of options.routes) await app.register(routes);
-  await app.register(fastifyConnectPlugin, {
-    routes: connectRoutes(options.services, options.around),
-    readMaxBytes: MAX_MESSAGE_BYTES,
-    // A reader of JSON sees what is false, 0 or empty, as in the documents' samples.
-    jsonOptions: { alwaysEmitImplicit: true },
-    grpc: false,
+  await app.register(async (scope) => {
+    // Connect reads its bodies itself.
+    scope.removeContentTypeParser('application/json');
+    await scope.register(fastifyConnectPlugin, {
+      routes: connectRoutes(options.services, options.around),
+      readMaxBytes: MAX_MESSAGE_BYTES,
+      // A reader of JSON sees what is false, 0 or empty, as in the documents' samples.
+      jsonOptions: { alwaysEmitImplicit: true },
+      grpc: false,
+    });
   });
   await app.listen({ host: options.host, port: options.port, backlog: BACKLOG });
   return {

@@ -79,7 +79,7 @@ describe('POST /nodes', () => {
       { hostname: 'a b' },
       { tags: ['no spaces allowed'] },
       { boot_mode: 'floppy' },
-      { vendor: 'a\u0000b' },
+      { vendor: 'a\u0001b' },
       { workflow: '../x' },
     ]) {
       const { status, body } = await call(server, 'POST', '/nodes', { mac_address: mac, ...wrong });

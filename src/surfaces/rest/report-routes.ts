@@ -5,7 +5,8 @@
 import type { FastifyInstance } from 'fastify';
 import { reportNode } from '../../operations/node-report.ts';
 import { readReport } from '../../operations/report-input.ts';
-import { NOT_JSON } from '../bad-body.ts';
+import { NOT_JSON, unstorableText } from '../bad-body.ts';
+import { unstorablePath } from '../storable.ts';
 import type { NodeRouteParts } from './node-routes.ts';
 import { answerFaults, bearerOf } from './rest-errors.ts';
 
@@ -19,6 +20,7 @@ export async function reportRoutes(app: FastifyInstance, parts: NodeRouteParts):
     parseLeniently(new TextDecoder().decode(body)),
   );
   app.post('/api/v1/report', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
+    checkIdentity(request.body);
     const report = readReport(request.body);
     const { node, ignored, adjusted } = await reportNode(parts.nodes, report, bearerOf(request));
     return reply.send({
@@ -27,6 +29,13 @@ export async function reportRoutes(app: FastifyInstance, parts: NodeRouteParts):
       message: messageOf(ignored, adjusted),
     });
   });
+}
+
+/** Side fields lose what can't be stored; an address or a status that has it is none. */
+function checkIdentity(body: unknown): void {
+  const { mac_address, installation_status } = (body ?? {}) as Record<string, unknown>;
+  const path = unstorablePath({ mac_address, installation_status });
+  if (path) throw unstorableText(path);
 }
 
 function messageOf(ignored: string | null, adjusted: Readonly<Record<string, string>>): string {

@@ -12,9 +12,10 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 import { type Role, roleCovers } from '../../domain/actor.ts';
-import { Fault } from '../../domain/fault.ts';
+import { Fault, invalidField } from '../../domain/fault.ts';
 import type { Authenticator, Caller } from '../authenticate.ts';
 import { faultOf } from '../fault-wire.ts';
+import { isStorable, unstorablePath } from '../storable.ts';
 
 export interface CallContext {
   readonly caller: Caller;
@@ -132,7 +133,9 @@ async function surrounded<T>(
     const identified = await around.authenticator.caller(call.authorization);
     caller = `${identified.role}:${identified.actor.id}`;
     checkRole(identified, call);
-    const result = await work(call.request(), { caller: identified, signal: call.signal, requestId });
+    const request = call.request();
+    checkStorable(request);
+    const result = await work(request, { caller: identified, signal: call.signal, requestId });
     log('ok');
     return result;
   } catch (error) {
@@ -140,6 +143,25 @@ async function surrounded<T>(
     log(fault.reason);
     throw new CallFailed(fault, requestId);
   }
+}
+
+/** Their readers refuse everything that they did not write or can't read, with a reason of their own. */
+const READ_WHOLE: ReadonlySet<string | undefined> = new Set(['filter', 'pageToken']);
+
+/** Whatever a handler does with it: what can't be stored is refused by its field's name. */
+function checkStorable(request: unknown): void {
+  const path = unstorablePath(request);
+  if (path && !READ_WHOLE.has(path[0]))
+    throw invalidField(fieldName(path), 'must not contain NUL characters or lone surrogates');
+}
+
+/** As the protos write it: `spec.mac_addresses[0]`. */
+function fieldName(path: readonly string[]): string {
+  const name = path
+    .map((part) => (isStorable(part) ? part.slice(0, 80) : JSON.stringify(part.slice(0, 80))))
+    .map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    .reduce((whole, part) => (/^\d+$/.test(part) ? `${whole}[${part}]` : `${whole}.${part}`));
+  return name.replace(/^machine\.(?=labels|spec)/, '');
 }
 
 function checkRole(caller: Caller, call: IncomingCall): void {
