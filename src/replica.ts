@@ -53,6 +53,7 @@ import type { Readiness } from './surfaces/readiness.ts';
 import { agentRoutes } from './surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
 import { nodeRoutes } from './surfaces/rest/node-routes.ts';
+import { poolRoutes } from './surfaces/rest/pool-routes.ts';
 import { reportRoutes } from './surfaces/rest/report-routes.ts';
 import { adminService } from './surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from './surfaces/rpc/fleet/fleet-service.ts';
@@ -139,13 +140,17 @@ export async function startReplica(
     elsewhere: settings.presenceUrl !== null,
     ttls,
     watch: loops,
+    monotonicNow: () => performance.now(),
     ...presenceLog(log),
   });
   const agentCalls = new AgentCalls({
     database,
     keepalives,
     ttls,
-    onReady: (pool) => watch.poolTouched(pool),
+    onReady: ({ machineId, poolName, hostname }) => {
+      watch.poolTouched(poolName);
+      log.info({ hostname, machine_id: machineId }, 'using existing machine');
+    },
   });
 
   const parts: ServerParts = {
@@ -248,6 +253,8 @@ export async function startReplica(
     authenticator,
     ttls,
     logRegistration: (entry: Readonly<Record<string, unknown>>) => log.info(entry, 'request'),
+    logIgnored: (entry: Readonly<Record<string, unknown>>) =>
+      log.warn(entry, 'a part of a keepalive could not be kept'),
     logUnexpected: around.logUnexpected,
   };
   const installs = new InstallWatch({
@@ -271,6 +278,7 @@ export async function startReplica(
     around,
     routes: [
       (app) => agentRoutes(app, agents),
+      (app) => poolRoutes(app, agents),
       (app) => nodeRoutes(app, rest),
       (app) => reportRoutes(app, rest),
       (app) => netbootRoutes(app, netboot),
@@ -355,8 +363,8 @@ function presenceLog(log: Logger): Pick<PresenceWatchOptions, 'onExpired' | 'onP
       }
     },
     onPoolHealth: (pool, healthy) => {
-      if (healthy) log.info({ pool_name: pool }, 'pool is healthy');
-      else log.warn({ pool_name: pool }, 'pool is degraded: no agent is ready');
+      if (healthy) log.info({ pool_name: pool }, 'pool is healthy, resuming pool sizing');
+      else log.warn({ pool_name: pool }, 'pool is degraded: no machine is schedulable');
     },
     onLenient: (forMs) =>
       log.info(

@@ -9,7 +9,9 @@ import { ACTIVE_JOB_STATUSES, type JobStatus, jobLifecycle, PHASE_OF_JOB } from 
 import { statesOf } from '../src/domain/lifecycle.ts';
 import { type Phase, phaseLifecycle } from '../src/domain/phase.ts';
 import { presenceLifecycle } from '../src/domain/presence.ts';
+import { schedulable } from '../src/domain/schedulable.ts';
 import { serviceLifecycle } from '../src/domain/service-state.ts';
+import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../src/store/schedulable-column.ts';
 import { cloneDatabase, type TestDatabase } from './parts/postgres.ts';
 
 let database: TestDatabase;
@@ -131,6 +133,48 @@ test('the effective state is the same in SQL and in the domain, for every combin
     cases.map(({ phase, conditions, active }) =>
       effectiveState({ phase, conditions, activeOperationId: active }),
     ),
+  );
+});
+
+test('what is schedulable, and why not, is the same in SQL and in the domain, for every combination', async () => {
+  const flags = ['Retired', 'RMA', 'NeedsIntervention', 'Drained'] as const;
+  const conditionsOf = (bits: number): Conditions =>
+    Object.fromEntries(
+      flags.flatMap((flag, index) => {
+        // Absent, false, true.
+        const choice = Math.floor(bits / 3 ** index) % 3;
+        const condition = { status: choice === 2, reason: '', message: '', lastTransition: '' };
+        return choice === 0 ? [] : [[flag, condition]];
+      }),
+    );
+  const cases = statesOf(phaseLifecycle).flatMap((phase) =>
+    [null, ...statesOf(serviceLifecycle)].flatMap((service) =>
+      [null, ...statesOf(presenceLifecycle)].flatMap((presence) =>
+        [null, 'op-1'].flatMap((active) =>
+          Array.from({ length: 3 ** flags.length }, (_item, bits) => ({
+            phase,
+            service,
+            presence,
+            active_operation_id: active,
+            conditions: conditionsOf(bits),
+          })),
+        ),
+      ),
+    ),
+  );
+  const { rows } = await client.query<{ reason: string | null; offered: boolean }>(
+    `SELECT ${UNSCHEDULABLE_COLUMN} AS reason, ${SCHEDULABLE_COLUMN} AS offered
+     FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS (phase text, service text, presence text,
+       active_operation_id text, conditions jsonb)) WITH ORDINALITY
+       AS c(phase, service, presence, active_operation_id, conditions, n) ORDER BY n`,
+    [JSON.stringify(cases)],
+  );
+  expect(cases).toHaveLength(3 * 10 * 5 * 2 * 81);
+  expect(rows).toEqual(
+    cases.map(({ active_operation_id: activeOperationId, ...machine }) => {
+      const { reason, schedulable: offered } = schedulable({ ...machine, activeOperationId });
+      return { reason, offered };
+    }),
   );
 });
 

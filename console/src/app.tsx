@@ -33,6 +33,7 @@ const NodesPage = lazy(() => import('./pages/nodes/nodes-page.tsx').then((m) => 
 const AgentsPage = lazy(() =>
   import('./pages/agents/agents-page.tsx').then((m) => ({ default: m.AgentsPage })),
 );
+const PoolsPage = lazy(() => import('./pages/pools/pools-page.tsx').then((m) => ({ default: m.PoolsPage })));
 const PlansPage = lazy(() => import('./pages/plans/plans-page.tsx').then((m) => ({ default: m.PlansPage })));
 const AuditPage = lazy(() => import('./pages/audit/audit-page.tsx').then((m) => ({ default: m.AuditPage })));
 
@@ -98,6 +99,7 @@ function Pages() {
       </Route>
       <Route path="/nodes" component={NodesPage} />
       <Route path="/agents" component={AgentsPage} />
+      <Route path="/pools" component={PoolsPage} />
       <Route path="/plans" component={PlansPage} />
       <Route path="/audit" component={AuditPage} />
       <Route>

@@ -7,6 +7,7 @@ export const PAGES = [
   { href: '/operations', title: 'Operations' },
   { href: '/nodes', title: 'Nodes' },
   { href: '/agents', title: 'Agents' },
+  { href: '/pools', title: 'Pools' },
   { href: '/plans', title: 'Plans' },
   { href: '/audit', title: 'Audit' },
 ] as const;

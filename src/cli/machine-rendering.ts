@@ -3,7 +3,7 @@ import { EFFECTIVE_STATES, type EffectiveState } from '../domain/effective-state
 import { specOfMessage } from '../domain/machine-spec.ts';
 import { bytesText, metricText } from '../domain/metric-text.ts';
 import { locationText } from '../domain/spec-field.ts';
-import { type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
+import { type Agent, type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
 import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
 import type { Colour } from './output/colour.ts';
 import { jsonOf, type Rendering } from './output/format.ts';
@@ -82,6 +82,23 @@ const HOSTNAME_COLUMN: Column<Machine> = {
   cell: ({ status }) => status?.agent?.hostname ?? '',
 };
 
+/** Yes, or why not in a word. */
+function schedulableCell({ status }: Machine): string {
+  return status?.schedulable ? 'yes' : `no: ${status?.unschedulableReason || 'not known'}`;
+}
+
+function schedulableText({ status }: Machine): string {
+  return status?.schedulable
+    ? 'yes'
+    : `no, because ${status?.unschedulableMessage || 'of a reason not given'}`;
+}
+
+/** "8 × NVIDIA H100 80GB HBM3", or the number alone where no model is known. */
+function gpusText({ gpuCount, gpus }: Agent): string {
+  const models = gpus.map(({ model, count }) => `${count} × ${model}`).join(', ');
+  return models === '' ? String(gpuCount) : `${gpuCount} (${models})`;
+}
+
 /** What the agents tell, where there are some. */
 function agentColumns(now: number): Column<Machine>[] {
   return [
@@ -93,6 +110,11 @@ function agentColumns(now: number): Column<Machine>[] {
     },
     { header: 'AGENT', cell: ({ status }) => status?.agent?.agentVersion ?? '' },
     { header: 'KEEPALIVE', cell: ({ status }) => ageText(status?.agent?.lastKeepalive, now) },
+    {
+      header: 'SCHEDULABLE',
+      cell: schedulableCell,
+      colour: ({ status }) => (status?.schedulable ? 'green' : 'yellow'),
+    },
   ];
 }
 
@@ -157,7 +179,8 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
 }
 
 /** What is known of the agent; nothing of a machine that never had one. */
-function writeAgent(sink: TextSink, { status }: Machine, now: number): void {
+function writeAgent(sink: TextSink, machine: Machine, now: number): void {
+  const { status } = machine;
   if (status === undefined || status.presence === '') return;
   const { agent } = status;
   const facts: Array<readonly [string, string | undefined, Colour?]> = [];
@@ -166,7 +189,7 @@ function writeAgent(sink: TextSink, { status }: Machine, now: number): void {
       ['Hostname', agent.hostname],
       ['CPU', `${Number(agent.cpuMillicores) / 1000} cores`],
       ['Memory', bytesText(Number(agent.memoryBytes))],
-      ['GPUs', String(agent.gpuCount)],
+      ['GPUs', gpusText(agent)],
       ['Private IP', agent.privateIp],
       ['Agent version', agent.agentVersion],
       ['Last keepalive', agent.lastKeepalive && `${ageText(agent.lastKeepalive, now)} ago`],
@@ -177,6 +200,7 @@ function writeAgent(sink: TextSink, { status }: Machine, now: number): void {
     ['Service', status.service],
     ['Pool', status.pool],
     ['Presence', status.presence, PRESENCE_COLOURS[status.presence]],
+    ['Schedulable', schedulableText(machine), status.schedulable ? 'green' : 'yellow'],
     ...facts,
     ...(agent?.expiresAt ? [['Expires', instantText(agent.expiresAt)] as const] : []),
   ]);

@@ -34,6 +34,15 @@ export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
 /** What an agent did not tell is absent. */
 export type Metrics = Partial<Record<MetricName, number>>;
 
+/** GPUs of one model. */
+export interface GpuModel {
+  readonly model: string;
+  readonly count: number;
+}
+
+/** GPUs of which nothing is known but their number. */
+export const UNKNOWN_GPU = 'unknown';
+
 /** The machine as its agent described it when it registered. */
 export interface AgentFacts {
   readonly hostname: string;
@@ -41,6 +50,8 @@ export interface AgentFacts {
   readonly memoryBytes: number;
   readonly gpuCount: number;
   readonly privateIp: string;
+  /** By model; empty where the agent reports only how many there are. */
+  readonly gpus: readonly GpuModel[];
 }
 
 /** Which entry a call is about. */

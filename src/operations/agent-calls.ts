@@ -2,19 +2,19 @@
  * What an agent can ask for: to be registered, and to be kept alive. Many calls become one statement; a call is
  * answered when what it said is stored.
  */
-import type { Keepalive, Metrics, PresenceTtls, Registration } from '../domain/agent.ts';
+import type { AgentAddress, Keepalive, Metrics, PresenceTtls, Registration } from '../domain/agent.ts';
 import { Fault } from '../domain/fault.ts';
 import { makeAgentsReady, type RegisteringAgent, registerAgents } from '../store/agents.ts';
 import { Coalescer } from '../store/coalescer.ts';
 import { type Database, isStatementError, untilNotDeadlocked } from '../store/database.ts';
-import type { KeepaliveOutcome, KeepaliveStore } from '../store/keepalive-store.ts';
+import { removeForgotten } from '../store/forget-agent.ts';
+import type { KeepaliveOutcome, KeepaliveStore, LiveEntry } from '../store/keepalive-store.ts';
 
 export interface AgentCallTools {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
   readonly ttls: PresenceTtls;
-  /** An agent of the pool became ready. */
-  readonly onReady: (pool: string) => void;
+  readonly onReady: (agent: AgentAddress & { readonly hostname: string }) => void;
 }
 
 export interface StoredKeepalive {
@@ -111,9 +111,9 @@ export class AgentCalls {
   }
 
   async #registerAll(agents: ReadonlyArray<RegisteringAgent & Registration>): Promise<boolean[]> {
-    const { database, keepalives, ttls } = this.#tools;
+    const { database, ttls } = this.#tools;
     const registered = await untilNotDeadlocked(() => registerAgents(database, agents, ttls));
-    await keepalives.put(
+    await this.#put(
       agents
         .filter(({ machineId }) => registered.has(machineId))
         .map((agent) => ({ ...agent, status: 'registered', keepalive: null })),
@@ -122,12 +122,18 @@ export class AgentCalls {
   }
 
   async #makeReady(agents: readonly Keepalive[]): Promise<Array<StoredKeepalive | null>> {
-    const { database, keepalives, ttls, onReady } = this.#tools;
+    const { database, ttls, onReady } = this.#tools;
     const ready = await untilNotDeadlocked(() => makeAgentsReady(database, agents.map(becoming), ttls));
     const now = agents.filter(({ machineId }) => ready.has(machineId));
-    await keepalives.put(now.map((agent) => ({ ...agent, status: 'ready', facts: null, keepalive: agent })));
-    for (const pool of new Set(now.map(({ poolName }) => poolName))) onReady(pool);
+    await this.#put(now.map((agent) => ({ ...agent, status: 'ready', facts: null, keepalive: agent })));
+    for (const agent of now) onReady({ ...agent, hostname: ready.get(agent.machineId)?.hostname ?? '' });
     return agents.map(({ machineId }) => ready.get(machineId) ?? null);
+  }
+
+  async #put(entries: readonly LiveEntry[]): Promise<void> {
+    const { database, keepalives } = this.#tools;
+    await keepalives.put(entries);
+    await removeForgotten(database, keepalives, entries);
   }
 }
 

@@ -1,8 +1,13 @@
-/** What an agent may say, checked where it comes in. Fields that nobody knows are ignored. */
+/**
+ * What an agent may say, checked where it comes in. Fields that nobody knows are ignored. A keepalive counts whatever its
+ * details are: a version or a metric that can't be kept is dropped, and the answer names it. The same goes for the models
+ * of GPUs in a registration, which document 5 does not know.
+ */
 import { isIP } from 'node:net';
 import {
   type AgentAddress,
   DEFAULT_AGENT_PROVIDER,
+  type GpuModel,
   type Keepalive,
   METRIC_NAMES,
   METRICS,
@@ -27,28 +32,41 @@ export function isBody(body: unknown): body is Body {
 
 export function readRegistration(body: Body): Registration {
   requiredString(body, 'token', 512);
+  const gpuCount = readGpuCount(requiredString(body, 'gpu_count', 8));
   return {
     ...readAddress(body),
     facts: {
       hostname: checkText(requiredString(body, 'hostname', MAX_NAME), 'hostname', MAX_NAME),
       cpuMillicores: readCpu(requiredString(body, 'cpu', 32)),
       memoryBytes: readMemory(requiredString(body, 'memory', 32)),
-      gpuCount: readGpuCount(requiredString(body, 'gpu_count', 8)),
+      gpuCount,
       privateIp: readIp(requiredString(body, 'private_ip', 64)),
+      gpus: readGpus(body.gpus, gpuCount),
     },
   };
 }
 
-export function readKeepalive(body: Body): Keepalive {
-  const version = body.agent_version;
-  return {
+export interface ReadKeepalive {
+  readonly keepalive: Keepalive;
+  /** What could not be kept, and why. */
+  readonly ignored: readonly string[];
+}
+
+export function readKeepalive(body: Body): ReadKeepalive {
+  const ignored: string[] = [];
+  const keepalive = {
     ...readAddress(body),
-    agentVersion:
-      version === undefined || version === null
-        ? null
-        : checkText(stringOf(version, 'agent_version', MAX_VERSION), 'agent_version', MAX_VERSION),
-    metrics: readMetrics(body.metrics),
+    agentVersion: readVersion(body.agent_version, ignored),
+    metrics: readMetrics(body.metrics, ignored),
   };
+  return { keepalive, ignored };
+}
+
+function readVersion(version: unknown, ignored: string[]): string | null {
+  if (version === undefined || version === null) return null;
+  if (typeof version === 'string' && version.length <= MAX_VERSION && isPlain(version)) return version;
+  ignored.push(`agent_version: must be a string of at most ${MAX_VERSION} printable characters`);
+  return null;
 }
 
 function readAddress(body: Body): AgentAddress {
@@ -88,7 +106,7 @@ const MEMORY_UNITS = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40
 function readMemory(text: string): number {
   const match = /^(\d{1,16})(Ki|Mi|Gi|Ti|)$/.exec(text);
   const bytes = Number(match?.[1]) * MEMORY_UNITS[(match?.[2] ?? '') as keyof typeof MEMORY_UNITS];
-  if (!(bytes > 0 && bytes <= MAX_COUNT)) {
+  if (!(bytes >= 0 && bytes <= MAX_COUNT)) {
     throw invalidField('memory', 'must be bytes, or a number with Ki, Mi, Gi or Ti, such as "16Gi"');
   }
   return bytes;
@@ -106,22 +124,50 @@ function readIp(text: string): string {
   return text;
 }
 
-function readMetrics(value: unknown): Metrics | null {
+const MAX_MODEL = 128;
+
+/** Only what adds up to no more than the registered number; else nothing is known but that number. */
+function readGpus(value: unknown, gpuCount: number): GpuModel[] {
+  if (!Array.isArray(value) || value.length > gpuCount) return [];
+  const counts = new Map<string, number>();
+  for (const entry of value as unknown[]) {
+    if (!isBody(entry)) return [];
+    const { model, count } = entry;
+    if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL || !isPlain(model)) return [];
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 1) return [];
+    counts.set(model, (counts.get(model) ?? 0) + count);
+  }
+  const gpus = [...counts].map(([model, count]) => ({ model, count }));
+  return gpus.reduce((sum, { count }) => sum + count, 0) <= gpuCount ? gpus : [];
+}
+
+function readMetrics(value: unknown, ignored: string[]): Metrics | null {
   if (value === undefined || value === null) return null;
-  if (!isBody(value)) throw invalidField('metrics', 'must be an object');
+  if (!isBody(value)) {
+    ignored.push('metrics: must be an object');
+    return null;
+  }
   const metrics: Metrics = {};
   for (const name of METRIC_NAMES) {
     const metric = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (metric !== undefined && metric !== null) metrics[name] = readMetric(name, metric);
+    if (metric === undefined || metric === null) continue;
+    if (isMetric(name, metric)) metrics[name] = metric;
+    else ignored.push(`metrics.${name}: must be ${METRIC_RULES[METRICS[name].kind]}`);
   }
   return metrics;
 }
 
-function readMetric(name: MetricName, value: unknown): number {
-  if (METRICS[name].kind === 'percent') {
-    if (typeof value === 'number' && value >= 0 && value <= 100) return value;
-    throw invalidField(`metrics.${name}`, 'must be a number from 0 to 100');
-  }
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT) return value;
-  throw invalidField(`metrics.${name}`, 'must be a whole number from 0 up');
+const METRIC_RULES = {
+  percent: 'a number from 0 to 100',
+  count: 'a whole number from 0 up',
+} as const satisfies Record<(typeof METRICS)[MetricName]['kind'], string>;
+
+function isMetric(name: MetricName, value: unknown): value is number {
+  if (typeof value !== 'number' || !(value >= 0)) return false;
+  return METRICS[name].kind === 'percent' ? value <= 100 : Number.isInteger(value) && value <= MAX_COUNT;
+}
+
+/** Without control characters and halves of characters, which PostgreSQL does not keep. */
+function isPlain(text: string): boolean {
+  return !/[\p{Cc}\p{Cs}]/u.test(text);
 }

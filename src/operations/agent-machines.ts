@@ -6,7 +6,7 @@ import { isTrue } from '../domain/condition.ts';
 import { Fault, invalidField } from '../domain/fault.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Provider } from '../providers/provider.ts';
-import { issueAgentToken, type TokenIssue } from '../store/agents.ts';
+import { type IssuedToken, issueAgentToken, type TokenIssue } from '../store/agents.ts';
 import type { Database } from '../store/database.ts';
 import type { KeepaliveStore } from '../store/keepalive-store.ts';
 import { findMachine } from '../store/machines.ts';
@@ -47,8 +47,9 @@ export async function createAgentMachine(
   const pool = await knownPool(tools, call.pool);
   const secret = newSecret();
   const issue = { pool, tokenHash: hashToken(secret), pendingSeconds: tools.ttls.pendingSeconds, actor };
-  const machine =
+  const { machine, moved } =
     call.machineId === '' ? await createNew(tools, call.provider, issue) : await issueFor(tools, call, issue);
+  if (moved) await tools.keepalives.remove([moved]);
   const entry = { machineId: machine.machineId, poolName: pool, providerName: machine.spec.provider };
   if (machine.presence === 'pending') {
     await tools.keepalives.put([{ ...entry, status: 'pending', facts: null, keepalive: null }]);
@@ -60,22 +61,26 @@ export async function createAgentMachine(
 type Issue = Omit<TokenIssue, 'machineId' | 'newMachine'>;
 
 /** Eight hex digits, as agents expect; one that is taken is drawn again. */
-async function createNew(tools: AgentMachineTools, provider: string, issue: Issue): Promise<Machine> {
+async function createNew(tools: AgentMachineTools, provider: string, issue: Issue): Promise<IssuedToken> {
   const chosen = provider === '' ? DEFAULT_AGENT_PROVIDER : provider;
   for (;;) {
     const machineId = randomBytes(4).toString('hex');
     const input = bareMachine(tools, machineId, chosen);
     const event = machineEvent(machineId, '', 'registered', issue.actor);
-    const machine = await issueAgentToken(tools.database, {
+    const issued = await issueAgentToken(tools.database, {
       ...issue,
       machineId,
       newMachine: { input, event },
     });
-    if (machine) return machine;
+    if (issued) return issued;
   }
 }
 
-async function issueFor(tools: AgentMachineTools, call: AgentMachineCall, issue: Issue): Promise<Machine> {
+async function issueFor(
+  tools: AgentMachineTools,
+  call: AgentMachineCall,
+  issue: Issue,
+): Promise<IssuedToken> {
   const { machineId, provider } = call;
   const before = await findMachine(tools.database, machineId);
   if (before?.service === 'deleted') throw machineDeleted(machineId);
@@ -83,9 +88,9 @@ async function issueFor(tools: AgentMachineTools, call: AgentMachineCall, issue:
   if (before && provider !== '' && provider !== before.spec.provider) {
     throw invalidField('provider', `${machineId} belongs to the provider ${before.spec.provider}`);
   }
-  const machine = await issueAgentToken(tools.database, { ...issue, machineId, newMachine: null });
-  if (!machine) throw machineNotFound(machineId);
-  return machine;
+  const issued = await issueAgentToken(tools.database, { ...issue, machineId, newMachine: null });
+  if (!issued) throw machineNotFound(machineId);
+  return issued;
 }
 
 function machineRetired(machineId: string): Fault {

@@ -3,8 +3,9 @@ import type { Outage } from '../engine/outage.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { CredentialProblem } from '../providers/kubernetes/credential-reference.ts';
 import type { NodeServices, ProviderCall } from '../providers/provider.ts';
-import { forgetAgent, readAgents } from '../store/agents.ts';
+import { readAgents } from '../store/agents.ts';
 import type { Database } from '../store/database.ts';
+import { forgetAgent } from '../store/forget-agent.ts';
 import type { KeepaliveStore } from '../store/keepalive-store.ts';
 import { type AgentMachineTools, createAgentMachine } from './agent-machines.ts';
 
@@ -43,7 +44,7 @@ export function createNodeServices(tools: NodeServiceTools): NodeServices {
     },
 
     async forgetSecrets(call) {
-      await forgetAgent(tools.database, call.machine.machineId);
+      await forgetAgent(tools.database, tools.keepalives, call.machine.machineId);
       tools.tokensChanged();
     },
 

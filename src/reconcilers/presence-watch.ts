@@ -18,8 +18,9 @@ import {
 } from '../store/agent-watch.ts';
 import { type Database, untilNotDeadlocked } from '../store/database.ts';
 import type { DatabaseTime } from '../store/database-clock.ts';
+import { removeForgotten, removeRevokedEntries } from '../store/forget-agent.ts';
 import type { KeepaliveStore } from '../store/keepalive-store.ts';
-import { poolsWithReady } from '../store/pools.ts';
+import { poolsWithSchedulable } from '../store/pool-health.ts';
 
 export interface PresenceWatchOptions {
   readonly database: Database;
@@ -31,6 +32,7 @@ export interface PresenceWatchOptions {
   readonly onExpired: (machines: readonly Machine[]) => void;
   readonly onPoolHealth: (pool: string, healthy: boolean) => void;
   readonly onLenient: (forMs: number) => void;
+  readonly monotonicNow: () => number;
   readonly watch: LoopWatch;
 }
 
@@ -38,6 +40,8 @@ const TICK_MS = 250;
 /** That nobody said for so long that agents are listened to means that nobody was there. */
 const GAP_MS = 5_000;
 const ALWAYS = -1;
+/** Machines also leave scheduling without a word of their agents: for maintenance, by a drain, by an operation. */
+const POOLS_EVERY_MS = 5_000;
 const BATCH = 1_000;
 
 export class PresenceWatch {
@@ -48,6 +52,7 @@ export class PresenceWatch {
   readonly #healthy = new Map<string, boolean>();
   #lenientBefore = 0;
   #incarnation: string | null = null;
+  #poolsCheckedAt = 0;
 
   constructor(options: PresenceWatchOptions) {
     this.#options = options;
@@ -81,6 +86,7 @@ export class PresenceWatch {
     this.#incarnation = incarnation;
     if (lenientMs > this.#lenientBefore) onLenient(lenientMs);
     this.#lenientBefore = lenientMs;
+    await removeRevokedEntries(database, keepalives);
     if (lenientMs === 0) await this.#expireSilent(stopping);
     await this.#tellHealth();
   }
@@ -116,13 +122,18 @@ export class PresenceWatch {
    * becomes ready with its next keepalive.
    */
   async #putBack(alive: ReadonlyArray<{ agent: AgentToCheck; leftMs: number }>): Promise<void> {
-    const { keepalives, ttls } = this.#options;
+    const { database, keepalives, ttls } = this.#options;
     const astray = alive.filter(
       ({ agent, leftMs }) => agent.status === 'registered' && leftMs > ttls.keepaliveSeconds * 500,
     );
     if (astray.length === 0) return;
     await keepalives.put(
       astray.map(({ agent }) => ({ ...agent, status: 'registered', facts: null, keepalive: null })),
+    );
+    await removeForgotten(
+      database,
+      keepalives,
+      astray.map(({ agent }) => agent),
     );
   }
 
@@ -139,12 +150,17 @@ export class PresenceWatch {
   }
 
   async #tellHealth(): Promise<void> {
+    const { database, monotonicNow } = this.#options;
+    if (monotonicNow() - this.#poolsCheckedAt >= POOLS_EVERY_MS) {
+      this.#poolsCheckedAt = monotonicNow();
+      for (const pool of this.#healthy.keys()) this.#touched.add(pool);
+    }
     if (this.#touched.size === 0) return;
     const pools = [...this.#touched];
     this.#touched.clear();
-    const ready = await poolsWithReady(this.#options.database, pools);
+    const offering = await poolsWithSchedulable(database, pools);
     for (const pool of pools) {
-      const healthy = ready.has(pool);
+      const healthy = offering.has(pool);
       if (this.#healthy.get(pool) === healthy) continue;
       this.#healthy.set(pool, healthy);
       this.#options.onPoolHealth(pool, healthy);

@@ -10,15 +10,15 @@ import {
   type Agent,
   type AgentAddress,
   type AgentFacts,
+  type GpuModel,
   METRIC_NAMES,
   type Metrics,
   type PresenceTtls,
   type Vitals,
 } from '../domain/agent.ts';
-import { agentExpired, agentReady, agentRegistered, tokenIssued } from '../domain/agent-changes.ts';
+import { agentReady, agentRegistered, tokenIssued } from '../domain/agent-changes.ts';
 import type { NewEvent } from '../domain/event.ts';
 import type { Machine } from '../domain/machine.ts';
-import { appendEvents } from './append-events.ts';
 import type { Database, Session } from './database.ts';
 import type { KeepaliveStore } from './keepalive-store.ts';
 import { lockMachines, writeChanged, writeMachines } from './machine-rows.ts';
@@ -30,26 +30,30 @@ export interface TokenOwner extends AgentAddress {
 }
 
 const FIND_BY_TOKENS = `
-  SELECT token_hash, machine_id, pool, provider, token_expires_at
+  SELECT token_hash, machine_id, pool, provider, token_expires_at, false AS revoked
   FROM agents JOIN agent_presence USING (machine_id)
-  WHERE token_hash = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())`;
+  WHERE token_hash = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())
+  UNION ALL
+  SELECT token_hash, machine_id, pool, provider, NULL, true FROM revoked_agents WHERE token_hash = ANY($1)`;
 
-/** By the hashes of their tokens, in that order. */
+/** By the hashes of their tokens, in that order. Null: no such token, or not any more; revoked: taken back for good. */
 export async function findAgentsByTokens(
   session: Session,
   hashes: readonly Buffer[],
-): Promise<Array<TokenOwner | null>> {
+): Promise<Array<TokenOwner | 'revoked' | null>> {
   const rows = await session.run<{
     token_hash: Buffer;
     machine_id: string;
     pool: string;
     provider: string;
     token_expires_at: Date | null;
+    revoked: boolean;
   }>('find-agents-by-tokens', FIND_BY_TOKENS, [hashes]);
   const found = new Map(rows.map((row) => [row.token_hash.toString('hex'), row]));
   return hashes.map((hash) => {
     const row = found.get(hash.toString('hex'));
     if (!row) return null;
+    if (row.revoked) return 'revoked';
     return {
       machineId: row.machine_id,
       poolName: row.pool,
@@ -86,11 +90,17 @@ const ISSUE_TOKEN = `
     expires_at = CASE WHEN agent_presence.status IN ('expired', 'pending')
       THEN excluded.expires_at ELSE agent_presence.expires_at END`;
 
+export interface IssuedToken {
+  readonly machine: Machine;
+  /** Where its agent's entry was, if that is somewhere else now. */
+  readonly moved: AgentAddress | null;
+}
+
 /**
  * A token for a machine; one that it had is no good from now on. Null: there is no such machine, or there is one
  * already that was to be new.
  */
-export async function issueAgentToken(database: Database, issue: TokenIssue): Promise<Machine | null> {
+export async function issueAgentToken(database: Database, issue: TokenIssue): Promise<IssuedToken | null> {
   return database.transaction(async (session) => {
     if (issue.newMachine) {
       const { input, event } = issue.newMachine;
@@ -99,6 +109,11 @@ export async function issueAgentToken(database: Database, issue: TokenIssue): Pr
     const machine = (await lockMachines(session, [issue.machineId])).get(issue.machineId);
     if (!machine) return null;
     const changed = tokenIssued(machine, { at: new Date(), actor: issue.actor });
+    const [before] = await session.run<{ pool: string; provider: string }>(
+      'agent-address',
+      'SELECT pool, provider FROM agent_presence WHERE machine_id = $1',
+      [issue.machineId],
+    );
     await session.run('issue-agent-token', ISSUE_TOKEN, [
       issue.machineId,
       issue.tokenHash,
@@ -120,7 +135,12 @@ export async function issueAgentToken(database: Database, issue: TokenIssue): Pr
     };
     const next = { ...changed.machine, pool: issue.pool };
     await writeMachines(session, [next], [...changed.events, event], ['tokens']);
-    return next;
+    const isMoved = before && (before.pool !== issue.pool || before.provider !== machine.spec.provider);
+    const { machineId } = issue;
+    return {
+      machine: next,
+      moved: isMoved ? { machineId, poolName: before.pool, providerName: before.provider } : null,
+    };
   });
 }
 
@@ -133,9 +153,9 @@ export interface RegisteringAgent {
 /** Only for the token that was presented: one that was replaced meanwhile registers nobody. */
 const REGISTER = `
   UPDATE agents a SET hostname = i.hostname, cpu_millicores = i."cpuMillicores", memory_bytes = i."memoryBytes",
-    gpu_count = i."gpuCount", private_ip = i."privateIp", registered_at = now(), token_expires_at = NULL
+    gpu_count = i."gpuCount", private_ip = i."privateIp", gpus = i.gpus, registered_at = now(), token_expires_at = NULL
   FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, "tokenHash" text, hostname text,
-    "cpuMillicores" bigint, "memoryBytes" bigint, "gpuCount" integer, "privateIp" text)
+    "cpuMillicores" bigint, "memoryBytes" bigint, "gpuCount" integer, "privateIp" text, gpus jsonb)
   WHERE a.machine_id = i."machineId" AND a.token_hash = decode(i."tokenHash", 'hex')
     AND (a.token_expires_at IS NULL OR a.token_expires_at > now())
   RETURNING a.machine_id`;
@@ -186,43 +206,56 @@ const MAKE_READY = `
     agent_version = coalesce(i."agentVersion", p.agent_version),
     ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(', ')}
   FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, "agentVersion" text, ${METRIC_TYPES})
+    JOIN agents a ON a.machine_id = i."machineId"
   WHERE p.machine_id = i."machineId" AND p.status IN ('registered', 'ready')
-  RETURNING p.machine_id, p.agent_version, now() AS at`;
+  RETURNING p.machine_id, p.agent_version, a.hostname, now() AS at`;
 
-/** Returns those that are ready now, with the version that is known of each. Each machine at most once. */
+export interface ReadyAgent {
+  readonly agentVersion: string;
+  readonly hostname: string;
+  readonly at: Date;
+}
+
+/** Returns those that are ready now, with what is known of each. Each machine at most once. */
 export async function makeAgentsReady(
   database: Database,
   agents: readonly AgentFirstKeepalive[],
   ttls: PresenceTtls,
-): Promise<Map<string, { readonly agentVersion: string; readonly at: Date }>> {
+): Promise<Map<string, ReadyAgent>> {
   return database.transaction(async (session) => {
     const machines = await lockMachines(
       session,
       agents.map(({ machineId }) => machineId),
     );
-    const rows = await session.run<{ machine_id: string; agent_version: string; at: Date }>(
-      'make-agents-ready',
-      MAKE_READY,
-      [
-        JSON.stringify(
-          agents.map(({ machineId, agentVersion, metrics }) => ({ machineId, agentVersion, ...metrics })),
-        ),
-        ttls.keepaliveSeconds,
-      ],
-    );
+    const rows = await session.run<{
+      machine_id: string;
+      agent_version: string;
+      hostname: string;
+      at: Date;
+    }>('make-agents-ready', MAKE_READY, [
+      JSON.stringify(
+        agents.map(({ machineId, agentVersion, metrics }) => ({ machineId, agentVersion, ...metrics })),
+      ),
+      ttls.keepaliveSeconds,
+    ]);
     await writeChanged(
       session,
       machines,
       rows.map((row) => row.machine_id),
       agentReady,
     );
-    return new Map(rows.map((row) => [row.machine_id, { agentVersion: row.agent_version, at: row.at }]));
+    return new Map(
+      rows.map(({ machine_id: id, agent_version: agentVersion, hostname, at }) => [
+        id,
+        { agentVersion, hostname, at },
+      ]),
+    );
   });
 }
 
 const READ_AGENTS = `
-  SELECT machine_id, pool, provider, hostname, cpu_millicores, memory_bytes, gpu_count, private_ip, registered_at,
-    last_keepalive_at, agent_version
+  SELECT machine_id, pool, provider, hostname, cpu_millicores, memory_bytes, gpu_count, private_ip, gpus,
+    registered_at, last_keepalive_at, agent_version
   FROM agents JOIN agent_presence USING (machine_id) WHERE machine_id = ANY($1)`;
 
 interface AgentRow {
@@ -234,6 +267,7 @@ interface AgentRow {
   memory_bytes: number;
   gpu_count: number;
   private_ip: string;
+  gpus: GpuModel[];
   registered_at: Date | null;
   last_keepalive_at: Date | null;
   agent_version: string;
@@ -270,6 +304,7 @@ function agentOf(row: AgentRow, vitals: Vitals): Agent {
     memoryBytes: row.memory_bytes,
     gpuCount: row.gpu_count,
     privateIp: row.private_ip,
+    gpus: row.gpus,
   };
   return {
     machineId: row.machine_id,
@@ -277,55 +312,4 @@ function agentOf(row: AgentRow, vitals: Vitals): Agent {
     registeredAt: row.registered_at,
     vitals,
   };
-}
-
-export interface ReadyRequest {
-  /** Null: all. */
-  readonly pool: string | null;
-  readonly provider: string | null;
-  /** The last machine that was returned; empty for the first page. */
-  readonly after: string;
-  readonly limit: number;
-}
-
-const READY = `
-  SELECT m.machine_id, m.pool, p.provider FROM machines m JOIN agent_presence p USING (machine_id)
-  WHERE m.presence = 'ready' AND m.pool IS NOT NULL AND m.machine_id > $1
-    AND ($2::text IS NULL OR m.pool = $2) AND ($3::text IS NULL OR p.provider = $3)
-  ORDER BY m.machine_id LIMIT $4`;
-
-/** Ready agents by the ids of their machines, a page at a time. One that expired meanwhile is left out. */
-export async function readReadyAgents(
-  session: Session,
-  keepalives: KeepaliveStore,
-  request: ReadyRequest,
-): Promise<{ readonly agents: ReadonlyArray<Agent & AgentAddress>; readonly last: string | null }> {
-  const rows = await session.run<{ machine_id: string; pool: string; provider: string }>(
-    'ready-agents',
-    READY,
-    [request.after, request.pool, request.provider, request.limit],
-  );
-  const ids = rows.map((row) => row.machine_id);
-  const known = await readAgents(session, keepalives, ids);
-  const agents = rows.flatMap((row) => {
-    const agent = known.get(row.machine_id);
-    if (!agent || agent.vitals.expiresAt === null) return [];
-    return [{ ...agent, poolName: row.pool, providerName: row.provider }];
-  });
-  return { agents, last: rows.length < request.limit ? null : (ids.at(-1) ?? null) };
-}
-
-/** Its token opens nothing any more, and what it said is forgotten; the history stays. Twice is fine. */
-export async function forgetAgent(database: Database, machineId: string): Promise<void> {
-  await database.transaction(async (session) => {
-    const machines = await lockMachines(session, [machineId]);
-    const { presence } = machines.get(machineId) ?? { presence: null };
-    await session.run('forget-presence', 'DELETE FROM agent_presence WHERE machine_id = $1', [machineId]);
-    await session.run('forget-boot-tokens', 'DELETE FROM boot_tokens WHERE machine_id = $1', [machineId]);
-    await session.run('forget-agent', 'DELETE FROM agents WHERE machine_id = $1', [machineId]);
-    if (presence !== null && presence !== 'expired') {
-      await writeChanged(session, machines, [machineId], agentExpired);
-    }
-    await appendEvents(session, [], ['tokens']);
-  });
 }

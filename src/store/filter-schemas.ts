@@ -14,6 +14,7 @@ import { currentStep, type Operation } from '../domain/operation.ts';
 import { phaseLifecycle } from '../domain/phase.ts';
 import { presenceLifecycle } from '../domain/presence.ts';
 import { operationIdOf } from '../domain/run-id.ts';
+import { schedulable, UNSCHEDULABLE_REASONS } from '../domain/schedulable.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
 import {
   rackOf,
@@ -26,6 +27,7 @@ import { V1_PHASES, v1EffectiveState, v1Phase } from '../domain/v1-phase.ts';
 import { storedReason } from '../domain/v1-words.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../domain/work-type.ts';
 import type { LoggedEvent } from './event-log.ts';
+import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from './schedulable-column.ts';
 import { RACK_COLUMN, specColumn } from './spec-columns.ts';
 
 function specField(name: TextFieldName) {
@@ -93,6 +95,17 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
     get: (machine) => machine.presence,
   },
   pool: { kind: 'string', column: 'pool', get: (machine) => machine.pool },
+  schedulable: {
+    kind: 'boolean',
+    column: SCHEDULABLE_COLUMN,
+    get: (machine) => schedulable(machine).schedulable,
+  },
+  unschedulable_reason: {
+    kind: 'enum',
+    values: UNSCHEDULABLE_REASONS,
+    column: UNSCHEDULABLE_COLUMN,
+    get: (machine) => schedulable(machine).reason,
+  },
   active_operation_id: ACTIVE_OPERATION,
   ...SPEC_FILTER,
   effective_rack: { kind: 'string', column: RACK_COLUMN, get: (machine) => rackOf(machine) || null },

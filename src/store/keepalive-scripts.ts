@@ -74,7 +74,7 @@ return redis.status_reply('OK')`);
 
 /**
  * KEYS: an index, and the states of some of its members. ARGV: how many metrics there are, their names, and those
- * members. Answers with the metrics of those that are ready.
+ * members. Answers of those that are ready with their place, from 1, and their metrics.
  */
 export const METRICS_OF = redisScript(`
 local count = tonumber(ARGV[1])
@@ -82,7 +82,7 @@ local answers = {}
 for i = 2, #KEYS do
   local status = redis.pcall('HGET', KEYS[i], 'status')
   if status == 'ready' then
-    answers[#answers + 1] = redis.call('HMGET', KEYS[i] .. ':metrics', unpack(ARGV, 2, count + 1))
+    answers[#answers + 1] = { i - 1, redis.call('HMGET', KEYS[i] .. ':metrics', unpack(ARGV, 2, count + 1)) }
   elseif not status and redis.call('EXISTS', KEYS[i]) == 0 then
     redis.call('SREM', KEYS[1], ARGV[count + i])
   end

@@ -36,8 +36,15 @@ export interface KeepaliveStore {
   lifetimes(addresses: readonly AgentAddress[]): Promise<number[]>;
   /** What the last keepalives told; null where there is no entry. */
   read(addresses: readonly AgentAddress[]): Promise<Array<Vitals | null>>;
-  /** Over the entries that are ready, by pool: sums, and averages of percentages. */
-  poolMetrics(pools: readonly string[]): Promise<Map<string, Metrics>>;
+  /**
+   * Over the entries that are ready and whose machines are schedulable, by pool: sums, and averages of percentages.
+   * `offered` names those machines, for a store that does not know machines.
+   */
+  poolMetrics(
+    pools: readonly string[],
+    offered: () => Promise<Pick<ReadonlySet<string>, 'has'>>,
+  ): Promise<Map<string, Metrics>>;
+  /** All that is known of these entries, at once. */
   remove(addresses: readonly AgentAddress[]): Promise<void>;
   /** Differs when the store may have lost what it had; throws when it does not answer. */
   incarnation(): Promise<string>;

@@ -4,6 +4,7 @@
  */
 import { invalidField } from '../domain/fault.ts';
 import { checkLabelName } from '../domain/machine-input.ts';
+import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from './schedulable-column.ts';
 import { COUNTED_SPEC_COLUMNS, RACK_COLUMN, specColumn } from './spec-columns.ts';
 
 const GROUPS = {
@@ -13,6 +14,8 @@ const GROUPS = {
   install: 'install',
   presence: 'presence',
   pool: 'pool',
+  schedulable: `${SCHEDULABLE_COLUMN}::text`,
+  unschedulable_reason: UNSCHEDULABLE_COLUMN,
   effective_rack: RACK_COLUMN,
 } as const satisfies Record<string, string>;
 

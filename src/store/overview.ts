@@ -14,6 +14,7 @@ const LAYERS = [
   'service',
   'install',
   'presence',
+  'schedulable',
 ] as const satisfies readonly GroupName[];
 
 export interface AttentionGroup {

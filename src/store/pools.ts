@@ -1,10 +1,8 @@
 /** Worker pools: names that agents may enrol under. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
-import { METRIC_NAMES, METRICS, type Metrics, POOL_RULE } from '../domain/agent.ts';
+import { POOL_RULE } from '../domain/agent.ts';
 import { Fault } from '../domain/fault.ts';
-import type { Presence } from '../domain/presence.ts';
 import type { Session } from './database.ts';
-import { type KeepaliveStore, KeepalivesAway } from './keepalive-store.ts';
 
 export interface Pool {
   readonly name: string;
@@ -38,6 +36,14 @@ export async function createPool(session: Session, name: string, actor: Actor): 
   });
 }
 
+export function poolNotFound(name: string): Fault {
+  return new Fault('not_found', {
+    reason: 'POOL_NOT_FOUND',
+    message: `there is no pool ${JSON.stringify(name.slice(0, 80))}`,
+    metadata: { pool: name.slice(0, 80) },
+  });
+}
+
 /** Those of the configuration; what is there already stays. */
 export async function ensurePools(session: Session, names: readonly string[]): Promise<void> {
   await session.run(
@@ -61,82 +67,4 @@ export async function poolExists(session: Session, name: string): Promise<boolea
   if (!POOL_RULE.test(name)) return false;
   const rows = await session.run('pool-exists', 'SELECT 1 AS found FROM pools WHERE pool_name = $1', [name]);
   return rows.length > 0;
-}
-
-export interface PoolHealth extends Pool {
-  /** At least one agent is ready. */
-  readonly healthy: boolean;
-  readonly counts: Readonly<Record<Presence, number>>;
-  readonly metrics: Metrics;
-}
-
-const COUNTS = `
-  SELECT pool, presence, count(*) AS machines FROM machines
-  WHERE pool IS NOT NULL AND presence IS NOT NULL AND service IS DISTINCT FROM 'deleted' GROUP BY pool, presence`;
-
-const NOBODY = { pending: 0, registered: 0, ready: 0, expired: 0 } as const satisfies Record<
-  Presence,
-  number
->;
-
-export async function readPoolHealth(session: Session, keepalives: KeepaliveStore): Promise<PoolHealth[]> {
-  const pools = await listPools(session);
-  const rows = await session.run<{ pool: string; presence: Presence; machines: number }>(
-    'count-pools',
-    COUNTS,
-  );
-  const counts = new Map<string, Record<Presence, number>>();
-  for (const { pool, presence, machines } of rows) {
-    const known = counts.get(pool) ?? { ...NOBODY };
-    known[presence] = machines;
-    counts.set(pool, known);
-  }
-  const metrics = await keepalives.poolMetrics(pools.map(({ name }) => name)).catch((error: unknown) => {
-    // Health is known without it.
-    if (error instanceof KeepalivesAway) return new Map<string, Metrics>();
-    throw error;
-  });
-  return pools.map((pool) => {
-    const known = counts.get(pool.name) ?? NOBODY;
-    return { ...pool, healthy: known.ready > 0, counts: known, metrics: metrics.get(pool.name) ?? {} };
-  });
-}
-
-/** Adds up what each agent of a pool told, or takes the average of it. */
-export class MetricsOfMany {
-  readonly #sums = new Map<string, { sum: number; count: number }>();
-
-  add(metrics: Metrics): void {
-    for (const name of METRIC_NAMES) {
-      const value = metrics[name];
-      if (value === undefined) continue;
-      const entry = this.#sums.get(name) ?? { sum: 0, count: 0 };
-      entry.sum += value;
-      entry.count += 1;
-      this.#sums.set(name, entry);
-    }
-  }
-
-  get result(): Metrics {
-    const metrics: Metrics = {};
-    for (const name of METRIC_NAMES) {
-      const entry = this.#sums.get(name);
-      if (entry) metrics[name] = METRICS[name].inPool === 'sum' ? entry.sum : entry.sum / entry.count;
-    }
-    return metrics;
-  }
-}
-
-/** Those of the pools that have a ready agent. */
-export async function poolsWithReady(
-  session: Session,
-  pools: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await session.run<{ pool: string }>(
-    'pools-with-ready',
-    `SELECT pool FROM unnest($1::text[]) AS p(pool)
-     WHERE EXISTS (SELECT FROM machines m WHERE m.pool = p.pool AND m.presence = 'ready')`,
-    [pools],
-  );
-  return new Set(rows.map((row) => row.pool));
 }

@@ -18,6 +18,7 @@ import {
 import { numberArray, textArray } from './array-literal.ts';
 import type { Session } from './database.ts';
 import type { KeepaliveOutcome, KeepaliveStore } from './keepalive-store.ts';
+import { SCHEDULABLE_COLUMN } from './schedulable-column.ts';
 
 const METRIC_PARAMETERS = METRIC_NAMES.map((_name, index) => `$${index + 6}::double precision[]`).join(', ');
 
@@ -55,8 +56,9 @@ const READ = `
   FROM agent_presence WHERE machine_id = ANY($1) AND status <> 'expired'`;
 
 const POOL_METRICS = `
-  SELECT pool, ${METRIC_NAMES.map((name) => `${METRICS[name].inPool === 'sum' ? 'sum' : 'avg'}(${name}) AS ${name}`).join(', ')}
-  FROM agent_presence WHERE status = 'ready' AND pool = ANY($1) GROUP BY pool`;
+  SELECT p.pool, ${METRIC_NAMES.map((name) => `${METRICS[name].inPool === 'sum' ? 'sum' : 'avg'}(p.${name}) AS ${name}`).join(', ')}
+  FROM agent_presence p JOIN machines m USING (machine_id)
+  WHERE p.status = 'ready' AND p.pool = ANY($1) AND ${SCHEDULABLE_COLUMN} GROUP BY p.pool`;
 
 interface KeptRow extends Record<string, unknown> {
   /** In the batch, from 1. */

@@ -15,7 +15,9 @@ const FACTS = {
   memoryBytes: 16 * 2 ** 30,
   gpuCount: 1,
   privateIp: '192.168.1.100',
+  gpus: [],
 };
+const everybody = async () => ({ has: () => true });
 
 let redis: Redis;
 const told: string[] = [];
@@ -67,7 +69,7 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
     await delay(1_200);
     expect(await brief.keep([said('a')])).toEqual([{ outcome: 'gone' }]);
     expect(redis.cli('keys', '*')).toEqual([INDEX]);
-    expect((await brief.poolMetrics(['gpu'])).get('gpu')).toEqual({});
+    expect((await brief.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({});
     // A set without members is none.
     expect(redis.cli('keys', '*')).toEqual([]);
     await brief.close();
@@ -76,9 +78,24 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
   it('finds members of the index that somebody put there as whole keys, and counts each machine once', async () => {
     await store.put([ready('a'), ready('b')]);
     redis.cli('sadd', INDEX, `${PREFIX}b`, `${PREFIX}gone`);
-    expect((await store.poolMetrics(['gpu'])).get('gpu')).toEqual({ worker_count: 2 });
+    expect((await store.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({ worker_count: 2 });
     expect(redis.cli('smembers', INDEX)).not.toContain(`${PREFIX}gone`);
     expect(redis.cli('sismember', INDEX, 'a')).toEqual(['1']);
+  });
+
+  it('counts only the machines that are offered', async () => {
+    await store.put([ready('a'), ready('b'), ready('c')]);
+    const offered = async () => new Set(['b', 'unheard-of']);
+    expect((await store.poolMetrics(['gpu'], offered)).get('gpu')).toEqual({ worker_count: 1 });
+  });
+
+  it('removes an entry whole, its lock and its members of the index, and nothing else', async () => {
+    await store.put([ready('a'), ready('b')]);
+    redis.cli('sadd', INDEX, `${PREFIX}a`);
+    redis.cli('set', `${PREFIX}a:lock`, 'somebody');
+    await store.remove([address('a')]);
+    expect(redis.cli('keys', '*').toSorted()).toEqual([`${PREFIX}b`, `${PREFIX}b:metrics`, INDEX].toSorted());
+    expect(redis.cli('smembers', INDEX)).toEqual(['b']);
   });
 
   it('goes through a large pool in pieces', async () => {
@@ -86,7 +103,7 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
     await store.put(many.map(ready));
     for (const id of many.slice(0, 1_000)) await store.remove([address(id)]);
     redis.cli('sadd', INDEX, ...many.slice(0, 1_000));
-    expect((await store.poolMetrics(['gpu'])).get('gpu')).toEqual({ worker_count: 2_000 });
+    expect((await store.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({ worker_count: 2_000 });
     expect(redis.cli('scard', INDEX)).toEqual(['2000']);
   });
 

@@ -24,7 +24,7 @@ import {
 } from '../domain/agent.ts';
 import { GONE, KEEP, METRICS_OF, PUT, READ, UNLOCK, WAITING } from './keepalive-scripts.ts';
 import { type KeepaliveOutcome, type KeepaliveStore, type LiveEntry, ttlOf } from './keepalive-store.ts';
-import { MetricsOfMany } from './pools.ts';
+import { MetricsOfMany } from './metrics-of-many.ts';
 import { RedisLink, type RedisLinkOptions } from './redis-link.ts';
 
 export interface RedisKeepalivesOptions extends RedisLinkOptions {
@@ -41,7 +41,7 @@ const LOCK_WAIT_MS = 1_000;
 const LOCK_RETRY_MS = 20;
 const PIECE = 500;
 
-/** Throws when Redis can't be reached. */
+/** Throws when Redis refuses its address or password. */
 export async function createRedisKeepalives(options: RedisKeepalivesOptions): Promise<KeepaliveStore> {
   const { ttls, providers, now } = options;
   const link = await RedisLink.open(options);
@@ -91,22 +91,29 @@ export async function createRedisKeepalives(options: RedisKeepalivesOptions): Pr
       return found;
     },
 
-    async poolMetrics(pools) {
+    async poolMetrics(pools, offered) {
       const found = new Map<string, Metrics>();
+      const ids = await offered();
       for (const pool of pools) {
         const many = new MetricsOfMany();
-        for (const provider of providers()) await addMetrics(link, provider, pool, many);
+        for (const provider of providers()) {
+          await readMembers(link, { provider, pool }, (id, metrics) => {
+            if (ids.has(id)) many.add(metrics);
+          });
+        }
         found.set(pool, many.result);
       }
       return found;
     },
 
+    /** Others may have put whole keys into the index. */
     async remove(addresses) {
+      if (addresses.length === 0) return;
       await link.send(
         'remove',
         addresses.flatMap((address) => [
-          ['DEL', stateKey(address), metricsKey(address)],
-          ['SREM', indexKey(address.providerName, address.poolName), address.machineId],
+          ['DEL', stateKey(address), metricsKey(address), lockKey(address)],
+          ['SREM', indexKey(address.providerName, address.poolName), address.machineId, stateKey(address)],
         ]),
       );
     },
@@ -254,11 +261,10 @@ function metricsOf(told: readonly Known[]): Metrics {
 }
 
 /** A piece of the index at a time, so that a large pool holds nobody up. A scan may show a member twice. */
-async function addMetrics(
+async function readMembers(
   link: RedisLink,
-  provider: string,
-  pool: string,
-  many: MetricsOfMany,
+  { provider, pool }: { readonly provider: string; readonly pool: string },
+  onReady: (machineId: string, metrics: Metrics) => void,
 ): Promise<void> {
   const index = indexKey(provider, pool);
   const seen = new Set<string>();
@@ -275,7 +281,9 @@ async function addMetrics(
       );
       const args = [String(METRIC_NAMES.length), ...METRIC_NAMES, ...piece];
       const told = await link.run('pool metrics', METRICS_OF, [index, ...states], args);
-      for (const metrics of told as Known[][]) many.add(metricsOf(metrics));
+      for (const [place, metrics] of told as Array<[number, Known[]]>) {
+        onReady(idOf(piece[place - 1] ?? ''), metricsOf(metrics));
+      }
     }
   } while (cursor !== '0');
 }

@@ -6,7 +6,8 @@
  * leaves a call unanswered is taken for frozen, and its connection is ended, so that everybody who waits on it fails
  * at once and replies never pile up. Then it is connected to again, for as long as it takes.
  *
- * Only changes are told: that it is away, and that it is back.
+ * Only changes are told: that it is away, and that it is back. One that is away at the start is no different: whoever
+ * starts before its Redis does waits for it, and fails its calls meanwhile.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -38,6 +39,8 @@ const CONNECT_MS = 2_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** What Redis says when it can't do now what it could do at another time. */
+/** What no waiting mends: the address or the password is wrong. */
+const WRONG_SETTING = /^(WRONGPASS|NOAUTH|NOPERM|ERR|DENIED)\b|Invalid URL|Invalid protocol|Invalid pathname/;
 const NOT_NOW = /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|NOPERM)\b/;
 
 export class RedisLink {
@@ -52,11 +55,14 @@ export class RedisLink {
     this.#options = options;
   }
 
-  /** Throws when Redis can't be reached at first. */
+  /** Throws when Redis refuses the address or the password; one that does not answer is away. */
   static async open(options: RedisLinkOptions): Promise<RedisLink> {
     const link = new RedisLink(options);
     const client = await connect(options.url).catch((error: unknown) => {
-      throw new Error(messageOf(error) || 'no connection', { cause: error });
+      const message = messageOf(error) || 'no connection';
+      if (WRONG_SETTING.test(message)) throw new Error(message, { cause: error });
+      link.#tellAway('connecting', message);
+      return null;
     });
     link.#loop = link.#stayConnected(client);
     return link;
@@ -105,16 +111,20 @@ export class RedisLink {
     }
   }
 
-  async #stayConnected(first: Client): Promise<void> {
-    let client: Client | null = first;
-    while (client) {
-      this.#client = client;
-      const problem: string = await untilEnded(client);
-      this.#client = null;
-      if (this.#closing.signal.aborted) return;
-      this.#tellAway('connecting', problem);
+  /** Null: it was away at the start. */
+  async #stayConnected(first: Client | null): Promise<void> {
+    let client = first;
+    for (;;) {
+      if (client) {
+        this.#client = client;
+        const problem = await untilEnded(client);
+        this.#client = null;
+        if (this.#closing.signal.aborted) return;
+        this.#tellAway('connecting', problem);
+      }
       client = await this.#reconnect();
-      if (client) this.#tellBack();
+      if (!client) return;
+      this.#tellBack();
     }
   }
 

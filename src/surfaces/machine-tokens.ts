@@ -23,7 +23,7 @@ const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 export class MachineTokens {
   readonly #now: () => number;
-  readonly #lookups: Coalescer<Buffer, TokenOwner | null>;
+  readonly #lookups: Coalescer<Buffer, TokenOwner | 'revoked' | null>;
   #believed = new Map<string, Believed>();
 
   constructor(database: Database, now: () => number) {
@@ -36,8 +36,8 @@ export class MachineTokens {
     });
   }
 
-  /** Null: nobody's. */
-  async owner(authorization: string | undefined): Promise<TokenBearer | null> {
+  /** Null: nobody's. Revoked: it was taken back for good. */
+  async owner(authorization: string | undefined): Promise<TokenBearer | 'revoked' | null> {
     const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
     if (secret === undefined) return null;
     const key = tokenKey(secret);
@@ -46,7 +46,7 @@ export class MachineTokens {
     const asked = this.#believed;
     const tokenHash = Buffer.from(key, 'base64');
     const owner = await this.#lookups.submit(tokenHash);
-    if (!owner) return null;
+    if (owner === null || owner === 'revoked') return owner;
     const bearer = { ...owner, tokenHash };
     if (asked === this.#believed) this.#believe(key, bearer);
     return bearer;

@@ -40,7 +40,6 @@ describe('POST /machine/register', () => {
     ['cpu', 8000],
     ['memory', '16GB'],
     ['memory', '-1Gi'],
-    ['memory', '0'],
     ['memory', '1e9'],
     ['memory', '9999999999999999Ti'],
     ['memory', '1.5Gi'],
@@ -70,6 +69,8 @@ describe('POST /machine/register', () => {
     ['8000', '17179869184', '::1'],
     ['8000m', '16777216Ki', 'fe80::1'],
     ['16000m', '1Ti', '10.1.2.3'],
+    ['16000m', '0Gi', '10.1.2.3'],
+    ['16000m', '0', '10.1.2.3'],
   ])('takes cpu %s, memory %s and address %s', async (cpu, memory, privateIp) => {
     const fresh = await createMachine(server);
     const answer = await post(
@@ -150,10 +151,49 @@ describe('POST /machine/keepalive', () => {
     { worker_count: [] },
     [1],
     'many',
-  ])('with metrics %j: 400 and which', async (metrics) => {
-    const answer = await post(server, 'keepalive', machine.token, keepalive(machine, { metrics }));
-    expect(answer).toMatchObject({ status: 400, body: { message: 'Invalid payload' } });
-    expect(answer.body.detail).toContain('metrics');
+  ])('with metrics %j: the keepalive counts, and the answer names what was dropped', async (metrics) => {
+    const sent = { worker_count: 7, ...(typeof metrics === 'object' && !Array.isArray(metrics) && metrics) };
+    const isObject = Object.keys(sent).length > 1 || Object.hasOwn(metrics as object, 'worker_count');
+    const body = keepalive(machine, { metrics: isObject ? sent : metrics });
+    const before = await server.machines.getMachine({ machineId: machine.machineId });
+    const answer = await post(server, 'keepalive', machine.token, body);
+    expect(answer).toMatchObject({ status: 200, body: { status: 'ok', machine_state: { status: 'ready' } } });
+    const [name] = isObject ? Object.keys(metrics as object) : [''];
+    expect(answer.body.ignored).toEqual([expect.stringMatching(`^metrics${name && `.${name}`}: must be `)]);
+    const { status } = await server.machines.getMachine({ machineId: machine.machineId });
+    // What was told before stays.
+    expect(status?.agent?.metrics[name ?? '']).toEqual(before.status?.agent?.metrics[name ?? '']);
+    if (isObject && name !== 'worker_count') expect(status?.agent?.metrics.worker_count).toBe(7);
+  });
+
+  it.each([7, 'v'.repeat(65), 'a\u0000b', '\ud800'])(
+    'with agent_version %j: the keepalive counts, and the version that was known stays',
+    async (agent_version) => {
+      await post(server, 'keepalive', machine.token, keepalive(machine));
+      const answer = await post(server, 'keepalive', machine.token, keepalive(machine, { agent_version }));
+      expect(answer).toMatchObject({
+        status: 200,
+        body: {
+          machine_state: { agent_version: '0.1.0-python' },
+          ignored: [expect.stringContaining('agent_version')],
+        },
+      });
+    },
+  );
+
+  it('an answer has nothing of it when all was kept, and the log has one line a machine', async () => {
+    const fresh = await enrol(server);
+    expect((await post(server, 'keepalive', fresh.token, keepalive(fresh))).body).not.toHaveProperty(
+      'ignored',
+    );
+    for (const cpu of [-1, -2, -3]) {
+      const body = keepalive(fresh, { metrics: { cpu_utilization_pct: cpu } });
+      expect((await post(server, 'keepalive', fresh.token, body)).status).toBe(200);
+    }
+    const lines = server.logged.filter(
+      (line) => line.includes('could not be kept') && line.includes(fresh.machineId),
+    );
+    expect(lines).toHaveLength(1);
   });
 
   it('keeps all eleven metrics, and ignores those that nobody knows', async () => {

@@ -54,6 +54,7 @@ const NEEDED = {
     ...Object.fromEntries(AdminService.methods.map((method) => [method.localName, 'admin' as const])),
     createMachine: 'operator',
     listPools: 'viewer',
+    getPool: 'viewer',
     onboardMachine: 'operator',
     decommissionMachine: 'operator',
     drainMachine: 'operator',

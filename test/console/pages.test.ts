@@ -10,7 +10,7 @@ describe.skipIf(CHROMIUM === null)('every page', () => {
   });
   afterAll(() => console.stop());
 
-  const PAGES = ['Fleet', 'Machines', 'Operations', 'Nodes', 'Agents', 'Plans', 'Audit'];
+  const PAGES = ['Fleet', 'Machines', 'Operations', 'Nodes', 'Agents', 'Pools', 'Plans', 'Audit'];
 
   it.each(['light', 'dark'] as const)('is in order in %s colours', async (colours) => {
     // Not the first of them: a link to the page that is up brings none up, and keeps the focus.

@@ -14,6 +14,7 @@ import {
 } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Column } from '../output/table.ts';
+import { writePool } from '../pool-rendering.ts';
 
 const count = ({ machines }: Pool, presence: string): string => String(machines[presence] ?? 0);
 
@@ -23,6 +24,11 @@ const COLUMNS: readonly Column<Pool>[] = [
     header: 'HEALTH',
     cell: ({ healthy }) => (healthy ? 'healthy' : 'degraded'),
     colour: ({ healthy }) => (healthy ? 'green' : 'yellow'),
+  },
+  {
+    header: 'SCHEDULABLE',
+    cell: ({ schedulable, total }) => `${schedulable}/${total}`,
+    colour: ({ schedulable, total }) => (schedulable < total ? 'yellow' : undefined),
   },
   { header: 'READY', cell: (pool) => count(pool, 'ready') },
   { header: 'REGISTERED', cell: (pool) => count(pool, 'registered') },
@@ -35,6 +41,11 @@ const metricColumn = (header: string, name: keyof typeof METRICS): Column<Pool> 
   cell: ({ metrics }) => metricText(name, metrics[name]),
 });
 
+const GPUS_COLUMN: Column<Pool> = {
+  header: 'GPUS',
+  cell: ({ gpus }) => gpus.map(({ model, schedulable }) => `${schedulable} × ${model}`).join(', '),
+};
+
 const POOLS: Rendering<Pool> = {
   json: (pool) => jsonOf(PoolSchema, pool),
   name: ({ name }) => name,
@@ -45,15 +56,21 @@ const POOLS: Rendering<Pool> = {
     metricColumn('MEMORY', 'total_memory_available'),
     metricColumn('MEMORY_USED', 'memory_utilization_pct'),
     metricColumn('FREE_GPUS', 'free_gpu_count'),
+    GPUS_COLUMN,
   ],
-  wideColumns: [...COLUMNS, ...METRIC_NAMES.map((name) => metricColumn(name.toUpperCase(), name))],
+  wideColumns: [
+    ...COLUMNS,
+    ...METRIC_NAMES.map((name) => metricColumn(name.toUpperCase(), name)),
+    GPUS_COLUMN,
+  ],
 };
 
 export function poolGroup(context: CommandContext): Command {
   return new Command('pool')
-    .description('Worker pools: create and list')
+    .description('Worker pools: create, list and show')
     .addCommand(createPool(context))
-    .addCommand(listPools(context));
+    .addCommand(listPools(context))
+    .addCommand(showPool(context));
 }
 
 function createPool(context: CommandContext): Command {
@@ -74,7 +91,9 @@ function listPools(context: CommandContext): Command {
     .description('Show each pool’s health, its machines by presence, and the sums of their metrics')
     .addHelpText(
       'after',
-      '\nA pool is healthy with at least one ready machine. Metrics are those of the ready machines: sums, and\naverages of percentages.',
+      `
+SCHEDULABLE is how many machines work may be placed on, of how many there are. A pool is healthy with at least one.
+Metrics and GPUs are those of the schedulable machines: sums, and averages of percentages.`,
     );
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ options, api }) => {
@@ -83,6 +102,26 @@ function listPools(context: CommandContext): Command {
       if (written === 0 && isForPeople(options.output)) {
         context.err.line(`no pools yet; make one: ${context.program} pool create <name>`);
       }
+      return 'ok';
+    }),
+  );
+}
+
+function showPool(context: CommandContext): Command {
+  const command = new Command('show')
+    .description('Show one pool: what it can take, and why the rest of its machines can’t take work')
+    .argument('<name>')
+    .addHelpText(
+      'after',
+      `
+Of CPU, memory and GPUs the first figure is what the schedulable machines have, the second what all have. The reasons are
+those of the filter unschedulable_reason, so \`machine list --filter 'pool=gpu AND unschedulable_reason=draining'\` names
+the machines.`,
+    );
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
+      const pool = await api.admin.getPool({ name });
+      writeOne(context.out, options.output, POOLS, pool, () => writePool(context.out, pool));
       return 'ok';
     }),
   );

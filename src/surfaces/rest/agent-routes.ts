@@ -4,15 +4,15 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Agent, AgentAddress, PresenceTtls } from '../../domain/agent.ts';
+import type { AgentAddress, PresenceTtls } from '../../domain/agent.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { AgentCalls } from '../../operations/agent-calls.ts';
 import { isBody, readKeepalive, readRegistration } from '../../operations/agent-input.ts';
-import { readReadyAgents } from '../../store/agents.ts';
 import type { Database } from '../../store/database.ts';
 import { DatabaseAway } from '../../store/database-away.ts';
 import type { KeepaliveStore } from '../../store/keepalive-store.ts';
 import { poolExists } from '../../store/pools.ts';
+import { type ListedAgent, type ReadyRequest, readReadyAgents } from '../../store/ready-agents.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
@@ -27,6 +27,8 @@ export interface AgentRouteParts {
   readonly ttls: PresenceTtls;
   /** One line a registration, whatever came of it; never with a token. */
   readonly logRegistration: (entry: Readonly<Record<string, unknown>>) => void;
+  /** What was dropped of an agent's keepalives; once for each machine. */
+  readonly logIgnored: (entry: Readonly<Record<string, unknown>>) => void;
   readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
 
@@ -34,6 +36,7 @@ export interface AgentRouteParts {
 const MAX_BODY_BYTES = 16 * 1024;
 const RETRY_AFTER_SECONDS = '5';
 const LIST_PAGE = 1_000;
+const MOST_NOTED = 10_000;
 const REGISTER = '/api/v1/machine/register';
 const KEEPALIVE = '/api/v1/machine/keepalive';
 
@@ -43,9 +46,16 @@ interface Refusal {
   readonly message: string;
   readonly errorCode: string | null;
   readonly detail?: string;
+  /** No repetition helps: the token was taken back for good. */
+  readonly revoked?: true;
 }
 
 const INVALID_TOKEN = { status: 403, message: 'Invalid token', errorCode: 'invalid_token' } as const;
+const REVOKED_TOKEN = {
+  ...INVALID_TOKEN,
+  revoked: true,
+  detail: 'the token was revoked for good: its machine was decommissioned or removed',
+} as const;
 const INVALID_POOL = { status: 500, message: 'Invalid pool name', errorCode: 'invalid_pool' } as const;
 const NOT_REGISTERED = {
   status: 500,
@@ -68,12 +78,21 @@ function invalidPayload(detail: string, status = 400): Refusal {
 export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts): Promise<void> {
   const { tokens, calls, ttls } = parts;
 
-  const refuse = (reply: FastifyReply, { status, message, errorCode, detail }: Refusal) =>
+  const refuse = (reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal) =>
     reply.code(status).send({
       ...(errorCode === null ? {} : { error_code: errorCode }),
       message,
       ...(detail === undefined ? {} : { detail }),
+      ...(revoked === undefined ? {} : { revoked }),
     });
+
+  const noted = new Set<string>();
+  const noteIgnored = (machineId: string, ignored: readonly string[]): void => {
+    if (noted.has(machineId)) return;
+    if (noted.size >= MOST_NOTED) noted.clear();
+    noted.add(machineId);
+    parts.logIgnored({ machine_id: machineId, ignored });
+  };
 
   /** What the code did not foresee is told without its insides. */
   const unexpected = (error: unknown, request: FastifyRequest, refusal: Refusal): Refusal => {
@@ -102,6 +121,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
     const seen: { machine_id?: string; pool_name?: string; hostname?: string } = {};
     const answer = async (): Promise<Refusal | null> => {
       const owner = await tokens.owner(request.headers.authorization);
+      if (owner === 'revoked') return REVOKED_TOKEN;
       if (!owner) return INVALID_TOKEN;
       if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
       const registration = readRegistration(request.body);
@@ -133,14 +153,16 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
   app.post(KEEPALIVE, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
     try {
       const owner = await tokens.owner(request.headers.authorization);
+      if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
       if (!owner) return refuse(reply, INVALID_TOKEN);
       const { body } = request;
       if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
       if (!body.machine_id || !body.pool_name) return refuse(reply, MISSING_ADDRESS);
-      const keepalive = readKeepalive(body);
+      const { keepalive, ignored } = readKeepalive(body);
       if (keepalive.machineId !== owner.machineId) return refuse(reply, INVALID_TOKEN);
       const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
       if (!stored) return refuse(reply, NOT_FOUND);
+      if (ignored.length > 0) noteIgnored(keepalive.machineId, ignored);
       // Handing back the body and not the reply: fastify would wait for a reply to be sent, which it is already.
       return {
         status: 'ok',
@@ -151,6 +173,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
           ttl_seconds: ttls.keepaliveSeconds,
           agent_version: stored.agentVersion,
         },
+        ...(ignored.length > 0 && { ignored }),
       };
     } catch (error) {
       const refusal = isInvalid(error)
@@ -163,6 +186,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
   /** For the agent's own machine, or for whoever may look at machines. Nobody needs a remote configuration here. */
   app.get('/api/v1/machine/config', async (request, reply) => {
     const owner = await tokens.owner(request.headers.authorization);
+    if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
     if (!owner && !(await mayLook(parts, request))) return refuse(reply, INVALID_TOKEN);
     return reply.send({ config: null });
   });
@@ -170,10 +194,19 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts):
   app.get('/api/v1/machine/list', async (request, reply) => {
     if (!(await mayLook(parts, request))) return refuse(reply, INVALID_TOKEN);
     const query = request.query as Record<string, unknown>;
-    const filter = { pool: oneOf(query.pool_name), provider: oneOf(query.provider_name) };
+    const schedulable = oneOf(query.schedulable);
+    if (schedulable !== null && !Object.hasOwn(BOOLEANS, schedulable))
+      return refuse(reply, invalidPayload('schedulable: must be true or false'));
+    const filter = {
+      pool: oneOf(query.pool_name),
+      provider: oneOf(query.provider_name),
+      schedulable: schedulable === null ? null : BOOLEANS[schedulable as keyof typeof BOOLEANS],
+    };
     return reply.type('application/json').send(Readable.from(listReady(parts, filter)));
   });
 }
+
+const BOOLEANS = { true: true, false: false } as const;
 
 const MISSING_ADDRESS = {
   status: 400,
@@ -213,7 +246,7 @@ function oneOf(value: unknown): string | null {
 /** A page of the database at a time, so that a large fleet is never in memory as a whole. */
 async function* listReady(
   { database, keepalives }: AgentRouteParts,
-  filter: { readonly pool: string | null; readonly provider: string | null },
+  filter: Pick<ReadyRequest, 'pool' | 'provider' | 'schedulable'>,
 ): AsyncGenerator<string> {
   let after: string | null = '';
   let separator = '[';
@@ -234,8 +267,9 @@ async function* listReady(
   yield separator === '[' ? '[]' : ']';
 }
 
-function listed(agent: Agent & AgentAddress) {
-  const { facts, vitals } = agent;
+/** What document 5 prints, and beside its status whether work may be placed on the machine. */
+function listed(agent: ListedAgent) {
+  const { facts, vitals, offer } = agent;
   const { lastKeepaliveAt } = vitals;
   return {
     state: {
@@ -243,10 +277,14 @@ function listed(agent: Agent & AgentAddress) {
       provider_name: agent.providerName,
       pool_name: agent.poolName,
       status: 'ready',
+      schedulable: offer.schedulable,
+      unschedulable_reason: offer.reason ?? '',
+      unschedulable_message: offer.message,
       hostname: facts?.hostname ?? '',
       cpu: facts?.cpuMillicores ?? 0,
       memory: Math.floor((facts?.memoryBytes ?? 0) / 2 ** 20),
       gpu_count: facts?.gpuCount ?? 0,
+      gpus: facts?.gpus ?? [],
       private_ip: facts?.privateIp ?? '',
       agent_version: vitals.agentVersion,
       last_keepalive: lastKeepaliveAt === null ? '' : String(Math.floor(lastKeepaliveAt.getTime() / 1000)),

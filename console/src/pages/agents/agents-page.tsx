@@ -18,6 +18,7 @@ import { FilterBox } from '../../ui/filter-box.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
 
@@ -27,6 +28,10 @@ const LOOK_AGAIN_MS = 20_000;
 const ANY_AGENT = statesOf(presenceLifecycle)
   .map((presence) => `presence = ${presence}`)
   .join(' OR ');
+const SCHEDULABLE_FILTERS = [
+  { text: 'schedulable', filter: 'schedulable = true' },
+  { text: 'not schedulable', filter: 'schedulable = false' },
+] as const;
 const SHOWN_METRICS = [
   'cpu_utilization_pct',
   'memory_utilization_pct',
@@ -67,6 +72,11 @@ export function AgentsPage() {
             </Button>
           );
         })}
+        {SCHEDULABLE_FILTERS.map(({ text, filter: wanted }) => (
+          <Button key={text} kind="quiet" pressed={filter === wanted} onClick={() => setFilter(wanted)}>
+            {text}
+          </Button>
+        ))}
       </div>
       <Panel title="Agents" padding="none">
         {list.isPending && <Loading lines={6} />}
@@ -93,7 +103,7 @@ function AgentTable({ agents, marked }: { agents: readonly Machine[]; marked: nu
       <thead>
         <tr>
           <th>Machine</th>
-          <th className="narrow">Presence</th>
+          <th className="narrow">Presence, schedulable</th>
           <th className="narrow">Pool</th>
           <th className="narrow">Last keepalive</th>
           {SHOWN_METRICS.map((name) => (
@@ -111,13 +121,21 @@ function AgentTable({ agents, marked }: { agents: readonly Machine[]; marked: nu
                 {machineId}
               </Link>
               <div className="soft clipped">
-                {[status?.agent?.hostname, status?.agent?.privateIp, status?.agent?.agentVersion]
+                {[
+                  status?.agent?.hostname,
+                  status?.agent?.privateIp,
+                  status?.agent?.agentVersion,
+                  ...(status?.agent?.gpus ?? []).map(({ model, count }) => `${count} × ${model}`),
+                ]
                   .filter(Boolean)
                   .join(' · ')}
               </div>
             </td>
             <td>
               <StateBadge layer="presence" state={status?.presence ?? ''} />
+              <div>
+                <SchedulableBadge status={status} />
+              </div>
             </td>
             <td className="wraps">{status?.pool}</td>
             <td>

@@ -6,9 +6,11 @@ import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { reasonsText } from '../pools/reasons-text.ts';
 import { numberText } from './counts.ts';
 
-export function AgentsPanel({ overview: { agentsReady, agentsLost } }: { overview: Overview }) {
+export function AgentsPanel({ overview }: { overview: Overview }) {
+  const { agentsReady, agentsLost, machinesSchedulable } = overview;
   return (
     <Panel title="Agents">
       <dl className="facts">
@@ -24,6 +26,14 @@ export function AgentsPanel({ overview: { agentsReady, agentsLost } }: { overvie
         <dd>
           <Link href={listOf('/agents', 'presence = expired')}>{numberText(agentsLost)} agents</Link>
         </dd>
+        <dt>
+          <span className="badge tone-green">schedulable</span>
+        </dt>
+        <dd>
+          <Link href={listOf('/agents', 'schedulable = true')}>
+            {numberText(machinesSchedulable)} machines
+          </Link>
+        </dd>
       </dl>
     </Panel>
   );
@@ -35,7 +45,7 @@ export function PoolsPanel() {
     queryFn: async () => (await admin.listPools({})).pools,
   });
   return (
-    <Panel title="Pools" padding="none">
+    <Panel title="Pools" padding="none" actions={<Link href="/pools">Capacity and GPUs</Link>}>
       {pools.isPending && <Loading />}
       {pools.isError && (
         <Failed what="Pools can’t be listed" error={pools.error} onRetry={() => void pools.refetch()} />
@@ -51,12 +61,12 @@ export function PoolsPanel() {
             <tr>
               <th>Pool</th>
               <th>Health</th>
-              <th className="number">Ready</th>
+              <th className="number">Schedulable</th>
               <th className="number">Lost</th>
             </tr>
           </thead>
           <tbody>
-            {pools.data.map(({ name, healthy, machines }) => (
+            {pools.data.map(({ name, healthy, machines, schedulable, total, unschedulable }) => (
               <tr key={name}>
                 <td>
                   <Link href={listOf('/machines', `pool = ${quoted(name)}`)}>{name}</Link>
@@ -68,10 +78,11 @@ export function PoolsPanel() {
                 </td>
                 <td className="number">
                   <Link
-                    href={listOf('/agents', `pool = ${quoted(name)} AND presence = ready`)}
-                    aria-label={`${machines.ready ?? 0} ready agents in ${name}`}
+                    href={listOf('/agents', `pool = ${quoted(name)} AND schedulable = true`)}
+                    aria-label={`${schedulable} of ${total} machines in ${name} are schedulable`}
+                    title={reasonsText(unschedulable)}
                   >
-                    {numberText(machines.ready ?? 0)}
+                    {numberText(schedulable)} of {numberText(total)}
                   </Link>
                 </td>
                 <td className="number">

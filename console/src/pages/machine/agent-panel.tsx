@@ -38,13 +38,18 @@ export function AgentPanel({ machine }: { machine: MachineView }) {
   );
 }
 
+function gpusText({ gpuCount, gpus }: Agent): string {
+  if (gpus.length === 0) return String(gpuCount);
+  return gpus.map(({ model, count }) => `${count} × ${model}`).join(', ');
+}
+
 function Facts({ agent, pool }: { agent: Agent; pool: string }) {
   const isRegistered = agent.registeredAt !== undefined;
   const facts: readonly (readonly [string, React.ReactNode])[] = [
     ['Hostname', agent.hostname],
     ['CPU', isRegistered && metricText('total_cpu_available', Number(agent.cpuMillicores))],
     ['Memory', isRegistered && bytesText(Number(agent.memoryBytes))],
-    ['GPUs', isRegistered && agent.gpuCount],
+    ['GPUs', isRegistered && gpusText(agent)],
     ['Private IP', agent.privateIp],
     ['Pool', pool],
     ['Agent version', agent.agentVersion],

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/effective-state.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { StateBadge } from '../../ui/badge.tsx';
+import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
 import { LAYER_NAMES, LAYERS, type LayerName, meaningOf, OBSERVED_QUESTION } from './layers.ts';
 import { useSince } from './use-machine.ts';
@@ -44,6 +45,17 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
         )}
         What to do: {userAction}.
       </span>
+      {machine.presence !== '' && (
+        <>
+          {' '}
+          <SchedulableBadge status={message.status} />{' '}
+          <span className="soft">
+            {message.status?.schedulable
+              ? 'Work may be placed on it.'
+              : `No work is placed on it, because ${message.status?.unschedulableMessage}.`}
+          </span>
+        </>
+      )}
     </p>
   );
 }

@@ -17,6 +17,7 @@ export const FACETS = {
   'location.site': 'Site',
   effective_rack: 'Rack',
   pool: 'Pool',
+  schedulable: 'Schedulable',
 } as const satisfies Record<string, string>;
 
 export type FacetField = keyof typeof FACETS;

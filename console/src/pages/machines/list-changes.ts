@@ -27,6 +27,8 @@ const KINDS_OF_FIELD: Readonly<Record<string, readonly EventKind[]>> = {
   install_since: ['install'],
   presence: ['presence'],
   pool: AGENT_KINDS,
+  schedulable: [...STATE_KINDS, 'service', 'presence'],
+  unschedulable_reason: [...STATE_KINDS, 'service', 'presence'],
   provider: ['machine'],
   spec: ['machine'],
   labels: ['machine'],

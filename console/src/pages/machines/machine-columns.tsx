@@ -12,6 +12,7 @@ import { locationText, rackOf } from '../../../../src/domain/spec-field.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
+import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
 import { troubles } from './troubles.ts';
 import { COLUMN_IDS, type ColumnId, columnFacts, labelOfColumn } from './view.ts';
@@ -54,6 +55,7 @@ const CELLS = {
   location: ({ spec }) => text(locationText(spec.location)),
   serial: ({ spec }) => text(spec.serial),
   pool: ({ pool }) => text(pool),
+  schedulable: ({ message }) => <SchedulableBadge status={message.status} />,
   operation: ({ activeOperationId: id }) =>
     id === null ? (
       NONE

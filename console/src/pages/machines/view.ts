@@ -26,6 +26,7 @@ export const COLUMNS = {
   location: { title: 'Location', order: '', width: 180, first: 'hidden' },
   serial: { title: 'Serial number', order: 'serial', width: 140, first: 'hidden' },
   pool: { title: 'Pool', order: 'pool', width: 100, first: 'shown' },
+  schedulable: { title: 'Schedulable', order: 'schedulable', width: 140, first: 'hidden' },
   operation: { title: 'Operation', order: '', width: 150, first: 'shown' },
   conditions: { title: 'Conditions', order: '', width: 230, first: 'shown' },
   effective_since: { title: 'In state', order: 'effective_since', width: 90, first: 'shown' },

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/machine.proto.
  */
 export const file_baremetal_v2_machine: GenFile = /*@__PURE__*/
-  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpwCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkixwQKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTQoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1GQUNUT1JZX1JFQURZEAESCQoFUkVBRFkQAhIPCgtNQUlOVEVOQU5DRRADInoKDkVmZmVjdGl2ZVN0YXRlImgKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDTkVXEAESCAoESURMRRACEggKBEJVU1kQAxIPCgtNQUlOVEVOQU5DRRAEEg0KCUFUVEVOVElPThAFEgsKB0JMT0NLRUQQBiJ6Cg1PYnNlcnZlZFN0YXRlEg4KBnNvdXJjZRgBIAEoCRINCgVzdGF0ZRgCIAEoCRINCgVwb3dlchgDIAEoCRITCgt1cHN0cmVhbV9pZBgEIAEoCRImCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi/wIKBUFnZW50EhAKCGhvc3RuYW1lGAEgASgJEhYKDmNwdV9taWxsaWNvcmVzGAIgASgDEhQKDG1lbW9yeV9ieXRlcxgDIAEoAxIRCglncHVfY291bnQYBCABKAUSEgoKcHJpdmF0ZV9pcBgFIAEoCRIxCg1yZWdpc3RlcmVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAcgASgJEjIKDmxhc3Rfa2VlcGFsaXZlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCgdtZXRyaWNzGAogAygLMiAuYmFyZW1ldGFsLnYyLkFnZW50Lk1ldHJpY3NFbnRyeRouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASJ/CglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIOCgZzdGF0dXMYAiABKAgSDgoGcmVhc29uGAMgASgJEjMKD2xhc3RfdHJhbnNpdGlvbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgUIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChpiYXJlbWV0YWwvdjIvbWFjaGluZS5wcm90bxIMYmFyZW1ldGFsLnYyIrUCCgdNYWNoaW5lEhIKCm1hY2hpbmVfaWQYASABKAkSMQoGbGFiZWxzGAIgAygLMiEuYmFyZW1ldGFsLnYyLk1hY2hpbmUuTGFiZWxzRW50cnkSJwoEc3BlYxgDIAEoCzIZLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYxIrCgZzdGF0dXMYBCABKAsyGy5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cxIuCgpjcmVhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpwCCgtNYWNoaW5lU3BlYxIUCgxzc2hfZW5kcG9pbnQYASABKAkSFAoMYm1jX2VuZHBvaW50GAIgASgJEhoKEnRhcmdldF9jbHVzdGVyX3JlZhgDIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAQgAygJEhAKCHByb3ZpZGVyGBQgASgJEhMKC2N1c3RvbWVyX2lkGBUgASgJEg4KBnNlcmlhbBgWIAEoCRI0Cghsb2NhdGlvbhgXIAEoCzIiLmJhcmVtZXRhbC52Mi5NYWNoaW5lU3BlYy5Mb2NhdGlvbhpBCghMb2NhdGlvbhIMCgRzaXRlGAEgASgJEgsKA3JvdxgCIAEoCRIMCgRyYWNrGAMgASgJEgwKBHVuaXQYBCABKAkimQUKDU1hY2hpbmVTdGF0dXMSMAoFcGhhc2UYASABKA4yIS5iYXJlbWV0YWwudjIuTWFjaGluZVN0YXR1cy5QaGFzZRI7Cg9lZmZlY3RpdmVfc3RhdGUYAiABKA4yIi5iYXJlbWV0YWwudjIuRWZmZWN0aXZlU3RhdGUuVmFsdWUSGwoTYWN0aXZlX29wZXJhdGlvbl9pZBgDIAEoCRIrCgpjb25kaXRpb25zGAQgAygLMhcuYmFyZW1ldGFsLnYyLkNvbmRpdGlvbhIPCgdzZXJ2aWNlGBQgASgJEg8KB2luc3RhbGwYFSABKAkSEAoIcHJlc2VuY2UYFiABKAkSDAoEcG9vbBgXIAEoCRIiCgVhZ2VudBgYIAEoCzITLmJhcmVtZXRhbC52Mi5BZ2VudBItCghvYnNlcnZlZBgZIAEoCzIbLmJhcmVtZXRhbC52Mi5PYnNlcnZlZFN0YXRlEjMKD2VmZmVjdGl2ZV9zaW5jZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNc2VydmljZV9zaW5jZRgbIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNaW5zdGFsbF9zaW5jZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYKCABKAgSHAoUdW5zY2hlZHVsYWJsZV9yZWFzb24YKSABKAkSHQoVdW5zY2hlZHVsYWJsZV9tZXNzYWdlGCogASgJIk0KBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNRkFDVE9SWV9SRUFEWRABEgkKBVJFQURZEAISDwoLTUFJTlRFTkFOQ0UQAyJ6Cg5FZmZlY3RpdmVTdGF0ZSJoCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEgcKA05FVxABEggKBElETEUQAhIICgRCVVNZEAMSDwoLTUFJTlRFTkFOQ0UQBBINCglBVFRFTlRJT04QBRILCgdCTE9DS0VEEAYiegoNT2JzZXJ2ZWRTdGF0ZRIOCgZzb3VyY2UYASABKAkSDQoFc3RhdGUYAiABKAkSDQoFcG93ZXIYAyABKAkSEwoLdXBzdHJlYW1faWQYBCABKAkSJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqUDCgVBZ2VudBIQCghob3N0bmFtZRgBIAEoCRIWCg5jcHVfbWlsbGljb3JlcxgCIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAyABKAMSEQoJZ3B1X2NvdW50GAQgASgFEhIKCnByaXZhdGVfaXAYBSABKAkSMQoNcmVnaXN0ZXJlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgHIAEoCRIyCg5sYXN0X2tlZXBhbGl2ZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoHbWV0cmljcxgKIAMoCzIgLmJhcmVtZXRhbC52Mi5BZ2VudC5NZXRyaWNzRW50cnkSJAoEZ3B1cxgUIAMoCzIWLmJhcmVtZXRhbC52Mi5HcHVNb2RlbBouCgxNZXRyaWNzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIoCghHcHVNb2RlbBINCgVtb2RlbBgBIAEoCRINCgVjb3VudBgCIAEoBSJ/CglDb25kaXRpb24SDAoEdHlwZRgBIAEoCRIOCgZzdGF0dXMYAiABKAgSDgoGcmVhc29uGAMgASgJEjMKD2xhc3RfdHJhbnNpdGlvbhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHbWVzc2FnZRgUIAEoCWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A physical machine in the inventory: a stable identity, what clients say about it (labels, spec) and
@@ -259,6 +259,30 @@ export type MachineStatus = Message<"baremetal.v2.MachineStatus"> & {
    * @generated from field: google.protobuf.Timestamp install_since = 28;
    */
   installSince?: Timestamp | undefined;
+
+  /**
+   * May work be placed on it right now? False for a machine that is drained, draining, retired, quarantined, in maintenance,
+   * flagged RMA or Retired, offline or being removed, that needs intervention, or while an operation is under way.
+   *
+   * @generated from field: bool schedulable = 40;
+   */
+  schedulable: boolean;
+
+  /**
+   * Why not, for programs: deleted, flagged_retired, flagged_rma, removing, retired, draining, quarantined,
+   * needs_intervention, maintenance, enrolling, operation, drained, bootstrap_issued, offline, no_agent, agent_not_ready.
+   * Empty when it is schedulable, as is the next one.
+   *
+   * @generated from field: string unschedulable_reason = 41;
+   */
+  unschedulableReason: string;
+
+  /**
+   * The same for people, in words that follow "because".
+   *
+   * @generated from field: string unschedulable_message = 42;
+   */
+  unschedulableMessage: string;
 };
 
 /**
@@ -462,6 +486,13 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
    * @generated from field: map<string, double> metrics = 10;
    */
   metrics: { [key: string]: number };
+
+  /**
+   * Its GPUs by model, as its agent reports them. Empty where it reports only how many there are.
+   *
+   * @generated from field: repeated baremetal.v2.GpuModel gpus = 20;
+   */
+  gpus: GpuModel[];
 };
 
 /**
@@ -470,6 +501,30 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_baremetal_v2_machine, 5);
+
+/**
+ * @generated from message baremetal.v2.GpuModel
+ */
+export type GpuModel = Message<"baremetal.v2.GpuModel"> & {
+  /**
+   * As nvidia-smi or the PCI database names it, such as "NVIDIA H100 80GB HBM3"; "10de:2330" where neither knows a name.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * @generated from field: int32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message baremetal.v2.GpuModel.
+ * Use `create(GpuModelSchema)` to create a new message.
+ */
+export const GpuModelSchema: GenMessage<GpuModel> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_machine, 6);
 
 /**
  * @generated from message baremetal.v2.Condition
@@ -515,5 +570,5 @@ export type Condition = Message<"baremetal.v2.Condition"> & {
  * Use `create(ConditionSchema)` to create a new message.
  */
 export const ConditionSchema: GenMessage<Condition> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_machine, 6);
+  messageDesc(file_baremetal_v2_machine, 7);
 

@@ -20,7 +20,6 @@ import {
   DecommissionMode_Value,
   MachineFlag_Value,
   OperatorAction_Value,
-  type PoolSchema,
   type TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
@@ -42,13 +41,15 @@ import { operationNotFound } from '../../../store/cancel-operation.ts';
 import { findNode } from '../../../store/nodes.ts';
 import { findOperation, lastOperationOf } from '../../../store/operations.ts';
 import { actionsOn } from '../../../store/operator-actions.ts';
-import { createPool, type PoolHealth, readPoolHealth } from '../../../store/pools.ts';
+import { readPool, readPoolHealth } from '../../../store/pool-health.ts';
+import { createPool, poolNotFound } from '../../../store/pools.ts';
 import { lastServiceMover } from '../../../store/service-machines.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { planMessage } from '../v1/to-proto.ts';
 import { machineMessage, operationMessage } from '../v2/to-proto.ts';
+import { poolMessage } from './pool-message.ts';
 
 /** No later time has a place in a Timestamp, and none can be written as JSON. */
 const YEAR_10000 = Date.UTC(10_000, 0);
@@ -99,6 +100,13 @@ export function adminService(parts: ServerParts): Service {
 
       async listPools() {
         return { pools: (await readPoolHealth(parts.database, parts.keepalives)).map(poolMessage) };
+      },
+
+      async getPool(request) {
+        if (request.name === '') throw missingField('name');
+        const pool = await readPool(parts.database, parts.keepalives, request.name);
+        if (!pool) throw poolNotFound(request.name);
+        return poolMessage(pool);
       },
 
       async onboardMachine(request, { caller }) {
@@ -212,6 +220,7 @@ export function adminService(parts: ServerParts): Service {
       createMachine: 'operator',
       createPool: 'admin',
       listPools: 'viewer',
+      getPool: 'viewer',
       onboardMachine: 'operator',
       decommissionMachine: 'operator',
       drainMachine: 'operator',
@@ -271,17 +280,6 @@ function checkRole(role: string): Role {
   const known = inAnyCase(ROLES, role);
   if (!known) throw invalidField('role', `must be one of ${ROLES.join(', ')}`);
   return known;
-}
-
-function poolMessage(pool: PoolHealth): MessageInitShape<typeof PoolSchema> {
-  return {
-    name: pool.name,
-    healthy: pool.healthy,
-    machines: { ...pool.counts },
-    metrics: { ...pool.metrics },
-    createdBy: pool.createdBy,
-    createdAt: timestampFromDate(pool.createdAt),
-  };
 }
 
 function tokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {

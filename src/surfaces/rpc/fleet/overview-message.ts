@@ -16,13 +16,14 @@ export function overviewMessage(overview: Overview): MessageInitShape<typeof Ove
   return {
     at: timestampFromDate(overview.at),
     machines: counts.total,
-    facets: counts.facets.map(facetMessage),
+    facets: counts.facets.filter(({ field }) => field !== SCHEDULABLE).map(facetMessage),
     attention: overview.attention.map(attentionMessage),
     overdue: overview.overdue.map((group) => overdueMessage(group, overview.at)),
     operationsUnderWay: { ...overview.underWay },
     operationsEnded: { ...overview.ended },
     agentsReady: withPresence(counts.facets, 'ready'),
     agentsLost: withPresence(counts.facets, 'expired'),
+    machinesSchedulable: counted(counts.facets, SCHEDULABLE, 'true'),
   };
 }
 
@@ -53,7 +54,14 @@ function overdueMessage({ limit, machines }: OverdueGroup, at: Date): MessageIni
   };
 }
 
+/** Counted with the layers, and none of them. */
+const SCHEDULABLE = 'schedulable';
+
 function withPresence(facets: readonly FacetCount[], presence: Presence): number {
-  const values = facets.find(({ field }) => field === 'presence')?.values ?? [];
-  return values.find(({ value }) => value === presence)?.machines ?? 0;
+  return counted(facets, 'presence', presence);
+}
+
+function counted(facets: readonly FacetCount[], name: string, value: string): number {
+  const values = facets.find(({ field }) => field === name)?.values ?? [];
+  return values.find((each) => each.value === value)?.machines ?? 0;
 }

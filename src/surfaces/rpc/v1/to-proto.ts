@@ -25,13 +25,14 @@ import {
   type StepStatusSchema,
 } from '../../../gen/baremetal/v1/run_pb.ts';
 import { defaultFor } from '../../../operations/plans.ts';
-import { operationMessage, machineMessage as v2Machine } from '../v2/to-proto.ts';
+import { operationMessage, schedulableFields, machineMessage as v2Machine } from '../v2/to-proto.ts';
 
 /** Identity, labels, spec and conditions have the same shape in both APIs; the status is its own. */
 export function machineMessage(machine: Machine): MessageInitShape<typeof MachineSchema> {
   const { machineId, labels, spec, status, createdAt, updatedAt } = v2Machine(machine) as MessageInitShape<
     typeof MachineSchema
   >;
+  const offer = schedulableFields(machine);
   return {
     machineId: machineId ?? '',
     labels: labels ?? {},
@@ -44,6 +45,8 @@ export function machineMessage(machine: Machine): MessageInitShape<typeof Machin
       activeRunId: runIdOf(machine.activeOperationId ?? ''),
       effectiveState: MachineStatus_Phase[v1EffectiveState(machine)],
       banners: V1_BANNERS.filter((type) => isTrue(machine.conditions, type)),
+      ...offer,
+      unschedulableMessage: v1Text(offer.unschedulableMessage),
     },
   };
 }

@@ -8,6 +8,7 @@ import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
 import type { Machine } from '../../../domain/machine.ts';
 import { messageOfSpec } from '../../../domain/machine-spec.ts';
 import { currentStep, type Operation } from '../../../domain/operation.ts';
+import { schedulable } from '../../../domain/schedulable.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/step.ts';
 import type { StepState } from '../../../domain/step-state.ts';
 import {
@@ -58,6 +59,7 @@ export function machineMessage(
       install: machine.install ?? '',
       presence: machine.presence ?? '',
       pool: machine.pool ?? '',
+      ...schedulableFields(machine),
       ...(agent && { agent: agentMessage(agent) }),
       ...(machine.observed && {
         observed: { ...machine.observed, at: timestampFromMs(Date.parse(machine.observed.at)) },
@@ -65,6 +67,15 @@ export function machineMessage(
     },
     createdAt: timestampFromDate(machine.createdAt),
     updatedAt: timestampFromDate(machine.updatedAt),
+  };
+}
+
+export function schedulableFields(machine: Machine) {
+  const { schedulable: isSchedulable, reason, message } = schedulable(machine);
+  return {
+    schedulable: isSchedulable,
+    unschedulableReason: reason ?? '',
+    unschedulableMessage: message,
   };
 }
 
@@ -77,6 +88,7 @@ function agentMessage({ facts, registeredAt, vitals }: Agent): MessageInitShape<
       memoryBytes: BigInt(facts.memoryBytes),
       gpuCount: facts.gpuCount,
       privateIp: facts.privateIp,
+      gpus: facts.gpus.map(({ model, count }) => ({ model, count })),
     }),
     ...(registeredAt && { registeredAt: timestampFromDate(registeredAt) }),
     agentVersion,

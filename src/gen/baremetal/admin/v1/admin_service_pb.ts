@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/admin/v1/admin_service.proto.
  */
 export const file_baremetal_admin_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAivAIKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIiEKEUNyZWF0ZVBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiEgoQTGlzdFBvb2xzUmVxdWVzdCI8ChFMaXN0UG9vbHNSZXNwb25zZRInCgVwb29scxgBIAMoCzIYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sIk0KFU9uYm9hcmRNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDAoEcG9vbBgDIAEoCSJ7ChBEZWNvbW1pc3Npb25Nb2RlImcKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDgoKU09GVF9SRVNFVBABEgsKB1JFSU1BR0UQAhIVChFGVUxMX0RFQ09NTUlTU0lPThADEhMKD1NUT1JBR0VfQ0xFQU5VUBAEIn4KGkRlY29tbWlzc2lvbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRI4CgRtb2RlGAMgASgOMiouYmFyZW1ldGFsLmFkbWluLnYxLkRlY29tbWlzc2lvbk1vZGUuVmFsdWUiPQoTRHJhaW5NYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiPgoUUmVtb3ZlTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIk0KFlNldFNlcnZpY2VTdGF0ZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIPCgdzZXJ2aWNlGAIgASgJEg4KBnJlYXNvbhgDIAEoCSK5AQoOT3BlcmF0b3JBY3Rpb24ipgEKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASDwoLUkVUUllfU1RBR0UQARIKCgZSRVNVTUUQAhIJCgVSRVJVThADEhEKDVJFU1RBUlRfQ0xFQU4QBBIKCgZDQU5DRUwQBRIYChRBRE9QVF9PQlNFUlZFRF9TVEFURRAGEiUKIU1BUktfTUFOVUFMX0lOVEVSVkVOVElPTl9SRVFVSVJFRBAHIncKFUFjdE9uT3BlcmF0aW9uUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkSOAoGYWN0aW9uGAIgASgOMiguYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdG9yQWN0aW9uLlZhbHVlEg4KBnJlYXNvbhgDIAEoCSIyChpMaXN0T3BlcmF0b3JBY3Rpb25zUmVxdWVzdBIUCgxvcGVyYXRpb25faWQYASABKAkijQEKG0xpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRI5CgdhY3Rpb25zGAEgAygLMiguYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdG9yQWN0aW9uUmVjb3JkEjMKBmFkdmljZRgUIAEoCzIjLmJhcmVtZXRhbC5hZG1pbi52MS5PcGVyYXRpb25BZHZpY2UicwoPT3BlcmF0aW9uQWR2aWNlEg4KBmFjdGlvbhgBIAEoCRIMCgRuZXh0GAIgASgJEhUKDXdoYXRfaGFwcGVuZWQYAyABKAkSDQoFY2hlY2sYBCABKAkSCwoDd2hvGAUgASgJEg8KB2NvbW1hbmQYBiABKAkilQEKFE9wZXJhdG9yQWN0aW9uUmVjb3JkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgCIAEoCRIOCgZhY3Rpb24YAyABKAkSDgoGcmVhc29uGAQgASgJEhMKC2Zyb21fc3RhdHVzGAUgASgJEhEKCXRvX3N0YXR1cxgGIAEoCSIrChVFeHBsYWluTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCSJjCgtFeHBsYW5hdGlvbhISCgppbl9zZXJ2aWNlGAEgASgIEg8KB3N1bW1hcnkYAiABKAkSLwoJb2JzdGFjbGVzGAMgAygLMhwuYmFyZW1ldGFsLmFkbWluLnYxLk9ic3RhY2xlItYBCghPYnN0YWNsZRIMCgR3aGF0GAEgASgJEg8KB3VuYmxvY2sYAiABKAkSCwoDd2hvGAMgASgJEg8KB2NvbW1hbmQYBCABKAkSDgoGYWN0aW9uGAUgASgJEhQKDG9wZXJhdGlvbl9pZBgGIAEoCRI4CgZwYXJhbXMYByADKAsyKC5iYXJlbWV0YWwuYWRtaW4udjEuT2JzdGFjbGUuUGFyYW1zRW50cnkaLQoLUGFyYW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI1ChFDcmVhdGVQbGFuUmVxdWVzdBIgCgRwbGFuGAEgASgLMhIuYmFyZW1ldGFsLnYxLlBsYW4ixwEKBVRva2VuEgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpyZXZva2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAYgASgJImAKEkNyZWF0ZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoTQ3JlYXRlVG9rZW5SZXNwb25zZRIoCgV0b2tlbhgBIAEoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiEwoRTGlzdFRva2Vuc1JlcXVlc3QiPwoSTGlzdFRva2Vuc1Jlc3BvbnNlEikKBnRva2VucxgBIAMoCzIZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbiIiChJSZXZva2VUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCTLXDAoMQWRtaW5TZXJ2aWNlEkwKC0ZsYWdNYWNoaW5lEiYuYmFyZW1ldGFsLmFkbWluLnYxLkZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lElAKDVVuZmxhZ01hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuVW5mbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJiChZDbGVhck5lZWRzSW50ZXJ2ZW50aW9uEjEuYmFyZW1ldGFsLmFkbWluLnYxLkNsZWFyTmVlZHNJbnRlcnZlbnRpb25SZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSZAoNQ3JlYXRlTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVxdWVzdBopLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVNYWNoaW5lUmVzcG9uc2USTQoKQ3JlYXRlUG9vbBIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQb29sUmVxdWVzdBoYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sElgKCUxpc3RQb29scxIkLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0UG9vbHNSZXF1ZXN0GiUuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1Jlc3BvbnNlElQKDk9uYm9hcmRNYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLk9uYm9hcmRNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SXgoTRGVjb21taXNzaW9uTWFjaGluZRIuLmJhcmVtZXRhbC5hZG1pbi52MS5EZWNvbW1pc3Npb25NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRHJhaW5NYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkRyYWluTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElIKDVJlbW92ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuUmVtb3ZlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKD1NldFNlcnZpY2VTdGF0ZRIqLmJhcmVtZXRhbC5hZG1pbi52MS5TZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSVAoOQWN0T25PcGVyYXRpb24SKS5iYXJlbWV0YWwuYWRtaW4udjEuQWN0T25PcGVyYXRpb25SZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJ2ChNMaXN0T3BlcmF0b3JBY3Rpb25zEi4uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRJcCg5FeHBsYWluTWFjaGluZRIpLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYWluTWFjaGluZVJlcXVlc3QaHy5iYXJlbWV0YWwuYWRtaW4udjEuRXhwbGFuYXRpb24SRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi9AQKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYFCABKAUSDQoFdG90YWwYFSABKAUSQgoNdW5zY2hlZHVsYWJsZRgWIAMoCzIrLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sLlVuc2NoZWR1bGFibGVFbnRyeRIyCghjYXBhY2l0eRgXIAEoCzIgLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sQ2FwYWNpdHkSOAoOdG90YWxfY2FwYWNpdHkYGCABKAsyIC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbENhcGFjaXR5EioKBGdwdXMYGSADKAsyHC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbEdwdXMaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGjQKElVuc2NoZWR1bGFibGVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIk8KDFBvb2xDYXBhY2l0eRIWCg5jcHVfbWlsbGljb3JlcxgBIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAiABKAMSEQoJZ3B1X2NvdW50GAMgASgFIj0KCFBvb2xHcHVzEg0KBW1vZGVsGAEgASgJEhMKC3NjaGVkdWxhYmxlGAIgASgFEg0KBXRvdGFsGAMgASgFIh4KDkdldFBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiIQoRQ3JlYXRlUG9vbFJlcXVlc3QSDAoEbmFtZRgBIAEoCSISChBMaXN0UG9vbHNSZXF1ZXN0IjwKEUxpc3RQb29sc1Jlc3BvbnNlEicKBXBvb2xzGAEgAygLMhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wiTQoVT25ib2FyZE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIMCgRwb29sGAMgASgJInsKEERlY29tbWlzc2lvbk1vZGUiZwoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIOCgpTT0ZUX1JFU0VUEAESCwoHUkVJTUFHRRACEhUKEUZVTExfREVDT01NSVNTSU9OEAMSEwoPU1RPUkFHRV9DTEVBTlVQEAQifgoaRGVjb21taXNzaW9uTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEjgKBG1vZGUYAyABKA4yKi5iYXJlbWV0YWwuYWRtaW4udjEuRGVjb21taXNzaW9uTW9kZS5WYWx1ZSI9ChNEcmFpbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSI+ChRSZW1vdmVNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiTQoWU2V0U2VydmljZVN0YXRlUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEg8KB3NlcnZpY2UYAiABKAkSDgoGcmVhc29uGAMgASgJIrkBCg5PcGVyYXRvckFjdGlvbiKmAQoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIPCgtSRVRSWV9TVEFHRRABEgoKBlJFU1VNRRACEgkKBVJFUlVOEAMSEQoNUkVTVEFSVF9DTEVBThAEEgoKBkNBTkNFTBAFEhgKFEFET1BUX09CU0VSVkVEX1NUQVRFEAYSJQohTUFSS19NQU5VQUxfSU5URVJWRU5USU9OX1JFUVVJUkVEEAcidwoVQWN0T25PcGVyYXRpb25SZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCRI4CgZhY3Rpb24YAiABKA4yKC5iYXJlbWV0YWwuYWRtaW4udjEuT3BlcmF0b3JBY3Rpb24uVmFsdWUSDgoGcmVhc29uGAMgASgJIjIKGkxpc3RPcGVyYXRvckFjdGlvbnNSZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCSKNAQobTGlzdE9wZXJhdG9yQWN0aW9uc1Jlc3BvbnNlEjkKB2FjdGlvbnMYASADKAsyKC5iYXJlbWV0YWwuYWRtaW4udjEuT3BlcmF0b3JBY3Rpb25SZWNvcmQSMwoGYWR2aWNlGBQgASgLMiMuYmFyZW1ldGFsLmFkbWluLnYxLk9wZXJhdGlvbkFkdmljZSJzCg9PcGVyYXRpb25BZHZpY2USDgoGYWN0aW9uGAEgASgJEgwKBG5leHQYAiABKAkSFQoNd2hhdF9oYXBwZW5lZBgDIAEoCRINCgVjaGVjaxgEIAEoCRILCgN3aG8YBSABKAkSDwoHY29tbWFuZBgGIAEoCSKVAQoUT3BlcmF0b3JBY3Rpb25SZWNvcmQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWFjdG9yGAIgASgJEg4KBmFjdGlvbhgDIAEoCRIOCgZyZWFzb24YBCABKAkSEwoLZnJvbV9zdGF0dXMYBSABKAkSEQoJdG9fc3RhdHVzGAYgASgJIisKFUV4cGxhaW5NYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJImMKC0V4cGxhbmF0aW9uEhIKCmluX3NlcnZpY2UYASABKAgSDwoHc3VtbWFyeRgCIAEoCRIvCglvYnN0YWNsZXMYAyADKAsyHC5iYXJlbWV0YWwuYWRtaW4udjEuT2JzdGFjbGUi1gEKCE9ic3RhY2xlEgwKBHdoYXQYASABKAkSDwoHdW5ibG9jaxgCIAEoCRILCgN3aG8YAyABKAkSDwoHY29tbWFuZBgEIAEoCRIOCgZhY3Rpb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEjgKBnBhcmFtcxgHIAMoCzIoLmJhcmVtZXRhbC5hZG1pbi52MS5PYnN0YWNsZS5QYXJhbXNFbnRyeRotCgtQYXJhbXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKEUNyZWF0ZVBsYW5SZXF1ZXN0EiAKBHBsYW4YASABKAsyEi5iYXJlbWV0YWwudjEuUGxhbiLHAQoFVG9rZW4SDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYBiABKAkiYAoSQ3JlYXRlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEcm9sZRgCIAEoCRIuCgpleHBpcmVzX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPChNDcmVhdGVUb2tlblJlc3BvbnNlEigKBXRva2VuGAEgASgLMhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSITChFMaXN0VG9rZW5zUmVxdWVzdCI/ChJMaXN0VG9rZW5zUmVzcG9uc2USKQoGdG9rZW5zGAEgAygLMhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJMqANCgxBZG1pblNlcnZpY2USTAoLRmxhZ01hY2hpbmUSJi5iYXJlbWV0YWwuYWRtaW4udjEuRmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSUAoNVW5mbGFnTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5VbmZsYWdNYWNoaW5lUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEmIKFkNsZWFyTmVlZHNJbnRlcnZlbnRpb24SMS5iYXJlbWV0YWwuYWRtaW4udjEuQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJkCg1DcmVhdGVNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZU1hY2hpbmVSZXF1ZXN0GikuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZU1hY2hpbmVSZXNwb25zZRJNCgpDcmVhdGVQb29sEiUuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVBvb2xSZXF1ZXN0GhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wSWAoJTGlzdFBvb2xzEiQuYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RQb29sc1JlcXVlc3QaJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFBvb2xzUmVzcG9uc2USRwoHR2V0UG9vbBIiLmJhcmVtZXRhbC5hZG1pbi52MS5HZXRQb29sUmVxdWVzdBoYLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sElQKDk9uYm9hcmRNYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLk9uYm9hcmRNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SXgoTRGVjb21taXNzaW9uTWFjaGluZRIuLmJhcmVtZXRhbC5hZG1pbi52MS5EZWNvbW1pc3Npb25NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRHJhaW5NYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkRyYWluTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElIKDVJlbW92ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuUmVtb3ZlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKD1NldFNlcnZpY2VTdGF0ZRIqLmJhcmVtZXRhbC5hZG1pbi52MS5TZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSVAoOQWN0T25PcGVyYXRpb24SKS5iYXJlbWV0YWwuYWRtaW4udjEuQWN0T25PcGVyYXRpb25SZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJ2ChNMaXN0T3BlcmF0b3JBY3Rpb25zEi4uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRJcCg5FeHBsYWluTWFjaGluZRIpLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYWluTWFjaGluZVJlcXVlc3QaHy5iYXJlbWV0YWwuYWRtaW4udjEuRXhwbGFuYXRpb24SRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.admin.v1.MachineFlag
@@ -217,7 +217,7 @@ export type Pool = Message<"baremetal.admin.v1.Pool"> & {
   name: string;
 
   /**
-   * At least one machine is ready.
+   * At least one machine is schedulable.
    *
    * @generated from field: bool healthy = 2;
    */
@@ -231,7 +231,7 @@ export type Pool = Message<"baremetal.admin.v1.Pool"> & {
   machines: { [key: string]: number };
 
   /**
-   * Over the ready machines, by the names of the keepalive call: sums, and averages of percentages.
+   * Over the schedulable machines, by the names of the keepalive call: sums, and averages of percentages.
    *
    * @generated from field: map<string, double> metrics = 4;
    */
@@ -246,6 +246,44 @@ export type Pool = Message<"baremetal.admin.v1.Pool"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Machines that work may be placed on, and machines in all.
+   *
+   * @generated from field: int32 schedulable = 20;
+   */
+  schedulable: number;
+
+  /**
+   * @generated from field: int32 total = 21;
+   */
+  total: number;
+
+  /**
+   * The others by the reason why not, as in MachineStatus.unschedulable_reason.
+   *
+   * @generated from field: map<string, int32> unschedulable = 22;
+   */
+  unschedulable: { [key: string]: number };
+
+  /**
+   * What the agents registered: of the schedulable machines, and of all.
+   *
+   * @generated from field: baremetal.admin.v1.PoolCapacity capacity = 23;
+   */
+  capacity?: PoolCapacity | undefined;
+
+  /**
+   * @generated from field: baremetal.admin.v1.PoolCapacity total_capacity = 24;
+   */
+  totalCapacity?: PoolCapacity | undefined;
+
+  /**
+   * By model, the most frequent first. GPUs whose agents report no model are "unknown".
+   *
+   * @generated from field: repeated baremetal.admin.v1.PoolGpus gpus = 25;
+   */
+  gpus: PoolGpus[];
 };
 
 /**
@@ -254,6 +292,79 @@ export type Pool = Message<"baremetal.admin.v1.Pool"> & {
  */
 export const PoolSchema: GenMessage<Pool> = /*@__PURE__*/
   messageDesc(file_baremetal_admin_v1_admin_service, 6);
+
+/**
+ * @generated from message baremetal.admin.v1.PoolCapacity
+ */
+export type PoolCapacity = Message<"baremetal.admin.v1.PoolCapacity"> & {
+  /**
+   * @generated from field: int64 cpu_millicores = 1;
+   */
+  cpuMillicores: bigint;
+
+  /**
+   * @generated from field: int64 memory_bytes = 2;
+   */
+  memoryBytes: bigint;
+
+  /**
+   * @generated from field: int32 gpu_count = 3;
+   */
+  gpuCount: number;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.PoolCapacity.
+ * Use `create(PoolCapacitySchema)` to create a new message.
+ */
+export const PoolCapacitySchema: GenMessage<PoolCapacity> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 7);
+
+/**
+ * @generated from message baremetal.admin.v1.PoolGpus
+ */
+export type PoolGpus = Message<"baremetal.admin.v1.PoolGpus"> & {
+  /**
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * On the schedulable machines, and on all.
+   *
+   * @generated from field: int32 schedulable = 2;
+   */
+  schedulable: number;
+
+  /**
+   * @generated from field: int32 total = 3;
+   */
+  total: number;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.PoolGpus.
+ * Use `create(PoolGpusSchema)` to create a new message.
+ */
+export const PoolGpusSchema: GenMessage<PoolGpus> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 8);
+
+/**
+ * @generated from message baremetal.admin.v1.GetPoolRequest
+ */
+export type GetPoolRequest = Message<"baremetal.admin.v1.GetPoolRequest"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.GetPoolRequest.
+ * Use `create(GetPoolRequestSchema)` to create a new message.
+ */
+export const GetPoolRequestSchema: GenMessage<GetPoolRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 9);
 
 /**
  * @generated from message baremetal.admin.v1.CreatePoolRequest
@@ -272,7 +383,7 @@ export type CreatePoolRequest = Message<"baremetal.admin.v1.CreatePoolRequest"> 
  * Use `create(CreatePoolRequestSchema)` to create a new message.
  */
 export const CreatePoolRequestSchema: GenMessage<CreatePoolRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 7);
+  messageDesc(file_baremetal_admin_v1_admin_service, 10);
 
 /**
  * @generated from message baremetal.admin.v1.ListPoolsRequest
@@ -285,7 +396,7 @@ export type ListPoolsRequest = Message<"baremetal.admin.v1.ListPoolsRequest"> & 
  * Use `create(ListPoolsRequestSchema)` to create a new message.
  */
 export const ListPoolsRequestSchema: GenMessage<ListPoolsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 8);
+  messageDesc(file_baremetal_admin_v1_admin_service, 11);
 
 /**
  * @generated from message baremetal.admin.v1.ListPoolsResponse
@@ -302,7 +413,7 @@ export type ListPoolsResponse = Message<"baremetal.admin.v1.ListPoolsResponse"> 
  * Use `create(ListPoolsResponseSchema)` to create a new message.
  */
 export const ListPoolsResponseSchema: GenMessage<ListPoolsResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 9);
+  messageDesc(file_baremetal_admin_v1_admin_service, 12);
 
 /**
  * @generated from message baremetal.admin.v1.OnboardMachineRequest
@@ -331,7 +442,7 @@ export type OnboardMachineRequest = Message<"baremetal.admin.v1.OnboardMachineRe
  * Use `create(OnboardMachineRequestSchema)` to create a new message.
  */
 export const OnboardMachineRequestSchema: GenMessage<OnboardMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 10);
+  messageDesc(file_baremetal_admin_v1_admin_service, 13);
 
 /**
  * @generated from message baremetal.admin.v1.DecommissionMode
@@ -344,7 +455,7 @@ export type DecommissionMode = Message<"baremetal.admin.v1.DecommissionMode"> & 
  * Use `create(DecommissionModeSchema)` to create a new message.
  */
 export const DecommissionModeSchema: GenMessage<DecommissionMode> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 11);
+  messageDesc(file_baremetal_admin_v1_admin_service, 14);
 
 /**
  * @generated from enum baremetal.admin.v1.DecommissionMode.Value
@@ -380,7 +491,7 @@ export enum DecommissionMode_Value {
  * Describes the enum baremetal.admin.v1.DecommissionMode.Value.
  */
 export const DecommissionMode_ValueSchema: GenEnum<DecommissionMode_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_admin_v1_admin_service, 11, 0);
+  enumDesc(file_baremetal_admin_v1_admin_service, 14, 0);
 
 /**
  * @generated from message baremetal.admin.v1.DecommissionMachineRequest
@@ -407,7 +518,7 @@ export type DecommissionMachineRequest = Message<"baremetal.admin.v1.Decommissio
  * Use `create(DecommissionMachineRequestSchema)` to create a new message.
  */
 export const DecommissionMachineRequestSchema: GenMessage<DecommissionMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 12);
+  messageDesc(file_baremetal_admin_v1_admin_service, 15);
 
 /**
  * @generated from message baremetal.admin.v1.DrainMachineRequest
@@ -429,7 +540,7 @@ export type DrainMachineRequest = Message<"baremetal.admin.v1.DrainMachineReques
  * Use `create(DrainMachineRequestSchema)` to create a new message.
  */
 export const DrainMachineRequestSchema: GenMessage<DrainMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 13);
+  messageDesc(file_baremetal_admin_v1_admin_service, 16);
 
 /**
  * @generated from message baremetal.admin.v1.RemoveMachineRequest
@@ -451,7 +562,7 @@ export type RemoveMachineRequest = Message<"baremetal.admin.v1.RemoveMachineRequ
  * Use `create(RemoveMachineRequestSchema)` to create a new message.
  */
 export const RemoveMachineRequestSchema: GenMessage<RemoveMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 14);
+  messageDesc(file_baremetal_admin_v1_admin_service, 17);
 
 /**
  * @generated from message baremetal.admin.v1.SetServiceStateRequest
@@ -482,7 +593,7 @@ export type SetServiceStateRequest = Message<"baremetal.admin.v1.SetServiceState
  * Use `create(SetServiceStateRequestSchema)` to create a new message.
  */
 export const SetServiceStateRequestSchema: GenMessage<SetServiceStateRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 15);
+  messageDesc(file_baremetal_admin_v1_admin_service, 18);
 
 /**
  * @generated from message baremetal.admin.v1.OperatorAction
@@ -495,7 +606,7 @@ export type OperatorAction = Message<"baremetal.admin.v1.OperatorAction"> & {
  * Use `create(OperatorActionSchema)` to create a new message.
  */
 export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 16);
+  messageDesc(file_baremetal_admin_v1_admin_service, 19);
 
 /**
  * @generated from enum baremetal.admin.v1.OperatorAction.Value
@@ -549,7 +660,7 @@ export enum OperatorAction_Value {
  * Describes the enum baremetal.admin.v1.OperatorAction.Value.
  */
 export const OperatorAction_ValueSchema: GenEnum<OperatorAction_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_admin_v1_admin_service, 16, 0);
+  enumDesc(file_baremetal_admin_v1_admin_service, 19, 0);
 
 /**
  * @generated from message baremetal.admin.v1.ActOnOperationRequest
@@ -578,7 +689,7 @@ export type ActOnOperationRequest = Message<"baremetal.admin.v1.ActOnOperationRe
  * Use `create(ActOnOperationRequestSchema)` to create a new message.
  */
 export const ActOnOperationRequestSchema: GenMessage<ActOnOperationRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 17);
+  messageDesc(file_baremetal_admin_v1_admin_service, 20);
 
 /**
  * @generated from message baremetal.admin.v1.ListOperatorActionsRequest
@@ -595,7 +706,7 @@ export type ListOperatorActionsRequest = Message<"baremetal.admin.v1.ListOperato
  * Use `create(ListOperatorActionsRequestSchema)` to create a new message.
  */
 export const ListOperatorActionsRequestSchema: GenMessage<ListOperatorActionsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 18);
+  messageDesc(file_baremetal_admin_v1_admin_service, 21);
 
 /**
  * @generated from message baremetal.admin.v1.ListOperatorActionsResponse
@@ -621,7 +732,7 @@ export type ListOperatorActionsResponse = Message<"baremetal.admin.v1.ListOperat
  * Use `create(ListOperatorActionsResponseSchema)` to create a new message.
  */
 export const ListOperatorActionsResponseSchema: GenMessage<ListOperatorActionsResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 19);
+  messageDesc(file_baremetal_admin_v1_admin_service, 22);
 
 /**
  * The same words as in "op show", in Explanation and in the console.
@@ -677,7 +788,7 @@ export type OperationAdvice = Message<"baremetal.admin.v1.OperationAdvice"> & {
  * Use `create(OperationAdviceSchema)` to create a new message.
  */
 export const OperationAdviceSchema: GenMessage<OperationAdvice> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 20);
+  messageDesc(file_baremetal_admin_v1_admin_service, 23);
 
 /**
  * @generated from message baremetal.admin.v1.OperatorActionRecord
@@ -727,7 +838,7 @@ export type OperatorActionRecord = Message<"baremetal.admin.v1.OperatorActionRec
  * Use `create(OperatorActionRecordSchema)` to create a new message.
  */
 export const OperatorActionRecordSchema: GenMessage<OperatorActionRecord> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 21);
+  messageDesc(file_baremetal_admin_v1_admin_service, 24);
 
 /**
  * @generated from message baremetal.admin.v1.ExplainMachineRequest
@@ -744,7 +855,7 @@ export type ExplainMachineRequest = Message<"baremetal.admin.v1.ExplainMachineRe
  * Use `create(ExplainMachineRequestSchema)` to create a new message.
  */
 export const ExplainMachineRequestSchema: GenMessage<ExplainMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 22);
+  messageDesc(file_baremetal_admin_v1_admin_service, 25);
 
 /**
  * In plain words.
@@ -779,7 +890,7 @@ export type Explanation = Message<"baremetal.admin.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 23);
+  messageDesc(file_baremetal_admin_v1_admin_service, 26);
 
 /**
  * @generated from message baremetal.admin.v1.Obstacle
@@ -842,7 +953,7 @@ export type Obstacle = Message<"baremetal.admin.v1.Obstacle"> & {
  * Use `create(ObstacleSchema)` to create a new message.
  */
 export const ObstacleSchema: GenMessage<Obstacle> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 24);
+  messageDesc(file_baremetal_admin_v1_admin_service, 27);
 
 /**
  * @generated from message baremetal.admin.v1.CreatePlanRequest
@@ -859,7 +970,7 @@ export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> 
  * Use `create(CreatePlanRequestSchema)` to create a new message.
  */
 export const CreatePlanRequestSchema: GenMessage<CreatePlanRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 25);
+  messageDesc(file_baremetal_admin_v1_admin_service, 28);
 
 /**
  * @generated from message baremetal.admin.v1.Token
@@ -905,7 +1016,7 @@ export type Token = Message<"baremetal.admin.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 26);
+  messageDesc(file_baremetal_admin_v1_admin_service, 29);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenRequest
@@ -938,7 +1049,7 @@ export type CreateTokenRequest = Message<"baremetal.admin.v1.CreateTokenRequest"
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 27);
+  messageDesc(file_baremetal_admin_v1_admin_service, 30);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenResponse
@@ -962,7 +1073,7 @@ export type CreateTokenResponse = Message<"baremetal.admin.v1.CreateTokenRespons
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 28);
+  messageDesc(file_baremetal_admin_v1_admin_service, 31);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensRequest
@@ -975,7 +1086,7 @@ export type ListTokensRequest = Message<"baremetal.admin.v1.ListTokensRequest"> 
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 29);
+  messageDesc(file_baremetal_admin_v1_admin_service, 32);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensResponse
@@ -992,7 +1103,7 @@ export type ListTokensResponse = Message<"baremetal.admin.v1.ListTokensResponse"
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 30);
+  messageDesc(file_baremetal_admin_v1_admin_service, 33);
 
 /**
  * @generated from message baremetal.admin.v1.RevokeTokenRequest
@@ -1009,7 +1120,7 @@ export type RevokeTokenRequest = Message<"baremetal.admin.v1.RevokeTokenRequest"
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 31);
+  messageDesc(file_baremetal_admin_v1_admin_service, 34);
 
 /**
  * What privileged systems and people do, and customers don't. Calls need the admin role unless they say otherwise.
@@ -1074,6 +1185,16 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof ListPoolsRequestSchema;
     output: typeof ListPoolsResponseSchema;
+  },
+  /**
+   * One pool; NOT_FOUND when there is none of that name.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.GetPool
+   */
+  getPool: {
+    methodKind: "unary";
+    input: typeof GetPoolRequestSchema;
+    output: typeof PoolSchema;
   },
   /**
    * Takes the machine from bare metal into service through its provider: sixteen stages, each of which looks first.

@@ -1,0 +1,114 @@
+/** Pools: what their schedulable machines have, of what all have, and why the rest can't take work. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { bytesText, metricText } from '../../../../src/domain/metric-text.ts';
+import type { Pool, PoolCapacity } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { admin } from '../../api/clients.ts';
+import { listOf, quoted } from '../../pages.ts';
+import { Empty, Failed, Loading } from '../../ui/blank.tsx';
+import { Command } from '../../ui/command.tsx';
+import { PageTitle } from '../../ui/page-title.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { numberText } from '../fleet/counts.ts';
+
+export function PoolsPage() {
+  const pools = useQuery({
+    queryKey: ['sums', 'pools'],
+    queryFn: async () => (await admin.listPools({})).pools,
+  });
+  return (
+    <>
+      <PageTitle title="Pools" />
+      <Panel title="Pools" padding="none">
+        {pools.isPending && <Loading lines={4} />}
+        {pools.isError && (
+          <Failed what="Pools can’t be listed" error={pools.error} onRetry={() => void pools.refetch()} />
+        )}
+        {pools.data?.length === 0 && (
+          <Empty title="There are no pools">
+            <Command>ingot pool create gpu</Command>
+          </Empty>
+        )}
+        {pools.data && pools.data.length > 0 && <PoolTable pools={pools.data} />}
+      </Panel>
+    </>
+  );
+}
+
+function PoolTable({ pools }: { pools: readonly Pool[] }) {
+  return (
+    <table className="table fixed headings-wrap">
+      <thead>
+        <tr>
+          <th>Pool</th>
+          <th className="narrow">Health</th>
+          <th className="number narrow">Schedulable machines</th>
+          <th>Not schedulable</th>
+          <th className="number narrow">CPU</th>
+          <th className="number narrow">Memory</th>
+          <th>GPUs</th>
+        </tr>
+      </thead>
+      <tbody>
+        {pools.map((pool) => (
+          <PoolRow key={pool.name} pool={pool} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function PoolRow({ pool }: { pool: Pool }) {
+  const { name, healthy, schedulable, total, unschedulable, gpus } = pool;
+  const inPool = `pool = ${quoted(name)}`;
+  return (
+    <tr>
+      <td className="wraps">
+        <Link href={listOf('/machines', inPool)}>{name}</Link>
+      </td>
+      <td>
+        <span className={`badge tone-${healthy ? 'green' : 'orange'}`}>
+          {healthy ? 'healthy' : 'degraded'}
+        </span>
+      </td>
+      <td className="number">
+        <Link
+          href={listOf('/agents', `${inPool} AND schedulable = true`)}
+          aria-label={`${schedulable} of ${total} machines in ${name} are schedulable`}
+        >
+          {numberText(schedulable)} of {numberText(total)}
+        </Link>
+      </td>
+      <td className="wraps">
+        {Object.entries(unschedulable).map(([reason, count]) => (
+          <div key={reason}>
+            <Link href={listOf('/agents', `${inPool} AND unschedulable_reason = ${reason}`)}>
+              {reason.replaceAll('_', ' ')}: {numberText(count)}
+            </Link>
+          </div>
+        ))}
+      </td>
+      <Capacity
+        pool={pool}
+        text={({ cpuMillicores }) => metricText('total_cpu_available', Number(cpuMillicores))}
+      />
+      <Capacity pool={pool} text={({ memoryBytes }) => bytesText(Number(memoryBytes))} />
+      <td className="wraps">
+        {gpus.map(({ model, schedulable: offered, total: all }) => (
+          <div key={model}>
+            {numberText(offered)} of {numberText(all)} × {model}
+          </div>
+        ))}
+      </td>
+    </tr>
+  );
+}
+
+function Capacity({ pool, text }: { pool: Pool; text: (capacity: PoolCapacity) => string }) {
+  return (
+    <td className="number">
+      {pool.capacity && text(pool.capacity)}
+      <div className="soft">of {pool.totalCapacity && text(pool.totalCapacity)}</div>
+    </td>
+  );
+}
