@@ -6,6 +6,7 @@ import { statesOf } from './lifecycle.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import { applyChange } from './machine-change.ts';
 import type { ServiceState } from './service-state.ts';
+import { DECOMMISSION_MODES, type DecommissionStage } from './stage.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
 const FAILURE_REASONS = {
@@ -34,6 +35,7 @@ function ending(fields: Partial<Ending>): Ending {
     failureCode: '',
     failure: 'the BMC is deaf',
     canceledBy: '',
+    retires: false,
     ...fields,
   };
 }
@@ -198,7 +200,7 @@ describe('the end of a workflow leaves no machine in a state that only an operat
   ) => endOf(sampleMachine({ service }), { type, status }, contract).service;
 
   it.each(ENDS)('a decommission that is %s does not stay draining', (status) => {
-    expect(serviceAfter('decommission', 'DECOMMISSION', 'draining', status)).toBe('offline');
+    expect(serviceAfter('decommission', 'DECOMMISSION', 'draining', status)).not.toBe('draining');
     expect(serviceAfter('decommission', 'DRAIN', 'draining', status)).toBe('offline');
   });
 
@@ -212,8 +214,69 @@ describe('the end of a workflow leaves no machine in a state that only an operat
 
   it('and moves none that is elsewhere', () => {
     for (const service of ['active', 'offline', 'quarantined', 'retired', 'deleted'] as const) {
-      for (const status of ENDS)
+      for (const status of ENDS.filter((end) => PHASE_OF_JOB[end] !== 'SUCCEEDED'))
         expect(serviceAfter('decommission', 'DECOMMISSION', service, status)).toBe(service);
     }
+  });
+});
+
+describe('a decommission that ends leaves its node as §5.3 has it', () => {
+  const leaves = (
+    service: ServiceState,
+    status: Ending['status'],
+    fields: Partial<Ending> & { readonly failedStep?: DecommissionStage } = {},
+  ) => {
+    const machine = sampleMachine({ service });
+    const end = ending({ type: 'DECOMMISSION', status, retires: true, ...fields });
+    const { machine: after, events } = applyChange(machine, changeAtEnd('decommission', end) ?? {}, cause);
+    const moves = events.filter(({ kind }) => kind === 'service').map(({ from, to }) => `${from}>${to}`);
+    return [after.service, ...moves];
+  };
+  const AFTER_DRAIN: readonly DecommissionStage[] = DECOMMISSION_MODES.full_decommission.stages.slice(
+    DECOMMISSION_MODES.full_decommission.stages.indexOf('drain_node') + 1,
+  );
+  const CLEANUPS: readonly DecommissionStage[] = ['cleanup_storage', 'scrub_gpu', 'validate_clean_node'];
+  const RELEASES = ['load_site_config', 'release_maas_node', 'power_off_maas_node'] as const;
+
+  it.each(AFTER_DRAIN)('failed_retryable at %s, after the drain: retired', (failedStep) => {
+    expect(leaves('draining', 'failed_retryable', { failedStep })).toEqual(['retired', 'draining>retired']);
+    expect(leaves('removing', 'failed_retryable', { failedStep })).toEqual(['retired', 'removing>retired']);
+    expect(leaves('retired', 'failed_retryable', { failedStep })).toEqual(['retired']);
+  });
+
+  it.each(RELEASES)('failed_manual_intervention at %s: retired', (failedStep) => {
+    expect(leaves('draining', 'failed_manual_intervention', { failedStep })[0]).toBe('retired');
+  });
+
+  it.each(CLEANUPS)(
+    'failed_manual_intervention at %s: quarantined, seen nowhere in between',
+    (failedStep) => {
+      expect(leaves('draining', 'failed_manual_intervention', { failedStep })).toEqual([
+        'quarantined',
+        'draining>offline',
+        'offline>quarantined',
+      ]);
+    },
+  );
+
+  it.each(['disable_node', 'force_release_allocations', 'drain_node'] as const)(
+    'at %s: a drain that failed is offline (§3.2), and quarantined where an operator must act',
+    (failedStep) => {
+      expect(leaves('draining', 'failed_retryable', { failedStep })[0]).toBe('offline');
+      expect(leaves('draining', 'failed_manual_intervention', { failedStep })[0]).toBe('quarantined');
+    },
+  );
+
+  it('completed: where its last stage left it, and offline where it was only cleaned', () => {
+    expect(leaves('deleted', 'completed')).toEqual(['deleted']);
+    expect(leaves('retired', 'completed')).toEqual(['retired']);
+    expect(leaves('draining', 'completed', { retires: false })).toEqual(['offline', 'draining>offline']);
+    // A cleanup that failed was retired, and has been tried again.
+    expect(leaves('retired', 'completed', { retires: false })).toEqual(['offline', 'retired>offline']);
+  });
+
+  it('canceled: quarantined, because half a cleanup is none', () => {
+    expect(leaves('draining', 'cancelled')[0]).toBe('quarantined');
+    expect(leaves('removing', 'cancelled')[0]).toBe('retired');
   });
 });

@@ -6,6 +6,7 @@ import { type ConditionChange, ONBOARD_CANCELED } from './condition.ts';
 import { isUnsafe } from './intervention.ts';
 import type { JobStatus } from './job-status.ts';
 import type { MachineChange } from './machine-change.ts';
+import { CLEANUP_STAGES, DRAINING_STAGES } from './stage.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
 export type ContractName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
@@ -19,6 +20,8 @@ export interface Ending {
   readonly failureCode: string;
   readonly failure: string;
   readonly canceledBy: string;
+  /** Its stages retire the node, and do not only clean it. */
+  readonly retires: boolean;
 }
 
 type EndKind = 'succeeded' | 'failed' | 'canceled';
@@ -68,11 +71,17 @@ const CONTRACTS = {
   },
   // A node is never left draining or removing without an operation that owns it.
   decommission: {
-    succeeded: (ending) => ({ ...stopsDraining(), conditions: [noAttention(ending), notCanceled(ending)] }),
-    failed: (ending) => ({ ...givesBack(), conditions: [attention(ending), notCanceled(ending)] }),
-    // Half a cleanup is none: what was stopped on its way needs somebody who looks, unless it only drained.
+    succeeded: (ending) => ({
+      service: ending.retires ? OFFLINE : { ...OFFLINE, otherwise: CLEANED },
+      conditions: [noAttention(ending), notCanceled(ending)],
+    }),
+    failed: (ending) => ({
+      service: whereItFailed(ending),
+      conditions: [attention(ending), notCanceled(ending)],
+    }),
+    // Half a cleanup is none: what was stopped on its way needs an operator, unless it only drained.
     canceled: (ending) => ({
-      ...givesBack(),
+      service: ending.type === 'DECOMMISSION' ? quarantinedBecause(halfCleaned(ending).message) : GIVEN_BACK,
       conditions: [canceled(ending), ...(ending.type === 'DECOMMISSION' ? [halfCleaned(ending)] : [])],
     }),
   },
@@ -106,20 +115,49 @@ function halfCleaned(ending: Ending): ConditionChange {
   };
 }
 
-const OFFLINE = { to: 'offline', owner: 'drain', from: ['draining'] } as const;
-const RETIRED = { to: 'retired', owner: 'removal', from: ['removing'] } as const;
+type ServiceChange = NonNullable<MachineChange['service']>;
 
-function stopsDraining(): MachineChange {
-  return { service: OFFLINE };
-}
+const OFFLINE = { to: 'offline', owner: 'drain', from: ['draining'] } as const satisfies ServiceChange;
+const RETIRED = { to: 'retired', owner: 'removal', from: ['removing'] } as const satisfies ServiceChange;
+/** A decommission may have come as far as the removal. */
+const GIVEN_BACK = { ...OFFLINE, otherwise: RETIRED } as const satisfies ServiceChange;
+const DRAINED = {
+  to: 'retired',
+  owner: 'drain',
+  from: ['draining'],
+  otherwise: RETIRED,
+} as const satisfies ServiceChange;
+/** A cleanup that failed left it retired; now that it has succeeded, the identity is used again. */
+const CLEANED = {
+  to: 'offline',
+  owner: 'admin',
+  from: ['retired'],
+  comment: 'cleaned',
+} as const satisfies ServiceChange;
 
 function stopsRemoving(): MachineChange {
   return { service: RETIRED };
 }
 
-/** A decommission may have come as far as the removal. */
-function givesBack(): MachineChange {
-  return { service: { ...OFFLINE, otherwise: RETIRED } };
+/** There is no transition from draining to quarantined: it is two, of which no one sees the first alone. */
+function quarantinedBecause(comment: string): ServiceChange {
+  return { ...GIVEN_BACK, andThen: { to: 'quarantined', owner: 'reconciler', from: ['offline'], comment } };
+}
+
+/**
+ * Document 3 §5.3. A node that is not drained is offline, as §3.2 has it. One that is drained is retired: its identity
+ * is kept, and the operation goes on from there; only where an operator must act before, and something of the last
+ * tenant may be left on it, is it quarantined.
+ */
+function whereItFailed({ type, status, failedStep, failure }: Ending): ServiceChange {
+  const isBlocked = status === 'failed_manual_intervention';
+  if (type === 'DRAIN') return GIVEN_BACK;
+  if (isAmong(DRAINING_STAGES, failedStep)) return isBlocked ? quarantinedBecause(failure) : GIVEN_BACK;
+  return isBlocked && isAmong(CLEANUP_STAGES, failedStep) ? quarantinedBecause(failure) : DRAINED;
+}
+
+function isAmong(stages: readonly string[], stage: string): boolean {
+  return stages.includes(stage);
 }
 
 const END_OF_STATUS = {

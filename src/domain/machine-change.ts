@@ -22,6 +22,8 @@ export interface LayerChange<S extends string, O extends string> {
   readonly from?: readonly S[];
   /** Where it comes from none of those. */
   readonly otherwise?: LayerChange<S, O>;
+  /** On from there in the same moment, as a transition of its own. */
+  readonly andThen?: LayerChange<S, O>;
   readonly comment?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -100,20 +102,23 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     next = { ...next, phase };
   }
   for (const name of Object.keys(LAYERS) as LayerName[]) {
-    const before = machine[name];
-    const layer = fitting(change[name], before);
-    if (layer === null || layer.to === before) continue;
-    checkLayer(name, before, layer);
-    events.push({
-      ...base,
-      kind: name,
-      subject: machine.machineId,
-      from: before ?? '',
-      to: layer.to,
-      comment: layer.comment ?? '',
-      metadata: layer.metadata ?? {},
-    });
-    next = { ...next, [name]: layer.to };
+    for (let layer = change[name] as AnyLayerChange; layer; ) {
+      const before = next[name];
+      const fits = fitting(layer, before);
+      if (fits === null || fits.to === before) break;
+      checkLayer(name, before, fits);
+      events.push({
+        ...base,
+        kind: name,
+        subject: machine.machineId,
+        from: before ?? '',
+        to: fits.to,
+        comment: fits.comment ?? '',
+        metadata: fits.metadata ?? {},
+      });
+      next = { ...next, [name]: fits.to };
+      layer = fits.andThen;
+    }
   }
   if (change.observed) {
     const from = machine.observed?.state ?? '';
@@ -179,11 +184,10 @@ function phaseAfter(before: Phase, change: MachineChange['phase']): Phase {
   return change.from.includes(before) ? change.to : before;
 }
 
+type AnyLayerChange = LayerChange<string, string> | undefined;
+
 /** The change, or one of those that it names for other cases, that begins in the state; null: none does. */
-function fitting(
-  layer: LayerChange<string, string> | undefined,
-  state: string | null,
-): LayerChange<string, string> | null {
+function fitting(layer: AnyLayerChange, state: string | null): LayerChange<string, string> | null {
   if (layer === undefined) return null;
   if (layer.from === undefined || (state !== null && layer.from.includes(state))) return layer;
   return fitting(layer.otherwise, state);

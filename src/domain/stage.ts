@@ -120,7 +120,7 @@ export const DECOMMISSION_STAGES = {
     timeoutSeconds: 60,
     maxRetries: 3,
     undo: {
-      stays: 'the end of the operation lets the node go: offline, and quarantined where it is half cleaned',
+      stays: 'the end of the operation lets the node go: offline, retired or quarantined, by how far it came',
     },
   },
   force_release_allocations: {
@@ -191,6 +191,27 @@ export const DECOMMISSION_STAGES = {
     undo: { stays: 'the next onboarding adds it' },
   },
 } as const satisfies Record<string, StageInfo>;
+
+/** Before the last of these is done, a node is not drained. */
+export const DRAINING_STAGES = [
+  'disable_node',
+  'force_release_allocations',
+  'drain_node',
+] as const satisfies readonly DecommissionStage[];
+
+/** What failed in these has left something of the last tenant on the node. */
+export const CLEANUP_STAGES = [
+  'cleanup_storage',
+  'scrub_gpu',
+  'validate_clean_node',
+] as const satisfies readonly DecommissionStage[];
+
+/** While one of these runs, the node is removing. */
+export const UNINSTALL_STAGES = [
+  'cleanup_secrets',
+  'remove_maas_record',
+  'remove_gpuaas_node_record',
+] as const satisfies readonly DecommissionStage[];
 
 /** Stages that the site carries out, where it has said how. */
 export const HOOKED_STAGES = [

@@ -32,6 +32,7 @@ export function cancelCall(call: { operationId: string; reason: string; actor: A
         failureCode: '',
         failure: '',
         canceledBy: actorLabel(call.actor),
+        retires: false,
       }),
   };
 }

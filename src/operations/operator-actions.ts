@@ -12,6 +12,7 @@ import type { Operation } from '../domain/operation.ts';
 import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
 import type { OperatorAction } from '../domain/operator-action.ts';
 import type { ServiceState } from '../domain/service-state.ts';
+import { UNINSTALL_STAGES } from '../domain/stage.ts';
 import { runTypeName, type WorkType } from '../domain/work-type.ts';
 import type { AdvanceRules } from '../engine/advance.ts';
 import type { Job } from '../engine/job.ts';
@@ -56,7 +57,7 @@ export async function takeAction(tools: ActionTools, call: ActionCall): Promise<
       if (decided.move.job.status === 'compensating') checkUndoing(job, machine, latest);
       if (action === 'cancel') return decided;
       // A node that went back into scheduling since is taken out again before anything is done to it.
-      const change = mergeChanges(decided.move.change ?? {}, TAKEN_OUT[job.contract as ContractName] ?? {});
+      const change = mergeChanges(decided.move.change ?? {}, takenOut(decided.move.job));
       return { ...decided, move: { ...decided.move, change } };
     },
   });
@@ -66,10 +67,15 @@ export async function takeAction(tools: ActionTools, call: ActionCall): Promise<
   return operation;
 }
 
-const TAKEN_OUT: Partial<Record<ContractName, MachineChange>> = {
-  decommission: { service: { to: 'draining', owner: 'admin', from: ['active', 'offline', 'quarantined'] } },
-  removal: { service: { to: 'removing', owner: 'removal', from: ['retired'] } },
-};
+const REMOVING = { to: 'removing', owner: 'removal', from: ['retired'] } as const;
+const DRAINING = { to: 'draining', owner: 'admin', from: ['active', 'offline', 'quarantined'] } as const;
+
+function takenOut({ contract, steps, current }: Job): MachineChange {
+  if (contract === 'removal') return { service: REMOVING };
+  if (contract !== 'decommission') return {};
+  const uninstalls = (UNINSTALL_STAGES as readonly string[]).includes(steps[current]?.name ?? '');
+  return { service: uninstalls ? { ...DRAINING, otherwise: REMOVING } : DRAINING };
+}
 
 /** A machine that went back into service since must not be wiped because somebody retries an old operation. */
 function checkGates(job: Job, machine: Machine): void {
@@ -127,5 +133,6 @@ export function endOf(job: Job): MachineChange | null {
     failureCode: job.error?.code ?? '',
     failure: job.error?.message ?? '',
     canceledBy: job.cancel ? actorLabel(job.cancel.actor) : '',
+    retires: job.steps.some(({ name }) => name === 'retire_gpuaas_node'),
   });
 }

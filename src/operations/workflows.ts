@@ -29,7 +29,8 @@ import {
 import { defineStep } from '../steps/registry.ts';
 import { checkStart } from '../steps/start-checks.ts';
 import type { Database } from '../store/database.ts';
-import { changeMachine } from '../store/machines.ts';
+import { changeMachine, findMachine } from '../store/machines.ts';
+import { findOperation } from '../store/operations.ts';
 import { poolExists } from '../store/pools.ts';
 import { activeFault } from '../store/start-operations.ts';
 import {
@@ -92,7 +93,7 @@ export async function decommissionMachine(
 }
 
 export async function drainMachine(tools: WorkflowTools, call: WorkflowCall): Promise<Operation> {
-  return start(tools, call, {
+  return startOrJoin(tools, call, {
     type: 'DRAIN',
     contract: 'decommission',
     params: {},
@@ -103,7 +104,7 @@ export async function drainMachine(tools: WorkflowTools, call: WorkflowCall): Pr
 }
 
 export async function removeMachine(tools: WorkflowTools, call: WorkflowCall): Promise<Operation> {
-  return start(tools, call, {
+  return startOrJoin(tools, call, {
     type: 'REMOVE',
     contract: 'removal',
     params: {},
@@ -111,6 +112,21 @@ export async function removeMachine(tools: WorkflowTools, call: WorkflowCall): P
     config: {},
     kind: 'REMOVE',
   });
+}
+
+/** Document 3 §8: what is draining or removing already, with an operation that owns that, needs no second one. */
+async function startOrJoin(tools: WorkflowTools, call: WorkflowCall, workflow: Workflow): Promise<Operation> {
+  try {
+    return await start(tools, call, workflow);
+  } catch (error) {
+    if (!(error instanceof Fault && error.reason === 'OPERATION_ACTIVE')) throw error;
+    const { database } = tools;
+    const operation = await findOperation(database, error.metadata.operation_id ?? '');
+    const machine = await findMachine(database, call.machineId);
+    const isOwned = machine?.service === (workflow.kind === 'DRAIN' ? 'draining' : 'removing');
+    if (!operation || !isOwned || operation.cancelRequested) throw error;
+    return operation;
+  }
 }
 
 function noPool(pool: string): Fault {

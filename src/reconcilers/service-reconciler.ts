@@ -11,7 +11,7 @@ import type { ActionTools } from '../operations/operator-actions.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
-import { machinesHalfCleaned, machinesThatAreBack } from '../store/service-machines.ts';
+import { machinesThatAreBack } from '../store/service-machines.ts';
 import { UpstreamSweep, type UpstreamSweepOptions } from './upstream-sweep.ts';
 
 export interface ServiceReconcilerOptions {
@@ -27,9 +27,6 @@ export interface ServiceReconcilerOptions {
 }
 
 const HEARTBEAT: Actor = { kind: 'system', id: 'heartbeat' };
-const CLEANUP: Actor = { kind: 'system', id: 'cleanup' };
-/** As contract.ts names it. */
-const HALF_CLEANED = ['DecommissionFailed'] as const;
 const TICK_MS = 1_000;
 const BATCH = 500;
 
@@ -66,7 +63,6 @@ export class ServiceReconciler {
 
   async #bringBack(): Promise<void> {
     const { database } = this.#options;
-    await this.#quarantineHalfCleaned();
     for (const machineId of await machinesThatAreBack(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const isBack =
@@ -75,20 +71,6 @@ export class ServiceReconciler {
         const comment = 'its agent speaks';
         const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;
         return applyChange(machine, change, { at: new Date(), actor: HEARTBEAT, operationId: null });
-      });
-    }
-  }
-
-  /** A failed cleanup keeps a node out of scheduling until somebody has looked. */
-  async #quarantineHalfCleaned(): Promise<void> {
-    const { database } = this.#options;
-    for (const machineId of await machinesHalfCleaned(database, HALF_CLEANED, BATCH)) {
-      await changeMachine(database, machineId, (machine) => {
-        if (machine.service !== 'offline' || machine.activeOperationId !== null)
-          return { machine, events: [] };
-        const comment = machine.conditions.NeedsIntervention?.message ?? '';
-        const change = { service: { to: 'quarantined', owner: 'reconciler', comment } } as const;
-        return applyChange(machine, change, { at: new Date(), actor: CLEANUP, operationId: null });
       });
     }
   }

@@ -68,9 +68,16 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
 
   cleanup_secrets: ({ machine, can }) => ({
     async observe(context) {
-      return context.memo.forgotten === true ? done('no secret of it is kept') : ABSENT;
+      // The uninstall begins here, and the node is removing from its first effect on.
+      if (machine.service === 'retired') return ABSENT;
+      if (context.memo.forgotten === true) return done('no secret of it is kept');
+      return machine.service === 'removing' ? { seen: 'absent', next: true } : ABSENT;
     },
     async act(context) {
+      if (machine.service === 'retired') {
+        const service = { to: 'removing', owner: 'removal' } as const;
+        return { result: 'started', reason: 'removing', lookAgainMs: 1, change: { service } };
+      }
       await context.effect(() => can.nodeServices.forgetSecrets(callOf(context, machine)));
       await context.save({ forgotten: true });
       return { result: 'started', reason: 'forgetting its secrets', lookAgainMs: 1 };

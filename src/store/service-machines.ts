@@ -19,23 +19,6 @@ export async function machinesThatAreBack(session: Session, limit: number): Prom
   return rows.map((row) => row.machine_id);
 }
 
-/** Those out of service whose cleanup failed or was stopped half-way. */
-export async function machinesHalfCleaned(
-  session: Session,
-  reasons: readonly string[],
-  limit: number,
-): Promise<string[]> {
-  const rows = await session.run<{ machine_id: string }>(
-    'machines-half-cleaned',
-    `SELECT machine_id FROM machines
-     WHERE service = 'offline' AND active_operation_id IS NULL
-       AND conditions -> 'NeedsIntervention' ->> 'status' = 'true'
-       AND conditions -> 'NeedsIntervention' ->> 'reason' = ANY($1) ORDER BY machine_id LIMIT $2`,
-    [reasons, limit],
-  );
-  return rows.map((row) => row.machine_id);
-}
-
 /** How an upstream is asked about machines: by its own ids, or, before it has been taken into use, by addresses. */
 export type UpstreamKey = 'id' | 'address';
 

@@ -80,3 +80,29 @@ it('whoever speaks is brought back after a drain that was canceled, and not afte
   await new Promise((resolve) => setTimeout(resolve, 2_500));
   expect(await serviceOf(calledOff)).toBe('offline');
 });
+
+it('a drain of what is draining returns the operation that does it; one that is being canceled is refused', async () => {
+  const { machineId, operation } = await waiting('draining');
+  const again = await server.admin.drainMachine({ machineId, requestId: fresh('drain') });
+  expect(again.operationId).toBe(operation.operationId);
+  const { operations } = await server.operations.listOperations({ filter: `machine_id=${machineId}` });
+  expect(operations).toHaveLength(1);
+  // What is not draining has nothing to join.
+  await server.sql(`UPDATE machines SET service = 'active' WHERE machine_id = $1`, [machineId]);
+  const refused = server.admin.drainMachine({ machineId, requestId: fresh('drain') });
+  await expect(refused).rejects.toThrow('has an active operation');
+  await server.sql(`UPDATE machines SET service = 'draining' WHERE machine_id = $1`, [machineId]);
+  await server.sql('UPDATE operations SET cancel_requested = true WHERE operation_id = $1', [
+    operation.operationId,
+  ]);
+  const late = server.admin.drainMachine({ machineId, requestId: fresh('drain') });
+  await expect(late).rejects.toThrow('has an active operation');
+});
+
+it('a removal of what is removing returns the operation that does it, and so does no other workflow', async () => {
+  const { machineId, operation } = await waiting('removing');
+  const again = await server.admin.removeMachine({ machineId, requestId: fresh('remove') });
+  expect(again.operationId).toBe(operation.operationId);
+  const drain = server.admin.drainMachine({ machineId, requestId: fresh('drain') });
+  await expect(drain).rejects.toThrow('is removing; DRAIN needs');
+});

@@ -93,7 +93,8 @@ export function decommissionMachine(context: CommandContext): Command {
 export function drainMachine(context: CommandContext): Command {
   return workflowCommand<Record<string, never>>(context, {
     name: 'drain',
-    description: 'Take a machine out of scheduling; a drain that lost its operation is taken up again',
+    description:
+      'Take a machine out of scheduling; of one that is draining already, return the operation that does it',
     isDestructive: false,
     timeout: '2h',
     start: (api, request) => api.admin.drainMachine(request),

@@ -1218,7 +1218,8 @@ export const AdminService: GenService<{
     output: typeof OperationSchema;
   },
   /**
-   * Out of scheduling for now: draining, then retired. One that is draining already is taken up again.
+   * Out of scheduling for now: draining, then retired. Of one that is draining already, the operation that does it is
+   * returned; where there is none, one that goes on.
    *
    * @generated from rpc baremetal.admin.v1.AdminService.DrainMachine
    */
@@ -1228,7 +1229,7 @@ export const AdminService: GenService<{
     output: typeof OperationSchema;
   },
   /**
-   * Out of the inventory for good, from retired: removing, then deleted.
+   * Out of the inventory for good, from retired: removing, then deleted. Of one that is removing already, as with a drain.
    *
    * @generated from rpc baremetal.admin.v1.AdminService.RemoveMachine
    */
