@@ -7,8 +7,9 @@
  * is history. A boot that begins while the one before has not ended tells that that one died: an attempt that
  * failed. A report without a token is taken as the document's table has it, and no further.
  */
+import { type ErasedDisks, eraseOutcome, erasureText } from './erasure.ts';
 import type { InstallState } from './install-state.ts';
-import { type InstallStory, MAX_INSTALL_ATTEMPTS } from './node.ts';
+import { type BootPurpose, type InstallStory, MAX_INSTALL_ATTEMPTS } from './node.ts';
 
 export const INSTALLATION_STATUSES = ['started', 'progress', 'complete', 'failed'] as const;
 export type InstallationStatus = (typeof INSTALLATION_STATUSES)[number];
@@ -20,6 +21,10 @@ export interface InstallReport {
   readonly error: string;
   /** Null: the boot was given no token. */
   readonly bootNo: number | null;
+  /** What the boot was served for; one without a token can only have installed. */
+  readonly purpose: BootPurpose;
+  /** What became of the disks; null: not reported. */
+  readonly erased: ErasedDisks | null;
 }
 
 /** One entry of the history; a failure that leaves the state leaves a trace all the same. */
@@ -55,13 +60,17 @@ function enterBoot(told: Told, bootNo: number): string | null {
   const { story } = told;
   if (bootNo < Math.max(story.bootNo, story.firstBootNo)) return 'it comes from an earlier boot';
   if (bootNo === story.bootNo) return story.bootEnded ? 'its boot has told its end already' : null;
-  const died = told.state === 'installing' && story.bootNo >= story.firstBootNo && !story.bootEnded;
-  if (died) fail(told, 'the machine booted again before the installation ended');
+  const isAtWork = story.bootNo >= story.firstBootNo && !story.bootEnded;
+  if (told.state === 'installing' && isAtWork)
+    fail(told, 'the machine booted again before the installation ended');
+  if (told.state === 'deprovisioning' && isAtWork)
+    fail(told, 'the machine booted again before the erasure ended');
   told.story = { ...told.story, bootNo, bootEnded: false };
   return null;
 }
 
 function tell(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told | 'ignored'> {
+  if (report.purpose === 'erase' || told.state === 'deprovisioning') return tellErasing(told, report);
   const impliesStart = report.status === 'started' || report.bootNo !== null;
   if (told.state === 'pending' && impliesStart) begin(told);
   if (told.state !== 'installing') {
@@ -84,24 +93,63 @@ function tell(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told
   }
 }
 
+/**
+ * An erasure leaves the state until it is complete, and only the boot that was served for it can say so. What the
+ * machine reports of its disks decides whether it is: a disk that failed makes the attempt fail, whatever the status says.
+ */
+function tellErasing(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told | 'ignored'> {
+  if (told.state !== 'deprovisioning') return { ...told, ignored: `it does not fit the state ${told.state}` };
+  if (report.purpose !== 'erase')
+    return { ...told, ignored: 'only a boot that was served for the erasure reports about it' };
+  const erased = report.erased ?? NO_DISKS;
+  const outcome = eraseOutcome(erased);
+  switch (report.status) {
+    case 'started':
+      told.story = { ...told.story, progress: told.story.progress ?? 0 };
+      return { ...told, ignored: null };
+    case 'progress':
+      told.story = { ...told.story, progress: furthest(told.story.progress, report.progress) };
+      return { ...told, ignored: null };
+    case 'complete':
+      if (outcome === 'failed') {
+        fail(told, erasureText({ outcome, ...erased }), { erase: { outcome, ...erased } });
+        told.story = { ...told.story, bootEnded: true };
+        return { ...told, ignored: null };
+      }
+      move(told, 'retired', { erase: { outcome, ...erased } });
+      told.story = { ...told.story, attempts: 0, lastError: '', progress: 100, bootEnded: true };
+      return { ...told, ignored: null };
+    case 'failed':
+      fail(
+        told,
+        report.error === '' ? 'the node gave no reason' : report.error,
+        erased.disks.length === 0 ? {} : { erase: { outcome: 'failed', ...erased } },
+      );
+      told.story = { ...told.story, bootEnded: true };
+      return { ...told, ignored: null };
+  }
+}
+
+const NO_DISKS: ErasedDisks = { disks: [], skipped: [] };
+
 function begin(told: Told): void {
   move(told, 'installing', {});
   told.story = { ...told.story, attempts: 0, progress: 0 };
 }
 
-function fail(told: Told, error: string): void {
+function fail(told: Told, error: string, evidence: InstallNote['metadata'] = {}): void {
   const attempts = told.story.attempts + 1;
   told.story = { ...told.story, attempts, lastError: error };
-  move(told, attempts >= MAX_INSTALL_ATTEMPTS ? 'install_failed' : 'installing', {
-    error,
-    attempt: attempts,
-  });
+  // No state says that an erasure failed: nothing leads out of deprovisioning but its end.
+  const isOver = attempts >= MAX_INSTALL_ATTEMPTS && told.state === 'installing';
+  move(told, isOver ? 'install_failed' : told.state, { error, attempt: attempts, ...evidence });
 }
 
 /** No report came in time: an attempt that failed. Should it come after all, its end still counts. */
 export function applyStall(state: InstallState, story: InstallStory, seconds: number): ReportOutcome {
   const told: Told = { state, story, notes: [] };
-  if (state !== 'installing') return { ...told, ignored: 'nothing is being installed' };
+  if (state !== 'installing' && state !== 'deprovisioning')
+    return { ...told, ignored: 'nothing is being installed or erased' };
   fail(told, `no report for ${seconds} seconds`);
   return { ...told, ignored: null };
 }

@@ -1,4 +1,5 @@
 /** A machine that boots from the network: its hardware, what shall be installed on it, and how far that is. */
+import type { Erasure, Overwrite } from './erasure.ts';
 import type { InstallState } from './install-state.ts';
 import type { ServiceState } from './service-state.ts';
 
@@ -36,6 +37,8 @@ export interface InstallOrder {
   readonly key: string;
   /** Empty: the workflow's own. */
   readonly image: string;
+  /** Of an erasure: what is done to disks that have no erase command. */
+  readonly overwrite: Overwrite;
   readonly wantedAt: Date | null;
   readonly kickedAt: Date | null;
 }
@@ -56,6 +59,8 @@ export interface Node {
   readonly notes: string;
   readonly story: InstallStory;
   readonly order: InstallOrder;
+  /** The evidence of its last erasure; null: there was none. */
+  readonly erasure: Erasure | null;
   readonly bootsIssued: number;
   readonly stateChangedAt: Date;
   readonly lastSeenAt: Date | null;
@@ -71,6 +76,10 @@ export const BOOT_MODES = ['bios', 'uefi', 'pi'] as const;
 export const GROUP_LABEL = 'group';
 
 export const MAX_INSTALL_ATTEMPTS = 3;
+
+/** What a boot may do: its token is good for that alone. */
+export const BOOT_PURPOSES = ['install', 'erase'] as const;
+export type BootPurpose = (typeof BOOT_PURPOSES)[number];
 
 const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
 

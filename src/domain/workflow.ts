@@ -31,6 +31,7 @@ export const PLACEHOLDERS = [
   'image_sha256',
   'image_size',
   'post_install',
+  'overwrite',
 ] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
@@ -51,6 +52,27 @@ export const BUILT_IN_WORKFLOW: Workflow = {
 /** Whether a path is that of Ingot's own installer, of which there is one for each architecture. */
 export function isOwnInstallerFile(path: string): boolean {
   return path === BUILT_IN_WORKFLOW.kernel || path === BUILT_IN_WORKFLOW.initrd;
+}
+
+export const ERASE_WORKFLOW_NAME = 'erase';
+
+/** What erases a machine, unless the site has a workflow of this name. It is served no image. */
+export const ERASE_WORKFLOW: Workflow = {
+  name: ERASE_WORKFLOW_NAME,
+  description: 'Ingot’s own installer as it erases: every disk of the machine, with evidence for each',
+  kernel: BUILT_IN_WORKFLOW.kernel,
+  initrd: BUILT_IN_WORKFLOW.initrd,
+  cmdline:
+    'console=tty0 console=ttyS0 quiet panic=30 ingot.mode=erase ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.overwrite={overwrite}',
+  image: null,
+  postInstall: 'poweroff',
+};
+
+export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [BUILT_IN_WORKFLOW, ERASE_WORKFLOW];
+
+/** The workflow of this name that comes with Ingot; null where none does. */
+export function builtInWorkflow(name: string): Workflow | null {
+  return BUILT_IN_WORKFLOWS.find((workflow) => workflow.name === name) ?? null;
 }
 
 /**

@@ -8,8 +8,9 @@ import { type InstallerArch, installerArchOf, installerFile } from '../domain/ar
 import { Fault } from '../domain/fault.ts';
 import type { Node } from '../domain/node.ts';
 import {
-  BUILT_IN_WORKFLOW,
+  builtInWorkflow,
   DEFAULT_WORKFLOW,
+  ERASE_WORKFLOW_NAME,
   isOwnInstallerFile,
   type Workflow,
   type WorkflowImage,
@@ -72,7 +73,7 @@ export async function knownWorkflow(
   name: string,
 ): Promise<Workflow | null> {
   const stored = workflows.get(name) ?? (await findWorkflow(session, name));
-  return stored ?? (name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null);
+  return stored ?? builtInWorkflow(name);
 }
 
 export async function readInstallPlan(
@@ -106,12 +107,37 @@ export function preparedInstall(
   { workflowName, workflow, arch, orderedImage }: InstallFactsOfNode,
 ): { readonly workflow: Workflow; readonly wanted: WorkflowImage } | InstallObstacle {
   if (!workflow) return workflowMissing(workflowName);
-  const forArch = workflowFor(workflow, installerArchOf(arch));
-  const missing = [forArch.kernel, forArch.initrd].find((path) => !isBootFile(bootDir, path));
-  if (missing !== undefined) return bootFileMissing(missing, workflow, installerArchOf(arch));
+  if (workflowName === ERASE_WORKFLOW_NAME) return erasesOnly();
+  const forArch = bootable(bootDir, workflow, arch);
+  if ('code' in forArch) return forArch;
   const wanted = orderedImage === '' ? workflow.image : { name: orderedImage };
   if (!wanted) return noImageNamed(workflowName);
   return { workflow: forArch, wanted };
+}
+
+/** The workflow as the node's architecture boots it. */
+function bootable(bootDir: string, workflow: Workflow, arch: string): Workflow | InstallObstacle {
+  const forArch = workflowFor(workflow, installerArchOf(arch));
+  const missing = [forArch.kernel, forArch.initrd].find((path) => !isBootFile(bootDir, path));
+  return missing === undefined ? forArch : bootFileMissing(missing, workflow, installerArchOf(arch));
+}
+
+/** What erases the node: the site's workflow of that name, or Ingot's own. */
+export async function readErasePlan(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  { facts }: Node,
+): Promise<Workflow | InstallObstacle> {
+  const workflow = await knownWorkflow(dependencies, session, ERASE_WORKFLOW_NAME);
+  return preparedErase(dependencies, workflow, facts.arch);
+}
+
+export function preparedErase(
+  { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
+  workflow: Workflow | null,
+  arch: string,
+): Workflow | InstallObstacle {
+  return workflow ? bootable(bootDir, workflow, arch) : workflowMissing(ERASE_WORKFLOW_NAME);
 }
 
 /** Ingot's own installer has files for each architecture; what a workflow brings of its own is taken as it is. */
@@ -131,6 +157,14 @@ function workflowMissing(name: string): InstallObstacle {
     code: 'WORKFLOW_NOT_FOUND',
     problem: `there is no workflow ${name}`,
     fix: 'create it with `ingot workflow create -f FILE`, or give the node one of `ingot workflow list`',
+  };
+}
+
+function erasesOnly(): InstallObstacle {
+  return {
+    code: 'WORKFLOW_NOT_FOUND',
+    problem: `workflow ${ERASE_WORKFLOW_NAME} erases machines, and installs nothing`,
+    fix: 'give the node another one of `ingot workflow list`',
   };
 }
 
@@ -186,6 +220,22 @@ export async function checkApproval(
     reason: plan.code,
     message: `The node can't be installed: ${plan.problem}; ${plan.fix}`,
     metadata: { workflow: workflowNameOf(node) },
+    violations: [{ subject: 'install', description: `${plan.problem}; ${plan.fix}` }],
+  });
+}
+
+/** What can't be served must not be waited for: nothing leads back out of deprovisioning. */
+export async function checkErasable(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<void> {
+  const plan = await readErasePlan(dependencies, session, node);
+  if (!('code' in plan)) return;
+  throw new Fault('failed_precondition', {
+    reason: plan.code,
+    message: `The node can't be erased: ${plan.problem}; ${plan.fix}`,
+    metadata: { workflow: ERASE_WORKFLOW_NAME },
     violations: [{ subject: 'install', description: `${plan.problem}; ${plan.fix}` }],
   });
 }

@@ -3,7 +3,7 @@
 import type { FailureCode } from '../domain/failure-code.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Node } from '../domain/node.ts';
-import { BUILT_IN_WORKFLOW } from '../domain/workflow.ts';
+import { builtInWorkflow } from '../domain/workflow.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type {
   InstallFacts,
@@ -48,8 +48,7 @@ export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
       checkInstallable(machine, facts);
       const node = facts.nodes.get(machine.machineId);
       const name = workflowNameOf({ workflow: node?.workflow ?? '' });
-      const builtIn = name === BUILT_IN_WORKFLOW.name ? BUILT_IN_WORKFLOW : null;
-      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtIn;
+      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
       const { arch = '' } = node ?? {};
       const wanted = imageWanted(tools, { workflowName: name, workflow, arch, orderedImage: image });
       if (wanted !== null && !facts.images.includes(wanted)) throw noImage(wanted, facts.images);

@@ -1,5 +1,6 @@
 /** How a node changes, whoever changes it: the one place that turns a decision into states, events and stories. */
 import type { Actor } from '../domain/actor.ts';
+import { type Erasure, erasureText } from '../domain/erasure.ts';
 import type { NewEvent } from '../domain/event.ts';
 import type { InstallNote } from '../domain/install-report.ts';
 import type { InstallOwner, InstallState } from '../domain/install-state.ts';
@@ -20,6 +21,7 @@ const NO_ORDER: InstallOrder = {
   operationId: null,
   key: '',
   image: '',
+  overwrite: 'ends',
   wantedAt: null,
   kickedAt: null,
 };
@@ -52,7 +54,11 @@ export function moveNode(
   };
 }
 
-function entering(node: Node, to: InstallState, now: Date): Partial<Pick<Node, 'story' | 'order'>> {
+function entering(
+  node: Node,
+  to: InstallState,
+  now: Date,
+): Partial<Pick<Node, 'story' | 'order' | 'erasure'>> {
   switch (to) {
     case 'pending':
       // Boots from before are no part of what comes.
@@ -62,8 +68,18 @@ function entering(node: Node, to: InstallState, now: Date): Partial<Pick<Node, '
       };
     case 'installing':
       return { story: { ...node.story, progress: node.story.progress ?? 0 } };
-    case 'reprovision':
+    case 'deprovisioning':
+      // An erasure counts its attempts from the start, and nothing that was installed before is a part of it.
+      return {
+        story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
+        order: { ...NO_ORDER, wantedAt: now },
+        erasure: null,
+      };
     case 'retired':
+      // The operation that had it erased still looks for its end.
+      if (node.state === 'deprovisioning') return { story: { ...node.story, progress: null } };
+      return { story: { ...node.story, progress: null }, order: NO_ORDER };
+    case 'reprovision':
       return { story: { ...node.story, progress: null }, order: NO_ORDER };
     default:
       return {};
@@ -80,7 +96,8 @@ export function tellNode(
   let { machine, node } = locked;
   const events: NewEvent[] = [];
   for (const { from, to, metadata } of notes) {
-    const note = { ...cause, metadata: { ...cause.metadata, ...metadata } };
+    const comment = commentOf(metadata) || cause.comment;
+    const note = { ...cause, comment, metadata: { ...cause.metadata, ...metadata } };
     if (from === to) {
       events.push(traceEvent(node, note));
       continue;
@@ -90,6 +107,11 @@ export function tellNode(
     ({ machine, node } = moved);
   }
   return { machine, events, node: { ...node, story } };
+}
+
+/** Evidence is for programs; people read it as a sentence. */
+function commentOf({ erase }: InstallNote['metadata']): string {
+  return erase === undefined ? '' : erasureText(erase as Erasure);
 }
 
 /** What changed no state and belongs into the history all the same. */

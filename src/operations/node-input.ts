@@ -1,5 +1,6 @@
 /** What clients and machines say of nodes, checked where it comes in. */
 import { z } from 'zod';
+import { OVERWRITES } from '../domain/erasure.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   ARCHITECTURES,
@@ -124,6 +125,8 @@ const stateChange = z.strictObject({
   state: z.string().max(64),
   comment: plain(1000).nullish(),
   force: z.boolean().default(false),
+  /** Of an erasure. */
+  overwrite: oneOf(OVERWRITES).nullish(),
 });
 
 const bulkStateChange = stateChange.extend({ node_ids: z.array(plain(128)).min(1).max(1000) });

@@ -1,9 +1,11 @@
 /** What nodes report: facts about themselves from anybody who knows a MAC address, and installations. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../domain/actor.ts';
+import type { Erasure } from '../domain/erasure.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { applyReport, applyStall, type InstallReport } from '../domain/install-report.ts';
+import { applyReport, applyStall, type InstallReport, type ReportOutcome } from '../domain/install-report.ts';
+import { applyChange } from '../domain/machine-change.ts';
 import type { FactName, HardwareFacts, Node } from '../domain/node.ts';
 import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
@@ -56,6 +58,8 @@ export async function reportNode(
         progress: report.installation_progress ?? null,
         error: report.installation_error ?? '',
         bootNo: boot?.bootNo ?? null,
+        purpose: boot?.purpose ?? 'install',
+        erased: report.erase ?? null,
       },
       await lastInHistory(session, id),
     );
@@ -204,15 +208,39 @@ function tellInstallation(
     now: tools.now(),
   };
   const told = tellNode(locked, outcome.notes, outcome.story, cause);
-  const events = [...told.events];
+  const erasing = tellErasure(told, outcome, cause);
+  const events = [...told.events, ...erasing.events];
   if (outcome.ignored !== null) {
     const metadata = { report: report.status, ignored: outcome.ignored };
     if (!isRepetition(last, metadata, tools.now()))
       events.push(traceEvent(told.node, { ...cause, metadata }));
   }
-  const change: NodeChange = { ...told, events, reported: true };
+  const change: NodeChange = { ...told, ...erasing, events, reported: true };
   return { change: promoted(tools, change, cause), ignored: outcome.ignored };
 }
+
+/** The evidence stays with the node; and whatever comes of an erasure that began, what was on the disks is gone. */
+function tellErasure(
+  { machine, node }: Pick<NodeChange, 'machine' | 'node'>,
+  { notes, ignored, state }: ReportOutcome,
+  { now: at, actor, operationId }: NodeCause,
+): Pick<NodeChange, 'machine' | 'node' | 'events'> {
+  const isErasing = state === 'deprovisioning' || notes.some(({ from }) => from === 'deprovisioning');
+  if (!isErasing || ignored !== null) return { machine, node, events: [] };
+  const told = notes.map(({ metadata }) => metadata.erase as EraseNote | undefined).find(Boolean);
+  const message = 'its disks are being erased, or are';
+  const conditions = (['Provisioned', 'InCustomerCluster'] as const).map((type) => ({
+    type,
+    status: false,
+    reason: 'Erased',
+    message,
+  }));
+  const changed = applyChange(machine, { conditions }, { at, actor, operationId });
+  const erasure = told ? { ...told, at: at.toISOString(), operation_id: operationId } : node.erasure;
+  return { machine: changed.machine, events: changed.events, node: { ...node, erasure } };
+}
+
+type EraseNote = Omit<Erasure, 'at' | 'operation_id'>;
 
 /** Whoever says the same unfitting thing again and again fills no history with it. */
 function isRepetition(

@@ -2,7 +2,7 @@
 import type { Actor } from '../domain/actor.ts';
 import { inAnyCase } from '../domain/any-case.ts';
 import { isTrue } from '../domain/condition.ts';
-import { Fault } from '../domain/fault.ts';
+import { Fault, invalidField } from '../domain/fault.ts';
 import { type InstallState, installLifecycle } from '../domain/install-state.ts';
 import { nextStates } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -18,13 +18,14 @@ import {
   findNode,
   findNodeIdByMac,
   insertNode,
+  isOperationWanted,
   type LockedNode,
   machinesWithMac,
   type NodeChange,
 } from '../store/nodes.ts';
-import { checkApproval, type InstallPlanDependencies } from './install-plan.ts';
+import { checkApproval, checkErasable, type InstallPlanDependencies } from './install-plan.ts';
 import { bareMachine, machineEvent } from './inventory.ts';
-import { moveNode, type NodeCause } from './node-changes.ts';
+import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import {
   EDITABLE_FACTS,
   FACT_DEFAULTS,
@@ -230,15 +231,49 @@ export async function setNodeState(
   const { comment, force } = change;
   return changeAndTell(tools, id, async (locked, session) => {
     const { node } = locked;
+    if (force && isErasing(node, change.state)) return erasedAgain(tools, session, locked, change, actor);
     const to = checkStep(node, change.state);
+    if (change.overwrite != null && to !== 'deprovisioning')
+      throw invalidField('overwrite', 'is for the state deprovisioning');
     if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
     if (to === 'pending') checkNotRetired(locked.machine);
     if (to === 'pending') await checkApproval(tools, session, node);
+    if (to === 'deprovisioning') await checkErasable(tools, session, node);
     const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
     const reset = force || to === 'installed' || to === 'active';
     const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
-    return { ...moved, node: { ...moved.node, story }, wakes: locked.node.order.operationId };
+    const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
+    return { ...moved, node: { ...moved.node, story, order }, wakes: locked.node.order.operationId };
   });
+}
+
+function isErasing({ state }: Node, to: string): boolean {
+  return state === 'deprovisioning' && inAnyCase(['deprovisioning'] as const, to) !== undefined;
+}
+
+/** No transition leads back into an erasure that failed too often: with force, its counter starts again. */
+async function erasedAgain(
+  tools: NodeTools,
+  session: Session,
+  { machine, node }: LockedNode,
+  { comment, overwrite }: StateChange,
+  actor: Actor,
+): Promise<NodeChange> {
+  const cause = adminCause(tools, actor, comment ?? '', true);
+  const { operationId, key } = node.order;
+  // What an operation wants that is over is an admin's from now on.
+  const isWanted = operationId !== null && (await isOperationWanted(session, operationId));
+  const owner = isWanted ? { operationId, key } : { operationId: null, key: '' };
+  return {
+    machine,
+    events: [traceEvent(node, cause)],
+    node: {
+      ...node,
+      story: { ...node.story, attempts: 0, lastError: '', progress: null },
+      order: { ...node.order, ...owner, overwrite: overwrite ?? node.order.overwrite },
+    },
+    wakes: operationId,
+  };
 }
 
 export async function retireNode(tools: NodeTools, id: string, actor: Actor): Promise<Node> {

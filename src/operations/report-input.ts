@@ -6,6 +6,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { INSTALLATION_STATUSES, type InstallationStatus } from '../domain/install-report.ts';
 import { ARCHITECTURES, BOOT_MODES } from '../domain/node.ts';
+import { readErased } from './erase-input.ts';
 import {
   asText,
   collectAdjustments,
@@ -81,6 +82,7 @@ const sideFields = lenientObject({
   boot_mode: lenientChoice(BOOT_MODES),
   installation_progress: lenientCount(0, 100),
   installation_error: lenientProse(MAX_ERROR),
+  erase: readErased,
   // Read below: a report without a word of them is refused.
   mac_address: known,
   installation_status: known,

@@ -1,5 +1,6 @@
-/** Boot tokens: the right of one boot to report about its installation and to fetch its image. */
+/** Boot tokens: the right of one boot to report about what it was served for, and to fetch its image. */
 import { randomBytes } from 'node:crypto';
+import type { BootPurpose } from '../domain/node.ts';
 import type { Session } from './database.ts';
 import { hashToken } from './tokens.ts';
 
@@ -13,6 +14,8 @@ export interface BootTokenIssue {
   readonly machineId: string;
   readonly bootNo: number;
   readonly operationId: string | null;
+  readonly purpose: BootPurpose;
+  /** Empty: it opens none. */
   readonly image: string;
   readonly ttlSeconds: number;
 }
@@ -21,9 +24,17 @@ export async function insertBootToken(session: Session, issue: BootTokenIssue): 
   await session.run(
     'insert-boot-token',
     `WITH old AS (DELETE FROM boot_tokens WHERE machine_id = $2 AND expires_at < now())
-     INSERT INTO boot_tokens (token_hash, machine_id, boot_no, operation_id, image, expires_at)
-     VALUES ($1, $2, $3, $4, $5, now() + $6 * interval '1 s')`,
-    [hashToken(issue.token), issue.machineId, issue.bootNo, issue.operationId, issue.image, issue.ttlSeconds],
+     INSERT INTO boot_tokens (token_hash, machine_id, boot_no, operation_id, image, purpose, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 s')`,
+    [
+      hashToken(issue.token),
+      issue.machineId,
+      issue.bootNo,
+      issue.operationId,
+      issue.image,
+      issue.purpose,
+      issue.ttlSeconds,
+    ],
   );
 }
 
@@ -31,6 +42,7 @@ export interface BootToken {
   readonly machineId: string;
   readonly bootNo: number;
   readonly operationId: string | null;
+  readonly purpose: BootPurpose;
   readonly image: string;
 }
 
@@ -40,10 +52,11 @@ export async function findBootToken(session: Session, token: string): Promise<Bo
     machine_id: string;
     boot_no: number;
     operation_id: string | null;
+    purpose: BootPurpose;
     image: string;
   }>(
     'find-boot-token',
-    `SELECT machine_id, boot_no, operation_id, image FROM boot_tokens
+    `SELECT machine_id, boot_no, operation_id, purpose, image FROM boot_tokens
      WHERE token_hash = $1 AND expires_at > now()`,
     [hashToken(token)],
   );
@@ -52,6 +65,7 @@ export async function findBootToken(session: Session, token: string): Promise<Bo
     machineId: row.machine_id,
     bootNo: row.boot_no,
     operationId: row.operation_id,
+    purpose: row.purpose,
     image: row.image,
   };
 }

@@ -1,6 +1,6 @@
 /** Nodes by the dozen: lists, histories, and those that somebody should look at. */
 import type { InstallState } from '../domain/install-state.ts';
-import { GROUP_LABEL, type Node } from '../domain/node.ts';
+import { GROUP_LABEL, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
 import type { Session } from './database.ts';
 import { NODE_COLUMNS, NODES, type NodeJoin, nodeOf } from './nodes.ts';
 
@@ -121,7 +121,7 @@ export async function recentAdjustments(
   return rows.map((row) => row.adjusted);
 }
 
-/** Nodes whose installation was not reported about for so long. `latest`: what the clock can't have reached without a step. */
+/** Nodes whose installation or erasure was not reported about for so long. `latest`: what the clock can't have reached without a step. */
 export async function stalledNodes(
   session: Session,
   seconds: number,
@@ -131,10 +131,11 @@ export async function stalledNodes(
   const rows = await session.run<{ machine_id: string }>(
     'stalled-nodes',
     `SELECT n.machine_id FROM ${NODES}
-     WHERE m.install = 'installing'
+     WHERE (m.install = 'installing'
+         OR (m.install = 'deprovisioning' AND n.boot_no >= n.first_boot_no AND NOT n.boot_ended AND n.install_attempts < $4))
        AND greatest(n.last_report_at, n.state_changed_at) < least(now(), $3) - $1 * interval '1 s'
      ORDER BY n.machine_id LIMIT $2`,
-    [seconds, limit, latest],
+    [seconds, limit, latest, MAX_INSTALL_ATTEMPTS],
   );
   return rows.map((row) => row.machine_id);
 }

@@ -1,4 +1,5 @@
 /** Nodes: the rows beside machines that tell of hardware and installations. A machine is locked before its node. */
+import type { Erasure, Overwrite } from '../domain/erasure.ts';
 import type { NewEvent } from '../domain/event.ts';
 import type { InstallState } from '../domain/install-state.ts';
 import { ACTIVE_JOB_STATUSES } from '../domain/job-status.ts';
@@ -15,6 +16,7 @@ import type { ServiceState } from '../domain/service-state.ts';
 import { appendEvents, type Notice } from './append-events.ts';
 import type { Database, Session } from './database.ts';
 import { lockMachines, writeMachines } from './machine-rows.ts';
+import { toStoredJson } from './stored-json.ts';
 
 interface NodeRow {
   machine_id: string;
@@ -46,6 +48,8 @@ interface NodeRow {
   wanted_operation: string | null;
   wanted_key: string;
   wanted_image: string;
+  wanted_overwrite: Overwrite;
+  erasure: Erasure | null;
   wanted_at: Date | null;
   kicked_at: Date | null;
   created_at: Date;
@@ -57,7 +61,7 @@ export const NODE_COLUMNS = `n.machine_id, n.mac_address, m.install, m.service, 
   coalesce(m.labels ->> '${GROUP_LABEL}', '') AS node_group, n.workflow, n.tags, n.notes, n.install_attempts,
   n.last_install_error, n.install_progress, n.state_changed_at, n.last_seen_at, n.boots_issued, n.boot_no,
   n.boot_ended, n.first_boot_no, n.wanted_operation, n.wanted_key, n.wanted_image, n.wanted_at, n.kicked_at,
-  n.created_at, n.updated_at`;
+  n.wanted_overwrite, n.erasure,  n.created_at, n.updated_at`;
 export const NODES = 'nodes n JOIN machines m USING (machine_id)';
 
 export function nodeOf(row: NodeRow): Node {
@@ -93,9 +97,11 @@ export function nodeOf(row: NodeRow): Node {
       operationId: row.wanted_operation,
       key: row.wanted_key,
       image: row.wanted_image,
+      overwrite: row.wanted_overwrite,
       wantedAt: row.wanted_at,
       kickedAt: row.kicked_at,
     },
+    erasure: row.erasure,
     bootsIssued: row.boots_issued,
     stateChangedAt: row.state_changed_at,
     lastSeenAt: row.last_seen_at,
@@ -270,7 +276,8 @@ const WRITE = `
     wanted_operation = $19, wanted_key = $20, wanted_image = $21, wanted_at = $22, kicked_at = $23,
     state_changed_at = $24, last_seen_at = $25, boots_issued = $26,
     edited_facts = $28,
-    last_report_at = CASE WHEN $27 THEN now() ELSE last_report_at END, updated_at = now()
+    last_report_at = CASE WHEN $27 THEN now() ELSE last_report_at END, wanted_overwrite = $29, erasure = $30::jsonb,
+    updated_at = now()
   WHERE machine_id = $1`;
 
 async function writeNode(session: Session, { node, reported }: NodeChange): Promise<void> {
@@ -304,6 +311,8 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
     node.bootsIssued,
     reported === true,
     node.editedFacts,
+    order.overwrite,
+    node.erasure === null ? null : toStoredJson(node.erasure),
   ]);
 }
 

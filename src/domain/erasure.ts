@@ -1,0 +1,94 @@
+/**
+ * The evidence of an erasure: for each disk, what was done to it and what was not. Whoever reports it says what happened
+ * to each disk; what that amounts to for the machine is decided here, and is never better than its worst disk.
+ */
+
+/** How a disk was erased, the surest first. */
+export const ERASE_METHODS = {
+  'nvme-sanitize': 'NVMe sanitize: the controller erased all blocks, those out of reach included',
+  'nvme-format': 'NVMe format with secure erase: the controller erased the user data of the namespace',
+  'ata-enhanced': 'ATA enhanced secure erase: the drive erased all sectors, reallocated ones included',
+  'ata-secure-erase': 'ATA secure erase: the drive erased all sectors that can be addressed',
+  'blkdiscard-secure': 'secure discard of the whole disk',
+  'overwrite-full': 'zeros over every block that can be addressed',
+  'overwrite-partial': 'zeros over the first and the last part alone',
+  none: 'nothing was done',
+} as const satisfies Record<string, string>;
+
+export type EraseMethod = keyof typeof ERASE_METHODS;
+export const ERASE_METHOD_NAMES = Object.keys(ERASE_METHODS) as EraseMethod[];
+
+export const ERASE_RESULTS = ['erased', 'partial', 'failed'] as const;
+export type EraseResult = (typeof ERASE_RESULTS)[number];
+
+/** How much is written over of a disk that has no erase command of its own. */
+export const OVERWRITES = ['ends', 'whole'] as const;
+export type Overwrite = (typeof OVERWRITES)[number];
+
+export interface DiskErasure {
+  readonly name: string;
+  readonly model: string;
+  readonly serial: string;
+  /** Null: not reported. */
+  readonly size_bytes: number | null;
+  readonly method: EraseMethod;
+  readonly result: EraseResult;
+  /** What was read back afterwards, and what it showed. */
+  readonly verified: string;
+  /** What was not done, and why; empty where nothing is left to say. */
+  readonly not_done: string;
+  readonly seconds: number | null;
+}
+
+/** A disk that is not the machine's to lose: removable, on USB, read-only. */
+export interface SkippedDisk {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface ErasedDisks {
+  readonly disks: readonly DiskErasure[];
+  readonly skipped: readonly SkippedDisk[];
+}
+
+/** Unproven: the machine said that it is complete and named no disk. */
+export type EraseOutcome = EraseResult | 'unproven';
+
+export interface Erasure extends ErasedDisks {
+  readonly outcome: EraseOutcome;
+  /** When the report came. */
+  readonly at: string;
+  /** Null: an admin wanted it, by the state alone. */
+  readonly operation_id: string | null;
+}
+
+export function eraseOutcome({ disks }: ErasedDisks): EraseOutcome {
+  if (disks.length === 0) return 'unproven';
+  if (disks.some(({ result }) => result === 'failed')) return 'failed';
+  return disks.some(({ result }) => result === 'partial') ? 'partial' : 'erased';
+}
+
+/** One sentence that claims nothing beyond the evidence. */
+export function erasureText({ outcome, disks, skipped }: Omit<Erasure, 'at' | 'operation_id'>): string {
+  const left = skipped.length === 0 ? '' : `; not touched: ${skipped.map(skippedText).join(', ')}`;
+  switch (outcome) {
+    case 'unproven':
+      return `the node reported the erasure complete and named no disk: nothing is proven${left}`;
+    case 'erased':
+      return `erased: ${disks.map(diskText).join(', ')}${left}`;
+    case 'partial':
+      return `partly erased: ${disks.map(diskText).join(', ')}${left}`;
+    case 'failed':
+      return `not erased: ${disks.map(diskText).join(', ')}${left}`;
+  }
+}
+
+function diskText({ name, serial, method, result, not_done: notDone }: DiskErasure): string {
+  const who = serial === '' ? name : `${name} (serial ${serial})`;
+  const how = result === 'failed' ? 'failed' : `by ${method}`;
+  return `${who} ${how}${notDone === '' ? '' : `, not done: ${notDone}`}`;
+}
+
+function skippedText({ name, reason }: SkippedDisk): string {
+  return `${name} (${reason})`;
+}
