@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
 import { completionCommand } from './commands/completion.ts';
 import { listEvents } from './commands/events.ts';
+import { eraseMachine } from './commands/hardware-work.ts';
 import { imageGroup, workflowGroup } from './commands/image.ts';
 import { lifecycleCommand } from './commands/lifecycle.ts';
 import { createMachine } from './commands/machine-create.ts';
@@ -104,6 +105,7 @@ const SERVICE_COMMANDS = [
   decommissionMachine,
   drainMachine,
   removeMachine,
+  eraseMachine,
   setService,
 ] as const;
 

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import type { Api } from './api.ts';
 import { agree, runBulk } from './bulk.ts';
 import { isConnectionLost } from './call-error.ts';
+import { confirmName } from './confirm.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OF_PHASE, type Exit } from './exit-code.ts';
 import { type OutputFormat, writeOne } from './output/format.ts';
@@ -38,6 +39,8 @@ export interface Start {
   /** What is done, in the words of a question: "reimage 2 machines?" */
   readonly verb: string;
   readonly isDestructive: boolean;
+  /** One machine is confirmed by its name, too. */
+  readonly confirmsName?: true;
   readonly start: (request: StartRequest) => Promise<Work>;
   /** The command line that asks for the same on one machine, without its request id. */
   readonly sameAgain: (machineId: string) => string;
@@ -66,6 +69,7 @@ export async function startWork(start: Start): Promise<Exit> {
   }
   const isBulk = selection.machineIds.length > 1 || selection.criterion !== undefined;
   if (isBulk) await agree(context, selection, { verb, isDestructive, yes: options.yes === true });
+  else if (start.confirmsName && options.yes !== true) await confirmName(context, verb, only);
   const requestId = options.requestId ?? context.newRequestId();
   if (options.requestId === undefined) context.err.line(`request-id: ${requestId}`);
   return isBulk ? startMany(start, requestId) : startOne(start, { machineId: only, requestId });

@@ -22,6 +22,7 @@ const FAILURE_REASONS = {
   DECOMMISSION: 'DecommissionFailed',
   DRAIN: 'DrainFailed',
   REMOVE: 'RemoveFailed',
+  ERASE: 'EraseFailed',
 } as const satisfies Record<WorkType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;

@@ -23,7 +23,14 @@ function told(reports: readonly InstallReport[], state: InstallState = 'pending'
 }
 
 function report(status: InstallReport['status'], bootNo: number | null, progress = 0): InstallReport {
-  return { status, bootNo, progress, error: status === 'failed' ? 'no disk' : '' };
+  return {
+    status,
+    bootNo,
+    progress,
+    error: status === 'failed' ? 'no disk' : '',
+    purpose: 'install',
+    erased: null,
+  };
 }
 
 /** A boot's reports, and the same ones as a bad network delivers them: in any order, some of them twice. */

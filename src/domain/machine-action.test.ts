@@ -57,7 +57,7 @@ describe('what can be done about a machine', () => {
 
   it('asks for the name where data or the identity is lost', () => {
     const named = MACHINE_ACTION_NAMES.filter((action) => MACHINE_ACTIONS[action].confirm === 'name');
-    expect(named).toEqual(['reimage', 'onboard', 'decommission', 'remove']);
+    expect(named).toEqual(['reimage', 'onboard', 'decommission', 'remove', 'erase']);
   });
 
   it('is a closed set', () => {

@@ -5,6 +5,7 @@
 import type { Role } from './actor.ts';
 import { isTrue } from './condition.ts';
 import { type GatedMachine, whyNot } from './gate.ts';
+import { HARDWARE_WORK, whyNotHardwareWork } from './hardware-work.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from './install-state.ts';
 import { OPERATION_TYPES, type OperationType } from './operation-type.ts';
 import { DECOMMISSION_MODE_NAMES } from './stage.ts';
@@ -19,6 +20,7 @@ export type MachineAction =
   | 'decommission'
   | 'drain'
   | 'remove'
+  | 'erase'
   | 'set_service'
   | 'flag'
   | 'unflag'
@@ -90,6 +92,14 @@ export const MACHINE_ACTIONS = {
     role: 'operator',
     confirm: 'name',
     whyNot: (machine) => whyNotWorkflow('REMOVE', machine),
+  },
+  erase: {
+    title: 'Erase',
+    effect: HARDWARE_WORK.ERASE.description,
+    verb: 'erase',
+    role: 'admin',
+    confirm: 'name',
+    whyNot: (machine) => whyNotHardwareWork('ERASE', machine),
   },
   set_service: {
     title: 'Set service state',

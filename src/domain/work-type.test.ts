@@ -26,10 +26,13 @@ describe('a run', () => {
 });
 
 const WORKFLOWS = ['ONBOARD', 'DECOMMISSION', 'DRAIN', 'REMOVE'] as const;
+const HARDWARE_WORK = ['ERASE'] as const;
 
 it('work has each type of the documents once', () => {
   expect([...WORK_TYPE_NAMES].sort()).toEqual(
-    [...new Set([...OPERATION_TYPE_NAMES, 'JOIN', 'NET_RECONFIG', 'RMA', 'UPGRADE', ...WORKFLOWS])].sort(),
+    [
+      ...new Set([...OPERATION_TYPE_NAMES, 'JOIN', 'NET_RECONFIG', 'RMA', 'UPGRADE', ...WORKFLOWS, ...HARDWARE_WORK]),
+    ].sort(),
   );
   expect(new Set(WORK_TYPE_NAMES).size).toBe(WORK_TYPE_NAMES.length);
 });

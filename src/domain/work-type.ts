@@ -19,7 +19,12 @@ const WORKFLOW_TYPES = {
 
 const WORKFLOW_TYPE_NAMES = Object.keys(WORKFLOW_TYPES) as WorkflowType[];
 
-export type WorkType = OperationType | Exclude<RunType, 'REPAVE'> | WorkflowType;
+/** What ends a machine as document 4 has it. The gate is in hardware-work.ts. */
+export type HardwareWorkType = 'ERASE';
+
+const HARDWARE_WORK_TYPE_NAMES: readonly HardwareWorkType[] = ['ERASE'];
+
+export type WorkType = OperationType | Exclude<RunType, 'REPAVE'> | WorkflowType | HardwareWorkType;
 
 /** What is stored for a run of each type. */
 export const RUN_TYPES = {
@@ -38,6 +43,7 @@ export const WORK_TYPE_NAMES: readonly WorkType[] = [
     ...OPERATION_TYPE_NAMES,
     ...RUN_TYPE_NAMES.map((type) => RUN_TYPES[type].workType),
     ...WORKFLOW_TYPE_NAMES,
+    ...HARDWARE_WORK_TYPE_NAMES,
   ]),
 ];
 

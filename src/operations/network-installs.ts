@@ -2,8 +2,8 @@
 
 import type { FailureCode } from '../domain/failure-code.ts';
 import type { Machine } from '../domain/machine.ts';
-import type { Node } from '../domain/node.ts';
-import { builtInWorkflow } from '../domain/workflow.ts';
+import { MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
+import { builtInWorkflow, ERASE_WORKFLOW_NAME } from '../domain/workflow.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type {
   InstallFacts,
@@ -19,9 +19,11 @@ import {
   type InstallFactsOfNode,
   imageMissing,
   knownWorkflow,
+  preparedErase,
   preparedInstall,
   workflowNameOf,
 } from './install-plan.ts';
+import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
 import type { BootTools } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
@@ -68,6 +70,23 @@ export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
       });
     },
 
+    checkErase(machine, facts) {
+      const node = facts.nodes.get(machine.machineId);
+      if (node === undefined) throw neverBooted();
+      if (!ERASABLE.includes(node.state)) throw notErasable(node.state);
+      const name = ERASE_WORKFLOW_NAME;
+      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
+      const prepared = preparedErase(tools, workflow, node.arch);
+      if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
+    },
+
+    async orderErase(machineId, request) {
+      if ((await findNode(database, machineId)) === null) throw neverBooted();
+      await changeAndTell(tools, machineId, (locked) =>
+        eraseOrdered(locked, request, systemCause(tools, request.operationId, '')),
+      );
+    },
+
     async sentIntoBoot(machineId, operationId) {
       if ((await findNode(database, machineId)) === null) return;
       await changeAndTell(tools, machineId, ({ machine, node }) => {
@@ -81,8 +100,10 @@ export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
       await changeAndTell(tools, machineId, (locked) => {
         const { node } = locked;
         // What is only queued stays queued, and is served to nobody: its operation is over.
-        if (node.order.operationId !== operationId || node.state !== 'installing') return null;
-        const moved = moveNode(locked, 'install_failed', systemCause(tools, operationId, reason));
+        if (node.order.operationId !== operationId) return null;
+        const cause = systemCause(tools, operationId, reason);
+        if (node.state !== 'installing') return eraseGivenUp(locked, cause);
+        const moved = moveNode(locked, 'install_failed', cause);
         return { ...moved, node: { ...moved.node, story: { ...moved.node.story, lastError: reason } } };
       });
     },
@@ -104,6 +125,9 @@ function viewOf(node: Node): InstallOrderView {
     hasBooted: node.bootsIssued >= story.firstBootNo,
     wasSent: order.kickedAt !== null,
     bootEnded: story.bootEnded,
+    isAtWork: story.bootNo >= story.firstBootNo && !story.bootEnded,
+    isGivenUp: story.attempts >= MAX_INSTALL_ATTEMPTS,
+    erasure: node.erasure,
     lastActivityAt: new Date(lastActivity),
   };
 }
@@ -165,6 +189,11 @@ function noMacAddress(): StepFailure {
   return permanent('NO_MAC_ADDRESS', message);
 }
 
+function neverBooted(): StepFailure {
+  const message = 'it never booted from the network: nothing is known of what is on its disks';
+  return new StepFailure({ class: 'needs_human', code: 'WRONG_INSTALL_STATE', message });
+}
+
 /** One that is no node yet becomes one by its address. */
 function checkInstallable({ machineId, spec }: Machine, { nodes }: InstallFacts): void {
   const node = nodes.get(machineId);
@@ -195,7 +224,7 @@ function queued(tools: BootTools, locked: LockedNode, request: InstallOrderReque
     node: {
       ...node,
       story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
-      order: { ...request, wantedAt: tools.now(), kickedAt: null },
+      order: { ...request, overwrite: 'ends', wantedAt: tools.now(), kickedAt: null },
     },
   };
 }

@@ -71,7 +71,13 @@ function entering(
     case 'deprovisioning':
       // An erasure counts its attempts from the start, and nothing that was installed before is a part of it.
       return {
-        story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
+        story: {
+          ...node.story,
+          attempts: 0,
+          lastError: '',
+          progress: null,
+          firstBootNo: node.bootsIssued + 1,
+        },
         order: { ...NO_ORDER, wantedAt: now },
         erasure: null,
       };

@@ -1,4 +1,5 @@
 /** The install layer as a provider sees it: what shall be on a machine's disk, and what the machine itself reports. */
+import type { Erasure, Overwrite } from '../domain/erasure.ts';
 import type { InstallState } from '../domain/install-state.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Workflow } from '../domain/workflow.ts';
@@ -35,6 +36,12 @@ export interface InstallOrderView {
   readonly wasSent: boolean;
   /** The boot that was told of last has told its end. */
   readonly bootEnded: boolean;
+  /** A boot of this order has reported, and not its end. */
+  readonly isAtWork: boolean;
+  /** The node has failed as often as it may. */
+  readonly isGivenUp: boolean;
+  /** The evidence of its last erasure; null: none was reported. */
+  readonly erasure: Erasure | null;
   /** When the machine was last heard of or sent into a boot; since then nobody knows more. */
   readonly lastActivityAt: Date;
 }
@@ -44,6 +51,12 @@ export interface InstallOrderRequest {
   readonly key: string;
   /** Empty: the one that its workflow names. */
   readonly image: string;
+}
+
+export interface EraseOrderRequest {
+  readonly operationId: string;
+  readonly key: string;
+  readonly overwrite: Overwrite;
 }
 
 export interface NetworkInstalls {
@@ -56,8 +69,15 @@ export interface NetworkInstalls {
    * that is new takes an order over that no attempt has yet. Throws a StepFailure where it can't be queued.
    */
   order(machineId: string, request: InstallOrderRequest): Promise<void>;
+  /** Throws a StepFailure where the facts say that the machine can't be erased. */
+  checkErase(machine: Machine, facts: InstallFacts): void;
+  /**
+   * Queues an erasure: the node is deprovisioning from then on. One of the same operation that is queued or done is left
+   * as it is; a key that is new starts one again that failed too often. Throws a StepFailure where it can't be queued.
+   */
+  orderErase(machineId: string, request: EraseOrderRequest): Promise<void>;
   /** The machine was sent into a boot. */
   sentIntoBoot(machineId: string, operationId: string): Promise<void>;
-  /** Nothing of this operation's shall be installed any more. */
+  /** Nothing of this operation's shall be installed or erased any more. */
   giveUp(machineId: string, operationId: string, reason: string): Promise<void>;
 }

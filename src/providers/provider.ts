@@ -7,6 +7,7 @@
  * done, or under way for the same key, answers as if it had just begun it. Whatever can't be told apart from
  * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
+import type { Erasure, Overwrite } from '../domain/erasure.ts';
 import type { Labels, Machine } from '../domain/machine.ts';
 import type { NodeSight } from '../domain/node-sight.ts';
 import type { StepDefinition } from '../domain/step.ts';
@@ -170,6 +171,36 @@ export function deploysImages({ capabilities: { imaging } }: Provider): boolean 
   return imaging !== undefined && 'find' in imaging;
 }
 
+export type ErasingState =
+  | { readonly state: 'idle' }
+  | {
+      readonly state: 'erasing';
+      readonly key: string;
+      /** The machine itself reports about it. */
+      readonly isAtWork: boolean;
+      readonly progress: number;
+      readonly lookAgainMs: number;
+      readonly detail: string;
+    }
+  | { readonly state: 'erased'; readonly key: string; readonly erasure: Erasure }
+  /** It is called complete, and nothing shows that it is. */
+  | { readonly state: 'unproven'; readonly key: string; readonly message: string }
+  | {
+      readonly state: 'failed';
+      readonly key: string;
+      readonly error: string;
+      /** To try again would only do the same again. */
+      readonly isFinal?: true;
+    };
+
+export interface Erasing {
+  erasingState(call: ProviderCall): Promise<ErasingState>;
+  /** Destroys what is on every disk of the machine. Twice for one operation is once, unless the first has failed. */
+  startErasing(call: ProviderCall, overwrite: Overwrite): Promise<void>;
+  /** Starts nothing more; what is being erased at this moment is not stopped. */
+  stopErasing(call: ProviderCall): Promise<void>;
+}
+
 export interface ClusterJoin {
   membership(
     call: ProviderCall,
@@ -215,6 +246,7 @@ export interface Capabilities {
   readonly power: PowerControl;
   readonly netboot: Netboot | UpstreamNetboot;
   readonly imaging: Imaging | DeployedImages;
+  readonly erasing: Erasing;
   readonly cluster: ClusterJoin & NodeControl;
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;

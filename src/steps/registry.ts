@@ -5,7 +5,9 @@ import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider } from '../providers/provider.ts';
+import { bootEraser } from './boot-eraser.ts';
 import { clusterAction } from './cluster-action.ts';
+import { eraseDisks } from './erase-disks.ts';
 import { joinCluster } from './join-cluster.ts';
 import { netReconfig } from './net-reconfig.ts';
 import { reboot } from './reboot.ts';
@@ -26,6 +28,8 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     setNetboot,
     reboot,
     repaveImage,
+    bootEraser,
+    eraseDisks,
     joinCluster,
     verifyInCluster,
     clusterAction,

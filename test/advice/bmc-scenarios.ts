@@ -84,13 +84,13 @@ function addImage(server: TestServer, name: string) {
   );
 }
 
-interface Registered {
+export interface Registered {
   readonly machineId: string;
   readonly mac: string;
   readonly bmc: IpmiBmc;
 }
 
-async function register(
+export async function register(
   site: BmcScenarioSite,
   { provider = 'dc', sshEndpoint = '' } = {},
 ): Promise<Registered> {
@@ -104,7 +104,7 @@ async function register(
 
 const FROM_DISK = step({ case: 'netboot', value: { mode: 'DISK' } });
 const FROM_NETWORK = step({ case: 'netboot', value: { mode: 'PXE', image: IMAGE } });
-const REFUSES = 'Set Chassis Boot Parameter 5 failed: Command not supported in present state';
+export const REFUSES = 'Set Chassis Boot Parameter 5 failed: Command not supported in present state';
 
 /** The BMC refuses in these words. */
 async function refusedWith(
@@ -135,7 +135,12 @@ async function changedLater(
 }
 
 /** A node that is what `state` says, with what is served to it. */
-async function nodeOf(server: TestServer, { machineId, mac }: Registered, workflow: string, state: string) {
+export async function nodeOf(
+  server: TestServer,
+  { machineId, mac }: Registered,
+  workflow: string,
+  state: string,
+) {
   await server.sql('INSERT INTO nodes (machine_id, mac_address, workflow) VALUES ($1, $2, $3)', [
     machineId,
     mac,

@@ -6,10 +6,11 @@ import {
   IPMITOOL_SCENARIOS,
   openBmcScenarioSite,
 } from './bmc-scenarios.ts';
+import { HARDWARE_SCENARIOS } from './hardware-scenarios.ts';
 import { follow, followAll, TIME_LIMIT } from './scenario.ts';
 
 let site: BmcScenarioSite;
-const advice = followAll(BMC_SCENARIOS);
+const advice = followAll({ ...BMC_SCENARIOS, ...HARDWARE_SCENARIOS });
 beforeAll(async () => {
   site = await openBmcScenarioSite();
   advice.start(site);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAILURE_CODES, type FailureCode } from '../../src/domain/failure-code.ts';
 import { BMC_SCENARIOS, IPMITOOL_SCENARIOS } from './bmc-scenarios.ts';
+import { HARDWARE_SCENARIOS } from './hardware-scenarios.ts';
 import { HOST_SCENARIOS } from './host-scenarios.ts';
 import { MAAS_SCENARIOS } from './maas-scenarios.ts';
 import {
@@ -17,6 +18,7 @@ const SCENARIOS = {
   ...SERVER_SCENARIOS,
   ...HOST_SCENARIOS,
   ...BMC_SCENARIOS,
+  ...HARDWARE_SCENARIOS,
   ...IPMITOOL_SCENARIOS,
   ...MAAS_SCENARIOS,
   ...RECONFIGURED_SCENARIOS,

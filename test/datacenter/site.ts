@@ -22,6 +22,10 @@ const NO_NODES: NetworkInstalls = {
   order: async (machineId) => {
     throw new Error(`${machineId} is no node`);
   },
+  checkErase: () => {},
+  orderErase: async (machineId) => {
+    throw new Error(`${machineId} is no node`);
+  },
   sentIntoBoot: async () => {},
   giveUp: async () => {},
 };

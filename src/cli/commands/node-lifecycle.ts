@@ -23,6 +23,8 @@ interface Workflow<O> {
   readonly name: string;
   readonly description: string;
   readonly isDestructive: boolean;
+  /** One machine is confirmed by its name, too. */
+  readonly confirmsName?: true;
   readonly start: (api: Api, request: StartRequest, options: O) => Promise<Operation>;
   /** The options that make it what it is, for the command line that asks for the same again. */
   readonly same: (options: O) => string;
@@ -30,7 +32,7 @@ interface Workflow<O> {
   readonly more?: (command: Command) => Command;
 }
 
-function workflowCommand<O>(context: CommandContext, workflow: Workflow<O>): Command {
+export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O>): Command {
   const bare = new Command(workflow.name).description(workflow.description).argument('<machine-id...>');
   const command = workflow.more?.(bare) ?? bare;
   return addOutput(addWaiting(addStarting(command, 'operation'), workflow.timeout, 'operation')).action(
@@ -43,6 +45,7 @@ function workflowCommand<O>(context: CommandContext, workflow: Workflow<O>): Com
         selection: await selectMachines(api, args, {}),
         verb: workflow.name,
         isDestructive: workflow.isDestructive,
+        ...(workflow.confirmsName && { confirmsName: true }),
         start: async (request) => workOfOperation(await workflow.start(api, request, options)),
         sameAgain: (machineId) => `${context.program} ${workflow.name} ${machineId}${workflow.same(options)}`,
         options,

@@ -198,6 +198,25 @@ const INSTALL_FAILURES = {
     action: 'retry_stage',
     who: 'admin',
   },
+  WRONG_INSTALL_STATE: {
+    whatHappened: 'the node is in an install state that neither an erasure nor a migration starts from',
+    check: 'bring it to active, which the error names, with "ingot node state"',
+    action: 'retry_stage',
+    who: 'admin',
+  },
+  ERASE_FAILED: {
+    whatHappened: 'the disks could not be erased, as often as the node may try',
+    check:
+      'read in the history of the node which disk failed and why; replace it, or unlock it, or power-cycle a drive that is frozen',
+    action: 'retry_stage',
+    who: 'site',
+  },
+  ERASE_UNPROVEN: {
+    whatHappened: 'the node was retired, and nothing shows that its disks are erased',
+    check: 'see at the machine what is on its disks; adopt only what you have seen',
+    action: 'adopt_observed_state',
+    who: 'site',
+  },
 } as const satisfies Record<string, FailureAdvice>;
 
 export const HOST_FAILURES = { ...SSH_FAILURES, ...BMC_FAILURES, ...INSTALL_FAILURES } as const;

@@ -12,6 +12,7 @@ import { Bmcs } from './bmcs.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
 import { createIpmiNetboot } from './ipmi-netboot.ts';
 import { createIpmiPower } from './ipmi-power.ts';
+import { erasingByReports } from './network-erase.ts';
 import { withNetworkInstalls } from './network-install.ts';
 import { datacenterStartChecks } from './start-checks.ts';
 
@@ -31,17 +32,7 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
   const hosts = new SshHosts(configuration.ssh, monotonicNow);
   const { bmc } = configuration;
   const bmcs = bmc ? new Bmcs(bmc, monotonicNow) : null;
-  const ipmi: Pick<Capabilities, 'power' | 'netboot' | 'imaging'> | null =
-    bmc && bmcs
-      ? withNetworkInstalls({
-          power: createIpmiPower({ bmcs, configuration: bmc, remoteExec: hosts }),
-          netboot: createIpmiNetboot(bmcs, bmc),
-          installs,
-          bootPatienceMs: bmc.boot.patience_seconds * 1000,
-          powerOffMs: bmc.power_off_seconds * 1000,
-          now,
-        })
-      : null;
+  const ipmi = bmc && bmcs ? overIpmi(options, bmcs, bmc, hosts) : null;
   return {
     name,
     defaultImage: '',
@@ -68,4 +59,21 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
       },
     },
   };
+}
+
+function overIpmi(
+  { installs, now }: DatacenterProviderOptions,
+  bmcs: Bmcs,
+  bmc: NonNullable<DatacenterConfiguration['bmc']>,
+  hosts: SshHosts,
+): Pick<Capabilities, 'power' | 'netboot' | 'imaging' | 'erasing'> {
+  const options = {
+    power: createIpmiPower({ bmcs, configuration: bmc, remoteExec: hosts }),
+    netboot: createIpmiNetboot(bmcs, bmc),
+    installs,
+    bootPatienceMs: bmc.boot.patience_seconds * 1000,
+    powerOffMs: bmc.power_off_seconds * 1000,
+    now,
+  };
+  return { ...withNetworkInstalls(options), erasing: erasingByReports(options) };
 }

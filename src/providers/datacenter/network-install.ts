@@ -28,7 +28,7 @@ export interface NetworkInstallOptions {
 }
 
 /** A report wakes the operation at once; this is for those that get lost. */
-const LOOK_AGAIN_MS = 15_000;
+export const LOOK_AGAIN_MS = 15_000;
 const OFF_LOOK_MS = 500;
 
 export function withNetworkInstalls(
@@ -41,7 +41,7 @@ export function withNetworkInstalls(
   };
 }
 
-function isOurs(view: InstallOrderView | null, call: ProviderCall): view is InstallOrderView {
+export function isOurs(view: InstallOrderView | null, call: ProviderCall): view is InstallOrderView {
   return view !== null && view.operationId === operationOf(call);
 }
 
@@ -143,7 +143,7 @@ function imagingOf(view: InstallOrderView): ImagingState {
   }
 }
 
-async function sendIntoBoot(
+export async function sendIntoBoot(
   { power, installs, powerOffMs }: NetworkInstallOptions,
   call: ProviderCall,
 ): Promise<void> {

@@ -36,6 +36,10 @@ export function datacenterStartChecks({
       bmcs?.checkStart(machine);
       checkInstall(machine, config.image, facts);
     },
+    erasing: (machine, _step, facts) => {
+      bmcs?.checkStart(machine);
+      installs.checkErase(machine, facts);
+    },
     remoteExec: (machine) => hosts.checkStart(machine),
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));

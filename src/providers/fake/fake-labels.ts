@@ -13,6 +13,7 @@ const PLAUSIBLE_MS = {
   netboot: 800,
   reboot: 3_000,
   repave: 6_000,
+  erase: 6_000,
   join: 2_000,
   shutdown: 2_000,
   exec: 300,

@@ -3,11 +3,13 @@
  * goes on while nobody looks, and what happened is found by looking.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Erasure } from '../../domain/erasure.ts';
 import type { Labels } from '../../domain/machine.ts';
 import { inClusterAsSeen } from '../../domain/node-sight.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import {
   type BootState,
+  type ErasingState,
   type ImagingState,
   operationOf,
   type Provider,
@@ -54,6 +56,7 @@ const FAILURE_WORDS = {
   netboot: 'the PXE service refused the entry',
   reboot: 'the BMC did not answer the reset command',
   repave: 'the image could not be written: I/O error on /dev/sda',
+  erase: 'the disk could not be erased: I/O error on /dev/sda',
   join: 'SSH connection refused',
   shutdown: 'the operating system did not go down',
   exec: 'SSH connection refused',
@@ -197,6 +200,34 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           );
         },
       },
+      erasing: {
+        async erasingState(call): Promise<ErasingState> {
+          const state = await look(call);
+          if (isErasureOf(state.task, call) && state.task) {
+            return {
+              state: 'erasing',
+              key: state.task.key,
+              isAtWork: true,
+              progress: progressOf(state.task, now()),
+              lookAgainMs: msLeft(state, now()),
+              detail: 'The simulated disk is being erased',
+            };
+          }
+          const { ended } = state;
+          if (!ended || !isErasureOf(ended, call)) return { state: 'idle' };
+          if (!ended.ok) return { state: 'failed', key: ended.key, error: FAILURE_WORDS.erase };
+          return { state: 'erased', key: ended.key, erasure: simulatedErasure(call, now()) };
+        },
+        async startErasing(call) {
+          const state = await look(call);
+          if (isErasureOf(state.task, call) || (isErasureOf(state.ended, call) && state.ended?.ok)) return;
+          call.log('Erasing');
+          await setOff(call, { kind: 'erase', target: '' });
+        },
+        async stopErasing() {
+          // As with a real machine: what is being erased is not stopped.
+        },
+      },
       cluster: {
         async membership(call, clusterRef) {
           const state = await look(call);
@@ -253,6 +284,31 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
         },
       },
     },
+  };
+}
+
+function isErasureOf(task: Pick<FakeTask, 'kind' | 'key'> | null, call: ProviderCall): boolean {
+  return task?.kind === 'erase' && operationOf(task) === operationOf(call);
+}
+
+function simulatedErasure(call: ProviderCall, now: number): Erasure {
+  const disk = {
+    name: 'sda',
+    model: 'simulated',
+    serial: call.machine.machineId,
+    size_bytes: null,
+    method: 'ata-secure-erase',
+    result: 'erased',
+    verified: 'nothing: the disk is simulated',
+    not_done: '',
+    seconds: null,
+  } as const;
+  return {
+    outcome: 'erased',
+    disks: [disk],
+    skipped: [],
+    at: new Date(now).toISOString(),
+    operation_id: operationOf(call),
   };
 }
 

@@ -9,6 +9,7 @@ export type FakeTaskKind =
   | 'netboot'
   | 'reboot'
   | 'repave'
+  | 'erase'
   | 'join'
   | 'shutdown'
   | 'exec'
@@ -88,6 +89,8 @@ function effectOf(task: FakeTask, state: FakeState): Partial<FakeState> {
     case 'repave':
       // A machine that was imaged from the network boots from its disk afterwards, and is in no cluster.
       return { image: task.target, bootDevice: 'disk', netbootImage: '', clusterRef: '', ...TAKES_WORK };
+    case 'erase':
+      return { image: '', clusterRef: '', power: 'off', ...TAKES_WORK };
     case 'join':
       return { clusterRef: task.target, ...TAKES_WORK };
     case 'shutdown':

@@ -4,6 +4,7 @@ import type { DecommissionMode } from '../../../../src/domain/stage.ts';
 import {
   DecommissionMode_Value,
   MachineFlag_Value,
+  Overwrite_Value,
 } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
 import { changeNode } from '../nodes/nodes.ts';
@@ -49,6 +50,11 @@ export const CALLS = {
       mode: MODES[values.mode] ?? DecommissionMode_Value.VALUE_UNSPECIFIED,
     }),
   remove: ({ values: _, ...request }) => admin.removeMachine(request),
+  erase: ({ values, ...request }) =>
+    admin.eraseMachine({
+      ...request,
+      overwrite: values.overwrite === '' ? Overwrite_Value.ENDS : Overwrite_Value.WHOLE,
+    }),
   async set_service({ machineId, values: { service, reason } }) {
     await admin.setServiceState({ machineId, service, reason });
     return NONE;

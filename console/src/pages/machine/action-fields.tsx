@@ -25,6 +25,7 @@ const TITLES = {
   workflow: 'Workflow',
   state: 'New install state',
   force: 'Past the limit of attempts, whose counter begins anew',
+  overwrite: 'Write over the whole of disks that have no erase command; this may take hours',
   reason: 'Reason, for the history',
   comment: 'Comment, for the history (may be empty)',
 } as const satisfies Record<FieldName, string>;
@@ -38,6 +39,7 @@ const CONTROLS = {
   workflow: WorkflowField,
   state: ChoiceField,
   force: CheckField,
+  overwrite: CheckField,
   reason: TextField,
   comment: TextField,
 } as const satisfies Record<FieldName, (props: FieldProps) => React.ReactNode>;

@@ -22,6 +22,7 @@ export type FieldName =
   | 'workflow'
   | 'state'
   | 'force'
+  | 'overwrite'
   | 'reason'
   | 'comment';
 
@@ -36,6 +37,7 @@ export const FIELDS_OF = {
   drain: [],
   decommission: ['mode'],
   remove: [],
+  erase: ['overwrite'],
   set_service: ['service', 'reason'],
   approve_node: ['workflow', 'comment'],
   set_install: ['state', 'force', 'comment'],
@@ -53,12 +55,13 @@ const EMPTY: Values = {
   workflow: '',
   state: '',
   force: '',
+  overwrite: '',
   reason: '',
   comment: '',
 };
 
 /** These may be left empty; the server has a default, or does without. */
-const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'comment'];
+const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'overwrite', 'comment'];
 
 const ASKS_FOR: Readonly<Record<FieldName, string>> = {
   image: 'an image',
@@ -69,6 +72,7 @@ const ASKS_FOR: Readonly<Record<FieldName, string>> = {
   workflow: 'a workflow',
   state: 'an install state',
   force: '',
+  overwrite: '',
   reason: 'a reason; it goes into the history',
   comment: 'a comment',
 };
@@ -154,6 +158,7 @@ const OPTIONS = {
   workflow: (value) => ['--workflow', value],
   state: (value) => [value],
   force: () => ['--force'],
+  overwrite: () => ['--full-overwrite'],
   reason: (value) => ['--reason', value],
   comment: (value) => ['--comment', value],
 } as const satisfies Record<FieldName, (value: string) => string[]>;

@@ -4,6 +4,7 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Actor, actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
 import { POOL_RULE } from '../../../domain/agent.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
+import { OVERWRITES, type Overwrite } from '../../../domain/erasure.ts';
 import { explain } from '../../../domain/explain.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
 import {
@@ -20,11 +21,14 @@ import {
   DecommissionMode_Value,
   MachineFlag_Value,
   OperatorAction_Value,
+  Overwrite_Value,
+  type PoolSchema,
   type TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import { createAgentMachine } from '../../../operations/agent-machines.ts';
 import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
+import { eraseMachine } from '../../../operations/hardware-work.ts';
 import { takeAction } from '../../../operations/operator-actions.ts';
 import { checkPlan } from '../../../operations/plan-input.ts';
 import { createPlan } from '../../../operations/plans.ts';
@@ -127,6 +131,13 @@ export function adminService(parts: ServerParts): Service {
         return operationMessage(await removeMachine(parts, workflowCall(request, caller.actor)));
       },
 
+      async eraseMachine(request, { caller }) {
+        const call = workflowCall(request, caller.actor);
+        return operationMessage(
+          await eraseMachine(parts, { ...call, overwrite: overwriteOf(request.overwrite) }),
+        );
+      },
+
       async setServiceState(request, { caller }) {
         const machine = await setServiceState(parts.database, {
           machineId: checkMachineId(request.machineId),
@@ -225,6 +236,7 @@ export function adminService(parts: ServerParts): Service {
       decommissionMachine: 'operator',
       drainMachine: 'operator',
       removeMachine: 'operator',
+      eraseMachine: 'admin',
       setServiceState: 'operator',
       actOnOperation: 'operator',
       listOperatorActions: 'viewer',
@@ -249,6 +261,13 @@ function modeOf(value: DecommissionMode_Value): DecommissionMode {
   const mode = inAnyCase(DECOMMISSION_MODE_NAMES, DecommissionMode_Value[value] ?? '');
   if (!mode) throw invalidField('mode', `must be one of ${DECOMMISSION_MODE_NAMES.join(', ').toUpperCase()}`);
   return mode;
+}
+
+function overwriteOf(value: Overwrite_Value): Overwrite {
+  if (value === Overwrite_Value.VALUE_UNSPECIFIED) return 'ends';
+  const overwrite = inAnyCase(OVERWRITES, Overwrite_Value[value] ?? '');
+  if (!overwrite) throw invalidField('overwrite', `must be one of ${OVERWRITES.join(', ').toUpperCase()}`);
+  return overwrite;
 }
 
 function actionOf(value: OperatorAction_Value): OperatorAction {
