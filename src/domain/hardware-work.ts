@@ -24,6 +24,10 @@ export const HARDWARE_WORK = {
   },
 } as const satisfies Record<HardwareWorkType, HardwareWorkInfo>;
 
+export function isHardwareWork(type: string): type is HardwareWorkType {
+  return Object.hasOwn(HARDWARE_WORK, type);
+}
+
 interface NodeMachine extends GatedMachine {
   readonly install: InstallState | null;
 }

@@ -31,7 +31,15 @@ const HARDWARE_WORK = ['ERASE'] as const;
 it('work has each type of the documents once', () => {
   expect([...WORK_TYPE_NAMES].sort()).toEqual(
     [
-      ...new Set([...OPERATION_TYPE_NAMES, 'JOIN', 'NET_RECONFIG', 'RMA', 'UPGRADE', ...WORKFLOWS, ...HARDWARE_WORK]),
+      ...new Set([
+        ...OPERATION_TYPE_NAMES,
+        'JOIN',
+        'NET_RECONFIG',
+        'RMA',
+        'UPGRADE',
+        ...WORKFLOWS,
+        ...HARDWARE_WORK,
+      ]),
     ].sort(),
   );
   expect(new Set(WORK_TYPE_NAMES).size).toBe(WORK_TYPE_NAMES.length);

@@ -74,6 +74,13 @@ async function start(tools: StartTools, call: HardwareCall, work: HardwareWork):
   return started.operation;
 }
 
+/** An operator goes on with one that stopped. What an erasure has retired is its own to end. */
+export function checkHardwareGates(machine: Machine, type: HardwareWorkType): void {
+  const isItsEnd = type === 'ERASE' && machine.install === 'retired';
+  if (!isItsEnd) checkFlags(machine);
+  checkPhase(machine, type);
+}
+
 function checkPhase({ machineId, phase }: Machine, type: HardwareWorkType): void {
   const needed = HARDWARE_WORK[type].phase;
   if (phase === needed) return;

@@ -15,6 +15,7 @@ import type { Session } from '../store/database.ts';
 import { findImage, listImages } from '../store/images.ts';
 import { findMachine } from '../store/machines.ts';
 import { findNode, type LockedNode, type NodeChange } from '../store/nodes.ts';
+import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
 import {
   type InstallFactsOfNode,
   imageMissing,
@@ -23,7 +24,6 @@ import {
   preparedInstall,
   workflowNameOf,
 } from './install-plan.ts';
-import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
 import type { BootTools } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';

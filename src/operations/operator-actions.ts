@@ -3,6 +3,7 @@ import { type Actor, actorLabel } from '../domain/actor.ts';
 import { isTrue } from '../domain/condition.ts';
 import { type ContractName, changeAtEnd } from '../domain/contract.ts';
 import { Fault } from '../domain/fault.ts';
+import { isHardwareWork } from '../domain/hardware-work.ts';
 import type { InterventionCode } from '../domain/intervention.ts';
 import { isActive } from '../domain/job-status.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -21,6 +22,7 @@ import { canUndo } from '../steps/registry.ts';
 import type { Database } from '../store/database.ts';
 import { actOnOperation } from '../store/operator-actions.ts';
 import { cancelCall } from './cancel-operation.ts';
+import { checkHardwareGates } from './hardware-work.ts';
 import { checkFlags, checkPhase } from './start-operation.ts';
 import { checkRunFlags } from './start-run.ts';
 
@@ -80,6 +82,10 @@ function takenOut({ contract, steps, current }: Job): MachineChange {
 /** A machine that went back into service since must not be wiped because somebody retries an old operation. */
 function checkGates(job: Job, machine: Machine): void {
   const contract = job.contract as ContractName;
+  if (isHardwareWork(job.type)) {
+    checkHardwareGates(machine, job.type);
+    return;
+  }
   if (contract === 'operation') checkFlags(machine);
   if (contract === 'run') checkRunFlags(machine, runTypeName(job.type as WorkType));
   if (contract === 'operation' && job.type in OPERATION_TYPES) checkPhase(machine, job.type as OperationType);

@@ -151,9 +151,9 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
   });
 }
 
-/** Retiring is final: by whichever call, it is an admin's to do. */
+/** Retiring is final, and an erasure ends in it: by whichever call, they are an admin's to do. */
 function checkMayMove(caller: Caller, state: string): void {
-  if (inAnyCase(['retired'], state)) requireRole(caller, 'admin');
+  if (inAnyCase(['retired', 'deprovisioning'], state)) requireRole(caller, 'admin');
 }
 
 /** A parameter that is given twice means its first value. */
@@ -231,6 +231,7 @@ function nodeBody(node: Node) {
     last_install_error: orNull(story.lastError),
     install_progress: story.progress,
     operation_id: node.order.operationId,
+    erasure: node.erasure,
     state_changed_at: node.stateChangedAt.toISOString(),
     last_seen_at: node.lastSeenAt?.toISOString() ?? null,
     created_at: node.createdAt.toISOString(),
