@@ -57,7 +57,7 @@ export function isOwnInstallerFile(path: string): boolean {
 export const ERASE_WORKFLOW_NAME = 'erase';
 
 /** What erases a machine, unless the site has a workflow of this name. It is served no image. */
-export const ERASE_WORKFLOW: Workflow = {
+const ERASE_WORKFLOW: Workflow = {
   name: ERASE_WORKFLOW_NAME,
   description: 'Ingot’s own installer as it erases: every disk of the machine, with evidence for each',
   kernel: BUILT_IN_WORKFLOW.kernel,
@@ -68,7 +68,7 @@ export const ERASE_WORKFLOW: Workflow = {
   postInstall: 'poweroff',
 };
 
-export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [BUILT_IN_WORKFLOW, ERASE_WORKFLOW];
+const BUILT_IN_WORKFLOWS: readonly Workflow[] = [BUILT_IN_WORKFLOW, ERASE_WORKFLOW];
 
 /** The workflow of this name that comes with Ingot; null where none does. */
 export function builtInWorkflow(name: string): Workflow | null {

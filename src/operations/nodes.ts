@@ -231,7 +231,8 @@ export async function setNodeState(
   const { comment, force } = change;
   return changeAndTell(tools, id, async (locked, session) => {
     const { node } = locked;
-    if (force && isErasing(node, change.state)) return erasedAgain(tools, session, locked, change, actor);
+    if (force && hasFailedToErase(node, change.state))
+      return erasedAgain(tools, session, locked, change, actor);
     const to = checkStep(node, change.state);
     if (change.overwrite != null && to !== 'deprovisioning')
       throw invalidField('overwrite', 'is for the state deprovisioning');
@@ -247,8 +248,9 @@ export async function setNodeState(
   });
 }
 
-function isErasing({ state }: Node, to: string): boolean {
-  return state === 'deprovisioning' && inAnyCase(['deprovisioning'] as const, to) !== undefined;
+function hasFailedToErase({ state, story }: Node, to: string): boolean {
+  if (state !== 'deprovisioning' || story.attempts < MAX_INSTALL_ATTEMPTS) return false;
+  return inAnyCase(['deprovisioning'], to) !== undefined;
 }
 
 /** No transition leads back into an erasure that failed too often: with force, its counter starts again. */

@@ -7,7 +7,7 @@ import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/fault.ts';
 import { IMAGE_RULE } from '../../domain/machine-input.ts';
 import { macProblem, normalMac } from '../../domain/node.ts';
-import { BUILT_IN_WORKFLOWS, type Workflow } from '../../domain/workflow.ts';
+import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/workflow.ts';
 import { knownWorkflow } from '../../operations/install-plan.ts';
 import { type BootTools, bootScript, whoAreYou } from '../../operations/node-boot.ts';
 import { readWorkflow, workflowText } from '../../operations/workflow-input.ts';
@@ -181,7 +181,7 @@ function workflowRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
 
   app.get('/api/v1/workflows', async (request, reply) => {
     await callerWith(parts, request, 'viewer');
-    const all = new Map<string, Workflow>(BUILT_IN_WORKFLOWS.map((workflow) => [workflow.name, workflow]));
+    const all = new Map<string, Workflow>([[BUILT_IN_WORKFLOW.name, BUILT_IN_WORKFLOW]]);
     for (const workflow of await listWorkflows(database)) all.set(workflow.name, workflow);
     for (const workflow of nodes.workflows.values()) all.set(workflow.name, workflow);
     return reply.send({ success: true, data: [...all.values()].map(workflowText), total: all.size });
