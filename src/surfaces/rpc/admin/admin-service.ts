@@ -22,7 +22,6 @@ import {
   MachineFlag_Value,
   OperatorAction_Value,
   Overwrite_Value,
-  type PoolSchema,
   type TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
