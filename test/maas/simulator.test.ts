@@ -32,7 +32,7 @@ const newMac = () => {
 };
 
 async function at(status: string): Promise<string> {
-  return (await simulator.admin.addMachine({ mac_addresses: [newMac()], status })).system_id;
+  return (await simulator.admin.addMachine({ mac_addresses: [newMac()], status, power_type: 'ipmi' })).system_id;
 }
 
 const statusOf = async (id: string) => (await maas.read(call, id))?.status ?? 'absent';
@@ -112,7 +112,7 @@ describe('machine faults', () => {
     await maas.commission(call, other);
     await until(other, 'Ready');
     expect(await simulator.admin.faults()).toMatchObject([{ fault: 'commissioning_failure', left: 1 }]);
-    const { system_id: id } = await simulator.admin.addMachine({ mac_addresses: [mac] });
+    const { system_id: id } = await simulator.admin.addMachine({ mac_addresses: [mac], power_type: 'ipmi' });
     await maas.commission(call, id);
     await until(id, 'Failed commissioning');
     expect(await simulator.admin.faults()).toEqual([]);

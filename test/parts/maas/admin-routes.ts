@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { Agents } from './agents.ts';
 import { type FaultInput, type Faults, MACHINE_FAULTS, TRANSPORT_FAULTS } from './faults.ts';
-import type { SimMachine } from './sim-machine.ts';
+import { bondInterfaces, type SimMachine } from './sim-machine.ts';
+import { DEFAULT_SETTINGS } from './sim-site.ts';
 import { STATUS, STATUS_NAMES, statusNamed } from './statuses.ts';
 import type { World } from './world.ts';
 
@@ -27,9 +28,41 @@ const machineInput = z.strictObject({
   status: z.string().default('New'),
   /** How many events it has seen already. */
   events: z.int().min(0).default(0),
+  /** Without it: none where MAAS found the machine by itself, ipmi where it has been further. */
+  power_type: z.string().optional(),
+  owner: z.string().optional(),
+  locked: z.boolean().default(false),
+  /** Its interfaces are made one bond. */
+  bond: z.boolean().default(false),
 });
 
-const machineChange = z.strictObject({ status: z.string(), power: z.enum(['on', 'off']).optional() });
+const machineChange = z.strictObject({
+  status: z.string().optional(),
+  power: z.enum(['on', 'off']).optional(),
+  owner: z.string().nullable().optional(),
+  locked: z.boolean().optional(),
+  osystem: z.string().optional(),
+  /** A person switches it off and on. */
+  boot: z.literal(true).optional(),
+});
+
+const names = z.array(z.string()).optional();
+const setting = z.union([z.boolean(), z.string()]).optional();
+const siteChange = z.strictObject({
+  user: z.strictObject({ username: z.string(), isAdmin: z.boolean() }).optional(),
+  settings: z
+    .strictObject(
+      Object.fromEntries(Object.keys(DEFAULT_SETTINGS).map((name) => [name, setting])) as Record<
+        keyof typeof DEFAULT_SETTINGS,
+        typeof setting
+      >,
+    )
+    .optional(),
+  zones: names,
+  pools: names,
+  domains: names,
+  tags: names,
+});
 
 export interface SimRequest {
   readonly method: string;
@@ -83,6 +116,11 @@ export function answerAdmin(
       return { status: 200, body: {} };
     case 'GET requests':
       return { status: 200, body: requests };
+    case 'GET site':
+      return { status: 200, body: world.site };
+    case 'PATCH site':
+      changeSite(world, siteChange.parse(given));
+      return { status: 200, body: {} };
     case 'POST clock':
       world.speed = z.strictObject({ speed: z.number().positive() }).parse(given).speed;
       return { status: 200, body: {} };
@@ -91,25 +129,42 @@ export function answerAdmin(
   }
 }
 
+function changeSite({ site }: World, { settings, ...change }: z.output<typeof siteChange>): void {
+  Object.assign(site.settings, settings);
+  for (const [name, value] of Object.entries(change)) if (value !== undefined) Object.assign(site, { [name]: value });
+}
+
 function addMachine(world: World, input: z.output<typeof machineInput>): SimMachine {
   const status = statusNamed(input.status);
   if (status === null) throw new Error(`${input.status} is no status of a MAAS`);
   const hostname = input.hostname ?? `sim-${world.ids.next()}`;
   const macs = input.mac_addresses;
   const machine = world.addAt(
-    { hostname, architecture: 'amd64/generic', macs, powerType: 'ipmi', powerParameters: {} },
+    {
+      ...{ hostname, architecture: 'amd64/generic', macs, powerParameters: {} },
+      powerType: input.power_type ?? (status === STATUS.NEW ? '' : 'ipmi'),
+    },
     status,
   );
+  machine.owner = input.owner ?? machine.owner;
+  machine.locked = input.locked;
+  if (input.bond) bondInterfaces(machine, world.ids);
   for (let event = 0; event < input.events; event++) world.tell(machine, 'INFO', 'Power on requested', '');
   return machine;
 }
 
 /** What its administrator does with it by hand: marks it fixed, deploys it, puts it into another state. */
 function changeMachine(world: World, machine: SimMachine, change: z.output<typeof machineChange>): void {
-  const status = statusNamed(change.status);
-  if (status === null) throw new Error(`${change.status} is no status of a MAAS`);
-  world.putInto(machine, status);
+  if (change.status !== undefined) {
+    const status = statusNamed(change.status);
+    if (status === null) throw new Error(`${change.status} is no status of a MAAS`);
+    world.putInto(machine, status);
+  }
   if (change.power !== undefined) machine.power = change.power;
+  if (change.owner !== undefined) machine.owner = change.owner;
+  if (change.locked !== undefined) machine.locked = change.locked;
+  if (change.osystem !== undefined) machine.osystem = change.osystem;
+  if (change.boot) world.boot(machine);
 }
 
 function addFault({ world, faults }: AdminParts, input: FaultInput): void {
@@ -131,7 +186,7 @@ function addCandidate(world: World, { mac, system_id: id }: FaultInput): void {
   const address = mac ?? world.machines.get(id ?? '')?.macs[0];
   if (address === undefined) throw new Error('conflicting_candidates needs mac or system_id');
   do {
-    addMachine(world, { mac_addresses: [address], status: STATUS_NAMES[STATUS.NEW], events: 0 });
+    addMachine(world, machineInput.parse({ mac_addresses: [address], status: STATUS_NAMES[STATUS.NEW] }));
   } while (world.withMac(address).length < 2);
 }
 
@@ -150,6 +205,16 @@ function viewOf(machine: SimMachine, agents: Agents) {
 function detailsOf(machine: SimMachine, agents: Agents) {
   return {
     ...viewOf(machine, agents),
+    owner: machine.owner,
+    locked: machine.locked,
+    zone: machine.zone,
+    pool: machine.pool,
+    domain: machine.domain,
+    tags: machine.tags,
+    min_hwe_kernel: machine.minHweKernel,
+    hwe_kernel: machine.hweKernel,
+    commissioning: machine.commissioning,
+    release_runs: machine.releaseRuns,
     power_type: machine.powerType,
     power_parameters: machine.powerParameters,
     user_data: machine.userData,

@@ -14,6 +14,11 @@ export const MACHINE_FAULTS = [
   'agent_never_enrols',
   'release_failure',
   'erase_failure',
+  /** The tests after the next commissioning fail. */
+  'testing_failure',
+  /** The BMC refuses to switch the machine on, or off. */
+  'power_on_failure',
+  'power_off_failure',
   /** MAAS asks the BMC in vain. */
   'bmc_silent',
   /** Its interfaces have neither a link nor a VLAN with a subnet. */

@@ -4,6 +4,7 @@ import {
   type SimEvent,
   type SimInterface,
   type SimMachine,
+  type SimReleaseRun,
   SUBNET_ID,
   VLAN_ID,
 } from './sim-machine.ts';
@@ -47,7 +48,7 @@ export function interfaceJson(machine: SimMachine, given: SimInterface): Record<
   return {
     id: given.id,
     name: given.name,
-    type: 'physical',
+    type: given.type,
     mac_address: given.mac,
     system_id: machine.systemId,
     enabled: true,
@@ -58,8 +59,8 @@ export function interfaceJson(machine: SimMachine, given: SimInterface): Record<
       ...(subnetId === null ? {} : { subnet: SUBNET }),
     })),
     discovered: null,
-    parents: [],
-    children: [],
+    parents: given.parents,
+    children: machine.interfaces.filter(({ parents }) => parents.includes(given.name)).map(({ name }) => name),
     effective_mtu: 1500,
     params: '',
     tags: [],
@@ -120,12 +121,12 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
     system_id: machine.systemId,
     hostname: machine.hostname,
     description: '',
-    fqdn: `${machine.hostname}.maas`,
+    fqdn: `${machine.hostname}.${machine.domain}`,
     domain: {
       authoritative: true,
       ttl: null,
-      is_default: true,
-      name: 'maas',
+      is_default: machine.domain === 'maas',
+      name: machine.domain,
       resource_record_count: 0,
       id: 0,
       resource_uri: `${API}/domains/0/`,
@@ -133,10 +134,10 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
     owner: machine.owner,
     owner_data: {},
     workload_annotations: {},
-    locked: false,
+    locked: machine.locked,
     architecture: machine.architecture,
-    min_hwe_kernel: '',
-    hwe_kernel: null,
+    min_hwe_kernel: machine.minHweKernel,
+    hwe_kernel: machine.hweKernel,
     bios_boot_method: 'uefi',
     cpu_count: hasRun ? 96 : 0,
     cpu_speed: hasRun ? 2450 : 0,
@@ -154,7 +155,7 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
     netboot: machine.deployedAt === null,
     power_type: machine.powerType,
     power_state: moment.powerState,
-    tag_names: [],
+    tag_names: machine.tags,
     address_ttl: null,
     ip_addresses: machine.deployedAt === null ? [] : [`10.20.${machine.interfaces[0]?.id ?? 0}.1`],
     interface_set: interfaces,
@@ -168,8 +169,8 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
     cache_sets: [],
     bcaches: [],
     special_filesystems: [],
-    zone: { name: 'default', description: '', id: 1, resource_uri: `${API}/zones/default/` },
-    pool: { name: 'default', description: 'Default pool', id: 0, resource_uri: `${API}/resourcepool/0/` },
+    zone: { name: machine.zone, description: '', id: 1, resource_uri: `${API}/zones/${machine.zone}/` },
+    pool: { name: machine.pool, description: '', id: 0, resource_uri: `${API}/resourcepool/0/` },
     parent: null,
     disable_ipv4: false,
     default_gateways: {
@@ -199,6 +200,37 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
     enable_kernel_crash_dump: false,
     is_dpu: false,
     resource_uri: `${API}/machines/${machine.systemId}/`,
+  };
+}
+
+/** A run of release scripts. While disks are erased MAAS keeps no results of it: the script stays pending. */
+export function releaseRunJson(machine: SimMachine, { id, wipe }: SimReleaseRun): Record<string, unknown> {
+  const parameter = (argument: string, value: boolean) => ({
+    type: 'boolean',
+    argument_format: argument,
+    value,
+  });
+  return {
+    id,
+    system_id: machine.systemId,
+    type: 3,
+    type_name: 'Release',
+    status: 0,
+    status_name: 'Pending',
+    results: [
+      {
+        id: id + 1,
+        name: 'wipe-disks',
+        status: 0,
+        status_name: 'Pending',
+        exit_status: null,
+        parameters: {
+          quick_erase: parameter('--quick-erase', wipe.quickErase),
+          secure_erase: parameter('--secure-erase', wipe.secureErase),
+        },
+      },
+    ],
+    resource_uri: `${API}/nodes/${machine.systemId}/results/${id}/`,
   };
 }
 

@@ -8,6 +8,7 @@ import { Agents } from './agents.ts';
 import { type FaultInput, Faults } from './faults.ts';
 import { type MaasAnswer, MaasRoutes } from './maas-routes.ts';
 import { oauthProblem, readBody, readForm } from './request-input.ts';
+import { SimSite } from './sim-site.ts';
 import { SECONDS } from './statuses.ts';
 import { World } from './world.ts';
 
@@ -40,8 +41,8 @@ export async function startServer(options: SimulatorOptions = {}): Promise<Runni
   const faults = new Faults();
   const requests: SimRequest[] = [];
   const agents: Agents = new Agents(() => Math.max(minKeepaliveMs, (SECONDS.keepalive * 1000) / world.speed));
-  const world = new World({ speed, faults, agents });
-  const routes = new MaasRoutes(world, faults);
+  const world = new World({ speed, site: new SimSite(), faults, agents });
+  const routes = new MaasRoutes(world);
 
   const maas = async (request: IncomingMessage, response: ServerResponse, url: URL) => {
     const body = await readBody(request);

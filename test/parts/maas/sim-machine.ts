@@ -11,7 +11,26 @@ export interface SimInterface {
   readonly id: number;
   readonly name: string;
   readonly mac: string;
+  readonly type: 'physical' | 'bond';
+  /** Names of the interfaces that it is made of. */
+  readonly parents: readonly string[];
   links: SimLink[];
+}
+
+/** What commissioning was asked for. */
+export interface SimCommissioning {
+  readonly enableSsh: boolean;
+  readonly skipBmcConfig: boolean;
+  readonly skipNetworking: boolean;
+  readonly skipStorage: boolean;
+  readonly commissioningScripts: readonly string[];
+  readonly testingScripts: readonly string[];
+}
+
+/** One run of release scripts, with what the script that wipes disks was given. */
+export interface SimReleaseRun {
+  readonly id: number;
+  readonly wipe: { readonly secureErase: boolean; readonly quickErase: boolean };
 }
 
 export interface SimDisk {
@@ -38,11 +57,24 @@ export interface SimMachine {
   status: Status;
   /** Where an abort goes back to. */
   previousStatus: Status;
+  /** What it really is, whether MAAS can tell or not. */
   power: 'on' | 'off' | 'unknown';
-  readonly powerType: string;
-  readonly powerParameters: Readonly<Record<string, string>>;
+  /** Empty until MAAS is given one. */
+  powerType: string;
+  powerParameters: Readonly<Record<string, string>>;
   owner: string | null;
-  readonly interfaces: SimInterface[];
+  locked: boolean;
+  zone: string;
+  pool: string;
+  domain: string;
+  tags: readonly string[];
+  minHweKernel: string;
+  hweKernel: string | null;
+  commissioning: SimCommissioning | null;
+  readonly releaseRuns: SimReleaseRun[];
+  /** What begins when a person switches it on, where MAAS can't. */
+  onBoot: (() => void) | null;
+  interfaces: SimInterface[];
   disks: SimDisk[];
   bootDiskId: number | null;
   /** The disk with the root partition. */
@@ -66,6 +98,10 @@ export interface MachineInput {
   readonly macs: readonly string[];
   readonly powerType: string;
   readonly powerParameters: Readonly<Record<string, string>>;
+  readonly zone?: string;
+  readonly pool?: string;
+  readonly domain?: string;
+  readonly minHweKernel?: string;
 }
 
 export interface Ids {
@@ -98,10 +134,22 @@ export function newMachine(input: MachineInput, ids: Ids): SimMachine {
     powerType: input.powerType,
     powerParameters: input.powerParameters,
     owner: null,
+    locked: false,
+    zone: input.zone ?? 'default',
+    pool: input.pool ?? 'default',
+    domain: input.domain ?? 'maas',
+    tags: [],
+    minHweKernel: input.minHweKernel ?? '',
+    hweKernel: null,
+    commissioning: null,
+    releaseRuns: [],
+    onBoot: null,
     interfaces: input.macs.map((mac, index) => ({
       id: ids.next(),
       name: `eth${index}`,
       mac: mac.toLowerCase(),
+      type: 'physical',
+      parents: [],
       links: [],
     })),
     disks: [],
@@ -119,10 +167,25 @@ export function newMachine(input: MachineInput, ids: Ids): SimMachine {
   };
 }
 
+/** As its administrator would: what the members were linked to is the bond's from now on. */
+export function bondInterfaces(machine: SimMachine, ids: Ids): void {
+  const [first] = machine.interfaces;
+  if (!first) return;
+  const parents = machine.interfaces.map(({ name }) => name);
+  const bond: SimInterface = {
+    ...first,
+    ...{ id: ids.next(), name: 'bond0', type: 'bond', parents },
+    links: [...first.links],
+  };
+  for (const member of machine.interfaces) member.links = [];
+  machine.interfaces = [...machine.interfaces, bond];
+}
+
 const GB = 1_000_000_000;
 
 /** What commissioning finds. The disk that MAAS would boot from by itself is not the one that is wanted. */
 export function discover(machine: SimMachine, ids: Ids, has: { readonly bossDisk: boolean }): void {
+  if (machine.commissioning?.skipStorage && machine.disks.length > 0) return;
   const disk = (name: string, model: string, size: number): SimDisk => {
     const id = ids.next();
     return { id, name, model, serial: `S${machine.systemId}${id}`, size };
@@ -135,6 +198,7 @@ export function discover(machine: SimMachine, ids: Ids, has: { readonly bossDisk
   machine.bootDiskId = machine.disks[0]?.id ?? null;
   machine.rootDiskId = machine.bootDiskId;
   const [boot, ...others] = machine.interfaces;
+  if (others.some(({ type }) => type === 'bond')) return;
   if (boot && boot.links.length === 0) {
     boot.links = [{ id: ids.next(), mode: 'dhcp', subnetId: SUBNET_ID }];
   }

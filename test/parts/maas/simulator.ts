@@ -10,6 +10,8 @@ import { build } from 'rolldown';
 import type { SimRequest } from './admin-routes.ts';
 import type { AgentView } from './agents.ts';
 import type { FaultInput } from './faults.ts';
+import type { SimCommissioning, SimReleaseRun } from './sim-machine.ts';
+import type { Settings, SimSite } from './sim-site.ts';
 
 export interface MaasSimulatorOptions {
   readonly port?: number;
@@ -29,6 +31,17 @@ export interface SimMachineView {
 }
 
 export interface SimMachineDetails extends SimMachineView {
+  readonly owner: string | null;
+  readonly locked: boolean;
+  readonly zone: string;
+  readonly pool: string;
+  readonly domain: string;
+  readonly tags: readonly string[];
+  readonly min_hwe_kernel: string;
+  readonly hwe_kernel: string | null;
+  /** What the last commissioning was asked for. */
+  readonly commissioning: SimCommissioning | null;
+  readonly release_runs: readonly SimReleaseRun[];
   readonly power_type: string;
   readonly power_parameters: Readonly<Record<string, string>>;
   readonly user_data: string;
@@ -46,6 +59,11 @@ export interface MaasAdmin {
     readonly hostname?: string;
     readonly status?: string;
     readonly events?: number;
+    /** None where MAAS found it by itself, unless it is given. */
+    readonly power_type?: string;
+    readonly owner?: string;
+    readonly locked?: boolean;
+    readonly bond?: boolean;
   }): Promise<SimMachineView>;
   machines(): Promise<SimMachineView[]>;
   machine(systemId: string): Promise<SimMachineDetails>;
@@ -53,7 +71,21 @@ export interface MaasAdmin {
   /** What its administrator does with it by hand. */
   changeMachine(
     systemId: string,
-    change: { readonly status: string; readonly power?: 'on' | 'off' },
+    change: {
+      readonly status?: string;
+      readonly power?: 'on' | 'off';
+      readonly owner?: string | null;
+      readonly locked?: boolean;
+      readonly osystem?: string;
+      /** A person switches it off and on, where MAAS can't. */
+      readonly boot?: true;
+    },
+  ): Promise<void>;
+  /** Its user, its settings, and where machines can be put. */
+  changeSite(
+    change: Partial<Pick<SimSite, 'user' | 'zones' | 'pools' | 'domains' | 'tags'>> & {
+      readonly settings?: Partial<Settings>;
+    },
   ): Promise<void>;
   fault(fault: FaultInput): Promise<void>;
   faults(): Promise<(FaultInput & { readonly left: number | null })[]>;
@@ -170,6 +202,7 @@ function adminOf(base: URL): MaasAdmin {
     machine: (systemId) => ask('GET', `machines/${systemId}`),
     removeMachine: (systemId) => ask('DELETE', `machines/${systemId}`),
     changeMachine: (systemId, change) => ask('PATCH', `machines/${systemId}`, change),
+    changeSite: (change) => ask('PATCH', 'site', change),
     fault: (fault) => ask('POST', 'faults', fault),
     faults: () => ask('GET', 'faults'),
     clearFaults: (mac) => ask('DELETE', 'faults', mac === undefined ? undefined : { mac }),

@@ -75,13 +75,12 @@ export const RELEASABLE: readonly Status[] = [
   STATUS.FAILED_RELEASING,
 ];
 
+/** Commission of node_action.py: a machine whose tests failed is not among them. */
 export const COMMISSIONABLE: readonly Status[] = [
   STATUS.NEW,
   STATUS.FAILED_COMMISSIONING,
   STATUS.READY,
   STATUS.BROKEN,
-  STATUS.MISSING,
-  STATUS.FAILED_TESTING,
 ];
 
 /** Where interfaces may be changed. */

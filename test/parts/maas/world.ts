@@ -5,39 +5,41 @@
 import type { Agents } from './agents.ts';
 import type { Faults } from './faults.ts';
 import { machineJson } from './machine-json.ts';
-import { discover, type MachineInput, newMachine, type SimEvent, type SimMachine } from './sim-machine.ts';
+import { Refusal } from './refusal.ts';
+import { discover as discoverHardware, type MachineInput, newMachine, type SimEvent, type SimMachine } from './sim-machine.ts';
+import type { SimSite } from './sim-site.ts';
 import { SECONDS, STATUS, STATUS_NAMES, type Status } from './statuses.ts';
 
-export interface Deployment {
-  readonly userData: string;
-  readonly osystem: string;
-  readonly distroSeries: string;
-  readonly enableHardwareSync: boolean;
-}
-
-export interface Erasure {
-  readonly erase: boolean;
-  readonly quickErase: boolean;
+export interface Work {
+  readonly seconds: number;
+  /** When the machine has been switched on. */
+  readonly begin?: () => void;
+  readonly end: () => void;
+  /** Where the BMC refuses. */
+  readonly revert: () => void;
 }
 
 export interface WorldOptions {
   readonly speed: number;
+  readonly site: SimSite;
   readonly faults: Faults;
   readonly agents: Agents;
 }
 
 export class World {
   readonly machines = new Map<string, SimMachine>();
-  readonly #faults: Faults;
+  readonly site: SimSite;
+  readonly faults: Faults;
   readonly #agents: Agents;
   readonly #timers = new Set<NodeJS.Timeout>();
   #speed: number;
   #lastId = 0;
   readonly ids = { next: () => ++this.#lastId };
 
-  constructor({ speed, faults, agents }: WorldOptions) {
+  constructor({ speed, site, faults, agents }: WorldOptions) {
     this.#speed = speed;
-    this.#faults = faults;
+    this.site = site;
+    this.faults = faults;
     this.#agents = agents;
   }
 
@@ -70,13 +72,15 @@ export class World {
   /** Whatever was under way with it is over, and what leads to the state has been done once more. */
   putInto(machine: SimMachine, status: Status): void {
     machine.generation++;
-    if (status !== STATUS.NEW) this.#discover(machine);
+    machine.onBoot = null;
+    if (status !== STATUS.NEW) this.discover(machine);
     machine.status = status;
+    machine.owner = OWNED.has(status) ? this.site.user.username : null;
     if (status !== STATUS.DEPLOYED) return;
-    machine.owner = OWNER;
+    Object.assign(machine, { osystem: 'ubuntu', distroSeries: 'noble' });
     machine.power = 'on';
     machine.deployedAt = Date.now();
-    this.#startAgent(machine);
+    this.startAgent(machine);
   }
 
   remove(machine: SimMachine): void {
@@ -85,149 +89,70 @@ export class World {
     this.machines.delete(machine.systemId);
   }
 
-  commission(machine: SimMachine): void {
-    this.#move(machine, STATUS.COMMISSIONING);
-    this.tell(machine, 'INFO', 'Commissioning', '');
-    machine.power = 'on';
-    this.#work(machine, SECONDS.commissioning, () => {
-      if (this.#faults.take('commissioning_failure', machine)) {
-        this.tell(machine, 'ERROR', 'Node commissioning failure', "'cloudinit' running modules for final");
-        this.#fail(
-          machine,
-          STATUS.FAILED_COMMISSIONING,
-          'Commissioning failed, cloud-init reported a failure',
-        );
-        return;
-      }
-      this.#discover(machine);
-      this.#move(machine, STATUS.READY);
-      machine.power = 'off';
-      this.tell(machine, 'INFO', 'Ready', '');
-    });
-  }
-
   allocate(machine: SimMachine): void {
-    machine.owner = OWNER;
-    this.#move(machine, STATUS.ALLOCATED);
-  }
-
-  deploy(machine: SimMachine, { userData, osystem, distroSeries, enableHardwareSync }: Deployment): void {
-    Object.assign(machine, { userData, osystem, distroSeries, enableHardwareSync, lastSync: null });
-    this.#move(machine, STATUS.DEPLOYING);
-    this.tell(machine, 'INFO', 'Deploying', '');
-    machine.power = 'on';
-    // The installer finds MAAS in every deployment; it is the installed system that may not.
-    this.tell(
-      machine,
-      'DEBUG',
-      'Node installation',
-      "'cloudinit' searching for network data from DataSourceMAAS",
-    );
-    this.tell(machine, 'DEBUG', 'Node installation', "'curtin' curtin command install");
-    if (this.#faults.take('datasource_failure', machine)) {
-      this.#deployWithoutDatasource(machine);
-      return;
-    }
-    this.#work(machine, SECONDS.deploying, () => {
-      if (this.#faults.take('deployment_failure', machine)) {
-        const failed = "'curtin' curtin command install failed";
-        this.tell(machine, 'ERROR', 'Node installation failure', failed);
-        const comment = 'Installation failed (refer to the installation log for more information).';
-        this.#fail(machine, STATUS.FAILED_DEPLOYMENT, comment);
-        return;
-      }
-      this.tell(machine, 'DEBUG', 'Node installation', "'cloudinit' running modules for final");
-      this.#move(machine, STATUS.DEPLOYED);
-      machine.deployedAt = Date.now();
-      this.tell(machine, 'INFO', 'Deployed', '');
-      this.#startAgent(machine);
-    });
-  }
-
-  /** The installed system looks for its datasource, and nothing more is heard of it. */
-  #deployWithoutDatasource(machine: SimMachine): void {
-    this.#work(machine, SECONDS.deploying, () => {
-      this.tell(machine, 'DEBUG', 'Node installation', "'curtin' curtin command install");
-      this.tell(machine, 'INFO', 'Rebooting', '');
-      const searching = "'cloudinit' searching for network data from DataSourceMAAS";
-      this.tell(machine, 'DEBUG', 'Node installation', searching);
-      this.#work(machine, SECONDS.deployTimeout - SECONDS.deploying, () => {
-        const minutes = SECONDS.deployTimeout / 60;
-        const comment = `Node operation 'Deploying' timed out after ${minutes} minutes.`;
-        this.#fail(machine, STATUS.FAILED_DEPLOYMENT, comment);
-      });
-    });
-  }
-
-  release(machine: SimMachine, { erase, quickErase }: Erasure): void {
-    this.#agents.stop(machine.systemId);
-    machine.deployedAt = null;
-    machine.userData = '';
-    if (!erase) {
-      this.#releaseNow(machine);
-      return;
-    }
-    this.#move(machine, STATUS.DISK_ERASING);
-    this.tell(machine, 'INFO', 'Disk erasing', '');
-    machine.power = 'on';
-    this.#work(machine, quickErase ? SECONDS.quickErasing : SECONDS.erasing, () => {
-      if (this.#faults.take('erase_failure', machine)) {
-        this.#fail(machine, STATUS.FAILED_DISK_ERASING, 'Failed to erase disks.');
-      } else this.#releaseNow(machine);
-    });
-  }
-
-  #releaseNow(machine: SimMachine): void {
-    this.#move(machine, STATUS.RELEASING);
-    this.tell(machine, 'INFO', 'Releasing', '');
-    this.#work(machine, SECONDS.releasing, () => {
-      if (this.#faults.take('release_failure', machine)) {
-        this.#fail(machine, STATUS.FAILED_RELEASING, 'Failed to release machine.');
-        return;
-      }
-      machine.power = 'off';
-      machine.owner = null;
-      Object.assign(machine, { osystem: '', distroSeries: '', enableHardwareSync: false, lastSync: null });
-      this.#move(machine, STATUS.READY);
-      this.tell(machine, 'INFO', 'Released', '');
-    });
+    this.move(machine, STATUS.ALLOCATED);
+    machine.owner = this.site.user.username;
   }
 
   /** False: there is nothing to abort. */
   abort(machine: SimMachine, comment: string): boolean {
     const goesTo = ABORTED.get(machine.status);
     if (goesTo === undefined) return false;
+    if (isSwitchable(machine) && this.faults.take('power_off_failure', machine)) {
+      this.tell(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
+      throw new Refusal(500, POWER_REFUSED);
+    }
     this.tell(machine, 'INFO', `Aborted ${STATUS_NAMES[machine.status].toLowerCase()}`, comment);
-    this.#move(machine, goesTo === 'previous' ? machine.previousStatus : goesTo);
-    machine.power = 'off';
+    this.move(machine, goesTo === 'previous' ? machine.previousStatus : goesTo);
+    if (isSwitchable(machine)) machine.power = 'off';
     return true;
   }
 
   markBroken(machine: SimMachine, comment: string): void {
-    this.#agents.stop(machine.systemId);
+    this.stopAgent(machine);
     machine.errorDescription = comment;
-    this.#move(machine, STATUS.BROKEN);
+    this.move(machine, STATUS.BROKEN);
+    machine.owner = null;
     this.tell(machine, 'INFO', 'Marking node broken', comment);
   }
 
+  /** A person at the machine, where MAAS can't switch it. */
+  boot(machine: SimMachine): void {
+    this.stopAgent(machine);
+    machine.power = 'on';
+    const { onBoot } = machine;
+    machine.onBoot = null;
+    if (onBoot) onBoot();
+    else if (machine.status === STATUS.DEPLOYED) this.startAgent(machine);
+  }
+
   switchPower(machine: SimMachine, to: 'on' | 'off'): void {
-    if (this.#faults.has('bmc_silent', machine)) return;
+    if (this.faults.has('bmc_silent', machine) || !isSwitchable(machine)) return;
+    if (this.faults.take(to === 'off' ? 'power_off_failure' : 'power_on_failure', machine)) {
+      throw new Refusal(500, POWER_REFUSED);
+    }
     this.#after(machine, SECONDS.power, () => {
       machine.power = to;
       this.tell(machine, 'DEBUG', `Node powered ${to}`, '');
-      if (to === 'off') this.#agents.stop(machine.systemId);
-      else if (machine.status === STATUS.DEPLOYED) this.#startAgent(machine);
+      if (to === 'off') this.stopAgent(machine);
+      else if (machine.status === STATUS.DEPLOYED) this.startAgent(machine);
     });
   }
 
   json(machine: SimMachine): Record<string, unknown> {
-    const powerState = this.#faults.has('bmc_silent', machine) ? 'error' : machine.power;
+    const powerState = this.reportedPower(machine);
     const syncIntervalSeconds = Math.max(1, Math.round(SECONDS.syncInterval / this.#speed));
     return machineJson(machine, { powerState, lastSync: this.#lastSync(machine), syncIntervalSeconds });
   }
 
-  powerState(machine: SimMachine): 'on' | 'off' | 'error' | 'unknown' {
-    return this.#faults.has('bmc_silent', machine) ? 'error' : machine.power;
+  /** What MAAS believes. It can't ask where a person switches the power. */
+  reportedPower(machine: SimMachine): 'on' | 'off' | 'error' | 'unknown' {
+    if (!isSwitchable(machine)) return 'unknown';
+    return this.faults.has('bmc_silent', machine) ? 'error' : machine.power;
+  }
+
+  stopAgent({ systemId }: SimMachine): void {
+    this.#agents.stop(systemId);
   }
 
   stop(): void {
@@ -235,8 +160,8 @@ export class World {
     this.#agents.stopAll();
   }
 
-  #discover(machine: SimMachine): void {
-    discover(machine, this.ids, { bossDisk: !this.#faults.has('no_boss_disk', machine) });
+  discover(machine: SimMachine): void {
+    discoverHardware(machine, this.ids, { bossDisk: !this.faults.has('no_boss_disk', machine) });
   }
 
   /** Reports come once an interval; nobody needs a timer to know when the last one was. */
@@ -244,7 +169,7 @@ export class World {
     const { deployedAt, enableHardwareSync } = machine;
     const isRunning = machine.status === STATUS.DEPLOYED && machine.power === 'on';
     if (!isRunning || deployedAt === null || !enableHardwareSync) return machine.lastSync;
-    if (this.#faults.has('hardware_sync_failing', machine)) return machine.lastSync;
+    if (this.faults.has('hardware_sync_failing', machine)) return machine.lastSync;
     const first = deployedAt + this.#ms(SECONDS.firstSync);
     const interval = Math.max(1, Math.round(SECONDS.syncInterval / this.#speed)) * 1000;
     const sinceFirst = Date.now() - first;
@@ -253,27 +178,30 @@ export class World {
     return machine.lastSync;
   }
 
-  #startAgent(machine: SimMachine): void {
-    if (machine.userData === '' || this.#faults.has('agent_never_enrols', machine)) return;
+  startAgent(machine: SimMachine): void {
+    if (machine.userData === '' || this.faults.has('agent_never_enrols', machine)) return;
     const { generation } = machine;
     this.#after(machine, SECONDS.agentBoot, () => {
       if (machine.generation === generation && machine.power === 'on') this.#agents.start(machine);
     });
   }
 
-  #move(machine: SimMachine, to: Status): void {
+  move(machine: SimMachine, to: Status): void {
     const from = machine.status;
     machine.generation++;
+    machine.onBoot = null;
     machine.previousStatus = from;
     machine.status = to;
+    // clear_owner_when_status_changes_to_new_or_ready of models/signals/nodes.py.
+    if (to === STATUS.NEW || to === STATUS.READY) machine.owner = null;
     const description = `From '${STATUS_NAMES[from]}' to '${STATUS_NAMES[to]}'`;
     this.tell(machine, 'DEBUG', 'Node changed status', description);
   }
 
-  #fail(machine: SimMachine, to: Status, comment: string): void {
+  fail(machine: SimMachine, to: Status, comment: string): void {
     this.tell(machine, 'ERROR', 'Marking node failed', comment);
     machine.errorDescription = comment;
-    this.#move(machine, to);
+    this.move(machine, to);
   }
 
   tell(machine: SimMachine, level: SimEvent['level'], type: string, description: string): void {
@@ -281,15 +209,48 @@ export class World {
     if (machine.events.length > MAX_EVENTS) machine.events.shift();
   }
 
+  /**
+   * Switches the machine on and lets it work. Where MAAS can't switch it, it waits for a person; where the BMC refuses,
+   * what was begun is taken back and the caller is told so.
+   */
+  startWork(machine: SimMachine, { seconds, begin = () => {}, end, revert }: Work): void {
+    const run = () => {
+      machine.power = 'on';
+      begin();
+      this.work(machine, seconds, end);
+    };
+    if (!isSwitchable(machine)) {
+      machine.onBoot = run;
+      return;
+    }
+    if (this.faults.take('power_on_failure', machine)) {
+      this.tell(machine, 'WARNING', "Failed to query node's BMC", 'Unable to power control the node.');
+      revert();
+      throw new Refusal(500, POWER_REFUSED);
+    }
+    run();
+  }
+
   /** The next thing that happens to the machine, unless something else is begun with it. */
-  #work(machine: SimMachine, seconds: number, then: () => void): void {
+  work(machine: SimMachine, seconds: number, then: () => void): void {
     const { generation } = machine;
     const isStill = () => machine.generation === generation && this.machines.has(machine.systemId);
-    if (this.#faults.take('deleted_midway', machine, STATUS_NAMES[machine.status])) {
+    if (this.faults.take('deleted_midway', machine, STATUS_NAMES[machine.status])) {
       this.#after(machine, seconds / 2, () => isStill() && this.remove(machine));
       return;
     }
     this.#after(machine, seconds, () => isStill() && then());
+  }
+
+  /** Nobody switched it on in time. */
+  expire(machine: SimMachine, to: Status): void {
+    const { generation } = machine;
+    this.#after(machine, SECONDS.deployTimeout, () => {
+      if (machine.generation !== generation || machine.onBoot === null) return;
+      const operation = STATUS_NAMES[machine.status];
+      const minutes = SECONDS.deployTimeout / 60;
+      this.fail(machine, to, `Node operation '${operation}' timed out after ${minutes} minutes.`);
+    });
   }
 
   #after(machine: SimMachine, seconds: number, then: () => void): void {
@@ -305,8 +266,28 @@ export class World {
   }
 }
 
-export const OWNER = 'ingot';
 const MAX_EVENTS = 5000;
+/** What MAAS repeats of a BMC that does not do it. */
+export const POWER_REFUSED = 'Failed to complete power action: the BMC refused the command';
+
+/** get_effective_power_info of models/node.py: the others are switched by people, or by nobody. */
+export function isSwitchable({ powerType }: SimMachine): boolean {
+  return powerType !== '' && powerType !== 'manual';
+}
+
+/** Whoever brought a machine there has it. */
+const OWNED: ReadonlySet<Status> = new Set([
+  STATUS.COMMISSIONING,
+  STATUS.RESERVED,
+  STATUS.DEPLOYED,
+  STATUS.DEPLOYING,
+  STATUS.ALLOCATED,
+  STATUS.FAILED_DEPLOYMENT,
+  STATUS.RELEASING,
+  STATUS.FAILED_RELEASING,
+  STATUS.DISK_ERASING,
+  STATUS.FAILED_DISK_ERASING,
+]);
 
 const ABORTED = new Map<Status, Status | 'previous'>([
   [STATUS.COMMISSIONING, 'previous'],
