@@ -33,6 +33,18 @@ export const INTERVENTIONS = {
     trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
     leaves: 'quarantined',
   },
+  FAILED_TESTING: {
+    trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
+    leaves: 'enrolling',
+  },
+  MAAS_MACHINE_OWNED: {
+    trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
+    leaves: 'quarantined',
+  },
+  MAAS_MACHINE_LOCKED: {
+    trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
+    leaves: 'enrolling',
+  },
   UNEXPECTED_MAAS_STATE: {
     trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
     leaves: 'quarantined',

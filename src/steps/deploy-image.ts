@@ -85,6 +85,8 @@ export function deployImage(
       const next = NEXT[seen.status];
       // It has moved on since it was seen.
       if (next === undefined) return started(`MAAS says ${seen.status}`);
+      // Before anything of it is touched: whoever has it may have an agent of ours on it.
+      await can.maas.checkOurs(call, seen);
       await context.save({ ...context.memo, lastAct: actFor(context, next) });
       return next === 'release'
         ? release(scene, context, seen)

@@ -9,7 +9,7 @@ import {
   renderWithoutToken,
   siteDeployment,
 } from './maas-deployment.ts';
-import { idOf, inMaas, type MaasStage, type Stage, waitsOr } from './maas-scene.ts';
+import { idOf, inMaas, type MaasStage, type Stage, underWayIn, waitsOr } from './maas-scene.ts';
 import { undoDeployment } from './maas-undoing.ts';
 import { ABSENT, countOf, countOne, done, needsHuman, onlyLooks, underWay } from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
@@ -24,14 +24,21 @@ export const DEPLOYING_STAGES = {
 
   deploy_via_maas: (scene, { pool }) => ({
     observe: (context) =>
-      inMaas(scene, context, (seen) => {
+      inMaas(scene, context, async (seen, call) => {
         // Classified already, before an operator had this stage started again: it is not done, and not waited for.
         const isLeftOver = seen.status === 'Failed deployment' && context.round > 0;
-        if (isLeftOver && countOf(context, 'deployed') === 0) return ABSENT;
+        if (isLeftOver && countOf(context, 'deployed') === 0) {
+          await scene.can.maas.checkOurs(call, seen);
+          return ABSENT;
+        }
         if (['Deploying', 'Deployed', 'Failed deployment'].includes(seen.status)) {
           return done(`MAAS says ${seen.status}`);
         }
-        if (['Ready', 'Allocated', 'Reserved'].includes(seen.status)) return ABSENT;
+        if (['Ready', 'Allocated', 'Reserved'].includes(seen.status)) {
+          // Before a token is made: that would end the one that whoever has it uses.
+          await scene.can.maas.checkOurs(call, seen);
+          return ABSENT;
+        }
         if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
           return underWay(context, `MAAS says ${seen.status}`);
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
@@ -51,7 +58,7 @@ export const DEPLOYING_STAGES = {
     onlyLooks((context) =>
       inMaas(scene, context, (seen) => {
         if (seen.status === 'Deployed') return done('deployed');
-        if (seen.status === 'Deploying') return underWay(context, 'MAAS says Deploying');
+        if (seen.status === 'Deploying') return underWayIn(context, seen);
         if (seen.status === 'Failed deployment') return done('the deployment failed; it is classified next');
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
@@ -68,11 +75,12 @@ export const DEPLOYING_STAGES = {
 
   recover_for_datasource_retry: (scene, { pool }) => ({
     observe: (context) =>
-      inMaas(scene, context, (seen) => {
+      inMaas(scene, context, async (seen, call) => {
         if (seen.status === 'Deployed') return done('deployed');
         if (['Deploying', 'Releasing', 'Disk erasing'].includes(seen.status)) {
-          return underWay(context, `MAAS says ${seen.status}`);
+          return underWayIn(context, seen);
         }
+        await scene.can.maas.checkOurs(call, seen);
         if (seen.status === 'Failed deployment' && countOf(context, 'retries') >= MAX_DATASOURCE_RETRIES) {
           return datasourceFailed();
         }

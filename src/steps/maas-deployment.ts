@@ -48,6 +48,7 @@ export async function deployMachine(
       osystem,
       distroSeries,
       enableHardwareSync: can.maas.site.deploy.hardwareSync,
+      hweKernel: can.maas.site.optionsFor(machine).kernel.deploy,
     });
   });
   return started('deployment begins');

@@ -1,9 +1,11 @@
 /** Stages that bring a machine in MAAS to where it can be deployed. */
 
+import type { StepContext } from '../engine/step-handler.ts';
 import { hooked } from './hooked.ts';
-import type { MaasStage } from './maas-scene.ts';
-import { idOf, inMaas, type Stage } from './maas-scene.ts';
-import { hostnameOf, undoCommissioning, undoRecord } from './maas-undoing.ts';
+import { hostnamesOf, isHostnameTaken } from './maas-hostname.ts';
+import { give, lackingOf } from './maas-record-options.ts';
+import { idOf, inMaas, type MaasScene, type MaasStage, type Stage, underWayIn } from './maas-scene.ts';
+import { undoCommissioning, undoRecord } from './maas-undoing.ts';
 import {
   ABSENT,
   countOf,
@@ -17,7 +19,6 @@ import {
   rememberMaking,
   started,
   UNOBSERVABLE,
-  underWay,
 } from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
 
@@ -25,6 +26,8 @@ import { callOf } from './step-kind.ts';
 const BEYOND_READY: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deployed'];
 const MAX_LINK_ATTEMPTS = 3;
 const MAX_COMMISSIONS = 2;
+/** How often a record is given what it lacks. */
+const MAX_GIVEN = 3;
 
 export const PREPARING_STAGES = {
   load_site_config: ({ can }) =>
@@ -53,21 +56,36 @@ export const PREPARING_STAGES = {
       }
       const [found] = candidates;
       if (!found) return ABSENT;
+      const lacking = lackingOf(scene, found);
+      if (lacking && countOf(context, 'given') < MAX_GIVEN) return { seen: 'absent', next: true };
+      if (lacking)
+        return failed('needs_human', 'MAAS_REFUSED', `MAAS does not keep ${lacking.words.join(', ')}`);
       const change = observedIn(machine.spec.provider, found, machine, context.now());
       return done(`${found.systemId} (${found.hostname}), ${found.status}`, change);
     },
     async act(context) {
       const { machine, can } = scene;
-      const { architecture } = can.maas.site;
-      const power = can.maas.site.resolvePower(machine);
-      const { systemId } = await making(context, 'record', () =>
-        can.maas.create(callOf(context, machine), {
-          hostname: hostnameOf(scene),
-          architecture,
-          macAddresses: machine.spec.mac_addresses,
-          ...power,
-        }),
-      );
+      const call = callOf(context, machine);
+      const [found] = await can.maas.findByMac(call, machine.spec.mac_addresses);
+      const lacking = found ? lackingOf(scene, found) : null;
+      if (found) return lacking ? give(scene, context, found, lacking) : started('MAAS has the machine');
+      const { place, kernel } = can.maas.site.optionsFor(machine);
+      const wanted = {
+        architecture: can.maas.site.architecture,
+        macAddresses: machine.spec.mac_addresses,
+        ...can.maas.site.resolvePower(machine),
+        ...{ place, minHweKernel: kernel.minimum },
+      };
+      const [hostname, otherwise] = hostnamesOf(machine);
+      const { systemId } = await making(context, 'record', async () => {
+        try {
+          return await can.maas.create(call, { ...wanted, hostname });
+        } catch (error) {
+          if (!isHostnameTaken(error)) throw error;
+          context.log(`MAAS has another machine that is called ${hostname}; adding this one as ${otherwise}`);
+          return can.maas.create(call, { ...wanted, hostname: otherwise });
+        }
+      });
       await rememberMaking(context, 'record', systemId);
       return started('waiting for MAAS to know the machine');
     },
@@ -87,10 +105,7 @@ export const PREPARING_STAGES = {
         return done(`MAAS says ${seen.status}`);
       }),
     async act(context) {
-      await making(context, 'commissioning', () =>
-        scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)),
-      );
-      await countOne(context, 'commissioned');
+      await commission(scene, context);
       return started('commissioning begins');
     },
     undo: (context) => undoCommissioning(scene, context),
@@ -102,7 +117,14 @@ export const PREPARING_STAGES = {
         if (seen.status === 'Ready' || BEYOND_READY.includes(seen.status))
           return done(`MAAS says ${seen.status}`);
         if (seen.status === 'Commissioning' || seen.status === 'Testing' || seen.status === 'Releasing') {
-          return underWay(context, `MAAS says ${seen.status}`);
+          return underWayIn(context, seen);
+        }
+        if (seen.status === 'Failed testing') {
+          const { failedTesting } = scene.can.maas.site.optionsFor(scene.machine);
+          // A test that failed is somebody's to judge.
+          return failedTesting === 'override'
+            ? { seen: 'absent', next: true }
+            : needsHuman('FAILED_TESTING', `MAAS says: ${seen.statusMessage || 'tests failed'}`);
         }
         if (seen.status === 'Failed deployment') return done('to be recovered later');
         // Commissioning that failed may pass when it is tried again; the stage before does not come back by itself.
@@ -115,6 +137,12 @@ export const PREPARING_STAGES = {
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
     async act(context) {
+      const call = callOf(context, scene.machine);
+      if ((await scene.can.maas.read(call, idOf(scene)))?.status === 'Failed testing') {
+        context.log('Overriding the failed tests in MAAS, as the site or the machine’s label says');
+        await context.effect(() => scene.can.maas.overrideFailedTesting(call, idOf(scene), 'onboarding'));
+        return started('the failed tests are overridden');
+      }
       if (countOf(context, 'commissioned') >= MAX_COMMISSIONS) {
         return {
           result: 'failed',
@@ -126,10 +154,7 @@ export const PREPARING_STAGES = {
         };
       }
       await context.save({ ...context.memo, tried: countOf(context, 'commissioned') });
-      await making(context, 'commissioning', () =>
-        scene.can.maas.commission(callOf(context, scene.machine), idOf(scene)),
-      );
-      await countOne(context, 'commissioned');
+      await commission(scene, context);
       return started('commissioning begins again');
     },
     undo: (context) => undoCommissioning(scene, context),
@@ -170,23 +195,22 @@ export const PREPARING_STAGES = {
   ensure_pxe_interface_auto: (scene) => ({
     observe: (context) =>
       inMaas(scene, context, (seen) => {
-        if (seen.bootInterface?.linkMode?.toLowerCase() === 'auto') {
-          return done(`${seen.bootInterface.name} is AUTO`);
-        }
+        const { bootInterface: boot, addressInterface: nic } = seen;
+        // The address is a bond's where the boot interface is part of one.
+        const name =
+          nic && boot && nic.id !== boot.id ? `${nic.name} (with ${boot.name})` : (nic?.name ?? '');
+        if (nic?.linkMode?.toLowerCase() === 'auto') return done(`${name} is AUTO`);
         if (seen.status !== 'Ready')
           return done(`MAAS says ${seen.status}: interfaces are as they were deployed`);
-        if (seen.bootInterface === null) return needsHuman('PXE_NOT_FIXABLE', 'MAAS knows no boot interface');
+        if (nic === null) return needsHuman('PXE_NOT_FIXABLE', 'MAAS knows no boot interface');
         if (countOf(context, 'linked') < MAX_LINK_ATTEMPTS) return ABSENT;
-        const mode = seen.bootInterface.linkMode ?? 'without a link';
-        return needsHuman(
-          'PXE_NOT_FIXABLE',
-          `${seen.bootInterface.name} stays ${mode}, however often it is set`,
-        );
+        const mode = nic.linkMode ?? 'without a link';
+        return needsHuman('PXE_NOT_FIXABLE', `${name} stays ${mode}, however often it is set`);
       }),
     async act(context) {
       const call = callOf(context, scene.machine);
       const seen = await scene.can.maas.read(call, idOf(scene));
-      const nic = seen?.bootInterface;
+      const nic = seen?.addressInterface;
       if (!nic) return started('looking for the boot interface again');
       await context.effect(() => scene.can.maas.linkAuto(call, idOf(scene), nic.id));
       await countOne(context, 'linked');
@@ -194,3 +218,15 @@ export const PREPARING_STAGES = {
     },
   }),
 } as const satisfies Partial<Record<MaasStage, Stage>>;
+
+/** A machine that lost its power type since it was found gets it again: without it, MAAS fails. */
+async function commission(scene: MaasScene, context: StepContext): Promise<void> {
+  const { machine, can } = scene;
+  const call = callOf(context, machine);
+  const seen = await can.maas.read(call, idOf(scene));
+  const lacking = seen?.powerType === '' ? lackingOf(scene, seen) : null;
+  if (seen && lacking) await give(scene, context, seen, lacking);
+  const options = can.maas.site.optionsFor(machine).commissioning;
+  await making(context, 'commissioning', () => can.maas.commission(call, idOf(scene), options));
+  await countOne(context, 'commissioned');
+}

@@ -1,70 +1,120 @@
 /** Stages that give a machine back to MAAS, and take it out of there. */
 import type { MachineChange } from '../domain/machine-change.ts';
-import { idOf, type MaasStage, type Stage } from './maas-scene.ts';
-import { ABSENT, countOf, countOne, done, failed, observedIn, started, underWay } from './stage-tools.ts';
+import { type StepContext, StepFailure } from '../engine/step-handler.ts';
+import type { MaasMachine } from '../providers/maas/maas-control.ts';
+import { MaasFailure } from '../providers/maas/maas-failure.ts';
+import type { ProviderCall } from '../providers/provider.ts';
+import { markRelease, reportErasing, sightErasing } from './maas-erasing.ts';
+import {
+  idOf,
+  isSwitchedByHand,
+  type MaasScene,
+  type MaasStage,
+  type Stage,
+  underWayIn,
+} from './maas-scene.ts';
+import {
+  ABSENT,
+  type Acted,
+  countOf,
+  countOne,
+  done,
+  failed,
+  needsHuman,
+  observedIn,
+  type Seen,
+  started,
+} from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
 
 /** Nothing of ours is on its disks. */
-const EMPTY: MachineChange = {
-  conditions: [
-    { type: 'Provisioned', status: false, reason: 'Released', message: 'it was given back to its upstream' },
-  ],
-};
+function emptied(text: string): MachineChange {
+  const message = `it was given back to its upstream; ${text}`;
+  return { conditions: [{ type: 'Provisioned', status: false, reason: 'Released', message }] };
+}
+
+/** Nothing is deployed there, so that there is nothing to release. */
+const IDLE: readonly string[] = ['Ready', 'New', 'Retired', 'Missing', 'Failed commissioning'];
+const AT_WORK: readonly string[] = ['Releasing', 'Commissioning', 'Testing'];
+const NOT_RELEASED: readonly string[] = ['Releasing failed', 'Failed disk erasing'];
 
 export const RELEASING_STAGES = {
   release_maas_node: (scene, { erase }) => ({
     async observe(context) {
-      const { machine, can } = scene;
-      const systemId = idOf(scene);
-      const seen = systemId === '' ? null : await can.maas.read(callOf(context, machine), systemId);
-      const observed = observedIn(machine.spec.provider, seen, machine, context.now());
-      if (seen === null) return done('MAAS has no such machine', { ...observed, ...EMPTY });
-      if (['Ready', 'New', 'Retired'].includes(seen.status))
-        return done(`MAAS says ${seen.status}`, { ...observed, ...EMPTY });
-      if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
-        return underWay(context, `MAAS says ${seen.status}`);
-      const isFailed = seen.status === 'Releasing failed' || seen.status === 'Failed disk erasing';
-      if (isFailed && countOf(context, 'released') > 0) {
-        return failed('retryable', 'RELEASE_FAILED', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      const call = callOf(context, scene.machine);
+      const seen = await readIn(scene, call);
+      if (seen === null) {
+        const text = 'MAAS has no such machine: whether its disks were erased, nobody can say';
+        return done(text, { ...observed(scene, context, null), ...emptied(text) });
       }
-      return ABSENT;
+      const isUndeployed = seen.status === 'Failed testing' && seen.image.osystem === '';
+      if (IDLE.includes(seen.status) || isUndeployed) return released(scene, context, { call, seen, erase });
+      if (AT_WORK.includes(seen.status)) return underWayIn(context, seen);
+      if (seen.status === 'Disk erasing') return whileErasing(scene, context, { call, seen });
+      if (seen.status === 'Unknown')
+        return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      if (NOT_RELEASED.includes(seen.status) && countOf(context, 'released') > 0) {
+        // What is erased needs no second time: what failed is the power off after it.
+        if (!(await sightErasing(scene, context, call)).isErased)
+          return failed('retryable', 'RELEASE_FAILED', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      }
+      await scene.can.maas.checkOurs(call, seen);
+      return context.memo.actedAt === seen.status ? ABSENT : { seen: 'absent', next: true };
     },
     async act(context) {
-      const call = callOf(context, scene.machine);
-      const release = { erase, secureErase: erase, quickErase: false, comment: 'decommission' };
-      // What runs on it will be gone, and must not count as alive until its time to live is over. Before the release,
-      // so that whoever takes over after a death does both.
-      await context.effect(() => scene.can.nodeServices.forgetSecrets(call));
-      await context.effect(() => scene.can.maas.release(call, idOf(scene), release));
-      await countOne(context, 'released');
-      return started('MAAS releases the machine');
+      const { can, machine } = scene;
+      const call = callOf(context, machine);
+      const seen = await readIn(scene, call);
+      if (seen === null) return started('looking for the machine again');
+      await context.save({ ...context.memo, actedAt: seen.status });
+      if (seen.status === 'Failed testing') {
+        await context.effect(() => can.maas.overrideFailedTesting(call, seen.systemId, 'decommission'));
+        return started('its failed tests are overridden, so that MAAS can release it');
+      }
+      if (seen.status === 'Disk erasing') {
+        context.log(
+          'MAAS erased the disks, but could not switch the machine off: stopping what it waits for',
+        );
+        await powerRefusal(() => context.effect(() => can.maas.abort(call, seen.systemId, 'erased already')));
+        return started('MAAS gives the erasing up, which was done');
+      }
+      return release(scene, context, { call, erase });
     },
   }),
 
   power_off_maas_node: (scene) => ({
     async observe(context) {
-      const systemId = idOf(scene);
-      const seen =
-        systemId === '' ? null : await scene.can.maas.read(callOf(context, scene.machine), systemId);
+      const call = callOf(context, scene.machine);
+      const seen = await readIn(scene, call);
       if (seen === null) return done('MAAS has no such machine');
-      return seen.power === 'off' ? done('the power is off') : ABSENT;
+      if (seen.power === 'off') return done('the power is off');
+      if (isSwitchedByHand(seen))
+        return done(byHand(context, `people switch its power (${seen.powerType || 'no power type'})`));
+      // Some power types can be switched, and not asked.
+      const isBlind = seen.power === 'unknown' && countOf(context, 'sent') > 0;
+      if (isBlind && (await scene.can.maas.queryPower(call, seen.systemId)) === 'unknown')
+        return done(
+          byHand(
+            context,
+            `it was told to switch off, and MAAS can’t tell whether it did (${seen.powerType})`,
+          ),
+        );
+      return ABSENT;
     },
     async act(context) {
       await context.effect(() => scene.can.maas.powerOff(callOf(context, scene.machine), idOf(scene)));
+      await countOne(context, 'sent');
       return started('waiting for the power to be off');
     },
   }),
 
   remove_maas_record: (scene) => ({
     async observe(context) {
-      const { machine, can } = scene;
-      const systemId = idOf(scene);
-      const seen = systemId === '' ? null : await can.maas.read(callOf(context, machine), systemId);
-      if (seen !== null) return ABSENT;
-      return done(
-        'MAAS has no record of it',
-        observedIn(machine.spec.provider, null, machine, context.now()),
-      );
+      const call = callOf(context, scene.machine);
+      const seen = await readIn(scene, call);
+      if (seen === null) return done('MAAS has no record of it', observed(scene, context, null));
+      await scene.can.maas.checkOurs(call, seen);
+      return ABSENT;
     },
     async act(context) {
       await context.effect(() => scene.can.maas.remove(callOf(context, scene.machine), idOf(scene)));
@@ -72,3 +122,79 @@ export const RELEASING_STAGES = {
     },
   }),
 } as const satisfies Partial<Record<MaasStage, Stage>>;
+
+function readIn(scene: MaasScene, call: ProviderCall): Promise<MaasMachine | null> {
+  const systemId = idOf(scene);
+  return systemId === '' ? Promise.resolve(null) : scene.can.maas.read(call, systemId);
+}
+
+function observed({ machine }: MaasScene, context: StepContext, seen: MaasMachine | null): MachineChange {
+  return observedIn(machine.spec.provider, seen, machine, context.now());
+}
+
+/** Says what became of the disks, where the result, the log and the event of the machine can be read. */
+async function released(
+  scene: MaasScene,
+  context: StepContext,
+  { call, seen, erase }: { call: ProviderCall; seen: MaasMachine; erase: boolean },
+): Promise<Seen> {
+  const { text, isMissing } = await reportErasing(scene, context, { call, wanted: erase ? 'erase' : 'keep' });
+  const running = isSwitchedByHand(seen) ? '; what ran on it may still run: people switch its power' : '';
+  const report = `${text}${running}`;
+  context.log(`MAAS says ${seen.status}: ${report}`, isMissing ? 'stderr' : 'stdout');
+  return done(`MAAS says ${seen.status}; ${report}`, {
+    ...observed(scene, context, seen),
+    ...emptied(report),
+  });
+}
+
+/** MAAS waits for ever for a machine that it erased and could not switch off. */
+async function whileErasing(
+  scene: MaasScene,
+  context: StepContext,
+  { call, seen }: { call: ProviderCall; seen: MaasMachine },
+): Promise<Seen> {
+  const { isErased, powerOffFailed } = await sightErasing(scene, context, call);
+  if (!isErased) return underWayIn(context, seen);
+  const since = countOf(context, 'erasedAt');
+  const now = context.now().getTime();
+  if (since === 0) await context.save({ ...context.memo, erasedAt: now });
+  const isLate = since > 0 && now - since >= scene.can.maas.site.waits.powerOffSeconds * 1000;
+  if (!powerOffFailed && !isLate) return underWayIn(context, seen, 'the disks are erased');
+  await scene.can.maas.checkOurs(call, seen);
+  return context.memo.actedAt === seen.status ? ABSENT : { seen: 'absent', next: true };
+}
+
+async function release(
+  scene: MaasScene,
+  context: StepContext,
+  { call, erase }: { call: ProviderCall; erase: boolean },
+): Promise<Acted> {
+  const { can } = scene;
+  await markRelease(scene, context, call);
+  const again = erase && !(await sightErasing(scene, context, call)).isErased;
+  const wanted = { erase: again, secureErase: again, quickErase: false, comment: 'decommission' };
+  // What runs on it will be gone, and must not count as alive until its time to live is over. Before the release,
+  // so that whoever takes over after a death does both.
+  await context.effect(() => can.nodeServices.forgetSecrets(call));
+  await powerRefusal(() => context.effect(() => can.maas.release(call, idOf(scene), wanted)));
+  await countOne(context, 'released');
+  return started('MAAS releases the machine');
+}
+
+/** MAAS answers 500 where it can't switch the power, and the machine is what it was before. */
+async function powerRefusal<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MaasFailure) || error.status !== 500) throw error;
+    const message = `MAAS did not release the machine: ${error.failure.message}`;
+    throw new StepFailure({ class: 'retryable', code: 'RELEASE_FAILED', message });
+  }
+}
+
+function byHand(context: StepContext, why: string): string {
+  const text = `${why}; switch it off by hand`;
+  context.log(text, 'stderr');
+  return text;
+}

@@ -23,6 +23,21 @@ export function idOf({ machine }: MaasScene): string {
   return machine.observed?.upstreamId ?? '';
 }
 
+/** MAAS can neither switch nor ask it. */
+export function isSwitchedByHand({ powerType }: Pick<MaasMachine, 'powerType'>): boolean {
+  return powerType === 'manual' || powerType === '';
+}
+
+/** What MAAS can't switch goes nowhere until a person does. */
+export function underWayIn(context: StepContext, seen: MaasMachine, detail = ''): Seen {
+  const words = [
+    `MAAS says ${seen.status}`,
+    ...(detail === '' ? [] : [detail]),
+    ...(isSwitchedByHand(seen) ? ['people switch its power: boot it from the network by hand'] : []),
+  ];
+  return underWay(context, words.join('; '));
+}
+
 /** The machine in MAAS, as everybody who is past finding it expects it: there. */
 export async function inMaas(
   scene: MaasScene,

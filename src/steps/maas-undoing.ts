@@ -3,6 +3,7 @@
  * somebody else did meanwhile, stays.
  */
 import type { StepContext } from '../engine/step-handler.ts';
+import { hostnamesOf } from './maas-hostname.ts';
 import { idOf, type MaasScene } from './maas-scene.ts';
 import { type Acted, madeIn, observedIn, spaced, started } from './stage-tools.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
@@ -14,10 +15,6 @@ const IN_USE: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deploy
 const TO_BE_RELEASED: readonly string[] = ['Deployed', 'Failed deployment', 'Allocated', 'Reserved'];
 
 const done = (message: string): Acted => ({ result: 'done', message });
-
-export function hostnameOf({ machine }: MaasScene): string {
-  return machine.machineId.toLowerCase().replaceAll(/[^a-z0-9-]/g, '-');
-}
 
 export async function undoCommissioning(scene: MaasScene, context: StepContext): Promise<Acted> {
   if (!madeIn(context).commissioning) return LEFT;
@@ -77,7 +74,7 @@ export async function undoRecord(scene: MaasScene, context: StepContext): Promis
   const found = await can.maas.findByMac(callOf(context, machine), machine.spec.mac_addresses);
   // Whoever died between adding it and writing its id down is known by the name that it was given.
   const ours = found.find(({ systemId, hostname }) =>
-    typeof record === 'string' ? systemId === record : hostname === hostnameOf(scene),
+    typeof record === 'string' ? systemId === record : hostnamesOf(machine).includes(hostname),
   );
   if (!ours) return { ...done('MAAS has no record of it'), change: observed(scene, context, null) };
   if (IN_USE.includes(ours.status)) return done(`MAAS says ${ours.status}: somebody uses it, so it stays`);

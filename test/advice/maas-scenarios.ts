@@ -267,6 +267,44 @@ export const MAAS_SCENARIOS = {
     return { ...started, fix: () => inState(site, started.mac, 'Ready') };
   },
 
+  async FAILED_TESTING(site) {
+    const started = await onboardWith(site, 'FAILED_TESTING', { fault: 'testing_failure' });
+    const fix = async () => {
+      const labels = { 'maas/failed-testing': 'override' };
+      const machine = { machineId: started.machineId, labels };
+      await site.server.machines.updateMachine({ machine, updateMask: { paths: ['labels'] } });
+    };
+    return { ...started, fix };
+  },
+
+  async MAAS_MACHINE_OWNED(site) {
+    const { machineId, mac } = await register(site, 'MAAS_MACHINE_OWNED');
+    const { admin } = site.simulator;
+    await admin.addMachine({ mac_addresses: [mac], status: 'Allocated', owner: 'alice' });
+    const { operationId } = await onboard(site.server, machineId);
+    return { machineId, operationId, fix: () => inState(site, mac, 'Ready') };
+  },
+
+  async MAAS_MACHINE_LOCKED(site) {
+    const { machineId, mac } = await register(site, 'MAAS_MACHINE_LOCKED');
+    const { admin } = site.simulator;
+    const { system_id: id } = await admin.addMachine({
+      ...{ mac_addresses: [mac], status: 'Deployed', locked: true },
+    });
+    const operationId = await runOf(site.server, machineId, REBOOT);
+    return { machineId, operationId, fix: () => admin.changeMachine(id, { locked: false }) };
+  },
+
+  async MAAS_POWER_MANUAL(site) {
+    const { machineId, mac } = await register(site, 'MAAS_POWER_MANUAL');
+    const { admin } = site.simulator;
+    const { system_id: id } = await admin.addMachine({
+      ...{ mac_addresses: [mac], status: 'Deployed', power_type: 'manual' },
+    });
+    const operationId = await runOf(site.server, machineId, REBOOT);
+    return { machineId, operationId, fix: () => admin.changeMachine(id, { power_type: 'ipmi' }) };
+  },
+
   async BOOT_DISK_NOT_FOUND(site) {
     const started = await onboardWith(site, 'BOOT_DISK_NOT_FOUND', { fault: 'no_boss_disk' });
     const fix = async () => {
@@ -291,7 +329,7 @@ export const MAAS_SCENARIOS = {
   },
 
   async UNEXPECTED_MAAS_STATE(site) {
-    const started = await onboardAt(site, 'UNEXPECTED_MAAS_STATE', 'Failed testing');
+    const started = await onboardAt(site, 'UNEXPECTED_MAAS_STATE', 'Missing');
     return { ...started, fix: () => inState(site, started.mac, 'Ready') };
   },
 

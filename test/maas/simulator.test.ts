@@ -32,7 +32,8 @@ const newMac = () => {
 };
 
 async function at(status: string): Promise<string> {
-  return (await simulator.admin.addMachine({ mac_addresses: [newMac()], status, power_type: 'ipmi' })).system_id;
+  return (await simulator.admin.addMachine({ mac_addresses: [newMac()], status, power_type: 'ipmi' }))
+    .system_id;
 }
 
 const statusOf = async (id: string) => (await maas.read(call, id))?.status ?? 'absent';
@@ -251,7 +252,11 @@ describe('agents', () => {
 
   it('of 500 machines that are deployed at once all enrol', async () => {
     const crowded = await startMaasSimulator({ speed: 600 });
-    const its = maasAt(crowded, { concurrency: 16, queue_timeout_seconds: 60 });
+    const its = maasAt(crowded, {
+      concurrency: 16,
+      queue_timeout_seconds: 60,
+      request_timeout_seconds: 60,
+    });
     const ids = Array.from({ length: 500 }, (_, index) => (0x1000 + index).toString(16).padStart(8, '0'));
     await Promise.all(
       ids.map(async (machineId) => {

@@ -108,6 +108,24 @@ export const MAAS_FAILURES = {
     action: 'retry_stage',
     who: 'upstream',
   },
+  MAAS_MACHINE_OWNED: {
+    whatHappened: 'another user has the machine in the MAAS, so it is neither deployed nor released',
+    check: 'ask the user whom the error names to release it in the MAAS, or correct spec.mac_addresses',
+    action: 'rerun',
+    who: 'upstream',
+  },
+  MAAS_MACHINE_LOCKED: {
+    whatHappened: 'the machine is locked in the MAAS, which refuses every change to it',
+    check: 'find out why it was locked, then unlock it in the MAAS',
+    action: 'retry_stage',
+    who: 'upstream',
+  },
+  MAAS_POWER_MANUAL: {
+    whatHappened: 'people switch the power of the machine: the MAAS can neither switch nor tell it',
+    check: 'give the machine a power type in the MAAS that it can switch, or switch it by hand',
+    action: 'retry_stage',
+    who: 'site',
+  },
   NO_POWER_CREDENTIALS: {
     whatHappened: 'the provider has no power section, so no machine can be added to its MAAS',
     check: "add power to the provider's configuration, and restart",

@@ -20,6 +20,13 @@ export const ONBOARDING_FAILURES = {
     action: 'retry_stage',
     who: 'site',
   },
+  FAILED_TESTING: {
+    whatHappened: 'tests of the machine failed in the MAAS, which does not commission or release it so',
+    check:
+      'inspect its test results; repair it, or override them in the MAAS or with the label maas/failed-testing=override',
+    action: 'retry_stage',
+    who: 'site',
+  },
   BROKEN: {
     whatHappened: 'the MAAS calls the machine broken',
     check: 'repair it, then mark it fixed in the MAAS',

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 export interface HttpExchange {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;

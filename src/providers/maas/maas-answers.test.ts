@@ -37,7 +37,13 @@ test('a machine that MAAS knows nothing of yet is nothing but a name', () => {
     powerType: '',
     power: 'unknown',
     macAddresses: [],
+    zone: '',
+    pool: '',
+    domain: '',
+    tags: [],
+    minHweKernel: '',
     bootInterface: null,
+    addressInterface: null,
     interfaces: [],
     bootDiskId: null,
     hardwareSync: { enabled: false, isHealthy: false, lastSync: null },
@@ -55,6 +61,23 @@ test('who has a machine, whether it is locked and how it is switched are read', 
     locked: false,
     powerType: '',
   });
+});
+
+test('the address of a machine is on the bond or bridge that its boot interface is part of', () => {
+  const nic = (id: number, name: string, type: string, parents: string[], links: unknown[] = []) => ({
+    ...{ id, name, type, parents, links, mac_address: '52:54:00:00:00:01' },
+  });
+  const [eth0, bond0] = [nic(1, 'eth0', 'physical', []), nic(2, 'bond0', 'bond', ['eth0', 'eth1'])];
+  const br0 = nic(3, 'br0', 'bridge', ['bond0'], [{ id: 9, mode: 'auto', subnet: { id: 7 } }]);
+  const vlan = nic(4, 'bond0.10', 'vlan', ['bond0'], [{ id: 10, mode: 'auto', subnet: { id: 8 } }]);
+  const on = (interface_set: unknown[]) => machineOf({ boot_interface: eth0, interface_set });
+  expect(on([eth0, vlan]).addressInterface).toMatchObject({ name: 'eth0', linkMode: null });
+  expect(on([eth0, bond0, vlan]).addressInterface).toMatchObject({ name: 'bond0', linkMode: null });
+  expect(on([eth0, vlan, br0, bond0]).addressInterface).toMatchObject({ name: 'br0', linkMode: 'auto' });
+  expect(on([eth0, bond0]).macAddresses).toEqual(['52:54:00:00:00:01']);
+  // Whatever it is told, it comes to an end.
+  const [one, two] = [nic(1, 'a', 'bond', ['b']), nic(2, 'b', 'bond', ['a'])];
+  expect(machineOf({ boot_interface: one, interface_set: [one, two] }).addressInterface).not.toBeNull();
 });
 
 test('hardware sync is healthy for one and a half intervals after the last report', () => {
@@ -77,7 +100,7 @@ test('of several links the one with an address counts', () => {
     { id: 1, mode: 'link_up' },
     { id: 2, mode: 'auto', subnet: { id: 7 } },
   ];
-  const nic = { id: 5, name: 'eth0', mac_address: 'AA:BB:CC:00:00:01', links };
+  const nic = { type: 'physical', id: 5, name: 'eth0', mac_address: 'AA:BB:CC:00:00:01', links };
   expect(viewOfInterface(nic)).toEqual({
     id: 5,
     name: 'eth0',

@@ -51,6 +51,9 @@ const link = z.object({
 const networkInterface = z.object({
   id: z.int(),
   name: text,
+  type: text,
+  /** Names of the interfaces that it is made of. */
+  parents: z.array(z.string()).nullish(),
   mac_address: text,
   links: z.array(link).default([]),
   vlan: z.object({ id: z.int() }).nullish(),
@@ -70,6 +73,11 @@ const machine = z.object({
   osystem: text,
   distro_series: text,
   ip_addresses: z.array(z.string()).nullish(),
+  zone: z.object({ name: text }).nullish(),
+  pool: z.object({ name: text }).nullish(),
+  domain: z.object({ name: text }).nullish(),
+  tag_names: z.array(z.string()).nullish(),
+  min_hwe_kernel: text,
   interface_set: z.array(networkInterface).default([]),
   boot_interface: networkInterface.nullish(),
   boot_disk: z.object({ id: z.int() }).nullish(),
@@ -142,8 +150,17 @@ export function viewOfMachine(given: z.output<typeof machine>, nowMs: number): M
     image: { osystem: given.osystem, distroSeries: given.distro_series },
     ipAddresses: given.ip_addresses ?? [],
     power: powerOf(given.power_state),
-    macAddresses: interfaces.map(({ macAddress }) => macAddress).filter((address) => address !== ''),
+    // A bond has the address of one of its members.
+    macAddresses: [...new Set(interfaces.map(({ macAddress }) => macAddress))].filter(
+      (address) => address !== '',
+    ),
+    zone: given.zone?.name ?? '',
+    pool: given.pool?.name ?? '',
+    domain: given.domain?.name ?? '',
+    tags: given.tag_names ?? [],
+    minHweKernel: given.min_hwe_kernel,
     bootInterface: given.boot_interface ? viewOfInterface(given.boot_interface) : null,
+    addressInterface: addressInterfaceOf(given),
     interfaces,
     bootDiskId: given.boot_disk?.id ?? null,
     hardwareSync: {
@@ -153,6 +170,20 @@ export function viewOfMachine(given: z.output<typeof machine>, nowMs: number): M
     },
   };
 }
+
+/** MAAS refuses links on what is part of a bond: the address is the bond's, or that of a bridge on it. */
+function addressInterfaceOf({ boot_interface: boot, interface_set: all }: z.output<typeof machine>) {
+  if (!boot) return null;
+  let last = boot;
+  for (let rest = all.length; rest > 0; rest--) {
+    const above = all.find(({ type, parents }) => CARRIERS.includes(type) && parents?.includes(last.name));
+    if (!above) break;
+    last = above;
+  }
+  return viewOfInterface(last);
+}
+
+const CARRIERS: readonly string[] = ['bond', 'bridge'];
 
 export function viewOfInterface(given: InterfaceAnswer): MaasInterface {
   // Beside a link that has an address, MAAS may keep one that only says that the interface is up.

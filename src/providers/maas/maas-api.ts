@@ -7,7 +7,7 @@
  * engine spaces what is repeated. Nor is a request that ran into its time limit: a long wait belongs into the engine,
  * where it costs nothing.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { type Agent, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -42,7 +42,7 @@ export interface MaasRead {
 
 export interface MaasWrite {
   readonly doing: string;
-  readonly method: 'POST' | 'DELETE';
+  readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly op?: string;
   readonly form?: Parameters;
@@ -61,7 +61,7 @@ export interface MaasApiOptions {
 }
 
 interface Request {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: URL;
   readonly form: Parameters | null;
   readonly asksBmc: boolean;
@@ -134,13 +134,19 @@ export class MaasApi {
     return this.#repeatedly(call.signal, {
       method,
       url: this.#url(path, op === undefined ? [] : [['op', op]]),
-      form: method === 'POST' ? form : null,
+      form: method === 'DELETE' ? null : form,
       asksBmc: false,
       limitMs: this.#options.configuration.request_timeout_seconds * 1000,
       agent: this.#writing,
       asked: { doing, secrets },
       beforeSending: () => call.checkHeld(),
     });
+  }
+
+  /** Differs for each key, and tells nothing about it: what one key was told must not count for the next. */
+  keyId(): string {
+    const { consumer, token } = this.#readKey();
+    return createHash('sha256').update(`${consumer}:${token}`).digest('hex');
   }
 
   #url(path: string, query: Parameters): URL {

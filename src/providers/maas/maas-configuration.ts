@@ -8,6 +8,7 @@ import {
   tryOut,
   variableName,
 } from '../kubernetes/credential-reference.ts';
+import { commissioning, kernel, placement } from './maas-options.ts';
 
 const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'must be one word');
 
@@ -64,6 +65,8 @@ const MAX_WAIT_SECONDS = 3500;
 const waits = z.strictObject({
   hardware_sync_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(3240),
   agent_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(3240),
+  /** For a machine whose disks are erased to be off. */
+  power_off_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(300),
 });
 
 export const maasConfiguration = z
@@ -90,6 +93,9 @@ export const maasConfiguration = z
     storage: storage.prefault({}),
     waits: waits.prefault({}),
     power: power.optional(),
+    placement: placement.prefault({}),
+    commissioning: commissioning.prefault({}),
+    kernel: kernel.prefault({}),
   })
   .superRefine((given, issues) => {
     const { api_key_file: file, api_key_env: env, ca_file: ca } = given;

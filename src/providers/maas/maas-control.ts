@@ -7,6 +7,7 @@
  */
 import type { Machine } from '../../domain/machine.ts';
 import type { ProviderCall } from '../provider.ts';
+import type { MaasMachineOptions } from './maas-options.ts';
 
 /** To look needs no operation: a reconciler may. */
 export type MaasReadCall = Pick<ProviderCall, 'signal'>;
@@ -66,8 +67,16 @@ export interface MaasMachine {
   /** As MAAS heard it last; it asks every few minutes. */
   readonly power: MaasPowerState;
   readonly macAddresses: readonly string[];
+  readonly zone: string;
+  readonly pool: string;
+  readonly domain: string;
+  readonly tags: readonly string[];
+  /** The oldest kernel that it may boot; empty where any will do. */
+  readonly minHweKernel: string;
   /** The one that it boots from over the network; null where MAAS knows none. */
   readonly bootInterface: MaasInterface | null;
+  /** The one that has its address: the boot interface, or the bond or bridge that it is a part of. */
+  readonly addressInterface: MaasInterface | null;
   readonly interfaces: readonly MaasInterface[];
   readonly bootDiskId: number | null;
   readonly hardwareSync: {
@@ -117,6 +126,40 @@ export interface NewMaasMachine {
   readonly powerType: string;
   /** Address, user and password among them: never logged, never kept. */
   readonly powerParameters: Readonly<Record<string, string>>;
+  readonly place?: MaasChanges['place'];
+  readonly minHweKernel?: string | null;
+}
+
+/** What a record can be given after it was made. */
+export interface MaasChanges {
+  readonly power?: MaasPower;
+  readonly place?: {
+    readonly pool?: string | null;
+    readonly zone?: string | null;
+    readonly domain?: string | null;
+  };
+  readonly minHweKernel?: string | null;
+}
+
+export interface MaasCommissioning {
+  readonly enableSsh: boolean;
+  readonly skipBmcConfig: boolean;
+  readonly skipNetworking: boolean;
+  readonly skipStorage: boolean;
+  readonly commissioningScripts: readonly string[];
+  readonly testingScripts: readonly string[];
+}
+
+export interface MaasUser {
+  readonly username: string;
+  readonly isAdmin: boolean;
+}
+
+/** How MAAS was to erase the disks, in the last of its releases that did. */
+export interface MaasWipe {
+  readonly runId: number;
+  readonly secureErase: boolean;
+  readonly quickErase: boolean;
 }
 
 export interface MaasDeployment {
@@ -125,6 +168,7 @@ export interface MaasDeployment {
   readonly osystem: string;
   readonly distroSeries: string;
   readonly enableHardwareSync: boolean;
+  readonly hweKernel?: string | null;
 }
 
 export interface MaasRelease {
@@ -148,8 +192,13 @@ export interface MaasSite {
     readonly distroSeries: string;
     readonly hardwareSync: boolean;
   };
-  /** How long a deployed machine may take to report, and its agent to be ready. */
-  readonly waits: { readonly hardwareSyncSeconds: number; readonly agentSeconds: number };
+  readonly waits: {
+    /** How long a deployed machine may take to report, and its agent to be ready. */
+    readonly hardwareSyncSeconds: number;
+    readonly agentSeconds: number;
+    /** How long a machine whose disks are erased may take to be off, before the release counts as hung. */
+    readonly powerOffSeconds: number;
+  };
   /** For people: what the model of the disk to boot from must contain. */
   readonly bootDiskModel: string;
   isBootDisk(disk: MaasDisk): boolean;
@@ -157,6 +206,8 @@ export interface MaasSite {
   readUserDataTemplate(): string | null;
   /** Reads the credentials where the configuration says they are, for this one use. */
   resolvePower(machine: Machine): MaasPower;
+  /** From the configuration and the machine's labels. */
+  optionsFor(machine: Machine): MaasMachineOptions;
 }
 
 export interface MaasControl {
@@ -171,7 +222,25 @@ export interface MaasControl {
   listByMac(call: MaasReadCall, macAddresses: readonly string[]): Promise<MaasListing>;
   /** Not commissioned: it is New. MAAS refuses an address that another machine has. */
   create(call: ProviderCall, machine: NewMaasMachine): Promise<MaasMachine>;
-  commission(call: ProviderCall, systemId: string): Promise<void>;
+  /** Its power, and where it is put: what is not named stays as it is. For administrators. */
+  change(call: ProviderCall, systemId: string, changes: MaasChanges): Promise<MaasMachine>;
+  /** A tag that MAAS does not have yet is made. */
+  tag(call: ProviderCall, systemId: string, tag: string): Promise<void>;
+  /** Whom our key belongs to. */
+  whoAmI(call: MaasReadCall): Promise<MaasUser>;
+  /**
+   * Throws where the machine is locked, or another user has it: MAAS would let an administrator deploy and release it
+   * all the same. deploy and release look by themselves; who does something else before them looks first.
+   */
+  checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void>;
+  /** MAAS fails (500) where the machine has no power type. */
+  commission(call: ProviderCall, systemId: string, options?: MaasCommissioning): Promise<void>;
+  /** Takes a machine whose tests failed for a good one: it is Ready, or Deployed where something is on it. */
+  overrideFailedTesting(call: ProviderCall, systemId: string, comment: string): Promise<void>;
+  /** Whether the site has disks erased at every release, whatever is asked for; null where MAAS does not say. */
+  erasesAlways(call: MaasReadCall): Promise<boolean | null>;
+  /** Null: MAAS does not say. */
+  lastWipe(call: MaasReadCall, systemId: string): Promise<MaasWipe | null>;
   /** A machine that is Ready is allocated to us on the way. */
   deploy(call: ProviderCall, systemId: string, deployment: MaasDeployment): Promise<void>;
   /** One that is Ready or Releasing already is fine. */

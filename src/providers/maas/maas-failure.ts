@@ -91,7 +91,7 @@ export interface Asked {
 
 export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): MaasFailure {
   const row = ROWS.find(({ matches }) => matches(answer.status));
-  const said = brief(withoutSecrets(answer.body, secrets));
+  const said = brief(withoutSecrets(answer.body, secrets)) || WORDLESS[answer.status] || '';
   const told = said === '' ? '' : `: ${said}`;
   const message = `${maas} ${row?.words} (${doing}, ${answer.status})${told}`;
   return new MaasFailure(
@@ -100,6 +100,11 @@ export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): Ma
     outageOf(answer, maas),
   );
 }
+
+/** What MAAS means where it says nothing. */
+const WORDLESS: Readonly<Record<number, string>> = {
+  403: 'without a word, as it does where the machine is locked, or the user of our key is no administrator',
+};
 
 /** A MAAS that does not answer: waited for, not failed. */
 export function maasOutage(maas: string, effect: Outage['effect'], retryAfterMs?: number | null): Outage {

@@ -21,6 +21,8 @@ import {
 } from './maas-answers.ts';
 import type { MaasApi, MaasRead, MaasWrite, Parameters } from './maas-api.ts';
 import type {
+  MaasChanges,
+  MaasCommissioning,
   MaasControl,
   MaasDeployment,
   MaasEvent,
@@ -31,10 +33,14 @@ import type {
   MaasRelease,
   MaasResource,
   MaasSite,
+  MaasUser,
+  MaasWipe,
   NewMaasMachine,
 } from './maas-control.ts';
 import { MaasFailure } from './maas-failure.ts';
 import { MaasLister } from './maas-listing.ts';
+import { lockedProblem, ownedProblem } from './maas-ownership.ts';
+import { MaasRecord, placeForm } from './maas-record.ts';
 
 export interface MaasMachinesOptions {
   readonly name: string;
@@ -52,8 +58,10 @@ export class MaasMachines implements MaasControl {
   readonly #api: MaasApi;
   readonly #now: () => number;
   readonly #lister: MaasLister;
+  readonly #record: MaasRecord;
 
   constructor({ name, api, site, now }: MaasMachinesOptions) {
+    this.#record = new MaasRecord({ name, api, now });
     this.site = site;
     this.#name = name;
     this.#api = api;
@@ -100,6 +108,8 @@ export class MaasMachines implements MaasControl {
         ...machine.macAddresses.map((address) => ['mac_addresses', address] as const),
         ['power_type', machine.powerType],
         ...power.map(([name, value]) => [`power_parameters_${name}`, value] as const),
+        ...placeForm(machine.place ?? {}),
+        ...(machine.minHweKernel ? [['min_hwe_kernel', machine.minHweKernel] as const] : []),
         // Otherwise MAAS begins by itself, and nobody could say who began it.
         ['commission', 'false'],
       ],
@@ -108,22 +118,56 @@ export class MaasMachines implements MaasControl {
     return this.#viewOf(answer, doing);
   }
 
-  async commission(call: ProviderCall, systemId: string): Promise<void> {
-    await this.#tell(call, systemId, 'commission', []);
+  async change(call: ProviderCall, systemId: string, changes: MaasChanges): Promise<MaasMachine> {
+    return this.#record.change(call, machinePath(systemId), { systemId, changes });
+  }
+
+  async tag(call: ProviderCall, systemId: string, tag: string): Promise<void> {
+    await this.#record.tag(call, checked(systemId), tag);
+  }
+
+  async whoAmI(call: MaasReadCall): Promise<MaasUser> {
+    return this.#record.whoAmI(call);
+  }
+
+  async checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void> {
+    // Who we are matters only where somebody has it.
+    const owned = machine.owner === null ? null : ownedProblem(machine, await this.whoAmI(call), this.#name);
+    const problem = owned ?? lockedProblem(machine, this.#name);
+    if (problem) throw problem;
+  }
+
+  async commission(call: ProviderCall, systemId: string, options?: MaasCommissioning): Promise<void> {
+    await this.#tell(call, systemId, 'commission', options ? commissioningForm(options) : []);
+  }
+
+  async overrideFailedTesting(call: ProviderCall, systemId: string, comment: string): Promise<void> {
+    await this.#tell(call, systemId, 'override_failed_testing', [['comment', comment]]);
+  }
+
+  async erasesAlways(call: MaasReadCall): Promise<boolean | null> {
+    return this.#record.erasesAlways(call);
+  }
+
+  async lastWipe(call: MaasReadCall, systemId: string): Promise<MaasWipe | null> {
+    return this.#record.lastWipe(call, nodePath(systemId), systemId);
   }
 
   async deploy(call: ProviderCall, systemId: string, deployment: MaasDeployment): Promise<void> {
-    const { userData, osystem, distroSeries, enableHardwareSync } = deployment;
+    await this.#checkOurs(call, systemId);
+    const { userData, osystem, distroSeries, enableHardwareSync, hweKernel } = deployment;
     const encoded = Buffer.from(userData, 'utf8').toString('base64');
     const form: Parameters = [
       ['user_data', encoded],
       ['distro_series', `${osystem}/${distroSeries}`],
       ['enable_hw_sync', String(enableHardwareSync)],
+      ...(hweKernel ? [['hwe_kernel', hweKernel] as const] : []),
     ];
     await this.#tell(call, systemId, 'deploy', form, [encoded, ...wordsOf(userData)]);
   }
 
   async release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void> {
+    await this.#checkOurs(call, systemId);
     await this.#tell(call, systemId, 'release', [
       ['erase', String(release.erase)],
       ['secure_erase', String(release.secureErase)],
@@ -133,6 +177,7 @@ export class MaasMachines implements MaasControl {
   }
 
   async abort(call: ProviderCall, systemId: string, comment: string): Promise<void> {
+    await this.#checkOurs(call, systemId);
     await this.#tell(call, systemId, 'abort', [['comment', comment]]);
   }
 
@@ -268,6 +313,12 @@ export class MaasMachines implements MaasControl {
     throw new StepFailure({ class: 'needs_human', code: 'MAAS_SUBNET_UNKNOWN', message });
   }
 
+  /** Whatever is not there is MAAS' to say. */
+  async #checkOurs(call: ProviderCall, systemId: string): Promise<void> {
+    const seen = await this.read(call, systemId);
+    if (seen) await this.checkOurs(call, seen);
+  }
+
   async #machines(call: MaasReadCall, request: MaasRead): Promise<MaasMachine[]> {
     const answer = this.#shaped(machinesAnswer, await this.#api.read(call, request), request.doing);
     const now = this.#now();
@@ -293,6 +344,24 @@ export class MaasMachines implements MaasControl {
   #shaped<T>(schema: z.ZodType<T>, answer: unknown, doing: string): T {
     return shaped(schema, answer, { maas: this.#name, doing });
   }
+}
+
+/** What is not asked for is left out: what MAAS does then is its own. */
+function commissioningForm(options: MaasCommissioning): Parameters {
+  const flags = [
+    ['enable_ssh', options.enableSsh],
+    ['skip_bmc_config', options.skipBmcConfig],
+    ['skip_networking', options.skipNetworking],
+    ['skip_storage', options.skipStorage],
+  ] as const;
+  const lists = [
+    ['commissioning_scripts', options.commissioningScripts],
+    ['testing_scripts', options.testingScripts],
+  ] as const;
+  return [
+    ...flags.filter(([, isSet]) => isSet).map(([name]) => [name, '1'] as const),
+    ...lists.filter(([, names]) => names.length > 0).map(([name, names]) => [name, names.join(',')] as const),
+  ];
 }
 
 /** Names of MAAS' own making: anything else would end up in another path. */

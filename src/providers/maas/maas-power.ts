@@ -6,7 +6,8 @@
  */
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { BootState, Inspect, PowerControl, ProviderCall, Sighting } from '../provider.ts';
-import type { MaasControl } from './maas-control.ts';
+import type { MaasControl, MaasMachine } from './maas-control.ts';
+import { lockedProblem } from './maas-ownership.ts';
 import { machineByMac } from './machine-by-mac.ts';
 
 const LOOK_AGAIN_MS = 5_000;
@@ -14,7 +15,9 @@ const LOOK_AGAIN_MS = 5_000;
 export function createMaasPower(maas: MaasControl): PowerControl {
   return {
     async bootState(call): Promise<BootState> {
-      const { systemId } = await machineByMac(maas, call, call.machine);
+      const found = await machineByMac(maas, call, call.machine);
+      const { systemId } = found;
+      checkSwitchable(call, found);
       const power = await maas.queryPower(call, systemId);
       if (power === 'on' || power === 'off')
         return { power, bootId: null, ready: false, lookAgainMs: LOOK_AGAIN_MS };
@@ -30,13 +33,17 @@ export function createMaasPower(maas: MaasControl): PowerControl {
       throw new TypeError(`a machine of a MAAS is rebooted over ${mode} by switching its power`);
     },
     async switchPower(call, to) {
-      const { systemId, status } = await machineByMac(maas, call, call.machine);
+      const found = await machineByMac(maas, call, call.machine);
+      const { systemId, status } = found;
       if (to === 'on' && status !== 'Deployed') throw notDeployed(call, status);
+      checkSwitchable(call, found);
       call.log(`Switching power ${to} through MAAS (${systemId})`);
       await (to === 'on' ? maas.powerOn(call, systemId) : maas.powerOff(call, systemId));
     },
     async shutDown(call) {
-      const { systemId } = await machineByMac(maas, call, call.machine);
+      const found = await machineByMac(maas, call, call.machine);
+      const { systemId } = found;
+      checkSwitchable(call, found);
       call.log(`Asking the operating system to shut down through MAAS (${systemId})`);
       await maas.powerOff(call, systemId, 'soft');
     },
@@ -65,6 +72,16 @@ function sightingOf(maas: string, power: string): Sighting | null {
     default:
       return null;
   }
+}
+
+/** What MAAS would not do, or only pretend to. */
+function checkSwitchable({ machine }: ProviderCall, found: MaasMachine): void {
+  const locked = lockedProblem(found, machine.spec.provider);
+  if (locked) throw locked;
+  if (found.powerType !== 'manual' && found.powerType !== '') return;
+  const kind = found.powerType === '' ? 'it has no power type' : 'its power type is manual';
+  const message = `MAAS can neither switch nor tell the power of ${machine.machineId} (${found.systemId}): ${kind} there`;
+  throw new StepFailure({ class: 'needs_human', code: 'MAAS_POWER_MANUAL', message });
 }
 
 function notDeployed({ machine }: ProviderCall, status: string): StepFailure {

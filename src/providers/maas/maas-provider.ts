@@ -5,6 +5,7 @@ import type { MaasConfiguration } from './maas-configuration.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { MaasMachines } from './maas-machines.ts';
 import { createMaasNetboot } from './maas-netboot.ts';
+import { checkMaasLabels, isMaasLabel } from './maas-options.ts';
 import { createMaasPower, MAAS_INSPECT } from './maas-power.ts';
 import { createMaasSite } from './maas-site.ts';
 import { maasStartChecks } from './start-checks.ts';
@@ -26,6 +27,8 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
   return {
     name,
     defaultImage: imageText(site.deploy),
+    checkLabels: checkMaasLabels,
+    readsLabel: isMaasLabel,
     startChecks: maasStartChecks(site),
     capabilities: {
       maas,

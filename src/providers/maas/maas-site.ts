@@ -9,6 +9,7 @@ import {
   readPowerPassword,
 } from './maas-configuration.ts';
 import type { MaasPower, MaasSite } from './maas-control.ts';
+import { resolveOptions } from './maas-options.ts';
 
 const IPMI_PORT = 623;
 
@@ -25,6 +26,7 @@ export function createMaasSite(maas: string, configuration: MaasConfiguration): 
     waits: {
       hardwareSyncSeconds: waits.hardware_sync_seconds,
       agentSeconds: waits.agent_seconds,
+      powerOffSeconds: waits.power_off_seconds,
     },
     bootDiskModel: storage.boot_disk_model,
     isBootDisk: ({ model }) => model.toLowerCase().includes(wanted),
@@ -32,6 +34,7 @@ export function createMaasSite(maas: string, configuration: MaasConfiguration): 
       const { user_data_template: file } = deploy;
       return file === undefined ? null : readable(() => readReferredFile(file));
     },
+    optionsFor: ({ labels }) => resolveOptions(configuration, labels),
     resolvePower(machine) {
       if (power) return resolvePower(power, machine);
       const message = `the provider ${maas} has no power in its configuration, so no machine can be added to it`;

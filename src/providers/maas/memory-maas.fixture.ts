@@ -53,7 +53,13 @@ export class MemoryMaas {
       ipAddresses: [],
       power: 'on',
       macAddresses: [],
+      zone: 'default',
+      pool: 'default',
+      domain: 'maas',
+      tags: [],
+      minHweKernel: '',
       bootInterface: null,
+      addressInterface: null,
       interfaces: [],
       bootDiskId: null,
       hardwareSync: { enabled: false, isHealthy: false, lastSync: null },
@@ -65,7 +71,9 @@ export class MemoryMaas {
       site: {
         deploy: { osystem: 'ubuntu', distroSeries: 'noble', hardwareSync: false },
         readUserDataTemplate: () => null,
+        optionsFor: () => ({ kernel: { minimum: null, deploy: null } }),
       },
+      checkOurs: async () => {},
       findByMac: async () => [this.view()],
       read: async () => this.view(),
       images: async () => [

@@ -42,6 +42,7 @@ const machineChange = z.strictObject({
   owner: z.string().nullable().optional(),
   locked: z.boolean().optional(),
   osystem: z.string().optional(),
+  power_type: z.string().optional(),
   /** A person switches it off and on. */
   boot: z.literal(true).optional(),
 });
@@ -131,7 +132,8 @@ export function answerAdmin(
 
 function changeSite({ site }: World, { settings, ...change }: z.output<typeof siteChange>): void {
   Object.assign(site.settings, settings);
-  for (const [name, value] of Object.entries(change)) if (value !== undefined) Object.assign(site, { [name]: value });
+  for (const [name, value] of Object.entries(change))
+    if (value !== undefined) Object.assign(site, { [name]: value });
 }
 
 function addMachine(world: World, input: z.output<typeof machineInput>): SimMachine {
@@ -164,6 +166,7 @@ function changeMachine(world: World, machine: SimMachine, change: z.output<typeo
   if (change.owner !== undefined) machine.owner = change.owner;
   if (change.locked !== undefined) machine.locked = change.locked;
   if (change.osystem !== undefined) machine.osystem = change.osystem;
+  if (change.power_type !== undefined) machine.powerType = change.power_type;
   if (change.boot) world.boot(machine);
 }
 

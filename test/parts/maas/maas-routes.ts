@@ -202,8 +202,7 @@ export class MaasRoutes {
   }
 
   #queryPower(machine: SimMachine): unknown {
-    if (machine.powerType === '')
-      throw new Refusal(503, 'No BMC is defined.  Cannot power control node.');
+    if (machine.powerType === '') throw new Refusal(503, 'No BMC is defined.  Cannot power control node.');
     return { state: this.#world.reportedPower(machine) };
   }
 
@@ -308,10 +307,14 @@ function commissioningOf(form: Form): SimCommissioning {
 
 /** get_working_kernel of utils/osystems.py. */
 function checkKernel({ architecture, minHweKernel }: SimMachine, kernel: string, release: string): void {
-  const place = KERNELS.findIndex((known) => known === kernel);
-  const least = KERNELS.findIndex((known) => known === minHweKernel);
+  const kernels: readonly string[] = KERNELS;
+  const [place, least] = [kernels.indexOf(kernel), kernels.indexOf(minHweKernel)];
   const older = `chosen kernel (${kernel}) is older than minimal kernel required by the machine (${minHweKernel}).`;
   const problem =
-    place < 0 ? `${kernel} is not available for ${release} on ${architecture}.` : place < least ? older : null;
+    place < 0
+      ? `${kernel} is not available for ${release} on ${architecture}.`
+      : place < least
+        ? older
+        : null;
   if (problem !== null) throw new Refusal(400, { hwe_kernel: [problem] });
 }

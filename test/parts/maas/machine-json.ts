@@ -60,7 +60,9 @@ export function interfaceJson(machine: SimMachine, given: SimInterface): Record<
     })),
     discovered: null,
     parents: given.parents,
-    children: machine.interfaces.filter(({ parents }) => parents.includes(given.name)).map(({ name }) => name),
+    children: machine.interfaces
+      .filter(({ parents }) => parents.includes(given.name))
+      .map(({ name }) => name),
     effective_mtu: 1500,
     params: '',
     tags: [],

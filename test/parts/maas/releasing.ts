@@ -33,8 +33,8 @@ export function startReleasing(world: World, machine: SimMachine, wanted: Releas
   // Asked for and forced, the script is listed twice, and MAAS does not call that "Disk erasing" any more.
   const isErasing = isAsked !== isForced;
   world.stopAgent(machine);
+  world.tell(machine, 'DEBUG', isErasing ? 'User erasing disk' : 'User releasing node', '');
   world.move(machine, isErasing ? STATUS.DISK_ERASING : STATUS.RELEASING);
-  world.tell(machine, 'INFO', isErasing ? 'Disk erasing' : 'Releasing', '');
   const failed = isErasing ? STATUS.FAILED_DISK_ERASING : STATUS.FAILED_RELEASING;
   world.startWork(machine, {
     seconds: wipe.quickErase ? SECONDS.quickErasing : SECONDS.erasing,

@@ -77,6 +77,7 @@ export interface MaasAdmin {
       readonly owner?: string | null;
       readonly locked?: boolean;
       readonly osystem?: string;
+      readonly power_type?: string;
       /** A person switches it off and on, where MAAS can't. */
       readonly boot?: true;
     },

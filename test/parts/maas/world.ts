@@ -6,7 +6,13 @@ import type { Agents } from './agents.ts';
 import type { Faults } from './faults.ts';
 import { machineJson } from './machine-json.ts';
 import { Refusal } from './refusal.ts';
-import { discover as discoverHardware, type MachineInput, newMachine, type SimEvent, type SimMachine } from './sim-machine.ts';
+import {
+  discover as discoverHardware,
+  type MachineInput,
+  newMachine,
+  type SimEvent,
+  type SimMachine,
+} from './sim-machine.ts';
 import type { SimSite } from './sim-site.ts';
 import { SECONDS, STATUS, STATUS_NAMES, type Status } from './statuses.ts';
 
