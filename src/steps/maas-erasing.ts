@@ -22,7 +22,7 @@ interface Mark {
   readonly run: number;
 }
 
-export function markOf(context: StepContext): Mark | null {
+function markOf(context: StepContext): Mark | null {
   const { released } = madeIn(context);
   if (typeof released !== 'object' || released === null) return null;
   const { event, run } = released as Partial<Mark>;
