@@ -44,6 +44,24 @@ describe('the configuration', () => {
   });
 });
 
+describe('rules that approve nodes', () => {
+  it('have their addresses in one form, and say nothing of what they leave out', () => {
+    const { netboot } = read(
+      'netboot: { approve: [{ name: racks, mac_prefixes: [D8-9E-F3, "52:54"], workflow: ubuntu }, { name: a, vendors: [HPE] }] }\n',
+    );
+    expect(netboot.approve).toEqual([
+      {
+        name: 'racks',
+        macPrefixes: ['d8:9e:f3', '52:54'],
+        vendors: [],
+        serialNumbers: [],
+        workflow: 'ubuntu',
+      },
+      { name: 'a', macPrefixes: [], vendors: ['HPE'], serialNumbers: [], workflow: '' },
+    ]);
+  });
+});
+
 describe('a wrong configuration is one line that names the setting, the file and', () => {
   const wrong: readonly (readonly [string, string, RegExp])[] = [
     ['the line of a syntax error', 'providers:\n  dc-1: { kind: fake\n', /line \d+: /],
@@ -51,6 +69,27 @@ describe('a wrong configuration is one line that names the setting, the file and
     ['the line of a tab', 'providers:\n\tdc-1: {}\n', /line 2: (?!.* at line)/],
     ['a key that there is not', 'colour: red\n', /colour/],
     ['a value of the wrong type', 'providers: 7\n', /: providers: /],
+    [
+      'a rule that approves everything',
+      'netboot: { approve: [{ name: all }] }\n',
+      /: netboot\.approve\.0: needs /,
+    ],
+    [
+      'a rule by no address',
+      'netboot: { approve: [{ name: a, mac_prefixes: ["5"] }] }\n',
+      /: netboot\.approve\.0\.mac_prefixes\.0: must be one to six pairs/,
+    ],
+    ['a rule without a name', 'netboot: { approve: [{ vendors: [x] }] }\n', /: netboot\.approve\.0\.name: /],
+    [
+      'a rule with a field that there is not',
+      'netboot: { approve: [{ name: a, vendor: x }] }\n',
+      /: netboot\.approve\.0: has no field vendor/,
+    ],
+    [
+      'a rule with the name of another',
+      'netboot: { approve: [{ name: a, vendors: [x] }, { name: a, vendors: [y] }] }\n',
+      /: netboot\.approve\.1\.name: is the name of another rule too/,
+    ],
     ['a provider without a kind', 'providers: { dc-1: {} }\n', /: providers\.dc-1\.kind: /],
     [
       'a provider of an unknown kind',

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from './domain/agent.ts';
+import type { ApprovalRule } from './domain/approval-rule.ts';
 import { checkFilter } from './domain/filter/check.ts';
 import { parseFilter } from './domain/filter/parse.ts';
 import { HOOKED_STAGES } from './domain/stage.ts';
 import type { Workflow } from './domain/workflow.ts';
+import { WORKFLOW_NAME } from './operations/node-input.ts';
 import { IN_OUR_WORDS } from './operations/problem-text.ts';
 import { readWorkflow } from './operations/workflow-input.ts';
 import { datacenterConfiguration } from './providers/datacenter/datacenter-configuration.ts';
@@ -66,6 +68,44 @@ const workflow = z.unknown().transform((given, context): Workflow => {
   }
 });
 
+const macPrefix = z
+  .string()
+  .regex(
+    /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){0,5}$/i,
+    'must be one to six pairs of hex digits with ":" between them',
+  )
+  .transform((text) => text.toLowerCase().replaceAll('-', ':'));
+const factText = z.string().trim().min(1).max(255);
+
+const approvalRule = z
+  .strictObject({
+    name: z.string().regex(WORKFLOW_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
+    mac_prefixes: z.array(macPrefix).max(10_000).default([]),
+    vendors: z.array(factText).max(10_000).default([]),
+    serial_numbers: z.array(factText).max(100_000).default([]),
+    workflow: z.string().regex(WORKFLOW_NAME, 'must be a workflow’s name').nullable().default(null),
+  })
+  .refine(
+    (rule) => rule.mac_prefixes.length + rule.vendors.length + rule.serial_numbers.length > 0,
+    'needs mac_prefixes, vendors or serial_numbers; a rule for every machine is not one',
+  )
+  .transform(
+    (rule): ApprovalRule => ({
+      name: rule.name,
+      macPrefixes: rule.mac_prefixes,
+      vendors: rule.vendors,
+      serialNumbers: rule.serial_numbers,
+      workflow: rule.workflow ?? '',
+    }),
+  );
+
+const approvalRules = z.array(approvalRule).superRefine((rules, context) => {
+  const names = rules.map(({ name }) => name);
+  const twice = names.findIndex((name, place) => names.indexOf(name) !== place);
+  if (twice >= 0)
+    context.addIssue({ code: 'custom', path: [twice, 'name'], message: 'is the name of another rule too' });
+});
+
 /** Machines that boot from the network. */
 const netboot = z.strictObject({
   /** How machines reach this server; without it, as they did when they asked. */
@@ -83,6 +123,8 @@ const netboot = z.strictObject({
   max_discovered: z.int().min(0).max(1_000_000).default(10_000),
   /** Machines that match one of these go from installed to active by themselves. */
   auto_promote: z.array(machineFilter).default([]),
+  /** Discovered nodes that match one of these are approved by themselves. */
+  approve: approvalRules.default([]),
   workflows: z.array(workflow).default([]),
 });
 

@@ -52,6 +52,7 @@ import { MachineTokens } from './surfaces/machine-tokens.ts';
 import type { Readiness } from './surfaces/readiness.ts';
 import { agentRoutes } from './surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from './surfaces/rest/netboot-routes.ts';
+import { nodeBulkRoutes } from './surfaces/rest/node-bulk-routes.ts';
 import { nodeRoutes } from './surfaces/rest/node-routes.ts';
 import { poolRoutes } from './surfaces/rest/pool-routes.ts';
 import { reportRoutes } from './surfaces/rest/report-routes.ts';
@@ -265,7 +266,12 @@ export async function startReplica(
   });
   installs.start();
   cleanups.push(() => installs.stop());
-  const rest = { authenticator, logUnexpected: around.logUnexpected, nodes };
+  const rest = {
+    authenticator,
+    logUnexpected: around.logUnexpected,
+    nodes,
+    stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
+  };
   const netboot = {
     ...rest,
     files: new ImageFiles(settings.dataDir),
@@ -280,6 +286,7 @@ export async function startReplica(
       (app) => agentRoutes(app, agents),
       (app) => poolRoutes(app, agents),
       (app) => nodeRoutes(app, rest),
+      (app) => nodeBulkRoutes(app, rest),
       (app) => reportRoutes(app, rest),
       (app) => netbootRoutes(app, netboot),
       (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
@@ -333,6 +340,7 @@ function nodeTools({ configuration, settings, log }: ReplicaOptions, parts: Serv
     logTransition: (entry) => log.info(entry, 'node state changed'),
     logRefused: (entry, message) => log.warn(entry, message),
     promotesItself: (machine) => promoted.some((matches) => matches(machine)),
+    approvalRules: netboot.approve,
     maxDiscovered: netboot.max_discovered,
     bootTokenSeconds: netboot.boot_token_seconds,
     bootDir: join(settings.dataDir, 'boot'),

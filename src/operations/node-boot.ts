@@ -9,8 +9,7 @@ import { insertBootToken, newBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
 import { isOperationWanted } from '../store/nodes.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
-import { NO_FACTS } from './node-input.ts';
-import { discover, type ReportTools } from './node-report.ts';
+import { nodeThatBoots, type ReportTools } from './node-report.ts';
 import { changeAndTell } from './nodes.ts';
 
 export interface BootTools extends ReportTools {
@@ -24,7 +23,7 @@ export interface BootRequest {
 }
 
 export async function bootScript(tools: BootTools, request: BootRequest): Promise<string> {
-  const id = await discover(tools, request.mac, NO_FACTS);
+  const id = await nodeThatBoots(tools, request.mac);
   if (id === null) return fromDisk('this machine is not taken in now');
   let script = '';
   await changeAndTell(tools, id, async (locked, session) => {

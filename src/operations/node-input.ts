@@ -36,9 +36,10 @@ const tag = z
     /^[a-z0-9](?:[a-z0-9._:-]{0,61}[a-z0-9])?$/,
     'must be 1 to 63 letters, digits, ".", "_", ":" or "-"',
   );
+export const MAX_TAGS = 64;
 const tags = z
   .array(tag)
-  .max(64)
+  .max(MAX_TAGS)
   .transform((list) => [...new Set(list)]);
 /** As hosts have them: DNS would not take an underscore, and many a host has one. */
 export const HOST_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,63})*$/;
@@ -87,7 +88,7 @@ interface TwiceNamed {
 function underOneName<T extends TwiceNamed>(
   input: T,
   context: z.RefinementCtx,
-): Omit<T, 'workflow_id' | 'group_id'> {
+): Omit<T, 'workflow_id' | 'group_id'> & Pick<TwiceNamed, 'workflow' | 'group'> {
   for (const name of ['workflow', 'group'] as const) {
     const [own, other] = [input[name], input[`${name}_id`]];
     if (own === undefined || other === undefined || (own ?? '') === (other ?? '')) continue;
@@ -129,18 +130,55 @@ const stateChange = z.strictObject({
   overwrite: oneOf(OVERWRITES).nullish(),
 });
 
-const bulkStateChange = stateChange.extend({ node_ids: z.array(plain(128)).min(1).max(1000) });
+const node_ids = z.array(plain(128)).min(1).max(1000);
+const bulkStateChange = stateChange.extend({ node_ids });
+
+const bulkTags = z
+  .strictObject({ node_ids, add: tags.default([]), remove: tags.default([]) })
+  .refine(({ add, remove }) => add.length + remove.length > 0, 'needs tags to add or to remove')
+  .refine(({ add, remove }) => !add.some((one) => remove.includes(one)), 'adds and removes the same tag');
+
+const bulkWorkflow = z
+  .strictObject({ node_ids, workflow: workflow.nullish(), workflow_id: workflow.nullish() })
+  .transform(underOneName)
+  .refine((given) => given.workflow !== undefined, {
+    path: ['workflow'],
+    message: 'is required; null takes it off',
+  });
+
+const bulkGroup = z
+  .strictObject({ node_ids, group: group.nullish(), group_id: group.nullish() })
+  .transform(underOneName)
+  .refine((given) => given.group !== undefined, {
+    path: ['group'],
+    message: 'is required; null takes it off',
+  });
+
+const bulkApproval = z
+  .strictObject({
+    node_ids,
+    workflow: workflow.nullish(),
+    workflow_id: workflow.nullish(),
+    comment: plain(1000).nullish(),
+    force: z.boolean().default(false),
+  })
+  .transform(underOneName);
 
 const tagInput = z.strictObject({ tag });
 
 export type NodeInput = z.output<typeof nodeInput>;
 export type NodePatch = z.output<typeof nodePatch>;
 export type StateChange = z.output<typeof stateChange>;
+export type Approval = Omit<z.output<typeof bulkApproval>, 'node_ids'>;
 
 export const readNodeInput = (body: unknown) => read(nodeInput, body);
 export const readNodePatch = (body: unknown) => read(nodePatch, body);
 export const readStateChange = (body: unknown) => read(stateChange, body);
 export const readBulkStateChange = (body: unknown) => read(bulkStateChange, body);
+export const readBulkTags = (body: unknown) => read(bulkTags, body);
+export const readBulkWorkflow = (body: unknown) => read(bulkWorkflow, body);
+export const readBulkGroup = (body: unknown) => read(bulkGroup, body);
+export const readBulkApproval = (body: unknown) => read(bulkApproval, body);
 export const readTag = (body: unknown) => read(tagInput, body).tag;
 
 /** All that is wrong, each with its field. */

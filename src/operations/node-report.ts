@@ -9,15 +9,16 @@ import { applyChange } from '../domain/machine-change.ts';
 import type { FactName, HardwareFacts, Node } from '../domain/node.ts';
 import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
-import { countDiscovered, type LastEntry, lastInHistory, recentAdjustments } from '../store/node-lists.ts';
+import { countDiscovered, type LastEntry, lastInHistory, recentNotes } from '../store/node-lists.ts';
 import { findNodeIdByMac, isOperationWanted, type LockedNode, type NodeChange } from '../store/nodes.ts';
 import { quoted } from './lenient.ts';
+import { type ApprovingTools, approveByRule } from './node-approval.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
-import { FACT_FIELDS, factsOf } from './node-input.ts';
+import { FACT_FIELDS, factsOf, NO_FACTS } from './node-input.ts';
 import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
-export interface ReportTools extends NodeTools {
+export interface ReportTools extends ApprovingTools {
   /** More machines than this don't wait for approval; those that come then are not taken in. */
   readonly maxDiscovered: number;
   readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
@@ -69,7 +70,7 @@ export async function reportNode(
   });
   // An installer that begins and is not wanted must hear that before it writes a byte.
   if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
-  return { node, ignored, adjusted };
+  return { node: await afterRules(tools, node), ignored, adjusted };
 }
 
 const NOTES_A_DAY = 20;
@@ -85,7 +86,11 @@ async function adjustmentNotes(
   const { adjusted } = report;
   if (Object.keys(adjusted).length === 0) return [];
   const since = new Date(tools.now().getTime() - DAY_MS);
-  const before = await recentAdjustments(session, node.machineId, since, NOTES_A_DAY);
+  const before = await recentNotes(session, node.machineId, {
+    key: 'adjusted',
+    since,
+    limit: NOTES_A_DAY,
+  });
   const isNew = before.every((noted) => !isDeepStrictEqual(noted, adjusted));
   if (!isNew || before.length >= NOTES_A_DAY) return [];
   const entry = traceEvent(node, {
@@ -97,6 +102,12 @@ async function adjustmentNotes(
     now: tools.now(),
   });
   return [entry];
+}
+
+/** What it reported may be what a rule asks for. */
+async function afterRules(tools: ReportTools, node: Node): Promise<Node> {
+  if (node.state !== 'discovered' || tools.approvalRules.length === 0) return node;
+  return approveByRule(tools, node.machineId);
 }
 
 function notWanted(why: string): Fault {
@@ -117,12 +128,15 @@ async function nodeOfMac(tools: ReportTools, mac: string, facts: HardwareFacts):
   });
 }
 
+/** The node of a machine that boots, after the rules had their say of it. Null: it can't be taken in. */
+export async function nodeThatBoots(tools: ReportTools, mac: string): Promise<string | null> {
+  const id = await discover(tools, mac, NO_FACTS);
+  if (id !== null && tools.approvalRules.length > 0) await approveByRule(tools, id);
+  return id;
+}
+
 /** The id of the node with this address, which is new where there was none. Null: it can't be taken in. */
-export async function discover(
-  tools: ReportTools,
-  mac: string,
-  facts: HardwareFacts,
-): Promise<string | null> {
+async function discover(tools: ReportTools, mac: string, facts: HardwareFacts): Promise<string | null> {
   const known = await findNodeIdByMac(tools.database, mac);
   if (known !== null) return known;
   if ((await countDiscovered(tools.database)) >= tools.maxDiscovered) {

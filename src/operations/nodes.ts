@@ -31,6 +31,7 @@ import {
   FACT_DEFAULTS,
   FACT_FIELDS,
   factsOf,
+  MAX_TAGS,
   type NodeInput,
   type NodePatch,
   type StateChange,
@@ -215,10 +216,17 @@ function editedFacts(node: Node, patch: NodePatch): Pick<Node, 'facts' | 'edited
   return { facts, editedFacts: [...edited] };
 }
 
-export async function tagNode(tools: NodeTools, id: string, tag: string, isThere: boolean): Promise<Node> {
+export interface TagChange {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+}
+
+export async function tagNode(tools: NodeTools, id: string, { add, remove }: TagChange): Promise<Node> {
   return changeAndTell(tools, id, ({ machine, node }) => {
-    const others = node.tags.filter((known) => known !== tag);
-    return { machine, events: [], node: { ...node, tags: isThere ? [...others, tag] : others } };
+    const others = node.tags.filter((known) => !add.includes(known) && !remove.includes(known));
+    const tags = [...others, ...add];
+    if (tags.length > MAX_TAGS) throw invalidField('tags', `a node has at most ${MAX_TAGS}`);
+    return { machine, events: [], node: { ...node, tags } };
   });
 }
 
@@ -228,24 +236,41 @@ export async function setNodeState(
   change: StateChange,
   actor: Actor,
 ): Promise<Node> {
+  return changeAndTell(tools, id, (locked, session) => movedByAdmin(tools, session, locked, change, actor));
+}
+
+export async function movedByAdmin(
+  tools: NodeTools,
+  session: Session,
+  locked: LockedNode,
+  change: StateChange,
+  actor: Actor,
+): Promise<NodeChange> {
   const { comment, force } = change;
-  return changeAndTell(tools, id, async (locked, session) => {
-    const { node } = locked;
-    if (force && hasFailedToErase(node, change.state))
-      return erasedAgain(tools, session, locked, change, actor);
-    const to = checkStep(node, change.state);
-    if (change.overwrite != null && to !== 'deprovisioning')
-      throw invalidField('overwrite', 'is for the state deprovisioning');
-    if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
-    if (to === 'pending') checkNotRetired(locked.machine);
-    if (to === 'pending') await checkApproval(tools, session, node);
-    if (to === 'deprovisioning') await checkErasable(tools, session, node);
-    const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
-    const reset = force || to === 'installed' || to === 'active';
-    const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
-    const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
-    return { ...moved, node: { ...moved.node, story, order }, wakes: locked.node.order.operationId };
-  });
+  const { node } = locked;
+  if (force && hasFailedToErase(node, change.state))
+    return erasedAgain(tools, session, locked, change, actor);
+  const to = checkStep(node, change.state);
+  if (change.overwrite != null && to !== 'deprovisioning')
+    throw invalidField('overwrite', 'is for the state deprovisioning');
+  if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
+  if (to === 'pending') await checkMayInstall(tools, session, locked);
+  if (to === 'deprovisioning') await checkErasable(tools, session, node);
+  const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
+  const reset = force || to === 'installed' || to === 'active';
+  const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
+  const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
+  return { ...moved, node: { ...moved.node, story, order }, wakes: node.order.operationId };
+}
+
+/** Whether it may wait for an installation, by whose wish ever. */
+export async function checkMayInstall(
+  tools: NodeTools,
+  session: Session,
+  { machine, node }: LockedNode,
+): Promise<void> {
+  checkNotRetired(machine);
+  await checkApproval(tools, session, node);
 }
 
 function hasFailedToErase({ state, story }: Node, to: string): boolean {
@@ -333,29 +358,4 @@ function overTheLimit(node: Node): Fault {
     metadata: { attempts: String(node.story.attempts) },
     violations: [{ subject: 'install_attempts', description: 'the limit is reached; use force' }],
   });
-}
-
-export interface BulkResult {
-  readonly id: string;
-  readonly node: Node | null;
-  readonly fault: Fault | null;
-}
-
-/** Each on its own: what is refused for one holds nobody else up. */
-export async function setManyStates(
-  tools: NodeTools,
-  ids: readonly string[],
-  change: StateChange,
-  actor: Actor,
-): Promise<BulkResult[]> {
-  const results: BulkResult[] = [];
-  for (const id of new Set(ids)) {
-    try {
-      results.push({ id, node: await setNodeState(tools, id, change, actor), fault: null });
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      results.push({ id, node: null, fault: error });
-    }
-  }
-  return results;
 }

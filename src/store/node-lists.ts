@@ -105,20 +105,62 @@ export async function lastInHistory(session: Session, machineId: string): Promis
   return row ?? null;
 }
 
-/** What of reports was cut or dropped since then, as it was noted. */
-export async function recentAdjustments(
+/** Entries since then that have something under this key of their metadata: what they have there, newest first. */
+export async function recentNotes(
   session: Session,
   machineId: string,
-  since: Date,
-  limit: number,
+  { key, since, limit }: { readonly key: string; readonly since: Date; readonly limit: number },
 ): Promise<unknown[]> {
-  const rows = await session.run<{ adjusted: unknown }>(
-    'recent-node-adjustments',
-    `SELECT metadata -> 'adjusted' AS adjusted FROM events
-     WHERE ${IN_HISTORY} AND metadata ? 'adjusted' AND at > $2 ORDER BY event_id DESC LIMIT $3`,
-    [machineId, since, limit],
+  const rows = await session.run<{ note: unknown }>(
+    'recent-node-notes',
+    `SELECT metadata -> $2 AS note FROM events
+     WHERE ${IN_HISTORY} AND metadata ? $2 AND at > $3 ORDER BY event_id DESC LIMIT $4`,
+    [machineId, key, since, limit],
   );
-  return rows.map((row) => row.adjusted);
+  return rows.map((row) => row.note);
+}
+
+export interface NodeCounts {
+  readonly total: number;
+  readonly byState: Readonly<Record<string, number>>;
+  readonly discoveredLastHour: number;
+}
+
+export async function countNodes(session: Session): Promise<NodeCounts> {
+  const rows = await session.run<{ state: InstallState; count: number; fresh: number }>(
+    'count-nodes-by-state',
+    `SELECT m.install AS state, count(*) AS count,
+       count(*) FILTER (WHERE n.created_at > now() - interval '1 hour') AS fresh
+     FROM ${NODES} WHERE m.install IS NOT NULL GROUP BY m.install`,
+  );
+  return {
+    total: rows.reduce((sum, { count }) => sum + count, 0),
+    byState: Object.fromEntries(rows.map(({ state, count }) => [state, count])),
+    discoveredLastHour: rows.find(({ state }) => state === 'discovered')?.fresh ?? 0,
+  };
+}
+
+const UNHEARD = `m.install = 'installing'
+  AND greatest(n.last_seen_at, n.state_changed_at) < now() - $1 * interval '1 s'`;
+
+/** Nodes that are being installed and were not seen for so long, also where that was counted as an attempt by now. Longest first. */
+export async function listStalled(
+  session: Session,
+  seconds: number,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly nodes: Node[]; readonly total: number }> {
+  const [count] = await session.run<{ total: number }>(
+    'count-stalled-nodes',
+    `SELECT count(*) AS total FROM ${NODES} WHERE ${UNHEARD}`,
+    [seconds],
+  );
+  const rows = await session.run<NodeJoin>(
+    'list-stalled-nodes',
+    `SELECT ${NODE_COLUMNS} FROM ${NODES} WHERE ${UNHEARD}
+     ORDER BY greatest(n.last_seen_at, n.state_changed_at), n.machine_id LIMIT $2 OFFSET $3`,
+    [seconds, limit, offset],
+  );
+  return { nodes: rows.map(nodeOf), total: count?.total ?? 0 };
 }
 
 /** Nodes whose installation or erasure was not reported about for so long. `latest`: what the clock can't have reached without a step. */

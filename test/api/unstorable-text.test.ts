@@ -24,6 +24,7 @@ import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { agentRoutes } from '../../src/surfaces/rest/agent-routes.ts';
 import { netbootRoutes } from '../../src/surfaces/rest/netboot-routes.ts';
+import { nodeBulkRoutes } from '../../src/surfaces/rest/node-bulk-routes.ts';
 import { nodeRoutes } from '../../src/surfaces/rest/node-routes.ts';
 import { reportRoutes } from '../../src/surfaces/rest/report-routes.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -102,7 +103,7 @@ async function routeTable(): Promise<Route[]> {
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) if (one !== 'HEAD') routes.push({ method: one, url });
   });
-  for (const register of [nodeRoutes, reportRoutes, netbootRoutes, agentRoutes]) {
+  for (const register of [nodeRoutes, nodeBulkRoutes, reportRoutes, netbootRoutes, agentRoutes]) {
     // Nothing is called: what the handlers need is not there.
     await app.register((scope) => register(scope, { nodes: {} } as never));
   }

@@ -7,26 +7,12 @@ import { statesOf } from '../../domain/lifecycle.ts';
 import { macProblem, type Node, normalMac } from '../../domain/node.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
 import type { BootTools } from '../../operations/node-boot.ts';
-import {
-  readBulkStateChange,
-  readNodeInput,
-  readNodePatch,
-  readStateChange,
-  readTag,
-} from '../../operations/node-input.ts';
-import {
-  createNode,
-  getNode,
-  patchNode,
-  retireNode,
-  setManyStates,
-  setNodeState,
-  tagNode,
-} from '../../operations/nodes.ts';
+import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/node-input.ts';
+import { createNode, getNode, patchNode, retireNode, setNodeState, tagNode } from '../../operations/nodes.ts';
 import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
 import { type HistoryEntry, listNodes, nodeHistory } from '../../store/node-lists.ts';
 import type { Caller } from '../authenticate.ts';
-import { answerFaults, callerWith, faultBody, type RestSurroundings, requireRole } from './rest-errors.ts';
+import { answerFaults, callerWith, type RestSurroundings, requireRole } from './rest-errors.ts';
 
 export interface NodeRouteParts extends RestSurroundings {
   readonly nodes: BootTools;
@@ -107,22 +93,6 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     return done(reply, node, `Node is ${node.state}`);
   });
 
-  app.post('/api/v1/nodes/bulk/state', options, async (request, reply) => {
-    const caller = await callerWith(parts, request, 'operator');
-    const { node_ids: ids, ...change } = readBulkStateChange(request.body);
-    checkMayMove(caller, change.state);
-    const results = await setManyStates(nodes, ids, change, caller.actor);
-    const succeeded = results.filter(({ node }) => node !== null).length;
-    return reply.send({
-      success: succeeded === results.length,
-      data: results.map(({ id, node, fault }) =>
-        fault ? { id, success: false, ...faultBody(fault) } : { id, success: true, state: node?.state },
-      ),
-      total: results.length,
-      message: `${succeeded} of ${results.length} nodes are ${change.state} now`,
-    });
-  });
-
   app.delete<ById>('/api/v1/nodes/:id', async (request, reply) => {
     const { actor } = await callerWith(parts, request, 'admin');
     return done(reply, await retireNode(nodes, request.params.id, actor), 'Node retired');
@@ -130,7 +100,11 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
 
   app.post<ById>('/api/v1/nodes/:id/tags', options, async (request, reply) => {
     await callerWith(parts, request, 'operator');
-    return done(reply, await tagNode(nodes, request.params.id, readTag(request.body), true), 'Tag added');
+    return done(
+      reply,
+      await tagNode(nodes, request.params.id, { add: [readTag(request.body)], remove: [] }),
+      'Tag added',
+    );
   });
 
   app.delete<{ Params: { id: string; tag: string } }>(
@@ -138,7 +112,7 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     async (request, reply) => {
       await callerWith(parts, request, 'operator');
       const tag = readTag({ tag: request.params.tag });
-      return done(reply, await tagNode(nodes, request.params.id, tag, false), 'Tag removed');
+      return done(reply, await tagNode(nodes, request.params.id, { add: [], remove: [tag] }), 'Tag removed');
     },
   );
 
@@ -152,7 +126,7 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
 }
 
 /** Retiring is final, and an erasure ends in it: by whichever call, they are an admin's to do. */
-function checkMayMove(caller: Caller, state: string): void {
+export function checkMayMove(caller: Caller, state: string): void {
   if (inAnyCase(['retired', 'deprovisioning'], state)) requireRole(caller, 'admin');
 }
 
@@ -182,7 +156,7 @@ function macOf(text: string | null): string | null {
   return normalMac(text);
 }
 
-function pageOf(query: Record<string, unknown>): { limit: number; offset: number } {
+export function pageOf(query: Record<string, unknown>): { limit: number; offset: number } {
   return {
     limit: countOf(query, 'limit', DEFAULT_PAGE, 1, MAX_PAGE),
     offset: countOf(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
@@ -206,7 +180,7 @@ function countOf(
 
 const orNull = (text: string): string | null => (text === '' ? null : text);
 
-function nodeBody(node: Node) {
+export function nodeBody(node: Node) {
   const { facts, story } = node;
   return {
     id: node.machineId,

@@ -1,0 +1,36 @@
+/** Which discovered nodes need no person to approve them: the configuration's rules, in their order. */
+import type { HardwareFacts } from './node.ts';
+
+export interface ApprovalRule {
+  /** For the history. */
+  readonly name: string;
+  /** Each a kind of condition; empty: it says nothing. A node matches one member of every list that says something. */
+  readonly macPrefixes: readonly string[];
+  readonly vendors: readonly string[];
+  readonly serialNumbers: readonly string[];
+  /** For a node that has none; empty: the default. */
+  readonly workflow: string;
+}
+
+interface Candidate {
+  readonly macAddress: string;
+  readonly facts: Pick<HardwareFacts, 'vendor' | 'serialNumber'>;
+}
+
+/** The first that matches; null: a person decides. */
+export function matchingRule(
+  rules: readonly ApprovalRule[],
+  { macAddress, facts }: Candidate,
+): ApprovalRule | null {
+  const vendor = facts.vendor.toLowerCase();
+  const serial = facts.serialNumber.toLowerCase();
+  const says = (list: readonly string[], matches: (entry: string) => boolean) =>
+    list.length === 0 || list.some(matches);
+  const found = rules.find(
+    (rule) =>
+      says(rule.macPrefixes, (prefix) => macAddress.startsWith(prefix)) &&
+      says(rule.vendors, (known) => vendor !== '' && known.toLowerCase() === vendor) &&
+      says(rule.serialNumbers, (known) => serial !== '' && known.toLowerCase() === serial),
+  );
+  return found ?? null;
+}
