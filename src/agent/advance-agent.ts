@@ -5,7 +5,8 @@
  * - between keepalives: the interval, a tenth more or less; the first wait is anything up to one interval. Machines
  *   that were switched on together are thereby spread over the interval at once, and stay so.
  * - the server is away: exponential backoff with full jitter, from a 60th of the interval to the interval.
- * - the server says no (token, request): the same, from a sixth to five times the interval. A person must act.
+ * - the server says no (token, request): the same, from a sixth to five times the interval. A person must act; what the
+ *   token's file holds is looked at meanwhile (run-agent.ts).
  *
  * Failures in a row are forgotten at an accepted keepalive, and at nothing less: a server that takes every
  * registration and then knows nothing of it must not be asked in a tight loop.
@@ -41,7 +42,7 @@ export function firstState(intervalMs: number): AgentState {
   return { doing: 'register', ready: false, failures: 0, configuredMs: intervalMs, intervalMs };
 }
 
-/** What the machine is made of has changed since it was registered. */
+/** What the machine is made of has changed since it was registered, or its token has. */
 export function registerAgain(state: AgentState): AgentState {
   return { ...state, doing: 'register', ready: false };
 }
@@ -54,6 +55,7 @@ export function advanceAgent(state: AgentState, answer: ServerAnswer, random: nu
     case 'expired':
       return expired(state, answer.reason, random);
     case 'denied':
+    case 'revoked':
     case 'refused':
       return failed(state, answer, slowBackoff(state.intervalMs), random);
     case 'unavailable':
@@ -114,18 +116,24 @@ function failed(state: AgentState, answer: Failed, backoff: Backoff, random: num
   const waitMs = asked + own;
   const what = state.doing === 'register' ? 'registration' : 'keepalive';
   const fields = { reason: answer.reason, failures, retry_in: seconds(waitMs) };
-  const event = { expired: 'failed', unavailable: 'failed', denied: 'denied', refused: 'refused' }[
-    answer.kind
-  ];
+  const event = EVENT_OF_FAILURE[answer.kind];
   const hint = answer.kind === 'denied' ? { hint: 'the token is not valid for this machine' } : {};
   return {
     state: { ...state, failures },
     waitMs,
-    level: answer.kind === 'denied' || answer.kind === 'refused' ? 'error' : 'warn',
+    level: event === 'failed' ? 'warn' : 'error',
     event: `${what} ${event}`,
     fields: { ...fields, ...hint },
   };
 }
+
+const EVENT_OF_FAILURE = {
+  expired: 'failed',
+  unavailable: 'failed',
+  denied: 'denied',
+  revoked: 'denied',
+  refused: 'refused',
+} as const satisfies Record<Failed['kind'], string>;
 
 interface Backoff {
   readonly firstMs: number;

@@ -1,19 +1,22 @@
 /** The commands `agent` and `agent install`, as data: `ingot` lists them, and the one-file program consists of them. */
 import { hostname } from 'node:os';
-import { createAgentLog } from './agent-log.ts';
+import { type AgentLog, createAgentLog } from './agent-log.ts';
 import {
   AGENT_SETTINGS,
   AgentSettingError,
   type AgentSettings,
   readAgentSettings,
-  readAgentToken,
   type Said,
   type SettingInfo,
 } from './agent-settings.ts';
+import { AGENT_EXITS, type AgentExit } from './exit-codes.ts';
+import { createLoopPulse } from './loop-pulse.ts';
 import { startMachineFigures } from './machine-figures.ts';
 import { createJsonPoster } from './post-json.ts';
 import { runAgent } from './run-agent.ts';
+import { connectServiceManager } from './service-manager.ts';
 import { systemdUnit } from './systemd-unit.ts';
+import { openTokenSource, type TokenSource } from './token-source.ts';
 
 export interface AgentCommand {
   readonly name: string;
@@ -40,8 +43,6 @@ export interface AgentSurroundings {
   };
 }
 
-const WRONG_SETTING = 64;
-
 export function agentCommand(around: AgentSurroundings): AgentCommand {
   const said = (options: Said['options']): Said => ({ options, env: around.env, cwd: around.cwd });
   const options = Object.values<SettingInfo>(AGENT_SETTINGS).map(
@@ -56,8 +57,13 @@ export function agentCommand(around: AgentSurroundings): AgentCommand {
     options,
     helpAfter: `
 Registers this machine, then sends its figures with every keepalive: CPU, memory, disk, GPUs, containers. Registers
-again when the server has forgotten it, and waits longer and longer while the server is away. One line on stderr an
-event. SIGTERM and Ctrl-C stop it; the exit code is then 0, and 64 when a setting is wrong or missing.`,
+again when the server has forgotten it, and waits longer and longer while the server is away. After a refusal it reads its
+token file again. One line on stderr an event. SIGTERM and Ctrl-C stop it. Under systemd it notifies (Type=notify, watchdog).
+
+Exit codes:
+${Object.values(AGENT_EXITS)
+  .map(({ code, meaning }) => `  ${String(code).padEnd(4)}${meaning}`)
+  .join('\n')}`,
     run: (given) => reportingSettings(around, () => serve(around, said(given))),
     subcommands: [
       {
@@ -69,6 +75,7 @@ The unit goes to stdout, and says where to put it and the token. The token itsel
         run: (given) =>
           reportingSettings(around, async () => {
             around.writeOut(systemdUnit({ said: said(given), command: around.command }));
+            return 'stopped';
           }),
         subcommands: [],
       },
@@ -78,27 +85,32 @@ The unit goes to stdout, and says where to put it and the token. The token itsel
 
 async function reportingSettings(
   { program, writeErr }: AgentSurroundings,
-  run: () => Promise<void>,
+  run: () => Promise<AgentExit>,
 ): Promise<number> {
   try {
-    await run();
-    return 0;
+    return AGENT_EXITS[await run()].code;
   } catch (error) {
     if (!(error instanceof AgentSettingError)) throw error;
     writeErr(`${program}: ${error.message}\n`);
-    return WRONG_SETTING;
+    return AGENT_EXITS.wrongSetting.code;
   }
 }
 
-async function serve(around: AgentSurroundings, said: Said): Promise<void> {
+async function serve(around: AgentSurroundings, said: Said): Promise<AgentExit> {
   const settings = readAgentSettings(said);
-  const token = readAgentToken(said);
+  const tokens = openTokenSource(said);
+  const log = createAgentLog({
+    level: settings.logLevel,
+    write: around.writeErr,
+    now: Date.now,
+    secrets: tokens.seen,
+  });
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   around.signals.on('SIGINT', onSignal);
   around.signals.on('SIGTERM', onSignal);
   try {
-    await runUntilStopped(around, settings, token, stop.signal);
+    return await runUntilStopped(around, settings, tokens, log, stop.signal);
   } finally {
     around.signals.off('SIGINT', onSignal);
     around.signals.off('SIGTERM', onSignal);
@@ -106,14 +118,14 @@ async function serve(around: AgentSurroundings, said: Said): Promise<void> {
 }
 
 async function runUntilStopped(
-  { version, writeErr }: AgentSurroundings,
+  { version, env }: AgentSurroundings,
   settings: AgentSettings,
-  token: string,
+  tokens: TokenSource,
+  log: AgentLog,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<AgentExit> {
   const { server, machineId, pool, provider } = settings;
   const agentVersion = `${version}-node`;
-  const log = createAgentLog({ level: settings.logLevel, write: writeErr, now: Date.now, secret: token });
   log('info', 'started', {
     server: server.href,
     machine_id: machineId,
@@ -125,15 +137,21 @@ async function runUntilStopped(
     log('warn', 'unencrypted', { hint: 'the token travels in the clear: use https, or a tunnel' });
   const poster = createJsonPoster({
     server,
-    token,
+    token: tokens.current,
     timeoutMs: settings.timeoutMs,
     userAgent: `ingot-agent/${version}`,
   });
+  const pulse = createLoopPulse(() => performance.now());
+  const manager = connectServiceManager({ env, pid: process.pid, pulse, log });
   try {
-    await runAgent(
+    const exit = await runAgent(
       {
-        identity: { machineId, provider, pool, token, hostname: hostname(), agentVersion },
+        identity: { machineId, provider, pool, hostname: hostname(), agentVersion },
         intervalMs: settings.intervalMs,
+        requestLimitMs: settings.timeoutMs,
+        tokens,
+        manager,
+        pulse,
         poster,
         figures: await startMachineFigures({ serverHost: server.hostname, privateIp: settings.privateIp }),
         log,
@@ -142,10 +160,13 @@ async function runUntilStopped(
       },
       stop,
     );
+    await manager.stopping(exit === 'stopped' ? 'stopped' : AGENT_EXITS[exit].meaning);
+    log('info', 'stopped');
+    return exit;
   } finally {
+    manager.close();
     poster.close();
   }
-  log('info', 'stopped');
 }
 
 const isThisMachine = (host: string): boolean => /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(host);

@@ -3,7 +3,14 @@ import { type AgentLog, createAgentLog, type LogLevel } from './agent-log.ts';
 
 function linesOf(level: LogLevel, say: (log: AgentLog) => void): string[] {
   const lines: string[] = [];
-  say(createAgentLog({ level, write: (line) => lines.push(line), now: () => 0, secret: 's3cret-token' }));
+  say(
+    createAgentLog({
+      level,
+      write: (line) => lines.push(line),
+      now: () => 0,
+      secrets: () => ['s3cret-token', 'newer-token'],
+    }),
+  );
   return lines;
 }
 

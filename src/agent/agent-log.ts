@@ -11,21 +11,25 @@ export interface AgentLogOptions {
   readonly write: (line: string) => void;
   readonly now: () => number;
   /** Never written, wherever it may come from: a server can send the token back in its answer. */
-  readonly secret: string;
+  readonly secrets: () => readonly string[];
 }
 
 const LONGEST_VALUE = 300;
 
-export function createAgentLog({ level, write, now, secret }: AgentLogOptions): AgentLog {
+export function createAgentLog({ level, write, now, secrets }: AgentLogOptions): AgentLog {
   const least = LOG_LEVELS.indexOf(level);
   return (of, event, fields = {}) => {
     if (LOG_LEVELS.indexOf(of) < least) return;
     const words = Object.entries(fields).flatMap(([key, value]) =>
-      value === undefined ? [] : [`${key}=${written(String(value).replaceAll(secret, '[token]'))}`],
+      value === undefined ? [] : [`${key}=${written(without(secrets(), String(value)))}`],
     );
     const time = new Date(now()).toISOString();
     write(`${[time, of.padEnd(5), event, ...words].join(' ')}\n`);
   };
+}
+
+function without(secrets: readonly string[], text: string): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[token]'), text);
 }
 
 /** In quotes, with whatever could forge a line or steer a terminal made harmless. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readAgentSettings, readAgentToken, type Said } from './agent-settings.ts';
+import { findAgentToken, readAgentSettings, readTokenFrom, type Said } from './agent-settings.ts';
 
 const needed = { server: 'https://ingot.example.com/base', machineId: '1165a9b6', pool: 'gpu' };
 const said = (options: Said['options'], env: Said['env'] = {}): Said => ({ options, env, cwd: folder });
@@ -12,6 +12,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'ingot-agent-settings-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const readAgentToken = (said: Said) => readTokenFrom(findAgentToken(said));
 
 describe('the settings of the agent', () => {
   it('have defaults for all but server, machine and pool', () => {

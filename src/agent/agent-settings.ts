@@ -129,8 +129,16 @@ export function readAgentSettings(said: Said): AgentSettings {
   };
 }
 
+/** Where the token is: in a file, or given as it is. */
+export interface AgentTokenPlace {
+  readonly file: string | null;
+  readonly text: string;
+  /** The setting that named it. */
+  readonly from: string;
+}
+
 /** Options before the environment, whichever of the two they name. */
-export function readAgentToken(said: Said): string {
+export function findAgentToken(said: Said): AgentTokenPlace {
   const { token, tokenFile } = AGENT_SETTINGS;
   const inOptions = { ...said, env: {} };
   const inEnvironment = { ...said, options: {} };
@@ -138,15 +146,18 @@ export function readAgentToken(said: Said): string {
     throw new AgentSettingError(`${token.flag} and ${tokenFile.flag}`, 'give one of them');
   for (const place of [inOptions, inEnvironment]) {
     const direct = findSetting(place, 'token');
-    if (direct !== undefined) return checkToken(direct.text.trim(), direct.from);
+    if (direct !== undefined) return { file: null, ...direct };
     const file = findSetting(place, 'tokenFile');
-    if (file !== undefined)
-      return checkToken(readTokenFile(resolve(said.cwd, file.text), file.from), file.from);
+    if (file !== undefined) return { file: resolve(said.cwd, file.text), text: '', from: file.from };
   }
   throw new AgentSettingError(
     tokenFile.flag,
     `is missing: a file with the token of this machine (or set ${tokenFile.variable} or ${token.variable})`,
   );
+}
+
+export function readTokenFrom({ file, text, from }: AgentTokenPlace): string {
+  return checkToken(file === null ? text.trim() : readTokenFile(file, from), from);
 }
 
 export function findSetting({ options, env }: Said, name: AgentSettingName): Found | undefined {

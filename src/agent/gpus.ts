@@ -1,26 +1,68 @@
-/** NVIDIA GPUs, as their own tool tells of them. */
+/** GPUs: as nvidia-smi reports them, and as the PCI bus shows them where that tool is missing. */
 import { spawn } from 'node:child_process';
+import type { GpuModel } from '../domain/agent.ts';
+import { type PciGpu, type PciOptions, readPciGpus } from './pci-gpus.ts';
 
 export interface Gpus {
   readonly count: number;
-  /** Those on which no compute process runs. */
-  readonly free: number;
+  /** Those on which no compute process runs; undefined where nobody can tell. */
+  readonly free: number | undefined;
+  readonly models: readonly GpuModel[];
 }
 
-/** None where there is no such tool; undefined where it is there and fails, which is not the same as none. */
+/** Undefined where the tool is there and fails, which is not the same as none. */
 export type GpuReader = (stop: AbortSignal) => Promise<Gpus | undefined>;
 
 export interface GpuReaderOptions {
   readonly command?: string;
   readonly timeLimitMs?: number;
+  readonly pci?: PciOptions;
+}
+
+export interface GpuReaders {
+  /** With every keepalive. */
+  readonly now: GpuReader;
+  /** For a registration: where the tool fails, what the bus shows is better than nothing. */
+  readonly registered: GpuReader;
 }
 
 const LONGEST_OUTPUT = 1024 * 1024;
 
-export function createGpuReader({
+export function createGpuReaders(options: GpuReaderOptions = {}): GpuReaders {
+  const ask = createToolReader(options);
+  const onBus = async (): Promise<Gpus | undefined> => {
+    const gpus = await readPciGpus(options.pci);
+    return gpus && busGpus(gpus);
+  };
+  const now: GpuReader = async (stop) => {
+    const told = await ask(stop);
+    if (told === undefined) return undefined;
+    if (told === 'absent') return (await onBus()) ?? NONE;
+    if (told.count > 0) return told;
+    // A tool of NVIDIA's that finds nothing says nothing of the others.
+    const others = (await readPciGpus(options.pci))?.filter(({ vendor }) => vendor !== '10de') ?? [];
+    return others.length === 0 ? told : busGpus(others);
+  };
+  return { now, registered: async (stop) => (await now(stop)) ?? (await onBus()) };
+}
+
+const NONE: Gpus = { count: 0, free: 0, models: [] };
+
+function busGpus(gpus: readonly PciGpu[]): Gpus {
+  if (gpus.length === 0) return NONE;
+  return { count: gpus.length, free: undefined, models: modelsOf(gpus.map(({ model }) => model)) };
+}
+
+function modelsOf(names: readonly string[]): GpuModel[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([model, count]) => ({ model, count }));
+}
+
+function createToolReader({
   command = 'nvidia-smi',
   timeLimitMs = 5000,
-}: GpuReaderOptions = {}): GpuReader {
+}: GpuReaderOptions): (stop: AbortSignal) => Promise<Gpus | 'absent' | undefined> {
   // A tool that waits for a broken driver can't even be killed. It is left alone, and no second one sent after it.
   let stuck = false;
 
@@ -58,20 +100,27 @@ export function createGpuReader({
     });
 
   return async (stop) => {
-    const all = await run(['--query-gpu=uuid', '--format=csv,noheader'], stop);
-    if (all === 'absent') return { count: 0, free: 0 };
-    if (all === undefined) return undefined;
-    const uuids = parseUuids(all);
-    if (uuids.size === 0) return { count: 0, free: 0 };
+    const all = await run(['--query-gpu=uuid,name', '--format=csv,noheader'], stop);
+    if (all === 'absent' || all === undefined) return all;
+    const gpus = parseGpus(all);
+    if (gpus.size === 0) return NONE;
     const busy = await run(['--query-compute-apps=gpu_uuid', '--format=csv,noheader'], stop);
     if (busy === undefined || busy === 'absent') return undefined;
-    const inUse = parseUuids(busy);
-    return { count: uuids.size, free: [...uuids].filter((uuid) => !inUse.has(uuid)).length };
+    const inUse = parseGpus(busy);
+    return {
+      count: gpus.size,
+      free: [...gpus.keys()].filter((uuid) => !inUse.has(uuid)).length,
+      models: modelsOf([...gpus.values()].filter((name) => name !== '')),
+    };
   };
 }
 
-/** Anything else in the output is a remark, such as "No devices were found". */
-function parseUuids(output: string): Set<string> {
-  const lines = output.split('\n').map((line) => line.trim());
-  return new Set(lines.filter((line) => /^GPU-[0-9a-f-]+$/i.test(line)));
+/** By uuid, with the name where there is one. Anything else is a remark, such as "No devices were found". */
+function parseGpus(output: string): Map<string, string> {
+  return new Map(
+    output.split('\n').flatMap((line) => {
+      const [, uuid, name = ''] = /^\s*(GPU-[0-9a-f-]+)\s*(?:,\s*(.*\S)\s*)?$/i.exec(line) ?? [];
+      return uuid === undefined ? [] : [[uuid, name] as const];
+    }),
+  );
 }

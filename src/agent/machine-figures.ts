@@ -1,10 +1,10 @@
 /** What the agent tells of its machine. A figure that can't be had is left out, never made up. */
 import { statfs } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import type { Metrics } from '../domain/agent.ts';
+import type { GpuModel, Metrics } from '../domain/agent.ts';
 import { countContainers } from './containers.ts';
 import { startCpuMeter } from './cpu-meter.ts';
-import { createGpuReader } from './gpus.ts';
+import { createGpuReaders } from './gpus.ts';
 import { memoryUtilisation, readMemory } from './memory.ts';
 import { findPrivateIp } from './private-ip.ts';
 
@@ -14,6 +14,8 @@ export interface Hardware {
   readonly memory: string;
   readonly gpu_count: string;
   readonly private_ip: string;
+  /** Beyond document 5; left out where no model is known. */
+  readonly gpus?: readonly GpuModel[];
 }
 
 export interface MachineFigures {
@@ -29,13 +31,13 @@ export interface MachineFiguresOptions {
 }
 
 export async function startMachineFigures(options: MachineFiguresOptions): Promise<MachineFigures> {
-  const readGpus = createGpuReader();
+  const gpuReaders = createGpuReaders();
   const cpuMeter = await startCpuMeter();
   const millicores = cpus().length * 1000;
   return {
     async hardware(stop) {
       const [gpus, memory, privateIp] = await Promise.all([
-        readGpus(stop),
+        gpuReaders.registered(stop),
         readMemory(),
         options.privateIp ?? findPrivateIp(options.serverHost),
       ]);
@@ -45,11 +47,12 @@ export async function startMachineFigures(options: MachineFiguresOptions): Promi
         // Required. Where the tool fails this is corrected as soon as it answers.
         gpu_count: String(gpus?.count ?? 0),
         private_ip: privateIp,
+        ...(gpus && gpus.models.length > 0 && { gpus: gpus.models }),
       };
     },
     async metrics(stop) {
       const [gpus, memory, disk, containers, cpu] = await Promise.all([
-        readGpus(stop),
+        gpuReaders.now(stop),
         readMemory(),
         readDisk(),
         countContainers(),
@@ -60,7 +63,7 @@ export async function startMachineFigures(options: MachineFiguresOptions): Promi
         memory_utilization_pct: memoryUtilisation(memory),
         total_cpu_available: millicores,
         total_memory_available: Math.floor(memory.totalKiB / 1024),
-        ...(gpus === undefined ? {} : { free_gpu_count: gpus.free }),
+        ...(gpus?.free === undefined ? {} : { free_gpu_count: gpus.free }),
         ...disk,
         ...(containers === undefined ? {} : { container_count: containers }),
       };

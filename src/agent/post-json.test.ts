@@ -23,7 +23,7 @@ async function serving(answer: RequestListener): Promise<{ server: Server; url: 
 }
 
 function posterTo(url: URL, timeoutMs = 5000): JsonPoster {
-  const poster = createJsonPoster({ server: url, token: 'tok-1', timeoutMs, userAgent: 'test' });
+  const poster = createJsonPoster({ server: url, token: () => 'tok-1', timeoutMs, userAgent: 'test' });
   closing.push(() => poster.close());
   return poster;
 }

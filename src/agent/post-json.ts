@@ -25,7 +25,8 @@ export interface JsonPoster {
 export interface JsonPosterOptions {
   /** Its path, if any, is what the server's paths begin with. */
   readonly server: URL;
-  readonly token: string;
+  /** Asked for each request: it may be replaced. */
+  readonly token: () => string;
   readonly timeoutMs: number;
   readonly userAgent: string;
 }
@@ -43,7 +44,7 @@ export function createJsonPoster({ server, token, timeoutMs, userAgent }: JsonPo
   const attempt = (url: string, body: string, stop: AbortSignal): Promise<HttpAnswer | 'stale'> =>
     new Promise((resolve, reject) => {
       const headers = {
-        Authorization: `Bearer ${token}`,
+        Authorization: `Bearer ${token()}`,
         'Content-Type': 'application/json',
         'Content-Length': Buffer.byteLength(body),
         Accept: 'application/json',

@@ -2,11 +2,19 @@
 import type { HttpAnswer } from './post-json.ts';
 
 export type ServerAnswer =
-  | { readonly kind: 'accepted'; readonly status?: string; readonly ttlSeconds?: number }
+  | {
+      readonly kind: 'accepted';
+      readonly status?: string;
+      readonly ttlSeconds?: number;
+      /** What the server could not keep of the request. */
+      readonly ignored?: string;
+    }
   /** The server has forgotten this machine: register again. */
   | { readonly kind: 'expired'; readonly reason: string }
-  /** The token is wrong: no repetition mends that, only a person. */
+  /** The token is wrong: no repetition helps, only another token. */
   | { readonly kind: 'denied'; readonly reason: string }
+  /** The token was taken back for good, with the machine. */
+  | { readonly kind: 'revoked'; readonly reason: string }
   /** The request is wrong, or the address is: the same. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unavailable'; readonly reason: string; readonly retryAfterMs?: number };
@@ -32,12 +40,16 @@ export function readServerAnswer({ status, retryAfter, body }: HttpAnswer, now: 
       ...(typeof state.ttl_seconds === 'number' && state.ttl_seconds > 0
         ? { ttlSeconds: state.ttl_seconds }
         : {}),
+      ...(Array.isArray(fields.ignored) && fields.ignored.length > 0
+        ? { ignored: fields.ignored.map(String).join('; ') }
+        : {}),
     };
   }
   const said = fields === undefined ? oneLine(body) : spoken(fields);
   const reason = said === '' ? `answered ${status}` : `answered ${status}: ${said}`;
   if (status >= 400 && fields?.error_code === 'machine_not_found') return { kind: 'expired', reason };
-  if (status === 401 || status === 403) return { kind: 'denied', reason };
+  if (status === 401 || status === 403)
+    return { kind: fields?.revoked === true ? 'revoked' : 'denied', reason };
   if (status < 400) return { kind: 'refused', reason: `${reason} (redirects are not followed)` };
   if (status < 500 && !PASSING.includes(status)) return { kind: 'refused', reason };
   const retryAfterMs = parseRetryAfter(retryAfter, now);

@@ -11,6 +11,7 @@ import {
   readAgentSettings,
   type Said,
 } from './agent-settings.ts';
+import { AGENT_EXITS } from './exit-codes.ts';
 
 export interface SystemdUnitOptions {
   readonly said: Said;
@@ -18,6 +19,8 @@ export interface SystemdUnitOptions {
   readonly command: readonly string[];
 }
 
+/** Far more than any wait of the agent between two looks of the watchdog. */
+const WATCHDOG_SECONDS = 300;
 const UNIT = 'ingot-agent.service';
 const CREDENTIAL = 'machine-token';
 const DEFAULT_TOKEN_FILE = '/etc/ingot/machine-token';
@@ -42,16 +45,31 @@ ${hidden.map((word) => `# CAUTION: the service can't see ${word}: move it, to /u
 Description=Ingot agent
 Wants=network-online.target
 After=network-online.target
+# It counts as started when it is registered. A server that is away must not hold the boot of the machine up: what wants it
+# does not wait for it.
+DefaultDependencies=no
+Requires=sysinit.target
+After=sysinit.target basic.target
+Conflicts=shutdown.target
+Before=shutdown.target
 # It is meant to run for ever: however often it ends, it is started again.
 StartLimitIntervalSec=0
 
 [Service]
-Type=exec
+Type=notify
+# systemd-notify speaks for it.
+NotifyAccess=all
+# However long the server is away.
+TimeoutStartSec=infinity
+# The agent feeds it while its loop is alive, also while the server is away.
+WatchdogSec=${WATCHDOG_SECONDS}
 ExecStart=${words.join(' ')}
 LoadCredential=${CREDENTIAL}:${tokenFile.replaceAll('%', '%%')}
 ${environment(said).join('\n')}
 Restart=always
 RestartSec=10
+# Its token was revoked for good: the machine was decommissioned or removed. systemctl start, once it has another token.
+RestartPreventExitStatus=${AGENT_EXITS.revoked.code}
 TimeoutStopSec=15
 
 DynamicUser=yes

@@ -15,6 +15,8 @@ export interface SeenRequest {
 const FAULTS = {
   denied: (_request, response) =>
     send(response, 403, { message: 'Invalid token', error_code: 'invalid_token' }),
+  revoked: (_request, response) =>
+    send(response, 403, { message: 'Invalid token', error_code: 'invalid_token', revoked: true }),
   failing: (_request, response) => send(response, 500, { message: 'Failed to register machine' }),
   /** An error that repeats what it was sent, as careless proxies do. */
   echoing: ({ authorization, body }, response) =>
@@ -31,6 +33,8 @@ function send(response: ServerResponse, status: number, body: unknown): void {
 export class Gateway {
   readonly requests: SeenRequest[] = [];
   fault: Fault | undefined;
+  /** The only token that is good; null: any. */
+  token: string | null = null;
   /** The most requests that were under way at one moment. */
   mostAtOnce = 0;
   readonly #registered = new Set<unknown>();
@@ -87,6 +91,8 @@ export class Gateway {
     };
     this.requests.push(seen);
     if (this.fault !== undefined) FAULTS[this.fault](seen, response);
+    else if (this.token !== null && seen.authorization !== `Bearer ${this.token}`)
+      FAULTS.denied(seen, response);
     else this.#serve(seen, response);
   }
 

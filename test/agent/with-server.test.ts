@@ -1,5 +1,7 @@
 /** The agent and the server, which know nothing of each other but document 5. */
-import { cpus, hostname } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMachine, type Enrolled } from '../agents/calls.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -56,5 +58,39 @@ describe('an agent and a server', () => {
 
   it('say what is wrong with a pool that nobody knows', async () => {
     await start(await createMachine(server), 'nowhere').says(/registration failed .*Invalid pool name/);
+  });
+
+  it('part for good when the machine is removed: a distinct exit code, nothing left that a restart could help', async () => {
+    const machine = await createMachine(server);
+    const { machineId } = machine;
+    const agent = start(machine);
+    await presence(machineId).toBe('ready');
+    const ended = async ({ operationId }: { operationId: string }) =>
+      expect
+        .poll(async () => (await server.operations.getOperation({ operationId })).status, { timeout: 20_000 })
+        .toBe('completed');
+    await ended(await server.admin.drainMachine({ machineId, requestId: 'drain' }));
+    expect((await statusOf(machineId))?.presence).toBe('ready');
+    await ended(await server.admin.removeMachine({ machineId, requestId: 'remove' }));
+    expect(await agent.ended).toEqual({ code: 77, signal: null });
+    expect(agent.stderr()).toMatch(/giving up .*revoked for good/);
+  });
+
+  it('go on with a new token that is put into the file of the old one', async () => {
+    const machine = await createMachine(server);
+    const folder = mkdtempSync(join(tmpdir(), 'ingot-token-'));
+    const file = join(folder, 'token');
+    writeFileSync(file, machine.token);
+    const args = ['--server', server.httpUrl, '--machine-id', machine.machineId, '--pool', 'gpu'];
+    const agent = bundle.start([...args, '--interval', '0.3', '--token-file', file]);
+    await presence(machine.machineId).toBe('ready');
+    const { token } = await createMachine(server, 'gpu', machine.machineId);
+    await agent.says('keepalive denied');
+    writeFileSync(file, `${token}\n`);
+    await agent.says(/token replaced.*registered.*ready/s);
+    agent.signal('SIGTERM');
+    expect((await agent.ended).code).toBe(0);
+    for (const secret of [token, machine.token]) expect(agent.stderr()).not.toContain(secret);
+    rmSync(folder, { recursive: true });
   });
 });

@@ -166,7 +166,7 @@ describe('POST /machine/keepalive', () => {
     if (isObject && name !== 'worker_count') expect(status?.agent?.metrics.worker_count).toBe(7);
   });
 
-  it.each([7, 'v'.repeat(65), 'a\u0000b', '\ud800'])(
+  it.each([7, 'v'.repeat(65), 'a\u0007b'])(
     'with agent_version %j: the keepalive counts, and the version that was known stays',
     async (agent_version) => {
       await post(server, 'keepalive', machine.token, keepalive(machine));

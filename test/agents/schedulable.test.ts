@@ -192,7 +192,7 @@ describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
       '4',
     );
     // A detail that can't be kept is dropped; how many there are counts.
-    await told(three, [{ model: 'bad\u0000', count: 1 }], '2');
+    await told(three, [{ model: 'bad\u0007', count: 1 }], '2');
     await server.admin.flagMachine({
       machineId: two.machineId,
       flag: MachineFlag_Value.RMA,
