@@ -35,7 +35,7 @@ export const INTERVENTIONS = {
   },
   FAILED_TESTING: {
     trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',
-    leaves: 'enrolling',
+    leaves: 'quarantined',
   },
   MAAS_MACHINE_OWNED: {
     trigger: 'workflow state and observed MAAS/node state disagree in a way automation cannot safely adopt',

@@ -21,7 +21,11 @@ export interface MaasSite {
 
 export interface SiteOptions {
   readonly speed?: number;
-  readonly waits?: { readonly hardware_sync_seconds?: number; readonly agent_seconds?: number };
+  readonly waits?: {
+    readonly hardware_sync_seconds?: number;
+    readonly agent_seconds?: number;
+    readonly power_off_seconds?: number;
+  };
 }
 
 export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite> {

@@ -19,6 +19,8 @@ export const MACHINE_FAULTS = [
   /** The BMC refuses to switch the machine on, or off. */
   'power_on_failure',
   'power_off_failure',
+  /** As power_off_failure, but no event tells of it. */
+  'power_off_failure_quiet',
   /** MAAS asks the BMC in vain. */
   'bmc_silent',
   /** Its interfaces have neither a link nor a VLAN with a subnet. */

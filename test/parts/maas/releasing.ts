@@ -64,8 +64,9 @@ export function release(world: World, machine: SimMachine): void {
     finalize(world, machine);
     return;
   }
-  if (world.faults.take('power_off_failure', machine)) {
-    world.tell(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
+  const isQuiet = world.faults.take('power_off_failure_quiet', machine);
+  if (isQuiet || world.faults.take('power_off_failure', machine)) {
+    if (!isQuiet) world.tell(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
     machine.generation++;
     machine.status = before;
     throw new Refusal(500, POWER_REFUSED);

@@ -1,0 +1,507 @@
+/** Document 3 against a MAAS that behaves as its source says: owners, locks, power, erasing, failed tests, places. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DecommissionMode } from '../../src/domain/stage.ts';
+import {
+  DecommissionMode_Value,
+  OperatorAction_Value,
+} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
+import type { SimMachineDetails } from '../parts/maas/simulator.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
+import {
+  bmcOf,
+  ended,
+  type MaasSite,
+  newMac,
+  newMachine,
+  onboard,
+  openMaasSite,
+  requestId,
+  startMaasServer,
+  statusOf,
+} from './fleet.ts';
+
+const TIME_LIMIT = 120_000;
+let site: MaasSite;
+let server: TestServer;
+
+beforeAll(async () => {
+  site = await openMaasSite({ waits: { power_off_seconds: 2 } });
+  const { placement, commissioning, kernel } = maasConfiguration.parse({
+    ...site.configuration,
+    placement: { pool: 'gpu', zone: 'rack-1', tags: ['ingot', 'new-tag'] },
+    commissioning: { skip_bmc_config: true, testing_scripts: ['smartctl-validate'] },
+    kernel: { minimum: 'ga-24.04' },
+  });
+  server = await startMaasServer(site, {
+    providers: {
+      ...site.providers,
+      'by-hand': maasConfiguration.parse({ ...site.configuration, power: { type: 'manual' } }),
+      placed: { ...maasConfiguration.parse(site.configuration), placement, commissioning, kernel },
+    },
+  });
+  await site.simulator.admin.changeSite({
+    zones: ['default', 'rack-1'],
+    pools: ['default', 'gpu', 'lab'],
+    domains: ['maas', 'gpu.example.com'],
+    tags: ['ingot'],
+  });
+}, TIME_LIMIT);
+afterAll(async () => {
+  await server?.stop();
+  await site?.stop();
+});
+
+async function inMaas(mac: string): Promise<SimMachineDetails> {
+  const { admin } = site.simulator;
+  const found = (await admin.machines()).find(({ mac_addresses: macs }) => macs.includes(mac));
+  if (!found) throw new Error(`MAAS has no machine ${mac}`);
+  return admin.machine(found.system_id);
+}
+
+async function inService(provider = 'site-a') {
+  const machine = await newMachine(server, { provider });
+  expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
+  return machine;
+}
+
+function decommission(machineId: string, mode: DecommissionMode): Promise<Operation> {
+  const value = DecommissionMode_Value[mode.toUpperCase() as keyof typeof DecommissionMode_Value];
+  return server.admin.decommissionMachine({ machineId, requestId: requestId(), mode: value });
+}
+
+const retry = (operationId: string) =>
+  server.admin.actOnOperation({ operationId, action: OperatorAction_Value.RETRY_STAGE, reason: 'fixed' });
+const messageOf = (operation: Operation, stage: string) =>
+  operation.steps.find(({ name }) => name === stage)?.message ?? '';
+const opsOn = async (systemId: string) =>
+  (await site.simulator.admin.requests())
+    .filter(({ method, path }) => method !== 'GET' && path.includes(systemId))
+    .map(({ op, method }) => op || method);
+const logOf = async (operationId: string) =>
+  (
+    await server.sql<{ line: string }>(
+      `SELECT row_to_json(l)::text AS line FROM operation_logs l WHERE operation_id = $1`,
+      [operationId],
+    )
+  )
+    .map(({ line }) => line)
+    .join('\n');
+
+// Each has a machine of its own, and faults are a machine's: they need not wait for each other.
+describe.concurrent('a MAAS', () => {
+  describe('machines that MAAS found by itself', () => {
+    it(
+      'get the power parameters that MAAS does not have, and nobody reads them',
+      async () => {
+        const { id, mac } = await newMachine(server);
+        await site.simulator.admin.addMachine({ mac_addresses: [mac] });
+        const operation = await ended(server, await onboard(server, id));
+        expect(operation).toMatchObject({ status: 'completed' });
+        expect(await inMaas(mac)).toMatchObject({
+          power_type: 'ipmi',
+          power_parameters: { power_address: bmcOf(mac), power_user: 'admin', power_pass: site.bmcPassword },
+        });
+        const log = await logOf(operation.operationId);
+        expect(log).toContain('power ipmi');
+        expect([log, ...operation.steps.map(({ message }) => message)].join('')).not.toContain(
+          site.bmcPassword,
+        );
+        expect(server.logged.join('')).not.toContain(site.bmcPassword);
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'keep a power type that somebody has set, but for manual where the site knows better',
+      async () => {
+        const [redfish, manual] = [await newMachine(server), await newMachine(server)];
+        const { admin } = site.simulator;
+        await admin.addMachine({ mac_addresses: [redfish.mac], status: 'Ready', power_type: 'redfish' });
+        await admin.addMachine({ mac_addresses: [manual.mac], status: 'Ready', power_type: 'manual' });
+        const operations = await Promise.all([redfish, manual].map(({ id }) => onboard(server, id)));
+        for (const operation of operations)
+          expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+        expect((await inMaas(redfish.mac)).power_type).toBe('redfish');
+        expect((await inMaas(manual.mac)).power_type).toBe('ipmi');
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'have their address on a bond where their boot interface is part of one',
+      async () => {
+        const mac = newMac();
+        const id = `bond-${mac.replaceAll(':', '')}`;
+        const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+        await server.machines.registerMachine({ machine: { machineId: id, spec } });
+        await site.simulator.admin.addMachine({
+          ...{ mac_addresses: [mac, newMac()], status: 'Ready', bond: true },
+        });
+        const operation = await ended(server, await onboard(server, id));
+        expect(operation).toMatchObject({ status: 'completed' });
+        expect(messageOf(operation, 'ensure_pxe_interface_auto')).toBe('bond0 (with eth0) is AUTO');
+      },
+      TIME_LIMIT,
+    );
+  });
+
+  it(
+    'two machines whose ids make one hostname both have a record',
+    async () => {
+      const [plain, other] = [newMac(), newMac()];
+      const ids = [`same-${plain.slice(-2)}.x`, `same-${plain.slice(-2)}_x`];
+      for (const [index, mac] of [plain, other].entries()) {
+        const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+        const machineId = ids[index] ?? '';
+        await server.machines.registerMachine({ machine: { machineId, spec } });
+        expect(await ended(server, await onboard(server, machineId))).toMatchObject({ status: 'completed' });
+      }
+      const { hostname } = await inMaas(plain);
+      expect((await inMaas(other)).hostname).toBe(`${hostname}-${other.replaceAll(':', '').slice(-6)}`);
+    },
+    TIME_LIMIT,
+  );
+
+  describe('what another user has, or has locked', () => {
+    it(
+      'is not deployed: the operation names the owner',
+      async () => {
+        const { id, mac } = await newMachine(server);
+        const { admin } = site.simulator;
+        const { system_id: systemId } = await admin.addMachine({
+          ...{ mac_addresses: [mac], status: 'Allocated', owner: 'alice' },
+        });
+        const operation = await ended(server, await onboard(server, id));
+        expect(operation).toMatchObject({
+          status: 'failed_manual_intervention',
+          error: {
+            code: 'MAAS_MACHINE_OWNED',
+            message: expect.stringContaining('belongs to alice'),
+            details: { step: 'deploy_via_maas', failure_class: 'needs_human' },
+          },
+        });
+        expect(await opsOn(systemId)).toEqual([]);
+        expect(await statusOf(server, id)).toMatchObject({ service: 'quarantined' });
+        const { obstacles } = await server.admin.explainMachine({ machineId: id });
+        expect(obstacles[0]).toMatchObject({ action: 'rerun', who: 'upstream' });
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'is not released, and its agent keeps its token',
+      async () => {
+        const { id, mac } = await inService();
+        const { system_id: systemId } = await inMaas(mac);
+        await site.simulator.admin.changeMachine(systemId, { owner: 'alice' });
+        const before = await opsOn(systemId);
+        const operation = await ended(server, await decommission(id, 'full_decommission'));
+        expect(operation).toMatchObject({
+          status: 'failed_manual_intervention',
+          error: { code: 'MAAS_MACHINE_OWNED', details: { step: 'release_maas_node' } },
+        });
+        expect(await opsOn(systemId)).toEqual(before);
+        expect(await inMaas(mac)).toMatchObject({ status_name: 'Deployed', owner: 'alice' });
+        expect(await statusOf(server, id)).toMatchObject({ presence: 'ready' });
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'is locked: nothing is sent, and it goes on once it is unlocked',
+      async () => {
+        const { id, mac } = await inService();
+        const { system_id: systemId } = await inMaas(mac);
+        await site.simulator.admin.changeMachine(systemId, { locked: true });
+        const before = await opsOn(systemId);
+        const operation = await ended(server, await decommission(id, 'reimage'));
+        expect(operation).toMatchObject({
+          status: 'failed_manual_intervention',
+          error: {
+            code: 'MAAS_MACHINE_LOCKED',
+            message: expect.stringContaining('is locked in site-a (it belongs to ingot)'),
+          },
+        });
+        expect(await opsOn(systemId)).toEqual(before);
+        await site.simulator.admin.changeMachine(systemId, { locked: false });
+        await retry(operation.operationId);
+        expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+        expect(await inMaas(mac)).toMatchObject({ status_name: 'Ready', owner: null });
+      },
+      TIME_LIMIT,
+    );
+  });
+
+  describe('sites where people switch the power', () => {
+    it(
+      'are finished: what waits for a person says so, and what nobody can know is not claimed',
+      async () => {
+        const { id, mac } = await newMachine(server, { provider: 'by-hand' });
+        const waits = new Set<string>();
+        const byHand = async (operation: Operation) => {
+          for (;;) {
+            const now = await server.operations.getOperation({ operationId: operation.operationId });
+            for (const { message } of now.steps) waits.add(message);
+            if (now.finishedAt !== undefined) return now;
+            const found = await inMaas(mac).catch(() => null);
+            if (['Commissioning', 'Deploying', 'Disk erasing'].includes(found?.status_name ?? '')) {
+              // Long enough for the operation to have looked.
+              await new Promise((resolve) => setTimeout(resolve, 150));
+              await site.simulator.admin.changeMachine(found?.system_id ?? '', { boot: true });
+            }
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+        };
+        expect(await byHand(await onboard(server, id))).toMatchObject({ status: 'completed' });
+        expect(await inMaas(mac)).toMatchObject({ power_type: 'manual', power_state: 'on' });
+        const gone = await byHand(await decommission(id, 'full_decommission'));
+        expect(gone).toMatchObject({ status: 'completed' });
+        expect(messageOf(gone, 'power_off_maas_node')).toBe(
+          'people switch its power (manual); switch it off by hand',
+        );
+        expect(messageOf(gone, 'release_maas_node')).toContain('what ran on it may still run');
+        expect(await logOf(gone.operationId)).toContain('switch it off by hand');
+        expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
+      },
+      TIME_LIMIT,
+    );
+  });
+
+  describe('what MAAS did about the disks', () => {
+    it(
+      'is told where it erased them, in the result, the log and the history',
+      async () => {
+        const { id } = await inService();
+        const operation = await ended(server, await decommission(id, 'reimage'));
+        const told = 'MAAS erased the disks (securely where a disk can, otherwise overwritten with zeros)';
+        expect(messageOf(operation, 'release_maas_node')).toBe(`MAAS says Ready; ${told}`);
+        expect(await logOf(operation.operationId)).toContain(told);
+        const events = await server.sql<{ line: string }>(
+          'SELECT row_to_json(e)::text AS line FROM events e WHERE machine_id = $1',
+          [id],
+        );
+        expect(events.map(({ line }) => line).join('\n')).toContain(told);
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'is not claimed where somebody else released the machine',
+      async () => {
+        const { id, mac } = await inService();
+        const { system_id: systemId } = await inMaas(mac);
+        await server.admin
+          .drainMachine({ machineId: id, requestId: requestId() })
+          .then((one) => ended(server, one));
+        await site.simulator.admin.changeMachine(systemId, { status: 'Ready' });
+        const operation = await ended(server, await decommission(id, 'full_decommission'));
+        expect(operation).toMatchObject({ status: 'completed' });
+        expect(messageOf(operation, 'release_maas_node')).toBe(
+          'MAAS says Ready; MAAS had released it before: whether its disks were erased then, it does not say',
+        );
+      },
+      TIME_LIMIT,
+    );
+
+    it.each([
+      ['at once, where MAAS tells of it', false],
+      ['after a while, where it tells nothing', true],
+    ])(
+      'a release that hangs in Disk erasing after a failed power off is ended %s',
+      async (_when, isQuiet) => {
+        const { id, mac } = await inService();
+        const { system_id: systemId } = await inMaas(mac);
+        const fault = isQuiet ? 'power_off_failure_quiet' : 'power_off_failure';
+        await site.simulator.admin.fault({ fault, mac });
+        const operation = await ended(server, await decommission(id, 'reimage'));
+        expect(operation).toMatchObject({ status: 'completed' });
+        expect(messageOf(operation, 'release_maas_node')).toContain('MAAS erased the disks (securely');
+        expect((await opsOn(systemId)).filter((op) => ['abort', 'release'].includes(op))).toEqual([
+          ...['release', 'abort', 'release'],
+        ]);
+        // What is erased is not erased again.
+        expect((await inMaas(mac)).release_runs).toHaveLength(1);
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'a BMC that refuses is told in MAAS’ words, and tried again',
+      async () => {
+        const { id, mac } = await inService();
+        await site.simulator.admin.fault({ fault: 'power_on_failure', mac, times: null });
+        const operation = await ended(server, await decommission(id, 'reimage'));
+        expect(operation).toMatchObject({
+          status: 'failed_retryable',
+          error: { code: 'RELEASE_FAILED', message: expect.stringContaining('the BMC refused the command') },
+        });
+        await site.simulator.admin.clearFaults(mac);
+        await retry(operation.operationId);
+        expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+      },
+      TIME_LIMIT,
+    );
+  });
+
+  describe('machines whose tests failed', () => {
+    it(
+      'need a human, who may override it by a label, or take the machine out of the inventory',
+      async () => {
+        const [good, bad] = [await newMachine(server), await newMachine(server)];
+        for (const { id, mac } of [good, bad]) {
+          await site.simulator.admin.fault({ fault: 'testing_failure', mac });
+          const operation = await ended(server, await onboard(server, id));
+          expect(operation).toMatchObject({
+            status: 'failed_manual_intervention',
+            error: { code: 'FAILED_TESTING', message: 'MAAS says: memtester failed' },
+          });
+          expect(await statusOf(server, id)).toMatchObject({ service: 'quarantined' });
+          if (id === good.id) {
+            const machine = { machineId: id, labels: { 'maas/failed-testing': 'override' } };
+            await server.machines.updateMachine({ machine, updateMask: { paths: ['labels'] } });
+            await retry(operation.operationId);
+            expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+            continue;
+          }
+          const gone = await ended(server, await decommission(id, 'full_decommission'));
+          expect(gone).toMatchObject({ status: 'completed' });
+          expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
+          await expect(inMaas(mac)).rejects.toThrow('MAAS has no machine');
+        }
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'after they were deployed are released all the same, and erased',
+      async () => {
+        const { id, mac } = await inService();
+        const { system_id: systemId } = await inMaas(mac);
+        await server.admin
+          .drainMachine({ machineId: id, requestId: requestId() })
+          .then((one) => ended(server, one));
+        await site.simulator.admin.changeMachine(systemId, { status: 'Failed testing', osystem: 'ubuntu' });
+        const operation = await ended(server, await decommission(id, 'full_decommission'));
+        expect(operation).toMatchObject({ status: 'completed' });
+        expect(messageOf(operation, 'release_maas_node')).toContain('MAAS erased the disks');
+        const ops = (await opsOn(systemId)).slice(-3);
+        expect(ops).toEqual(['override_failed_testing', 'release', 'DELETE']);
+      },
+      TIME_LIMIT,
+    );
+  });
+
+  describe('creation', () => {
+    it(
+      'takes pool, zone, tags, commissioning options and kernel from the site, and labels instead',
+      async () => {
+        const mac = newMac();
+        const id = `placed-${mac.replaceAll(':', '')}`;
+        const spec = { provider: 'placed', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+        const labels = {
+          'maas/pool': 'lab',
+          'maas/domain': 'gpu.example.com',
+          'maas/commissioning-scripts': 'update_firmware',
+          'maas/hwe-kernel': 'hwe-24.04',
+        };
+        await server.machines.registerMachine({ machine: { machineId: id, spec, labels } });
+        const started = await onboard(server, id);
+        const change = { machineId: id, labels: { ...labels, 'maas/pool': 'gpu' } };
+        const changed = server.machines.updateMachine({ machine: change, updateMask: { paths: ['labels'] } });
+        expect(await refusal(changed)).toMatchObject({ code: 'FAILED_PRECONDITION' });
+        expect(await ended(server, started)).toMatchObject({ status: 'completed' });
+        expect(await inMaas(mac)).toMatchObject({
+          pool: 'lab',
+          zone: 'rack-1',
+          domain: 'gpu.example.com',
+          tags: ['ingot', 'new-tag'],
+          min_hwe_kernel: 'ga-24.04',
+          hwe_kernel: 'hwe-24.04',
+          commissioning: {
+            skipBmcConfig: true,
+            skipNetworking: false,
+            commissioningScripts: ['update_firmware'],
+            testingScripts: ['smartctl-validate'],
+          },
+        });
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'moves a machine that was found and is not in use to where it belongs',
+      async () => {
+        const { id, mac } = await newMachine(server, { provider: 'placed' });
+        await site.simulator.admin.addMachine({ mac_addresses: [mac] });
+        expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
+        expect(await inMaas(mac)).toMatchObject({ pool: 'gpu', zone: 'rack-1', power_type: 'ipmi' });
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'says in MAAS’ words what MAAS does not have, and refuses labels that nobody could mean',
+      async () => {
+        const mac = newMac();
+        const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
+        const register = (labels: Record<string, string>) =>
+          server.machines.registerMachine({ machine: { machineId: 'astray', spec, labels } });
+        expect(await refusal(register({ 'maas/pool': 'no/where' }))).toMatchObject({
+          code: 'INVALID_ARGUMENT',
+        });
+        expect(await refusal(register({ 'maas/poool': 'gpu' }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+        await register({ 'maas/pool': 'nowhere' });
+        const operation = await ended(server, await onboard(server, 'astray'));
+        expect(operation).toMatchObject({
+          status: 'failed_manual_intervention',
+          error: { code: 'MAAS_REFUSED', message: expect.stringContaining('"pool"') },
+        });
+      },
+      TIME_LIMIT,
+    );
+  });
+});
+
+/** Alone: these are everybody's settings. */
+describe('a MAAS as a whole', () => {
+  it(
+    'that erases at every release in its own way is told so',
+    async () => {
+      const { id } = await inService();
+      const { admin } = site.simulator;
+      await admin.changeSite({
+        settings: {
+          enable_disk_erasing_on_release: true,
+          disk_erase_with_secure_erase: false,
+          disk_erase_with_quick_erase: true,
+        },
+      });
+      const operation = await ended(server, await decommission(id, 'reimage'));
+      await admin.changeSite({ settings: { enable_disk_erasing_on_release: false } });
+      expect(messageOf(operation, 'release_maas_node')).toBe(
+        'MAAS says Ready; MAAS erased the disks (only 2 MiB at the start and the end of each); it does so at every release, as its own settings say, which are not what was asked for',
+      );
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'that does not know our user as an administrator says nothing, and we say what that may mean',
+    async () => {
+      const { id, mac } = await newMachine(server);
+      await site.simulator.admin.addMachine({ mac_addresses: [mac], power_type: 'ipmi' });
+      await site.simulator.admin.changeSite({ user: { username: 'ingot', isAdmin: false } });
+      const operation = await ended(server, await onboard(server, id));
+      await site.simulator.admin.changeSite({ user: { username: 'ingot', isAdmin: true } });
+      expect(operation).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code: 'MAAS_FORBIDDEN', message: expect.stringContaining('no administrator') },
+      });
+      await retry(operation.operationId);
+      expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
+    },
+    TIME_LIMIT,
+  );
+});
