@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/cli/package-root.ts';
 import { INTERVENTIONS } from '../../src/domain/intervention.ts';
 import { STAGE_NAMES, STAGES } from '../../src/domain/stage.ts';
+import { MAAS_LABELS } from '../../src/providers/maas/maas-options.ts';
 
 const text = readFileSync(join(packageRoot(), 'docs/maas.md'), 'utf8');
 const rows = text
@@ -38,6 +39,31 @@ describe('what needs a human', () => {
         .map((code) => `\`${code}\``)
         .sort(),
     );
+  });
+});
+
+describe('what MAAS does', () => {
+  const named = rows
+    .map((row) => /^`([a-z-]+\.test\.ts)`: (.+)$/.exec(row.at(-1) ?? ''))
+    .flatMap((match) => (match?.[1] && match[2] ? [{ file: match[1], title: match[2] }] : []));
+
+  it('is shown by a test for each row', () => {
+    const start = rows.findIndex((row) => row[0] === 'MAAS' && row.at(-1) === 'test');
+    const table = rows.slice(start + 1, start + 1 + named.length);
+    expect(named.length).toBeGreaterThan(15);
+    for (const row of table) {
+      expect(row).toHaveLength(4);
+      expect(row[1]).toMatch(/`[\w/]+\.py`/);
+    }
+  });
+
+  it.each(named)('$file: $title', ({ file, title }) => {
+    const source = readFileSync(join(packageRoot(), 'test/maas', file), 'utf8');
+    expect(source).toContain(`'${title}'`);
+  });
+
+  it.each(Object.keys(MAAS_LABELS))('the label %s is described', (label) => {
+    expect(rows.some(([first]) => first?.includes(`\`${label}\``))).toBe(true);
   });
 });
 
