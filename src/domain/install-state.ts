@@ -37,7 +37,7 @@ export const installLifecycle = {
       from: 'discovered',
       to: 'pending',
       owners: ['admin', 'system'],
-      when: 'an admin approves, or an operation images it',
+      when: 'an admin or a rule of the configuration approves, or an operation images it',
     },
     {
       from: 'pending',

@@ -115,3 +115,49 @@ it('errors say what is wrong and what to do', async () => {
   });
   expect((await ingot('node list', { INGOT_TOKEN: 'wrong' })).code).toBe(4);
 });
+
+it('counts, finds the stalled, and changes many nodes by name or by filter', async () => {
+  const macs = [newMac(), newMac(), newMac()];
+  for (const mac of macs) await boot(server, mac);
+  const ids: string[] = [];
+  for (const mac of macs) ids.push((await ingot(`node list --mac ${mac} -o name`)).stdout.trim());
+  const [first = '', second = '', third = ''] = ids;
+  expect((await ingot('node stats')).stdout).toMatch(/discovered: +\d+\n.*total: +\d+\n.*stalled: +0\n/s);
+  expect(JSON.parse((await ingot('node stats -o json')).stdout)).toMatchObject({
+    by_state: { retired: expect.any(Number) },
+  });
+  expect((await ingot('node stalled')).stderr).toContain('no installation is stalled');
+
+  const tagged = await ingot(`node tag ${first} ${second} --add Batch --add gpu`);
+  expect(tagged).toMatchObject({ code: 0, stdout: `${first} has batch, gpu\n${second} has batch, gpu\n` });
+  expect(await ingot('node tag --tag BATCH --remove gpu')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--yes'),
+  });
+  const untagged = await ingot('node tag --tag batch --remove gpu -y');
+  expect(untagged.stdout.split('\n').sort()).toEqual(
+    ['', `${first} has batch`, `${second} has batch`].sort(),
+  );
+  expect((await ingot(`node workflow install ${first}`)).stdout).toBe(`${first} has the workflow install\n`);
+  expect((await ingot('node tag')).code).toBe(64);
+  expect((await ingot('node tag --add x')).stderr).toContain('which node?');
+  expect((await ingot(`node tag ${first} --state pending --add x`)).code).toBe(64);
+
+  const approved = await ingot(`node approve ${first} nobody ${second} --comment all`);
+  expect(approved).toMatchObject({ code: 5, stdout: `${first} is pending\n${second} is pending\n` });
+  expect(approved.stderr).toContain('nobody is refused: Node not found');
+  expect(approved.stderr).toContain('3 nodes: 2 changed, 1 refused');
+  expect(await ingot('node approve nobody')).toMatchObject({ code: 1, stdout: '' });
+  expect(JSON.parse((await ingot(`node approve ${first} ${third} -o json`)).stdout)).toMatchObject([
+    { id: first, success: false, reason: 'ILLEGAL_TRANSITION' },
+    { id: third, success: true, state: 'pending' },
+  ]);
+  expect((await ingot('node approve --tag batch --yes')).stderr).toContain('no node matches');
+
+  await report(server, macs[0] ?? '', 'started');
+  await server.sql(
+    `UPDATE nodes SET state_changed_at = now() - interval '2 days', last_seen_at = now() - interval '1 day' WHERE machine_id = $1`,
+    [first],
+  );
+  expect((await ingot('node stalled -o name')).stdout).toBe(`${first}\n`);
+});

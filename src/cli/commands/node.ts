@@ -4,29 +4,14 @@ import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
 import type { CommandContext } from '../context.ts';
+import { type Answer, type NodeBody, nodePath, nodes } from '../node-rendering.ts';
 import { addOutput, oneOf, wholeNumber } from '../options.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../output/format.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { Column } from '../output/table.ts';
-import { ageText } from '../output/time-text.ts';
 import type { Rest } from '../rest.ts';
-import { timestampOf } from '../timestamp.ts';
-
-interface NodeBody {
-  readonly id: string;
-  readonly mac_address: string;
-  readonly state: string;
-  readonly service: string | null;
-  readonly hostname: string | null;
-  readonly workflow: string | null;
-  readonly tags: readonly string[];
-  readonly install_attempts: number;
-  readonly install_progress: number | null;
-  readonly last_install_error: string | null;
-  readonly state_changed_at: string;
-  readonly last_seen_at: string | null;
-  readonly [field: string]: unknown;
-}
+import { approveNodes, assignWorkflow, tagNodes } from './node-bulk.ts';
+import { nodeStats, stalledNodes } from './node-stats.ts';
 
 interface HistoryBody {
   readonly id: string;
@@ -37,12 +22,6 @@ interface HistoryBody {
   readonly comment: string | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly created_at: string;
-}
-
-interface Answer<T> {
-  readonly data: T;
-  readonly total?: number;
-  readonly message?: string;
 }
 
 /** Document 3 §9.1: the coarse state and nothing of workflows or installations. */
@@ -84,42 +63,6 @@ const INVENTORY: Rendering<InventoryBody> = {
   wideColumns: [...INVENTORY_COLUMNS, { header: 'WORKFLOW', cell: ({ workflow }) => workflow ?? '' }],
 };
 
-function nodes(now: number): Rendering<NodeBody> {
-  const columns: readonly Column<NodeBody>[] = [
-    { header: 'NODE_ID', cell: ({ id }) => id },
-    { header: 'MAC_ADDRESS', cell: (node) => node.mac_address },
-    {
-      header: 'STATE',
-      cell: ({ state }) => state,
-      colour: ({ state }) =>
-        state === 'install_failed' ? 'red' : state === 'discovered' ? 'yellow' : undefined,
-    },
-    { header: 'SINCE', cell: (node) => ageText(timestampOf(node.state_changed_at), now) },
-    { header: 'SERVICE', cell: ({ service }) => service ?? '' },
-    {
-      header: 'PROGRESS',
-      cell: (node) => (node.state === 'installing' ? `${node.install_progress ?? 0}%` : ''),
-    },
-    {
-      header: 'ATTEMPTS',
-      cell: (node) => (node.install_attempts === 0 ? '' : String(node.install_attempts)),
-    },
-    { header: 'HOSTNAME', cell: (node) => node.hostname ?? '' },
-    { header: 'WORKFLOW', cell: (node) => node.workflow ?? '' },
-    { header: 'TAGS', cell: (node) => node.tags.join(',') },
-  ];
-  return {
-    json: (node) => node as never,
-    name: ({ id }) => id,
-    columns,
-    wideColumns: [
-      ...columns,
-      { header: 'SEEN', cell: (node) => ageText(timestampOf(node.last_seen_at), now) },
-      { header: 'ERROR', cell: (node) => node.last_install_error ?? '' },
-    ],
-  };
-}
-
 export function nodeGroup(context: CommandContext): Command {
   return new Command('node')
     .description(
@@ -127,7 +70,11 @@ export function nodeGroup(context: CommandContext): Command {
     )
     .addCommand(listNodes(context))
     .addCommand(showNode(context), { isDefault: true })
-    .addCommand(approveNode(context))
+    .addCommand(nodeStats(context))
+    .addCommand(stalledNodes(context))
+    .addCommand(approveNodes(context))
+    .addCommand(tagNodes(context))
+    .addCommand(assignWorkflow(context))
     .addCommand(stateOfNode(context))
     .addCommand(nodeHistory(context))
     .addCommand(retireNode(context));
@@ -139,6 +86,7 @@ interface ListOptions {
   readonly state?: string;
   readonly tag?: string;
   readonly workflow?: string;
+  readonly group?: string;
   readonly mac?: string;
   readonly search?: string;
   readonly limit?: number;
@@ -155,6 +103,7 @@ function listNodes(context: CommandContext): Command {
     .addOption(oneOf(new Option('--state <state>', 'only in this install state'), statesOf(installLifecycle)))
     .option('--tag <tag>', 'only with this tag')
     .option('--workflow <name>', 'only with this workflow')
+    .option('--group <name>', 'only in this group')
     .option('--mac <address>', 'only the one with this MAC address')
     .option('--search <text>', 'only where an id, a name, an address or a serial number contains it')
     .option('--limit <n>', 'at most so many', wholeNumber);
@@ -172,7 +121,7 @@ function listNodes(context: CommandContext): Command {
 
 async function* inventoryPages(rest: Rest, options: ListOptions): AsyncGenerator<readonly InventoryBody[]> {
   const query = new URLSearchParams({ view: 'inventory' });
-  for (const key of ['service', 'state', 'tag', 'workflow', 'mac'] as const) {
+  for (const key of ['service', 'state', 'tag', 'workflow', 'group', 'mac'] as const) {
     const value = options[key];
     if (value !== undefined) query.set(key, value);
   }
@@ -213,7 +162,6 @@ interface ChangeOptions {
   readonly output: OutputFormat;
   readonly comment?: string;
   readonly force?: boolean;
-  readonly workflow?: string;
 }
 
 async function change(
@@ -223,28 +171,11 @@ async function change(
   state: string,
   options: ChangeOptions,
 ): Promise<void> {
-  const { comment, force = false, workflow } = options;
-  if (workflow !== undefined) await rest.call('PATCH', nodePath(id), { workflow });
+  const { comment, force = false } = options;
   const body = { state, force, ...(comment === undefined ? {} : { comment }) };
   const { data } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
   writeOne(context.out, options.output, nodes(context.now()), data, () =>
     context.out.line(`${plainText(data.id)} is ${plainText(data.state)}`),
-  );
-}
-
-const nodePath = (id: string): string => `/nodes/${encodeURIComponent(id)}`;
-
-function approveNode(context: CommandContext): Command {
-  const command = new Command('approve')
-    .description('Approve a discovered node: it is installed when it boots next')
-    .argument('<node-id>')
-    .option('--workflow <name>', 'what to install; without it, the one it has, or the default')
-    .option('--comment <text>', 'goes into the history');
-  return addOutput(command).action(
-    context.restAction<ChangeOptions>(async ({ args: [id = ''], options, rest }) => {
-      await change(context, rest, id, 'pending', options);
-      return 'ok';
-    }),
   );
 }
 
@@ -299,7 +230,7 @@ const HISTORY_COLUMNS: readonly Column<HistoryBody>[] = [
     header: 'DETAILS',
     cell: ({ metadata }) =>
       Object.entries(metadata ?? {})
-        .map(([key, value]) => `${key}=${String(value)}`)
+        .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
         .join(' '),
   },
 ];
