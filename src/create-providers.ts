@@ -9,6 +9,7 @@ import type { NetworkInstalls } from './providers/network-installs.ts';
 import type { Provider } from './providers/provider.ts';
 import type { Database } from './store/database.ts';
 import { createFakeWorld } from './store/fake-world.ts';
+import { readHostKey } from './store/host-keys.ts';
 
 export function createProviders(
   configuration: Configuration,
@@ -42,6 +43,8 @@ export function createProviders(
           now: Date.now,
           monotonicNow,
           random: Math.random,
+          clusters,
+          hostKeys: { read: (machineId) => readHostKey(database, machineId) },
         });
     }
   };

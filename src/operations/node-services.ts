@@ -6,6 +6,7 @@ import type { NodeServices, ProviderCall } from '../providers/provider.ts';
 import { readAgents } from '../store/agents.ts';
 import type { Database } from '../store/database.ts';
 import { forgetAgent } from '../store/forget-agent.ts';
+import { writeHostKey } from '../store/host-keys.ts';
 import type { KeepaliveStore } from '../store/keepalive-store.ts';
 import { type AgentMachineTools, createAgentMachine } from './agent-machines.ts';
 
@@ -41,6 +42,10 @@ export function createNodeServices(tools: NodeServiceTools): NodeServices {
       });
       tools.tokensChanged();
       return { token: secret };
+    },
+
+    async rememberHostKey(call, publicKey) {
+      await writeHostKey(tools.database, call.machine.machineId, publicKey);
     },
 
     async forgetSecrets(call) {

@@ -258,7 +258,9 @@ export interface Capabilities {
 export interface NodeServices {
   /** A new token for the machine's agent; one that it had is no good any more. Never kept, never logged. */
   issueAgentToken(call: ProviderCall, pool: string): Promise<{ readonly token: string }>;
-  /** Whatever secret of the machine we keep; twice is fine. */
+  /** The public half of the host key that the machine is about to be deployed with; from now on it is known by it. */
+  rememberHostKey(call: ProviderCall, publicKey: string): Promise<void>;
+  /** Whatever secret of the machine we keep, and the host key that its deployment gave it; twice is fine. */
   forgetSecrets(call: ProviderCall): Promise<void>;
   /** How machines reach this server's HTTP port. */
   serverUrl(): string;

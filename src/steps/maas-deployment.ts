@@ -1,12 +1,14 @@
 /**
  * One deployment through MAAS, whoever wants it: an onboarding, or an image for a machine that is in use already. It
- * carries the site's cloud-config and a fresh token for the machine's agent, which is made when it is used and kept nowhere.
+ * carries the site's cloud-config, a fresh token for the machine's agent and, where commands are run on what is deployed, a new
+ * host key. Both are made when they are used; of the key the public half is kept, of the token a hash.
  */
 import type { StepContext } from '../engine/step-handler.ts';
 import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
-import { renderCloudInit } from './cloud-init.ts';
+import { type HostKey, newHostKey } from '../providers/ssh/host-key.ts';
+import { bringsHostKeys, renderCloudInit } from './cloud-init.ts';
 import { idOf, type MaasScene } from './maas-scene.ts';
 import { type Acted, done, making, needsHuman, type Seen, started } from './stage-tools.ts';
 import { callOf } from './step-kind.ts';
@@ -30,7 +32,7 @@ export function siteDeployment(scene: MaasScene, pool: string): WantedDeployment
 
 /** With everything but the token. */
 export function renderWithoutToken(scene: MaasScene, pool: string): string {
-  return renderFor(scene, pool, '{token}');
+  return renderFor(scene, { pool, token: '{token}', hostKey: null });
 }
 
 export async function deployMachine(
@@ -43,8 +45,11 @@ export async function deployMachine(
   const call = callOf(context, machine);
   await making(context, 'deployment', async () => {
     const token = pool === '' ? '' : (await can.nodeServices.issueAgentToken(call, pool)).token;
+    const hostKey = wantsHostKey(scene) ? newHostKey() : null;
+    // First, so that whatever comes up with it is known.
+    if (hostKey) await can.nodeServices.rememberHostKey(call, hostKey.publicKey);
     await can.maas.deploy(call, systemId, {
-      userData: renderFor(scene, pool, token),
+      userData: renderFor(scene, { pool, token, hostKey }),
       osystem,
       distroSeries,
       enableHardwareSync: can.maas.site.deploy.hardwareSync,
@@ -78,7 +83,18 @@ export function datasourceFailed(): Seen {
   return needsHuman('DATASOURCE_FAILED', message);
 }
 
-function renderFor({ machine, can }: MaasScene, pool: string, token: string): string {
+function wantsHostKey({ can: { maas } }: MaasScene): boolean {
+  return maas.site.ssh !== null && !bringsHostKeys(maas.site.readUserDataTemplate() ?? '');
+}
+
+interface Rendered {
+  readonly pool: string;
+  readonly token: string;
+  readonly hostKey: HostKey | null;
+}
+
+function renderFor({ machine, can }: MaasScene, { pool, token, hostKey }: Rendered): string {
+  const { site } = can.maas;
   const agent = {
     server: can.nodeServices.serverUrl(),
     machineId: machine.machineId,
@@ -86,5 +102,8 @@ function renderFor({ machine, can }: MaasScene, pool: string, token: string): st
     provider: machine.spec.provider,
     token,
   };
-  return renderCloudInit(can.maas.site.readUserDataTemplate() ?? '', pool === '' ? null : agent);
+  return renderCloudInit(site.readUserDataTemplate() ?? '', {
+    agent: pool === '' ? null : agent,
+    ssh: site.ssh ? { authorizedKey: site.ssh.authorizedKey(), hostKey } : null,
+  });
 }

@@ -29,6 +29,7 @@ export async function forgetAgent(database: Database, entries: Entries, machineI
     const { presence } = machines.get(machineId) ?? { presence: null };
     await session.run('revoke-agent', REVOKE, [machineId]);
     await session.run('forget-presence', 'DELETE FROM agent_presence WHERE machine_id = $1', [machineId]);
+    await session.run('forget-host-key', 'DELETE FROM host_keys WHERE machine_id = $1', [machineId]);
     await session.run('forget-boot-tokens', 'DELETE FROM boot_tokens WHERE machine_id = $1', [machineId]);
     await session.run('forget-agent', 'DELETE FROM agents WHERE machine_id = $1', [machineId]);
     if (presence !== null && presence !== 'expired') {

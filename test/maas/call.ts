@@ -69,6 +69,8 @@ export function maasAt(
     now: Date.now,
     monotonicNow: () => performance.now(),
     random: Math.random,
+    clusters: new Map(),
+    hostKeys: { read: async () => null },
   });
   const { maas, power, inspect } = capabilities;
   if (!maas || !power || !inspect) throw new Error('the provider lacks a capability');

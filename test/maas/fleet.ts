@@ -26,6 +26,7 @@ export interface SiteOptions {
     readonly agent_seconds?: number;
     readonly power_off_seconds?: number;
   };
+  readonly ssh?: { readonly user: string; readonly private_key_file: string };
 }
 
 export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite> {
@@ -43,6 +44,7 @@ export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite>
     power: { type: 'ipmi', user: 'admin', password_file: file('password', bmcPassword) },
     request_timeout_seconds: 10,
     waits: options.waits ?? {},
+    ...(options.ssh ? { ssh: options.ssh } : {}),
   });
   return {
     simulator,
@@ -85,14 +87,20 @@ export function bmcOf(mac: string): string {
     .join('.')}`;
 }
 
+interface NewMachine {
+  readonly provider?: string;
+  readonly mac?: string;
+  readonly sshEndpoint?: string;
+  readonly targetClusterRef?: string;
+}
+
 export async function newMachine(
   server: TestServer,
-  { provider = 'site-a' }: { readonly provider?: string } = {},
+  { provider = 'site-a', mac = newMac(), ...spec }: NewMachine = {},
 ): Promise<{ id: string; mac: string }> {
-  const mac = newMac();
   const id = `gpu-${mac.replaceAll(':', '')}`;
   await server.machines.registerMachine({
-    machine: { machineId: id, spec: { provider, bmcEndpoint: bmcOf(mac), macAddresses: [mac] } },
+    machine: { machineId: id, spec: { provider, bmcEndpoint: bmcOf(mac), macAddresses: [mac], ...spec } },
   });
   return { id, mac };
 }

@@ -190,11 +190,8 @@ describe('agents', () => {
 
   const userDataFor = (machineId: string) =>
     renderCloudInit('#cloud-config\npackages: [jq]\nwrite_files:\n  - {path: /etc/motd, content: hello}\n', {
-      server,
-      machineId,
-      pool: 'gpu',
-      provider: 'site-a',
-      token: `token-of-${machineId}`,
+      agent: { server, machineId, pool: 'gpu', provider: 'site-a', token: `token-of-${machineId}` },
+      ssh: null,
     });
 
   async function deployed(machineId: string): Promise<string> {

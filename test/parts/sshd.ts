@@ -30,6 +30,10 @@ export interface SshdOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly hostKeyType?: 'ed25519' | 'rsa' | 'ecdsa';
   readonly config?: readonly string[];
+  /** A private key that the host has, in place of one that is made for it. */
+  readonly hostKey?: string;
+  /** Public keys that are let in, in place of the one that is made. */
+  readonly authorizedKeys?: readonly string[];
 }
 
 export interface Sshd {
@@ -61,12 +65,21 @@ export function createKey(file: string, type: string, passphrase = ''): void {
   if (made.status !== 0) throw new Error(`ssh-keygen: ${made.stderr}`);
 }
 
+function takeKey(file: string, privateKey: string): void {
+  writeFileSync(file, privateKey, { mode: 0o600 });
+  const derived = spawnSync('ssh-keygen', ['-y', '-f', file]);
+  if (derived.status !== 0) throw new Error(`ssh-keygen: ${derived.stderr}`);
+  writeFileSync(`${file}.pub`, derived.stdout);
+}
+
 export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-sshd-'));
   const file = (name: string) => join(dir, name);
-  createKey(file('host-key'), options.hostKeyType ?? 'ed25519');
+  if (options.hostKey === undefined) createKey(file('host-key'), options.hostKeyType ?? 'ed25519');
+  else takeKey(file('host-key'), options.hostKey);
   createKey(file('user-key'), 'ed25519');
-  copyFileSync(file('user-key.pub'), file('authorized_keys'));
+  if (options.authorizedKeys === undefined) copyFileSync(file('user-key.pub'), file('authorized_keys'));
+  else writeFileSync(file('authorized_keys'), `${options.authorizedKeys.join('\n')}\n`);
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const port = await freePort();
   // SHLVL keeps bash from reading the user's own .bashrc.

@@ -108,7 +108,7 @@ export async function joinHost(
     const message = 'the connection broke while kubeadm ran; the host is probed again';
     const outage = {
       upstream: 'the SSH host',
-      name: call.machine.spec.ssh_endpoint,
+      name: call.machine.spec.ssh_endpoint || call.machine.machineId,
       effect: 'unknown',
     } as const;
     throw new StepFailure({ class: 'retryable', code: 'JOIN_INTERRUPTED', message }, outage);

@@ -45,6 +45,7 @@ const text = z
 const link = z.object({
   id: z.int(),
   mode: z.string(),
+  ip_address: z.string().nullish(),
   subnet: z.object({ id: z.int() }).nullish(),
 });
 
@@ -148,7 +149,7 @@ export function viewOfMachine(given: z.output<typeof machine>, nowMs: number): M
     powerType: given.power_type,
     architecture: given.architecture,
     image: { osystem: given.osystem, distroSeries: given.distro_series },
-    ipAddresses: given.ip_addresses ?? [],
+    ipAddresses: addressesOf(given),
     power: powerOf(given.power_state),
     // A bond has the address of one of its members.
     macAddresses: [...new Set(interfaces.map(({ macAddress }) => macAddress))].filter(
@@ -184,6 +185,12 @@ function addressInterfaceOf({ boot_interface: boot, interface_set: all }: z.outp
 }
 
 const CARRIERS: readonly string[] = ['bond', 'bridge'];
+
+/** That of the interface it boots from first: others may be of networks that nobody else is in. */
+function addressesOf({ boot_interface: boot, ip_addresses: all }: z.output<typeof machine>): string[] {
+  const first = (boot?.links ?? []).flatMap(({ ip_address: address }) => address ?? []);
+  return [...new Set([...first, ...(all ?? [])])];
+}
 
 export function viewOfInterface(given: InterfaceAnswer): MaasInterface {
   // Beside a link that has an address, MAAS may keep one that only says that the interface is up.

@@ -8,6 +8,7 @@ import {
   tryOut,
   variableName,
 } from '../kubernetes/credential-reference.ts';
+import { deployedSshConfiguration } from '../ssh/ssh-configuration.ts';
 import { commissioning, kernel, placement } from './maas-options.ts';
 
 const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'must be one word');
@@ -96,6 +97,8 @@ export const maasConfiguration = z
     placement: placement.prefault({}),
     commissioning: commissioning.prefault({}),
     kernel: kernel.prefault({}),
+    /** How commands are run on what is deployed; without it there are none. */
+    ssh: deployedSshConfiguration.optional(),
   })
   .superRefine((given, issues) => {
     const { api_key_file: file, api_key_env: env, ca_file: ca } = given;

@@ -202,6 +202,11 @@ export interface MaasSite {
   /** For people: what the model of the disk to boot from must contain. */
   readonly bootDiskModel: string;
   isBootDisk(disk: MaasDisk): boolean;
+  /** How what is deployed lets us in; null: no commands are run there. */
+  readonly ssh: {
+    /** What it must have among its authorized keys. */
+    authorizedKey(): string;
+  } | null;
   /** Null: the site has none. Read anew for every use. */
   readUserDataTemplate(): string | null;
   /** Reads the credentials where the configuration says they are, for this one use. */

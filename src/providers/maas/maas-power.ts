@@ -1,41 +1,53 @@
 /**
- * Power through MAAS. It knows on and off, and nothing about boots; so a reboot is off, seen, then on.
+ * Power through MAAS. It knows on and off, and nothing about boots; so a reboot is off, seen, then on. Where commands can be
+ * run on the deployed system, its kernel says which boot it is in, and it can be asked to reboot itself.
  *
  * To MAAS, power on of a machine that is Allocated means: deploy it. Therefore only a machine that is Deployed is
  * switched on here; any other comes on as part of what MAAS does with it.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { BootState, Inspect, PowerControl, ProviderCall, Sighting } from '../provider.ts';
+import type { BootState, Inspect, PowerControl, ProviderCall, RemoteExec, Sighting } from '../provider.ts';
+import { hostBootId, rebootHost } from '../ssh/host-boot.ts';
 import type { MaasControl, MaasMachine } from './maas-control.ts';
 import { lockedProblem } from './maas-ownership.ts';
-import { machineByMac } from './machine-by-mac.ts';
+import { machineByMac, notDeployed } from './machine-by-mac.ts';
 
 const LOOK_AGAIN_MS = 5_000;
 
-export function createMaasPower(maas: MaasControl): PowerControl {
+/** Services are given 90 seconds to stop, and then some. */
+const GOES_DOWN_WITHIN_MS = 120_000;
+
+/** Without a way to run commands, which boot a host is in is not known, and is not asked for. */
+export function createMaasPower(maas: MaasControl, remoteExec: RemoteExec | null): PowerControl {
   return {
+    goesDownWithinMs: GOES_DOWN_WITHIN_MS,
     async bootState(call): Promise<BootState> {
       const found = await machineByMac(maas, call, call.machine);
-      const { systemId } = found;
-      checkSwitchable(call, found);
-      const power = await maas.queryPower(call, systemId);
+      const { systemId, status } = found;
+      const asks = remoteExec !== null && status === 'Deployed';
+      if (asks) checkUnlocked(call, found);
+      else checkSwitchable(call, found);
+      const isTold = hasPowerType(found);
+      const known = isTold ? await maas.queryPower(call, systemId) : 'unknown';
+      const host = asks && known !== 'off' ? await hostBootId(remoteExec, call) : { bootId: null };
+      // Who answers is on, whatever the BMC says.
+      const power = host.bootId === null ? known : 'on';
       if (power === 'on' || power === 'off')
-        return { power, bootId: null, ready: false, lookAgainMs: LOOK_AGAIN_MS };
-      const message = `MAAS does not know whether ${call.machine.machineId} (${systemId}) is on: its BMC does not answer MAAS`;
-      const outage = {
-        upstream: 'the BMC',
-        name: `${call.machine.machineId}, asked by MAAS`,
-        effect: 'none',
-      } as const;
-      throw new StepFailure({ class: 'retryable', code: 'MAAS_POWER_UNKNOWN', message }, outage);
+        return { power, ...host, ready: host.bootId !== null, lookAgainMs: LOOK_AGAIN_MS };
+      // Where people switch the power, a host that does not answer is all there is to know.
+      if (!isTold && host.hostProblem) throw host.hostProblem;
+      checkSwitchable(call, found);
+      throw powerUnknown(call, systemId);
     },
-    async reboot(_call, mode) {
+    async reboot(call, mode, bootId) {
+      if (mode === 'ssh' && remoteExec) return rebootHost(remoteExec, call, bootId);
       throw new TypeError(`a machine of a MAAS is rebooted over ${mode} by switching its power`);
     },
     async switchPower(call, to) {
       const found = await machineByMac(maas, call, call.machine);
       const { systemId, status } = found;
-      if (to === 'on' && status !== 'Deployed') throw notDeployed(call, status);
+      if (to === 'on' && status !== 'Deployed')
+        throw notDeployed(call.machine, status, 'is switched on by itself');
       checkSwitchable(call, found);
       call.log(`Switching power ${to} through MAAS (${systemId})`);
       await (to === 'on' ? maas.powerOn(call, systemId) : maas.powerOff(call, systemId));
@@ -74,17 +86,31 @@ function sightingOf(maas: string, power: string): Sighting | null {
   }
 }
 
-/** What MAAS would not do, or only pretend to. */
-function checkSwitchable({ machine }: ProviderCall, found: MaasMachine): void {
+function hasPowerType({ powerType }: MaasMachine): boolean {
+  return powerType !== 'manual' && powerType !== '';
+}
+
+function checkUnlocked({ machine }: ProviderCall, found: MaasMachine): void {
   const locked = lockedProblem(found, machine.spec.provider);
   if (locked) throw locked;
-  if (found.powerType !== 'manual' && found.powerType !== '') return;
+}
+
+/** What MAAS would not do, or only pretend to. */
+function checkSwitchable(call: ProviderCall, found: MaasMachine): void {
+  checkUnlocked(call, found);
+  if (hasPowerType(found)) return;
+  const { machine } = call;
   const kind = found.powerType === '' ? 'it has no power type' : 'its power type is manual';
   const message = `MAAS can neither switch nor tell the power of ${machine.machineId} (${found.systemId}): ${kind} there`;
   throw new StepFailure({ class: 'needs_human', code: 'MAAS_POWER_MANUAL', message });
 }
 
-function notDeployed({ machine }: ProviderCall, status: string): StepFailure {
-  const message = `${machine.machineId} is ${status} in MAAS; only a Deployed machine is switched on by itself`;
-  return new StepFailure({ class: 'permanent', code: 'MAAS_NOT_DEPLOYED', message });
+function powerUnknown({ machine }: ProviderCall, systemId: string): StepFailure {
+  const message = `MAAS does not know whether ${machine.machineId} (${systemId}) is on: its BMC does not answer MAAS`;
+  const outage = {
+    upstream: 'the BMC',
+    name: `${machine.machineId}, asked by MAAS`,
+    effect: 'none',
+  } as const;
+  return new StepFailure({ class: 'retryable', code: 'MAAS_POWER_UNKNOWN', message }, outage);
 }

@@ -1,7 +1,16 @@
 /** A provider for machines that a MAAS manages: it adds, commissions, deploys and releases them for us. */
-import type { Provider } from '../provider.ts';
+import { randomInt } from 'node:crypto';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { createClusterJoin } from '../kubernetes/cluster-join.ts';
+import type { Clusters } from '../kubernetes/clusters.ts';
+import { createNodeControl, lookInCluster } from '../kubernetes/node-control.ts';
+import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
+import type { Provider, RemoteExec } from '../provider.ts';
+import type { DeployedHostKeys } from '../ssh/host-key.ts';
+import { SshHosts } from '../ssh/ssh-hosts.ts';
 import { MaasApi } from './maas-api.ts';
 import type { MaasConfiguration } from './maas-configuration.ts';
+import { createMaasHosts } from './maas-hosts.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { MaasMachines } from './maas-machines.ts';
 import { createMaasNetboot } from './maas-netboot.ts';
@@ -16,26 +25,50 @@ export interface MaasProviderOptions {
   readonly now: () => number;
   readonly monotonicNow: () => number;
   readonly random: () => number;
+  readonly clusters: Clusters;
+  readonly hostKeys: DeployedHostKeys;
 }
 
 export function createMaasProvider(options: MaasProviderOptions): Provider {
-  const { name, configuration, now } = options;
+  const { name, configuration, now, monotonicNow, clusters, hostKeys } = options;
   const api = new MaasApi(options);
   const site = createMaasSite(name, configuration);
   const maas = new MaasMachines({ name, api, site, now });
   const images = createMaasImages(name, maas);
+  const { ssh } = configuration;
+  const hosts = ssh ? new SshHosts(ssh, monotonicNow, createMaasHosts(maas, hostKeys)) : null;
   return {
     name,
     defaultImage: imageText(site.deploy),
-    checkLabels: checkMaasLabels,
-    readsLabel: isMaasLabel,
-    startChecks: maasStartChecks(site),
+    checkLabels: (labels) => checkMaasLabels(labels) ?? checkNodeNameLabel(labels),
+    readsLabel: (label) => isMaasLabel(label) || label === NODE_NAME_LABEL,
+    startChecks: maasStartChecks({ site, hosts, clusters }),
     capabilities: {
       maas,
-      power: createMaasPower(maas),
+      power: createMaasPower(maas, hosts),
       netboot: createMaasNetboot(maas, images),
       imaging: images,
-      inspect: MAAS_INSPECT,
+      ...(hosts ? { remoteExec: hosts } : {}),
+      cluster: {
+        ...createClusterJoin({
+          clusters,
+          remoteExec: hosts ?? NO_COMMANDS,
+          mint: { randomInt, now: () => new Date(now()) },
+        }),
+        ...createNodeControl(clusters),
+      },
+      inspect: {
+        ...MAAS_INSPECT,
+        cluster: (machine, signal) => lookInCluster(clusters, machine, signal),
+      },
     },
   };
 }
+
+/** Refused at the start; this is for a configuration that has lost its ssh since. */
+const NO_COMMANDS: RemoteExec = {
+  async run() {
+    const message = 'the provider has no ssh in its configuration any more';
+    throw new StepFailure({ class: 'needs_human', code: 'CAPABILITY_MISSING', message });
+  },
+};

@@ -3,6 +3,8 @@ import type { Machine } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem, readReferredFile } from '../kubernetes/credential-reference.ts';
 import { parseEndpoint } from '../ssh/endpoint.ts';
+import { publicKeyOf } from '../ssh/ssh-configuration.ts';
+import { usableIdentity } from '../ssh/ssh-session.ts';
 import {
   type MaasConfiguration,
   type MaasPowerConfiguration,
@@ -14,7 +16,7 @@ import { resolveOptions } from './maas-options.ts';
 const IPMI_PORT = 623;
 
 export function createMaasSite(maas: string, configuration: MaasConfiguration): MaasSite {
-  const { architecture, deploy, storage, power, waits } = configuration;
+  const { architecture, deploy, storage, power, waits, ssh } = configuration;
   const wanted = storage.boot_disk_model.toLowerCase();
   return {
     architecture,
@@ -30,6 +32,7 @@ export function createMaasSite(maas: string, configuration: MaasConfiguration): 
     },
     bootDiskModel: storage.boot_disk_model,
     isBootDisk: ({ model }) => model.toLowerCase().includes(wanted),
+    ssh: ssh ? { authorizedKey: () => publicKeyOf(usableIdentity(ssh)) } : null,
     readUserDataTemplate() {
       const { user_data_template: file } = deploy;
       return file === undefined ? null : readable(() => readReferredFile(file));

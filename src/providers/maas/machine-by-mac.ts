@@ -17,3 +17,8 @@ export async function machineByMac(
   const code = only ? 'MAAS_MACHINE_AMBIGUOUS' : 'MAAS_MACHINE_MISSING';
   throw new StepFailure({ class: 'needs_human', code, message });
 }
+
+export function notDeployed({ machineId }: Machine, status: string, what: string): StepFailure {
+  const message = `${machineId} is ${status} in MAAS; only a Deployed machine ${what}`;
+  return new StepFailure({ class: 'permanent', code: 'MAAS_NOT_DEPLOYED', message });
+}

@@ -70,6 +70,7 @@ export class MemoryMaas {
     const maas = {
       site: {
         deploy: { osystem: 'ubuntu', distroSeries: 'noble', hardwareSync: false },
+        ssh: null,
         readUserDataTemplate: () => null,
         optionsFor: () => ({ kernel: { minimum: null, deploy: null } }),
       },

@@ -1,11 +1,25 @@
 /** What the steps on a machine of a MAAS need of its spec and of the configuration, by capability. */
 import type { Machine } from '../../domain/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
+import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
+import { checkedNodeName } from '../kubernetes/node-name.ts';
 import type { Provider, StartCheck } from '../provider.ts';
+import type { SshHosts } from '../ssh/ssh-hosts.ts';
 import type { MaasSite } from './maas-control.ts';
 import { checkImageName } from './maas-images.ts';
 
-export function maasStartChecks(site: MaasSite): NonNullable<Provider['startChecks']> {
+export interface MaasStartCheckDependencies {
+  readonly site: MaasSite;
+  /** Null: the provider runs no commands. */
+  readonly hosts: SshHosts | null;
+  readonly clusters: Clusters;
+}
+
+export function maasStartChecks({
+  site,
+  hosts,
+  clusters,
+}: MaasStartCheckDependencies): NonNullable<Provider['startChecks']> {
   return {
     maas: (machine, { config }) => {
       if (config.stage === 'create_or_find_in_maas') checkMacAddresses(machine);
@@ -17,8 +31,23 @@ export function maasStartChecks(site: MaasSite): NonNullable<Provider['startChec
       checkMacAddresses(machine);
       checkImageName(String(config.image ?? ''));
       site.readUserDataTemplate();
+      site.ssh?.authorizedKey();
+    },
+    remoteExec: (machine) => hosts?.checkStart(machine),
+    cluster: (machine, { kind, config }) => {
+      clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));
+      checkedNodeName(machine);
+      // To verify is to ask the cluster alone.
+      if (kind !== 'join') return;
+      if (!hosts) throw noCommands(machine);
+      hosts.checkStart(machine);
     },
   };
+}
+
+function noCommands({ spec }: Machine): StepFailure {
+  const message = `the provider ${spec.provider} has no ssh in its configuration, and a host joins a cluster by a command`;
+  return new StepFailure({ class: 'permanent', code: 'CAPABILITY_MISSING', message });
 }
 
 /** MAAS boots a machine from the network to deploy it, and for nothing else that we could ask for. */
@@ -32,7 +61,7 @@ const checkNetboot: StartCheck = (machine, { config }, _facts, following) => {
   throw new StepFailure({ class: 'permanent', code: 'CAPABILITY_MISSING', message });
 };
 
-function checkMacAddresses({ spec }: Machine): void {
+export function checkMacAddresses({ spec }: Machine): void {
   if (spec.mac_addresses.length > 0) return;
   const message = 'spec.mac_addresses is empty, and MAAS knows machines by nothing else';
   throw new StepFailure({ class: 'needs_human', code: 'NO_MAC_ADDRESS', message });

@@ -10,7 +10,6 @@ export async function hostBootId(
   remoteExec: RemoteExec,
   call: ProviderCall,
 ): Promise<Pick<BootState, 'bootId' | 'hostProblem'>> {
-  if (call.machine.spec.ssh_endpoint === '') return { bootId: null };
   try {
     const { stdout } = await remoteExec.run(call, { command: `cat ${BOOT_ID_FILE}`, quiet: true });
     const bootId = stdout.trim();

@@ -27,9 +27,16 @@ export class KnownHosts {
   /** Most names are plain: these need no search, however many hosts there are. */
   readonly #plain = new Map<string, KnownKey[]>();
   readonly #others: Entry[] = [];
+  readonly #also: KnownHosts | null;
 
-  constructor(text: string) {
+  constructor(text: string, also: KnownHosts | null = null) {
+    this.#also = also;
     for (const line of text.split(/\r?\n/)) this.#add(line);
+  }
+
+  /** These, and one key more of one host: "ssh-ed25519 AAAA…". */
+  with(endpoint: Endpoint, publicKey: string): KnownHosts {
+    return new KnownHosts(`${nameOf(endpoint)} ${publicKey}`, this);
   }
 
   #add(line: string): void {
@@ -55,7 +62,7 @@ export class KnownHosts {
   keysOf(endpoint: Endpoint): readonly KnownKey[] {
     const name = nameOf(endpoint);
     const others = this.#others.filter(({ matches }) => matches(name)).map(({ key }) => key);
-    return [...(this.#plain.get(name) ?? []), ...others];
+    return [...(this.#plain.get(name) ?? []), ...others, ...(this.#also?.keysOf(endpoint) ?? [])];
   }
 
   verdict(endpoint: Endpoint, blob: Buffer): HostKeyVerdict {

@@ -24,34 +24,48 @@ const endpoint = z
   .string()
   .regex(/^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/, 'must be host or host:port');
 
-export const sshConfiguration = z
-  .strictObject({
-    ...identity,
-    /** In OpenSSH's format. */
-    known_hosts_file: filePath.optional(),
-    /** In its place: whoever answers at a host's address is taken for the host. */
-    insecure_accept_any: z.literal(true).optional(),
-    /** A host that the others are reached through; without a key of its own it is shown the same one. */
-    jump: z.strictObject({ host: endpoint, ...identity }).optional(),
-    connect_timeout_seconds: z.number().min(1).max(300).default(10),
-    keepalive_seconds: z.number().min(1).max(300).default(15),
-  })
-  .superRefine((given, issues) => {
-    const missing = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
-    if (!isOne(given.private_key_file, given.private_key_env)) {
-      missing([], 'needs exactly one of private_key_file and private_key_env');
-    } else tryOut(issues, keyField(given), () => readIdentity(given));
-    if (!isOne(given.known_hosts_file, given.insecure_accept_any)) {
-      missing([], 'needs exactly one of known_hosts_file and insecure_accept_any: true');
-    }
-    const { known_hosts_file: knownHosts, jump } = given;
-    if (knownHosts !== undefined) tryOut(issues, 'known_hosts_file', () => readReferredFile(knownHosts));
-    if (jump?.private_key_file !== undefined && jump.private_key_env !== undefined) {
-      missing(['jump'], 'needs only one of private_key_file and private_key_env');
-    } else if (jump && hasKey(jump)) tryOut(issues, `jump.${keyField(jump)}`, () => readIdentity(jump));
-  });
+const fields = z.strictObject({
+  ...identity,
+  /** In OpenSSH's format. */
+  known_hosts_file: filePath.optional(),
+  /** In its place: whoever answers at a host's address is taken for the host. */
+  insecure_accept_any: z.literal(true).optional(),
+  /** A host that the others are reached through; without a key of its own it is shown the same one. */
+  jump: z.strictObject({ host: endpoint, ...identity }).optional(),
+  connect_timeout_seconds: z.number().min(1).max(300).default(10),
+  keepalive_seconds: z.number().min(1).max(300).default(15),
+});
+type Fields = z.output<typeof fields>;
 
-export type SshConfiguration = z.output<typeof sshConfiguration>;
+/** Hosts that others installed: who they are has to be said. */
+export const sshConfiguration = fields.superRefine((given, issues) => {
+  checkKeys(given, issues);
+  if (isOne(given.known_hosts_file, given.insecure_accept_any)) return;
+  const message = 'needs exactly one of known_hosts_file and insecure_accept_any: true';
+  issues.addIssue({ code: 'custom', path: [], message });
+});
+
+/** Hosts that are given their keys when they are deployed: for those that were not, there may be a file. */
+export const deployedSshConfiguration = fields.superRefine((given, issues) => {
+  checkKeys(given, issues);
+  if (given.known_hosts_file === undefined || given.insecure_accept_any === undefined) return;
+  const message = 'needs at most one of known_hosts_file and insecure_accept_any: true';
+  issues.addIssue({ code: 'custom', path: [], message });
+});
+
+function checkKeys(given: Fields, issues: z.RefinementCtx): void {
+  const missing = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
+  if (!isOne(given.private_key_file, given.private_key_env)) {
+    missing([], 'needs exactly one of private_key_file and private_key_env');
+  } else tryOut(issues, keyField(given), () => readIdentity(given));
+  const { known_hosts_file: knownHosts, jump } = given;
+  if (knownHosts !== undefined) tryOut(issues, 'known_hosts_file', () => readReferredFile(knownHosts));
+  if (jump?.private_key_file !== undefined && jump.private_key_env !== undefined) {
+    missing(['jump'], 'needs only one of private_key_file and private_key_env');
+  } else if (jump && hasKey(jump)) tryOut(issues, `jump.${keyField(jump)}`, () => readIdentity(jump));
+}
+
+export type SshConfiguration = Fields;
 export type IdentityConfiguration = z.output<z.ZodObject<typeof identity>>;
 
 export interface Identity {
@@ -63,6 +77,11 @@ export interface Identity {
 
 export function hasKey(given: IdentityConfiguration): boolean {
   return given.private_key_file !== undefined || given.private_key_env !== undefined;
+}
+
+/** What a host must have among its authorized keys. */
+export function publicKeyOf({ key }: Pick<Identity, 'key'>): string {
+  return `${key.type} ${key.getPublicSSH().toString('base64')}`;
 }
 
 /** Read for every connection: a key that was replaced is used at once. */

@@ -5,8 +5,9 @@ import { StepFailure } from '../../engine/step-handler.ts';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import type { ProviderCall, RemoteCommand, RemoteExec, Sighting } from '../provider.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from './endpoint.ts';
+import type { DeployedHostKeys } from './host-key.ts';
 import { forward, JumpLine } from './jump-line.ts';
-import { knownHostsReader } from './known-hosts.ts';
+import { KnownHosts, knownHostsReader } from './known-hosts.ts';
 import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
 import { hasKey, type SshConfiguration } from './ssh-configuration.ts';
@@ -15,18 +16,34 @@ import { type ConnectLimits, NotConnected, openTcp } from './tcp.ts';
 import { Turns } from './turns.ts';
 
 const MAX_LOOK_MS = 5_000;
+const NO_HOSTS = new KnownHosts('');
+
+/** Where a host is, when its machine's spec does not say it, and which key it was given. */
+export interface HostDirectory {
+  /** Throws a StepFailure where nobody knows. */
+  endpointOf(call: ProviderCall): Promise<Endpoint>;
+  /** Throws a StepFailure where it is known that nobody will. */
+  checkStart(machine: Machine): void;
+  readonly hostKeys: DeployedHostKeys;
+}
 
 export class SshHosts implements RemoteExec {
   readonly #configuration: SshConfiguration;
   readonly #door: SshDoor;
   readonly #jump: JumpLine | null;
   readonly #turns = new Turns();
+  readonly #directory: HostDirectory | null;
 
-  constructor(configuration: SshConfiguration, monotonicNow: () => number) {
+  constructor(
+    configuration: SshConfiguration,
+    monotonicNow: () => number,
+    directory: HostDirectory | null = null,
+  ) {
     this.#configuration = configuration;
-    const { known_hosts_file: file } = configuration;
+    this.#directory = directory;
+    const { known_hosts_file: file, insecure_accept_any: any } = configuration;
     this.#door = {
-      knownHosts: file === undefined ? null : knownHostsReader(file),
+      knownHosts: file === undefined ? (any ? null : () => NO_HOSTS) : knownHostsReader(file),
       breaker: new LoginBreaker({ monotonicNow, credential: 'key', maxRefusals: 3 }),
       connectTimeoutMs: configuration.connect_timeout_seconds * 1000,
       keepaliveMs: configuration.keepalive_seconds * 1000,
@@ -36,7 +53,8 @@ export class SshHosts implements RemoteExec {
 
   /** Throws a StepFailure where the machine names no host, or the key can't be read. */
   checkStart(machine: Machine): void {
-    sshEndpointOf(machine);
+    if (this.#directory) this.#directory.checkStart(machine);
+    else sshEndpointOf(machine);
     usableIdentity(this.#configuration);
   }
 
@@ -46,7 +64,7 @@ export class SshHosts implements RemoteExec {
    */
   async run(call: ProviderCall, command: RemoteCommand): Promise<CommandEnd> {
     const { signal } = call;
-    const endpoint = sshEndpointOf(call.machine);
+    const endpoint = (await this.#directory?.endpointOf(call)) ?? sshEndpointOf(call.machine);
     const running = this.#turns.take(endpointText(endpoint), signal, () =>
       this.#runInTurn(call, endpoint, command),
     );
@@ -61,7 +79,8 @@ export class SshHosts implements RemoteExec {
     const { signal } = call;
     const where = endpointText(endpoint);
     const limits = { timeoutMs: this.#door.connectTimeoutMs, signal };
-    const host = { endpoint, identity: this.#configuration };
+    const deployedKey = await this.#directory?.hostKeys.read(call.machine.machineId);
+    const host = { endpoint, identity: this.#configuration, deployedKey: deployedKey ?? null };
     const login = prepareLogin(this.#door, host, call.operatorRetry);
     try {
       return await this.#withStream(endpoint, limits, async (stream) => {

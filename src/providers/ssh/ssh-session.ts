@@ -29,6 +29,8 @@ export interface SshSession {
 export interface Host {
   readonly endpoint: Endpoint;
   readonly identity: IdentityConfiguration;
+  /** The host key that its deployment gave it, beside those that are known of it. */
+  readonly deployedKey?: string | null;
 }
 
 export interface SshDoor {
@@ -63,12 +65,13 @@ export interface Login {
 
 export function prepareLogin(
   door: SshDoor,
-  { endpoint, identity: given }: Host,
+  { endpoint, identity: given, deployedKey }: Host,
   operatorRetry?: string,
 ): Login {
   const identity = usableIdentity(given);
   door.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint, operatorRetry);
-  return { endpoint, identity, known: knownHostsOf(door) };
+  const known = knownHostsOf(door);
+  return { endpoint, identity, known: deployedKey ? (known?.with(endpoint, deployedKey) ?? null) : known };
 }
 
 /** Logs in over a stream that is connected to the host; the stream ends with the session, or with this call's failure. */
