@@ -201,10 +201,12 @@ describe.concurrent('reimage', () => {
     'a cancel stops the deployment, gives the machine back, and says that it has no system',
     async () => {
       const { id, mac } = await inService();
+      // It takes its time, and never comes to its end.
+      await site.simulator.admin.fault({ fault: 'datasource_failure', mac, times: null });
       const started = await reimage(id);
       await until(
         () => seenAs(mac),
-        ({ status_name: status }) => status === 'Releasing' || status === 'Deploying',
+        ({ status_name: status }) => status === 'Deploying',
         30_000,
       );
       await server.machines.cancelOperation({ operationId: started.operationId });
@@ -212,6 +214,7 @@ describe.concurrent('reimage', () => {
       expect(canceled.status).toBe('cancelled');
       const { status_name: status } = await seenAs(mac);
       expect(status).toBe('Ready');
+      await site.simulator.admin.clearFaults(mac);
       const { conditions, presence } = await statusOf(server, id);
       expect(presence).toBe('expired');
       expect(conditions.find(({ type }) => type === 'Provisioned')).toMatchObject({

@@ -4,7 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
-import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
+import { newPlan, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import type { TestServer } from '../parts/server.ts';
 import { createKey, ensureSshd } from '../parts/sshd.ts';
@@ -65,7 +65,9 @@ describe.skipIf(problem !== null).concurrent('on a machine that a MAAS deployed'
   const runOf = async (type: string, machineId: string, steps?: Parameters<typeof newPlan>[1]) => {
     const v1 = v1Of(server);
     const plan = steps ? await newPlan(server, steps) : null;
-    return runEnded(v1, await startRun(v1, type, machineId, plan ? { planId: plan.planId } : {}));
+    const { runId } = await startRun(v1, type, machineId, plan ? { planId: plan.planId } : {});
+    await ended(server, { operationId: runId.replace(/^run-/, 'op-') });
+    return v1.runs.getRun({ runId });
   };
   const step = (
     name: string,
