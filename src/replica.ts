@@ -33,6 +33,7 @@ import { siteHooks } from './site-hooks.ts';
 import { startHealth } from './start-health.ts';
 import { startLooks } from './start-looks.ts';
 import type { Notice } from './store/append-events.ts';
+import { BootFetchLog } from './store/boot-fetches.ts';
 import type { Database } from './store/database.ts';
 import { DatabaseClock } from './store/database-clock.ts';
 import { EventFeed } from './store/event-feed.ts';
@@ -266,6 +267,13 @@ export async function startReplica(
   });
   installs.start();
   cleanups.push(() => installs.stop());
+  const fetches = new BootFetchLog({
+    database,
+    watch: loops.withoutReadiness,
+    onDropped: (count) => log.warn({ count }, 'boot fetches were not recorded: too many came at once'),
+  });
+  fetches.start();
+  cleanups.push(() => fetches.stop());
   const rest = {
     authenticator,
     logUnexpected: around.logUnexpected,
@@ -275,7 +283,7 @@ export async function startReplica(
   const netboot = {
     ...rest,
     files: new ImageFiles(settings.dataDir),
-    dataDir: settings.dataDir,
+    fetches,
     baseUrl: options.configuration.netboot.base_url,
   };
   const http = await startHttpServer({

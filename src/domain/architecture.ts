@@ -3,6 +3,12 @@
 const INSTALLER_ARCHES = ['x86_64', 'arm64'] as const;
 export type InstallerArch = (typeof INSTALLER_ARCHES)[number];
 
+/** Where a machine of that kind has its serial port. */
+export const SERIAL_CONSOLES = { x86_64: 'ttyS0', arm64: 'ttyAMA0' } as const satisfies Record<
+  InstallerArch,
+  string
+>;
+
 const OTHER_NAMES: Readonly<Record<string, InstallerArch>> = {
   amd64: 'x86_64',
   'x86-64': 'x86_64',
@@ -10,7 +16,7 @@ const OTHER_NAMES: Readonly<Record<string, InstallerArch>> = {
 };
 
 /** Null: a name that is none of theirs. An iPXE for BIOS is a 32-bit program on whatever runs it: it says i386. */
-function knownArch(name: string): InstallerArch | null {
+export function knownArch(name: string): InstallerArch | null {
   const lower = name.toLowerCase();
   return INSTALLER_ARCHES.find((arch) => arch === lower) ?? OTHER_NAMES[lower] ?? null;
 }

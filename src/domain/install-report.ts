@@ -134,7 +134,7 @@ const NO_DISKS: ErasedDisks = { disks: [], skipped: [] };
 
 function begin(told: Told): void {
   move(told, 'installing', {});
-  told.story = { ...told.story, attempts: 0, progress: 0 };
+  told.story = { ...told.story, attempts: 0, lastError: '', progress: 0 };
 }
 
 function fail(told: Told, error: string, evidence: InstallNote['metadata'] = {}): void {

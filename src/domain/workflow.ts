@@ -25,6 +25,8 @@ export const PLACEHOLDERS = [
   'server_url',
   'machine_id',
   'mac',
+  'bootif',
+  'console',
   'hostname',
   'boot_token',
   'image_url',
@@ -44,7 +46,7 @@ export const BUILT_IN_WORKFLOW: Workflow = {
   kernel: 'installer/vmlinuz',
   initrd: 'installer/initrd.gz',
   cmdline:
-    'console=tty0 console=ttyS0 quiet panic=30 ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
+    'console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
   image: null,
   postInstall: 'reboot',
 };
@@ -63,7 +65,7 @@ const ERASE_WORKFLOW: Workflow = {
   kernel: BUILT_IN_WORKFLOW.kernel,
   initrd: BUILT_IN_WORKFLOW.initrd,
   cmdline:
-    'console=tty0 console=ttyS0 quiet panic=30 ingot.mode=erase ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.overwrite={overwrite}',
+    'console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.mode=erase ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.overwrite={overwrite}',
   image: null,
   postInstall: 'poweroff',
 };

@@ -23,17 +23,26 @@ describe('the configuration for dnsmasq', () => {
   it('sends iPXE to the script, and firmware to the iPXE of its kind', () => {
     const lines = directives(FULL);
     expect(lines).toContain('dhcp-match=set:ipxe,175');
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: iPXE's variable
-    expect(lines).toContain('dhcp-boot=tag:ipxe,http://192.0.2.10:8080/api/v1/boot?mac=${net0/mac}');
-    expect(lines).toContain('dhcp-boot=tag:!ipxe,tag:!uefi,undionly.kpxe');
+    expect(lines).toContain(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: iPXE's variables
+      'dhcp-boot=tag:ipxe,http://192.0.2.10:8080/api/v1/boot?mac=${netX/mac:hexhyp}&arch=${buildarch}&platform=${platform}',
+    );
     expect(lines).toContain('dhcp-boot=tag:!ipxe,tag:uefi,snponly.efi');
+    expect(lines).toContain('dhcp-boot=tag:!ipxe,tag:arm64,snponly-arm64.efi');
+    expect(lines).toContain('dhcp-boot=tag:!ipxe,tag:uefi-http,http://192.0.2.10:8080/boot/boot.efi');
   });
 
   it('gives no addresses as a proxy, and names boot files the way that a proxy can', () => {
     const lines = directives(PROXY);
     expect(lines.filter((line) => line.startsWith('dhcp-range'))).toEqual(['dhcp-range=192.0.2.0,proxy']);
-    expect(lines.filter((line) => line.startsWith('dhcp-boot'))).toEqual([]);
-    expect(lines.filter((line) => line.startsWith('pxe-service'))).toHaveLength(6);
+    expect(lines.filter((line) => line.startsWith('pxe-service'))).toHaveLength(5);
+  });
+
+  it('ends the address of the script with a dot, where it would have none', () => {
+    const lines = directives({ ...PROXY, url: 'http://boothost' });
+    expect(lines.filter((line) => line.includes('/api/v1/boot')).every((line) => line.endsWith('&_=.'))).toBe(
+      true,
+    );
   });
 
   it('takes ranges without a netmask or without a lease', () => {
@@ -62,6 +71,7 @@ describe('the configuration for dnsmasq', () => {
     ['url', 'http://${next-server}'],
     ['url', 'http://127.0.0.1:8080'],
     ['url', 'http://[::]:8080'],
+    ['url', `http://${'a'.repeat(60)}.example`],
     ['tftpRoot', 'tftp'],
     ['tftpRoot', '/srv/tftp,eth1'],
     ['tftpRoot', '/srv/tftp\nconf-file=/tmp/x'],

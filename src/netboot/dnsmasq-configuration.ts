@@ -1,9 +1,10 @@
 /**
- * A configuration of dnsmasq that brings machines to the server's boot script. A machine's own firmware gets iPXE by TFTP;
- * iPXE, which is told by DHCP option 175, gets the address of the script. Every value is checked before it becomes part of a
- * line, for a line more or a comma more could be any directive.
+ * A configuration of dnsmasq that brings machines to the server's boot script. A machine's own firmware gets iPXE, by TFTP
+ * or, where it boots over HTTP, from the server; iPXE, which is told by DHCP option 175, gets the address of the script.
+ * Every value is checked before it becomes part of a line, for a line more or a comma more could be any directive.
  */
 import { isIPv4 } from 'node:net';
+import { IPXE_QUERY } from '../operations/boot-script.ts';
 import { NetbootError } from './netboot-error.ts';
 
 export interface DnsmasqOptions {
@@ -19,6 +20,9 @@ export interface DnsmasqOptions {
 
 const BIOS_LOADER = 'undionly.kpxe';
 const UEFI_LOADER = 'snponly.efi';
+const ARM64_LOADER = 'snponly-arm64.efi';
+/** What fits into an answer of DHCP where it has no option for it. */
+const MAX_FILE_LENGTH = 127;
 const MODES = { full: fullLines, proxy: proxyLines } as const;
 
 interface Checked {
@@ -48,11 +52,25 @@ export function dnsmasqConfiguration(options: DnsmasqOptions): string {
     '',
     `# ${BIOS_LOADER} and ${UEFI_LOADER} belong there. Debian has them in the package ipxe:`,
     `#   cp /usr/lib/ipxe/${BIOS_LOADER} /usr/lib/ipxe/${UEFI_LOADER} ${tftpRoot}/`,
+    `# For ARM64, ${ARM64_LOADER} belongs there as well: iPXE's make bin-arm64-efi/snponly.efi. Debian 12 has no package of it.`,
     'enable-tftp',
     `tftp-root=${tftpRoot}`,
     '',
     '# Who sends option 175 is iPXE already.',
     'dhcp-match=set:ipxe,175',
+    '# What firmware says that it is: 7 and 9 UEFI, 11 UEFI on ARM64; 16 and 19 are the same, booting over HTTP.',
+    'dhcp-match=set:uefi,option:client-arch,7',
+    'dhcp-match=set:uefi,option:client-arch,9',
+    'dhcp-match=set:arm64,option:client-arch,11',
+    'dhcp-match=set:uefi-http,option:client-arch,16',
+    'dhcp-match=set:arm64-http,option:client-arch,19',
+    '',
+    '# Firmware that boots over HTTP takes no answer that does not say that it is for it.',
+    'dhcp-option-force=tag:!ipxe,tag:uefi-http,60,HTTPClient',
+    'dhcp-option-force=tag:!ipxe,tag:arm64-http,60,HTTPClient',
+    `dhcp-boot=tag:!ipxe,tag:uefi-http,${checked.url}/boot/boot.efi`,
+    `dhcp-boot=tag:!ipxe,tag:arm64-http,${checked.url}/boot/boot-arm64.efi`,
+    '',
     ...MODES[mode](checked),
   ];
   return `${lines.join('\n')}\n`;
@@ -60,11 +78,9 @@ export function dnsmasqConfiguration(options: DnsmasqOptions): string {
 
 function fullLines({ interface: name, range, url }: Checked): string[] {
   return [
-    '# 64-bit UEFI says 7, or 9.',
-    'dhcp-match=set:uefi,option:client-arch,7',
-    'dhcp-match=set:uefi,option:client-arch,9',
-    `dhcp-boot=tag:!ipxe,tag:!uefi,${BIOS_LOADER}`,
+    `dhcp-boot=tag:!ipxe,tag:!uefi,tag:!arm64,tag:!uefi-http,tag:!arm64-http,${BIOS_LOADER}`,
     `dhcp-boot=tag:!ipxe,tag:uefi,${UEFI_LOADER}`,
+    `dhcp-boot=tag:!ipxe,tag:arm64,${ARM64_LOADER}`,
     `dhcp-boot=tag:ipxe,${scriptAddress(url)}`,
     '',
     '# There must be no other DHCP server on this network: else use --mode proxy.',
@@ -80,15 +96,20 @@ function fullLines({ interface: name, range, url }: Checked): string[] {
   ];
 }
 
-/** dhcp-boot is ignored in answers of a proxy. */
+/**
+ * Firmware that boots by PXE asks a proxy a second time, which is what pxe-service answers. Firmware that boots over HTTP, and
+ * iPXE with UEFI, take their file from the first answer, which is what dhcp-boot fills.
+ */
 function proxyLines({ range, url }: Checked): string[] {
   return [
+    '# A proxy answers nobody else.',
+    'dhcp-pxe-vendor=PXEClient,HTTPClient',
     `pxe-service=tag:!ipxe,x86PC,"iPXE",${BIOS_LOADER}`,
     `pxe-service=tag:!ipxe,BC_EFI,"iPXE",${UEFI_LOADER}`,
     `pxe-service=tag:!ipxe,X86-64_EFI,"iPXE",${UEFI_LOADER}`,
+    `pxe-service=tag:!ipxe,ARM64_EFI,"iPXE",${ARM64_LOADER}`,
     `pxe-service=tag:ipxe,x86PC,"Ingot",${scriptAddress(url)}`,
-    `pxe-service=tag:ipxe,BC_EFI,"Ingot",${scriptAddress(url)}`,
-    `pxe-service=tag:ipxe,X86-64_EFI,"Ingot",${scriptAddress(url)}`,
+    `dhcp-boot=tag:ipxe,${scriptAddress(url)}`,
     '',
     '# Addresses come from the DHCP server that is there already.',
     `dhcp-range=${range.join(',')},proxy`,
@@ -97,9 +118,10 @@ function proxyLines({ range, url }: Checked): string[] {
   ];
 }
 
-/** iPXE puts its own address in for the variable. */
+/** iPXE fills its variables in. Without a dot, dnsmasq would add a suffix. */
 function scriptAddress(url: string): string {
-  return `${url}/api/v1/boot?mac=\${net0/mac}`;
+  const address = `${url}/api/v1/boot?${IPXE_QUERY}`;
+  return address.includes('.') ? address : `${address}&_=.`;
 }
 
 function checkInterface(name: string): string {
@@ -124,7 +146,10 @@ function checkUrl(text: string): string {
   const { hostname } = new URL(text);
   if (/^(localhost|127\.|0\.0\.0\.0|\[::1?\])/.test(hostname))
     throw bad('names this host to itself: machines need the address that they reach it by');
-  return text.replace(/\/+$/, '');
+  const url = text.replace(/\/+$/, '');
+  const spare = MAX_FILE_LENGTH - scriptAddress(url).length;
+  if (spare < 0) throw bad(`is ${-spare} characters too long for an answer of DHCP`);
+  return url;
 }
 
 function checkRange(mode: keyof typeof MODES, text: string): string[] {

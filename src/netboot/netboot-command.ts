@@ -49,7 +49,8 @@ export function netbootCommand(around: NetbootSurroundings): ExtraCommand {
           },
         ],
         helpAfter: `
-Changes nothing: the configuration is on stdout, with comments. BIOS and UEFI machines are served alike.`,
+Changes nothing: the configuration is on stdout, with comments. BIOS and UEFI machines are served
+alike, by TFTP and, with UEFI, over HTTP, on x86-64 and ARM64.`,
         run: (options) => printConfiguration(around, options),
       },
     ],

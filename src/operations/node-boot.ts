@@ -1,15 +1,28 @@
 /**
  * What a machine boots that asks the network: a script for iPXE, by the state that its node is in. Only a node that
  * shall be installed or erased gets an installer, with a token for this one boot and this one purpose; any other boots
- * from disk, whatever went wrong. Nothing in a script comes from the request but an address that was checked.
+ * from disk, whatever went wrong. A node that fetches one installer after the other, none of which reports, boots from disk
+ * for a while, too.
  */
+import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../domain/architecture.ts';
+import type { NewEvent } from '../domain/event.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
-import { fillCmdline, type Workflow } from '../domain/workflow.ts';
-import { insertBootToken, newBootToken } from '../store/boot-tokens.ts';
+import type { Workflow } from '../domain/workflow.ts';
+import {
+  countBootsIssued,
+  findTracedBoot,
+  insertBootToken,
+  newBootToken,
+  newTraceId,
+} from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
-import { isOperationWanted } from '../store/nodes.ts';
+import { wasNoted } from '../store/node-lists.ts';
+import { isOperationWanted, type LockedNode } from '../store/nodes.ts';
+import { diskScript, installerScript } from './boot-script.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
-import { nodeThatBoots, type ReportTools } from './node-report.ts';
+import { type NodeCause, traceEvent } from './node-changes.ts';
+import { NO_FACTS } from './node-input.ts';
+import { nodeThatBoots, type ReportTools, withFacts } from './node-report.ts';
 import { changeAndTell } from './nodes.ts';
 
 export interface BootTools extends ReportTools {
@@ -20,23 +33,51 @@ export interface BootRequest {
   readonly mac: string;
   /** How the machine reaches this server. */
   readonly baseUrl: string;
+  /** What iPXE says that it runs on; null: it does not say, or can't know. */
+  readonly arch: InstallerArch | null;
+  readonly bootMode: 'bios' | 'uefi' | null;
+  /** The trace id of a boot whose installer could not be loaded; null: none failed. */
+  readonly failed: string | null;
 }
 
-export async function bootScript(tools: BootTools, request: BootRequest): Promise<string> {
-  const id = await nodeThatBoots(tools, request.mac);
-  if (id === null) return fromDisk('this machine is not taken in now');
-  let script = '';
+export interface BootAnswer {
+  readonly script: string;
+  readonly served: 'installer' | 'eraser' | 'disk' | 'refused';
+  /** Why it is not the installer; empty where that goes without saying. */
+  readonly reason: string;
+  /** Empty: no node's. */
+  readonly machineId: string;
+  readonly bootNo: number | null;
+}
+
+/** So many installers are served in so many seconds to a node that reports nothing. */
+const MAX_UNREPORTED_BOOTS = 5;
+const UNREPORTED_SECONDS = 1800;
+/** The same reason is told to the history once in this time. */
+const REPEAT_AFTER_MS = 3_600_000;
+
+export async function bootScript(tools: BootTools, request: BootRequest): Promise<BootAnswer> {
+  const facts = { ...NO_FACTS, arch: request.arch ?? '', bootMode: request.bootMode ?? '' };
+  const id = await nodeThatBoots(tools, request.mac, facts);
+  if (id === null) {
+    const reason = 'this machine is not taken in now';
+    return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };
+  }
+  let answer: BootAnswer | null = null;
   await changeAndTell(tools, id, async (locked, session) => {
-    const node = { ...locked.node, lastSeenAt: tools.now() };
-    const plan = await planOf(tools, session, node);
+    const node = { ...withFacts(locked.node, facts), lastSeenAt: tools.now() };
+    const seen = { ...locked, node };
+    const plan = await bootPlan(tools, session, seen, request);
     if ('reason' in plan) {
-      script = fromDisk(`machine ${id} is ${node.state}${plan.reason === '' ? '' : `: ${plan.reason}`}`);
-      return { ...locked, node, events: [] };
+      const { reason } = plan;
+      const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);
+      answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
+      return { ...seen, ...(await noted(tools, session, node, plan)) };
     }
-    const token = newBootToken();
-    const bootNo = node.bootsIssued + 1;
+    const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
     await insertBootToken(session, {
       token,
+      traceId,
       machineId: id,
       bootNo,
       operationId: node.order.operationId,
@@ -44,10 +85,35 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
       image: plan.image?.name ?? '',
       ttlSeconds: tools.bootTokenSeconds,
     });
-    script = installer({ ...request, node, plan, token });
-    return { ...locked, node: { ...node, bootsIssued: bootNo }, events: [], wakes: node.order.operationId };
+    const script = installerScript({
+      ...request,
+      ...plan,
+      machineId: id,
+      hostname: node.facts.hostname,
+      overwrite: node.order.overwrite,
+      console: SERIAL_CONSOLES[archOf(request, node)],
+      token,
+      traceId,
+    });
+    const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
+    answer = { script, served, reason: '', machineId: id, bootNo };
+    return { ...seen, node: { ...node, bootsIssued: bootNo }, events: [], wakes: node.order.operationId };
   });
-  return script;
+  if (answer === null) throw new Error('a boot was answered with nothing');
+  return answer;
+}
+
+/** The processor that runs iPXE is the one that the kernel is for, whatever is written down. */
+function archOf({ arch }: BootRequest, node: Node): InstallerArch {
+  return arch ?? installerArchOf(node.facts.arch);
+}
+
+/** Why a machine boots from disk. */
+interface FromDisk {
+  /** Empty: as every machine in its state does. */
+  readonly reason: string;
+  /** The boot that failed, where one did. */
+  readonly bootNo?: number;
 }
 
 interface BootPlan {
@@ -57,23 +123,34 @@ interface BootPlan {
   readonly image: ServedImage | null;
 }
 
-type Planned = BootPlan | { readonly reason: string };
-
 /** What this boot shall do, or why it shall do nothing. */
-async function planOf(tools: BootTools, session: Session, node: Node): Promise<Planned> {
+async function bootPlan(
+  tools: BootTools,
+  session: Session,
+  { node }: LockedNode,
+  request: BootRequest,
+): Promise<BootPlan | FromDisk> {
   const isErasing = node.state === 'deprovisioning';
   if (!isErasing && node.state !== 'pending' && node.state !== 'installing') return { reason: '' };
+  if (request.failed !== null) return failedToLoad(session, node, request.failed);
   const { operationId } = node.order;
   if (operationId !== null && !(await isOperationWanted(session, operationId))) {
     return { reason: `the operation that wanted to ${isErasing ? 'erase' : 'install'} it is over` };
   }
-  if (isErasing) return erasureOf(tools, session, node);
+  const asked = { ...node, facts: { ...node.facts, arch: archOf(request, node) } };
+  const plan = isErasing
+    ? await erasureOf(tools, session, asked)
+    : await installationOf(tools, session, asked);
+  return 'reason' in plan ? plan : ((await unreportedBoots(session, node)) ?? plan);
+}
+
+async function installationOf(tools: BootTools, session: Session, node: Node): Promise<BootPlan | FromDisk> {
   const plan = await readInstallPlan(tools, session, node);
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'install', ...plan };
 }
 
 /** No loop of erasures that fail: once the limit is reached, an admin or an operation starts the counter again. */
-async function erasureOf(tools: BootTools, session: Session, node: Node): Promise<Planned> {
+async function erasureOf(tools: BootTools, session: Session, node: Node): Promise<BootPlan | FromDisk> {
   const { attempts } = node.story;
   if (attempts >= MAX_INSTALL_ATTEMPTS)
     return { reason: `its erasure failed ${attempts} times and is not tried again by itself` };
@@ -81,57 +158,42 @@ async function erasureOf(tools: BootTools, session: Session, node: Node): Promis
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', workflow: plan, image: null };
 }
 
-interface Boot extends BootRequest {
-  readonly node: Node;
-  readonly plan: BootPlan;
-  readonly token: string;
+/** Nor a loop of boots that never get as far as to report. */
+async function unreportedBoots(session: Session, { machineId, story }: Node): Promise<FromDisk | null> {
+  const reported = Math.max(story.bootNo, story.firstBootNo - 1);
+  const count = await countBootsIssued(session, machineId, reported, UNREPORTED_SECONDS);
+  if (count < MAX_UNREPORTED_BOOTS) return null;
+  const minutes = UNREPORTED_SECONDS / 60;
+  return { reason: `${count} boots in ${minutes} minutes fetched the installer and none of them reported` };
 }
 
-function installer({ mac, baseUrl, node, plan: { purpose, workflow, image }, token }: Boot): string {
-  const file = (path: string) => (path.includes('://') ? path : `${baseUrl}/boot/${path}`);
-  const cmdline = fillCmdline(workflow.cmdline, {
-    server_url: baseUrl,
-    machine_id: node.machineId,
-    // The address that this boot came from, which may be another of the machine's than its node goes by.
-    mac,
-    hostname: node.facts.hostname,
-    boot_token: token,
-    image_url: image ? imageUrl(baseUrl, image) : '',
-    image_sha256: image?.sha256 ?? '',
-    image_size: String(image?.sizeBytes ?? 0),
-    post_install: workflow.postInstall,
-    overwrite: node.order.overwrite,
-  });
-  return script([
-    `echo Ingot: ${purpose === 'erase' ? 'erasing' : 'installing'} machine ${node.machineId} (${workflow.name})`,
-    // A machine with UEFI finds its initial ramdisk by this name only.
-    `kernel ${file(workflow.kernel)} initrd=initrd ${cmdline} || goto failed`,
-    `initrd --name initrd ${file(workflow.initrd)} || goto failed`,
-    'boot || goto failed',
-    ':failed',
-    'echo Ingot: the installer could not be loaded; trying again in 10 seconds',
-    'sleep 10',
-    'reboot',
-  ]);
+async function failedToLoad(session: Session, node: Node, traceId: string): Promise<FromDisk> {
+  const bootNo = await findTracedBoot(session, node.machineId, traceId);
+  const reason = 'its installer could not be loaded';
+  return bootNo === null ? { reason } : { reason, bootNo };
 }
 
-function imageUrl(baseUrl: string, { url, name }: ServedImage): string {
-  return url ?? `${baseUrl}/api/v1/images/${encodeURIComponent(name)}/content`;
-}
-
-function fromDisk(why: string): string {
-  return script([
-    `echo Ingot: ${why}; booting from disk`,
-    // Firmware with UEFI goes on to its next boot entry; a BIOS often would not.
-    `iseq \${platform} efi && exit || sanboot --no-describe --drive 0x80 || exit`,
-  ]);
-}
-
-/** For a machine that has not said who it is. */
-export function whoAreYou(baseUrl: string): string {
-  return script([`chain ${baseUrl}/api/v1/boot?mac=\${net0/mac:hexhyp} || exit`]);
-}
-
-function script(lines: readonly string[]): string {
-  return `#!ipxe\n${lines.join('\n')}\n`;
+/** What an operator should know of a node that waits for its installer and boots from its disk. */
+async function noted(
+  tools: BootTools,
+  session: Session,
+  node: Node,
+  { reason, bootNo }: FromDisk,
+): Promise<{ node: Node; events: NewEvent[] }> {
+  if (reason === '') return { node, events: [] };
+  // What an attempt that failed said is the better reason.
+  const lastError = node.story.attempts === 0 ? reason : node.story.lastError;
+  const told = { ...node, story: { ...node.story, lastError } };
+  const metadata = { boot: 'disk', reason, ...(bootNo === undefined ? {} : { boot_no: bootNo }) };
+  const since = new Date(tools.now().getTime() - REPEAT_AFTER_MS);
+  if (await wasNoted(session, node.machineId, metadata, since)) return { node: told, events: [] };
+  const cause: NodeCause = {
+    actor: { kind: 'system', id: 'netboot' },
+    owner: 'system',
+    comment: '',
+    metadata,
+    operationId: node.order.operationId,
+    now: tools.now(),
+  };
+  return { node: told, events: [traceEvent(told, cause)] };
 }

@@ -14,7 +14,7 @@ import { findNodeIdByMac, isOperationWanted, type LockedNode, type NodeChange } 
 import { quoted } from './lenient.ts';
 import { type ApprovingTools, approveByRule } from './node-approval.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
-import { FACT_FIELDS, factsOf, NO_FACTS } from './node-input.ts';
+import { FACT_FIELDS, factsOf } from './node-input.ts';
 import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
@@ -129,8 +129,12 @@ async function nodeOfMac(tools: ReportTools, mac: string, facts: HardwareFacts):
 }
 
 /** The node of a machine that boots, after the rules had their say of it. Null: it can't be taken in. */
-export async function nodeThatBoots(tools: ReportTools, mac: string): Promise<string | null> {
-  const id = await discover(tools, mac, NO_FACTS);
+export async function nodeThatBoots(
+  tools: ReportTools,
+  mac: string,
+  facts: HardwareFacts,
+): Promise<string | null> {
+  const id = await discover(tools, mac, facts);
   if (id !== null && tools.approvalRules.length > 0) await approveByRule(tools, id);
   return id;
 }
@@ -155,7 +159,7 @@ function nodeActor(id: string): Actor {
 }
 
 /** A name that was given stays, and so does what an operator edited; what else the hardware says of itself is newer. */
-function withFacts(node: Node, told: HardwareFacts): Node {
+export function withFacts(node: Node, told: HardwareFacts): Node {
   const facts = { ...node.facts };
   for (const key of Object.keys(told) as FactName[]) {
     if (told[key] === '' || node.editedFacts.includes(key)) continue;

@@ -9,8 +9,14 @@ export function newBootToken(): string {
   return randomBytes(24).toString('base64url');
 }
 
+export function newTraceId(): string {
+  return randomBytes(9).toString('base64url');
+}
+
 export interface BootTokenIssue {
   readonly token: string;
+  /** Names the boot in the addresses of its files. It is no secret. */
+  readonly traceId: string;
   readonly machineId: string;
   readonly bootNo: number;
   readonly operationId: string | null;
@@ -23,9 +29,10 @@ export interface BootTokenIssue {
 export async function insertBootToken(session: Session, issue: BootTokenIssue): Promise<void> {
   await session.run(
     'insert-boot-token',
-    `WITH old AS (DELETE FROM boot_tokens WHERE machine_id = $2 AND expires_at < now())
-     INSERT INTO boot_tokens (token_hash, machine_id, boot_no, operation_id, image, purpose, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 s')`,
+    `WITH old AS (DELETE FROM boot_tokens
+       WHERE machine_id = $2 AND expires_at < now() AND issued_at < now() - interval '1 h')
+     INSERT INTO boot_tokens (token_hash, machine_id, boot_no, operation_id, image, purpose, expires_at, trace_id)
+     VALUES ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 s', $8)`,
     [
       hashToken(issue.token),
       issue.machineId,
@@ -34,6 +41,7 @@ export async function insertBootToken(session: Session, issue: BootTokenIssue): 
       issue.image,
       issue.purpose,
       issue.ttlSeconds,
+      issue.traceId,
     ],
   );
 }
@@ -68,4 +76,34 @@ export async function findBootToken(session: Session, token: string): Promise<Bo
     purpose: row.purpose,
     image: row.image,
   };
+}
+
+/** How many boots after `afterBootNo` got an installer in the last `seconds`, which are at most an hour. */
+export async function countBootsIssued(
+  session: Session,
+  machineId: string,
+  afterBootNo: number,
+  seconds: number,
+): Promise<number> {
+  const [row] = await session.run<{ count: number }>(
+    'count-boots-issued',
+    `SELECT count(*) AS count FROM boot_tokens
+     WHERE machine_id = $1 AND boot_no > $2 AND issued_at > now() - $3 * interval '1 s'`,
+    [machineId, afterBootNo, seconds],
+  );
+  return row?.count ?? 0;
+}
+
+/** The number of the boot, if it is one of this machine's. */
+export async function findTracedBoot(
+  session: Session,
+  machineId: string,
+  traceId: string,
+): Promise<number | null> {
+  const [row] = await session.run<{ boot_no: number }>(
+    'find-traced-boot',
+    'SELECT boot_no FROM boot_tokens WHERE trace_id = $2 AND machine_id = $1',
+    [machineId, traceId],
+  );
+  return row?.boot_no ?? null;
 }

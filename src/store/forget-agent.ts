@@ -31,6 +31,7 @@ export async function forgetAgent(database: Database, entries: Entries, machineI
     await session.run('forget-presence', 'DELETE FROM agent_presence WHERE machine_id = $1', [machineId]);
     await session.run('forget-host-key', 'DELETE FROM host_keys WHERE machine_id = $1', [machineId]);
     await session.run('forget-boot-tokens', 'DELETE FROM boot_tokens WHERE machine_id = $1', [machineId]);
+    await session.run('forget-boot-fetches', 'DELETE FROM boot_fetches WHERE machine_id = $1', [machineId]);
     await session.run('forget-agent', 'DELETE FROM agents WHERE machine_id = $1', [machineId]);
     if (presence !== null && presence !== 'expired') {
       await writeChanged(session, machines, [machineId], agentExpired);

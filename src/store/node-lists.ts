@@ -105,6 +105,21 @@ export async function lastInHistory(session: Session, machineId: string): Promis
   return row ?? null;
 }
 
+/** Whether the history has an entry with this metadata since then. */
+export async function wasNoted(
+  session: Session,
+  machineId: string,
+  metadata: Readonly<Record<string, unknown>>,
+  since: Date,
+): Promise<boolean> {
+  const rows = await session.run(
+    'node-history-noted',
+    `SELECT 1 AS found FROM events WHERE ${IN_HISTORY} AND metadata @> $2::jsonb AND at > $3 LIMIT 1`,
+    [machineId, JSON.stringify(metadata), since],
+  );
+  return rows.length > 0;
+}
+
 /** Entries since then that have something under this key of their metadata: what they have there, newest first. */
 export async function recentNotes(
   session: Session,

@@ -51,7 +51,7 @@ export async function openPxeSite(tell: Tell): Promise<PxeSite> {
     cleanups.push(() => key.remove());
     // The BMC needs the machine, the machine the server's port, and the server the BMC's password.
     const port = await freePort();
-    const machine = createQemuMachine({ serverPort: port });
+    const machine = createQemuMachine({ serverPort: port, idleCard: 'first' });
     cleanups.push(() => machine.destroy());
     const bmc = await startBmc({ machine: machine.script });
     cleanups.push(() => bmc.stop());

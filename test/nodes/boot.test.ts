@@ -99,8 +99,10 @@ describe('GET /boot', () => {
     const { id, mac } = await pendingNode();
     const { script, token } = await boot(server, mac);
     const base = server.httpUrl;
-    expect(script).toContain(`kernel ${base}/boot/installer/vmlinuz initrd=initrd console=ttyS0`);
-    expect(script).toContain(`initrd --name initrd ${base}/boot/installer/initrd.gz`);
+    expect(script).toMatch(
+      /kernel \S+\/boot\/installer\/vmlinuz\?boot=[\w-]{12} initrd=initrd console=ttyS0/,
+    );
+    expect(script).toContain(`initrd --name initrd ${base}/boot/installer/initrd.gz?boot=`);
     expect(script).toContain(`ingot.url=${base} ingot.mac=${mac} ingot.token=${token}`);
     expect(script).toContain(`ingot.image=${base}/api/v1/images/ubuntu-22.04/content ingot.sha256=${sha256}`);
     expect(script).toContain('ingot.size=100000 ingot.post=reboot');
@@ -128,12 +130,24 @@ describe('GET /boot', () => {
     await setState(server, id, 'pending');
     expect((await boot(server, mac)).script).toContain('workflow install names no image; booting from disk');
     await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'nowhere' });
-    expect((await boot(server, mac)).script).toContain('there is no workflow nowhere; booting from disk');
+    for (const _again of [1, 2])
+      expect((await boot(server, mac)).script).toContain('there is no workflow nowhere; booting from disk');
+    // The same reason is told once.
+    const { body } = await call(server, 'GET', `/nodes/${id}/history`);
+    expect(body.data.map(({ metadata }: { metadata: unknown }) => metadata)).toMatchObject([
+      { boot: 'disk', reason: 'there is no workflow nowhere' },
+      { boot: 'disk', reason: 'workflow install names no image' },
+      null,
+    ]);
+    expect(await nodeOf(server, id)).toMatchObject({
+      state: 'pending',
+      last_install_error: 'there is no workflow nowhere',
+    });
   });
 
   it('without an address it asks for one; a wrong one is 422', async () => {
     const { body } = await call(server, 'GET', '/boot', undefined, null);
-    expect(body).toContain(`chain ${server.httpUrl}/api/v1/boot?mac=\${net0/mac:hexhyp}`);
+    expect(body).toContain(`chain ${server.httpUrl}/api/v1/boot?mac=\${netX/mac:hexhyp}&arch=\${buildarch}`);
     for (const bad of ['x', '00:11:22:33:44:55%0Aboot', '00:11:22:33:44:55;sh']) {
       expect((await call(server, 'GET', `/boot?mac=${bad}`, undefined, null)).status).toBe(422);
     }

@@ -78,7 +78,8 @@ export async function historyOf(server: TestServer, id: string): Promise<string[
 export async function boot(
   server: TestServer,
   mac: string,
+  query = '',
 ): Promise<{ script: string; token: string | null }> {
-  const { body } = await call(server, 'GET', `/boot?mac=${mac}`, undefined, null);
+  const { body } = await call(server, 'GET', `/boot?mac=${mac}${query}`, undefined, null);
   return { script: body, token: /ingot\.token=(\S+)/.exec(body)?.[1] ?? null };
 }

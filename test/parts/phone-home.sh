@@ -14,10 +14,13 @@ for word in $(cat /proc/cmdline); do
     test.then=*) then=${word#*=} ;;
   esac
 done
-ip link set eth0 up
-udhcpc -i eth0 -n -t 20 -T 1 -s /bin/udhcpc-event
-address=$(ip -4 -o addr show dev eth0 | sed -n 's/.* inet \([0-9.]*\).*/\1/p')
-mac=$(cat /sys/class/net/eth0/address)
+# The card that has a cable.
+for card in $(ls /sys/class/net | grep eth); do
+  ip link set "$card" up
+  udhcpc -i "$card" -n -t 4 -T 1 -s /bin/udhcpc-event && break
+done
+address=$(ip -4 -o addr show dev "$card" | sed -n 's/.* inet \([0-9.]*\).*/\1/p')
+mac=$(cat "/sys/class/net/$card/address")
 while :; do
   wget -q -O /dev/null --header 'Content-Type: application/json' \
     --post-data "{\"mac_address\":\"$mac\",\"ip_address\":\"$address\",\"hostname\":\"$version\"}" \

@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { IPXE_QUERY } from '../../src/operations/boot-script.ts';
 import { installPackages } from './debian.ts';
 
 /** Where the machine finds the server, whatever port that has on this host. */
@@ -47,6 +48,8 @@ export interface QemuOptions {
   readonly mac?: string;
   readonly diskMiB?: number;
   readonly memoryMiB?: number;
+  /** A card without a cable in front of the one that boots: iPXE's net0 is that one then. */
+  readonly idleCard?: 'first';
 }
 
 export interface QemuMachine {
@@ -75,7 +78,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
   const file = (name: string) => join(dir, name);
   const mac = options.mac ?? randomMac();
   mkdirSync(file('tftp'));
-  const bootUrl = `${GUEST_SERVER}/api/v1/boot?mac=\${net0/mac}`;
+  const bootUrl = `${GUEST_SERVER}/api/v1/boot?${IPXE_QUERY}`;
   // A server that is away for a moment must not strand the machine in its firmware.
   writeFileSync(file('tftp/boot.ipxe'), `#!ipxe\nchain ${bootUrl} && exit ||\nsleep 3\nreboot\n`);
   writeFileSync(file('serial'), '');
@@ -118,7 +121,8 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
 }
 
 /** Called with what to boot from. The process of the script becomes that of the machine. */
-function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512 }: QemuOptions): string {
+function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512, idleCard }: QemuOptions): string {
+  const idle = idleCard === undefined ? '' : '-device virtio-net-pci,romfile= ';
   // One small process for each connection that the machine opens.
   const forward = `guestfwd=tcp:${new URL(GUEST_SERVER).host}-cmd:busybox nc 127.0.0.1 ${serverPort}`;
   const net = `user,id=net0,restrict=on,tftp=${dir}/tftp,bootfile=boot.ipxe,${forward}`;
@@ -132,7 +136,7 @@ esac
 exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -pidfile '${dir}/pid' \\
   -boot reboot-timeout=2000 \\
   -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
-  -netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
+  ${idle}-netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
   -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,$disk" \\
   </dev/null >>'${dir}/log' 2>&1
 `;

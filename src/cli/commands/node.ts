@@ -10,6 +10,7 @@ import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } f
 import { plainText } from '../output/plain-text.ts';
 import type { Column } from '../output/table.ts';
 import type { Rest } from '../rest.ts';
+import { nodeBoots } from './node-boots.ts';
 import { approveNodes, assignWorkflow, tagNodes } from './node-bulk.ts';
 import { nodeStats, stalledNodes } from './node-stats.ts';
 
@@ -77,6 +78,7 @@ export function nodeGroup(context: CommandContext): Command {
     .addCommand(assignWorkflow(context))
     .addCommand(stateOfNode(context))
     .addCommand(nodeHistory(context))
+    .addCommand(nodeBoots(context))
     .addCommand(retireNode(context));
 }
 

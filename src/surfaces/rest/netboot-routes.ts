@@ -1,15 +1,10 @@
-/** What machines fetch while they boot and install, and the images and workflows that they are served from. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import send from '@fastify/send';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+/** Images and workflows, for those who look after them and for the machines that are installed with them. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/fault.ts';
 import { IMAGE_RULE } from '../../domain/machine-input.ts';
-import { macProblem, normalMac } from '../../domain/node.ts';
 import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/workflow.ts';
 import { knownWorkflow } from '../../operations/install-plan.ts';
-import { type BootTools, bootScript, whoAreYou } from '../../operations/node-boot.ts';
 import { readWorkflow, workflowText } from '../../operations/workflow-input.ts';
 import { findBootToken } from '../../store/boot-tokens.ts';
 import type { ImageFiles } from '../../store/image-files.ts';
@@ -25,65 +20,28 @@ import {
   storeWorkflow,
 } from '../../store/images.ts';
 import { findNode, isOperationWanted } from '../../store/nodes.ts';
-import { answerFaults, bearerOf, callerWith, type RestSurroundings } from './rest-errors.ts';
+import { bootFetchRoutes } from './boot-fetch-routes.ts';
+import { type BootRouteParts, bootRoutes, fetchOf } from './boot-routes.ts';
+import { answerFaults, bearerOf, callerWith } from './rest-errors.ts';
+import { sendFile } from './send-file.ts';
 
-export interface NetbootRouteParts extends RestSurroundings {
-  readonly nodes: BootTools;
+export interface NetbootRouteParts extends BootRouteParts {
   readonly files: ImageFiles;
-  readonly dataDir: string;
-  /** How machines reach this server; null: as they did when they asked. */
-  readonly baseUrl: string | null;
 }
 
 interface ByName {
   readonly Params: { readonly name: string };
 }
 
-const EFI_FILE = 'boot.efi';
-const IPXE_DIR = '/usr/lib/ipxe';
-const IPXE_EFI = 'snponly.efi';
-const SENT: ReadonlySet<number> = new Set([200, 206, 304, 416]);
 const PIECE_BYTES = 16 * 1024 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
-const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
 export async function netbootRoutes(app: FastifyInstance, parts: NetbootRouteParts): Promise<void> {
   answerFaults(app, parts);
   bootRoutes(app, parts);
+  bootFetchRoutes(app, parts);
   imageRoutes(app, parts);
   workflowRoutes(app, parts);
-}
-
-function bootRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
-  const asScript = (reply: FastifyReply, text: string) =>
-    reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(text);
-
-  app.get('/api/v1/boot', async (request, reply) => {
-    const baseUrl = baseUrlOf(parts, request);
-    const { mac: given } = request.query as { mac?: unknown };
-    if (given === undefined || given === '') return asScript(reply, whoAreYou(baseUrl));
-    const text = typeof given === 'string' ? given : '';
-    const mac = normalMac(text);
-    if (mac === null) throw invalidField('mac', macProblem(text) ?? 'is not valid');
-    return asScript(reply, await bootScript(parts.nodes, { mac, baseUrl }));
-  });
-
-  /** An iPXE that was loaded from here looks for its script beside itself. */
-  app.get('/boot/autoexec.ipxe', async (request, reply) =>
-    asScript(reply, whoAreYou(baseUrlOf(parts, request))),
-  );
-
-  /** Kernels and installers: the same for everybody, so nothing in them may be secret. */
-  app.get<{ Params: { '*': string } }>('/boot/*', async (request, reply) =>
-    sendFile(request, reply, join(parts.dataDir, 'boot'), request.params['*']),
-  );
-
-  /** What firmware with UEFI loads first: the site's own, or the one of Debian's package ipxe. */
-  app.get('/boot/boot.efi', async (request, reply) => {
-    const own = join(parts.dataDir, 'boot');
-    const isOwn = existsSync(join(own, EFI_FILE));
-    return isOwn ? sendFile(request, reply, own, EFI_FILE) : sendFile(request, reply, IPXE_DIR, IPXE_EFI);
-  });
 }
 
 function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
@@ -146,7 +104,11 @@ function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
     const boot = await bootOf(parts, request);
     if (boot?.image !== name) await callerWith(parts, request, 'viewer');
     const image = await knownImage(parts, name);
-    return sendFile(request, reply, files.root, image.sha256);
+    const file = { root: files.root, path: image.sha256 };
+    if (boot?.image !== name) return sendFile(request, reply, file);
+    const { machineId, bootNo } = boot;
+    const fetch = { ...fetchOf(request), machineId, bootNo, kind: 'image', served: name } as const;
+    return sendFile(request, reply, file, (sent) => parts.fetches.record({ ...fetch, ...sent }));
   });
 }
 
@@ -215,27 +177,6 @@ function workflowRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
     if (!(await removeWorkflow(database, request.params.name))) throw workflowNotFound(request.params.name);
     return reply.send({ success: true, message: `Workflow ${request.params.name} removed` });
   });
-}
-
-/** With ranges, and never a file outside of its root. */
-async function sendFile(request: FastifyRequest, reply: FastifyReply, root: string, path: string) {
-  const { statusCode, headers, stream } = await send(request.raw, encodeURI(`/${path}`), {
-    root,
-    dotfiles: 'deny',
-    index: false,
-    maxAge: 0,
-  });
-  // A directory would be a redirect, which leads nowhere here.
-  if (!SENT.has(statusCode)) return reply.code(404).send({ detail: 'there is no such file' });
-  return reply.code(statusCode).headers(headers).send(stream);
-}
-
-function baseUrlOf({ baseUrl }: NetbootRouteParts, request: FastifyRequest): string {
-  if (baseUrl !== null) return baseUrl;
-  const { host } = request.headers;
-  if (host !== undefined && HOST.test(host)) return `http://${host}`;
-  const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
-  return `http://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
 }
 
 function imageNameOf(name: string): string {

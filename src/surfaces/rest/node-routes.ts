@@ -131,7 +131,7 @@ export function checkMayMove(caller: Caller, state: string): void {
 }
 
 /** A parameter that is given twice means its first value. */
-function textOf(query: Record<string, unknown>, name: string): string | null {
+export function textOf(query: Record<string, unknown>, name: string): string | null {
   const value: unknown = query[name];
   const first: unknown = Array.isArray(value) ? value[0] : value;
   return typeof first === 'string' && first !== '' ? first : null;
@@ -149,7 +149,7 @@ function oneOf<T extends string>(
   return value;
 }
 
-function macOf(text: string | null): string | null {
+export function macOf(text: string | null): string | null {
   if (text === null) return null;
   const problem = macProblem(text);
   if (problem !== null) throw invalidField('mac', problem);

@@ -1,0 +1,41 @@
+/** Sends a file: with ranges, and never one outside of its root. */
+import type { Readable } from 'node:stream';
+import send from '@fastify/send';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** What was really handed to the network. */
+export interface Sent {
+  readonly bytes: number;
+  readonly totalBytes: number;
+  /** The whole of what was asked for went out. */
+  readonly complete: boolean;
+}
+
+const SENT: ReadonlySet<number> = new Set([200, 206, 304, 416]);
+
+/** `onSent` is called when the answer is over, however it ended; not for a file that is not there. */
+export async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { root, path }: { readonly root: string; readonly path: string },
+  onSent?: (sent: Sent) => void,
+) {
+  const { statusCode, headers, stream } = await send(request.raw, encodeURI(`/${path}`), {
+    root,
+    dotfiles: 'deny',
+    index: false,
+    maxAge: 0,
+  });
+  // A directory would be a redirect, which leads nowhere here.
+  if (!SENT.has(statusCode)) return reply.code(404).send({ detail: 'there is no such file' });
+  if (onSent) reply.raw.once('close', () => onSent(sentOf(reply, headers, stream)));
+  return reply.code(statusCode).headers(headers).send(stream);
+}
+
+function sentOf({ raw }: FastifyReply, headers: Readonly<Record<string, unknown>>, stream: Readable): Sent {
+  const length = Number(headers['Content-Length'] ?? headers['content-length'] ?? 0);
+  // A file that has shrunk meanwhile ends early although everything went out.
+  const { bytesRead } = stream as Readable & { bytesRead?: number };
+  const bytes = Math.min(bytesRead ?? length, length);
+  return { bytes, totalBytes: length, complete: raw.writableFinished && bytes === length };
+}
