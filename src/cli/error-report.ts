@@ -94,6 +94,12 @@ const FIXES: Readonly<Record<string, Fix>> = {
   ],
   WRONG_SERVICE_STATE: ({ metadata: { machine_id: id } }, { program }) =>
     id === undefined ? [] : [`${program} explain ${id}`],
+  UPSTREAM_DISAGREES: ({ metadata: { machine_id: id } }, { program }) =>
+    id === undefined
+      ? []
+      : [`${program} explain ${id}`, `${program} service ${id} active --force --reason "…"`],
+  QUARANTINED_BY_PERSON: ({ metadata: { machine_id: id } }, { program }) =>
+    id === undefined ? [] : [`${program} explain ${id}`],
   ACTION_NOT_APPLICABLE: ({ metadata: { operation_id: id } }, { program }) =>
     id === undefined ? [] : [`${program} op show ${id}`],
   NODE_NOT_FOUND: ({ metadata: { id } }, { program }) => [

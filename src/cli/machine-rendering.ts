@@ -181,7 +181,7 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
 /** What is known of the agent; nothing of a machine that never had one. */
 function writeAgent(sink: TextSink, machine: Machine, now: number): void {
   const { status } = machine;
-  if (status === undefined || status.presence === '') return;
+  if (status === undefined || (status.presence === '' && status.service === '')) return;
   const { agent } = status;
   const facts: Array<readonly [string, string | undefined, Colour?]> = [];
   if (agent?.registeredAt) {
@@ -214,7 +214,7 @@ function writeAgent(sink: TextSink, machine: Machine, now: number): void {
   ]).write(known);
 }
 
-const TITLE_WIDTH = 20;
+export const TITLE_WIDTH = 20;
 
 function writeLines(
   sink: TextSink,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeByDrift, driftAtStage, EXPECTED } from './drift.ts';
+import { changeByDrift, driftAtStage, EXPECTED, upstreamDisagreement } from './drift.ts';
 import { sampleMachine } from './machine.fixture.ts';
 import type { Machine } from './machine.ts';
 import { applyChange } from './machine-change.ts';
@@ -112,6 +112,89 @@ describe('a quarantined node', () => {
     const failed = { status: true, reason: 'OnboardFailed', message: '', lastTransition: '' };
     const conditions = { NeedsIntervention: failed };
     expect(movedTo({ ...quarantined, conditions }, 'Deployed', true)).toBeUndefined();
+  });
+});
+
+describe('Provisioned', () => {
+  const by = { at: new Date(0), actor: { kind: 'system', id: 'drift' }, operationId: null } as const;
+  const provisioned = (status: boolean, reason: string): Machine['conditions'] => ({
+    Provisioned: { status, reason, message: '', lastTransition: '' },
+  });
+  const provisionedAfter = (fields: Partial<Machine>, ...states: string[]) =>
+    states.reduce(
+      (machine, state) => applyChange(machine, changeByDrift(machine, state, false), by).machine,
+      sampleMachine(fields),
+    ).conditions.Provisioned;
+
+  it.each(UPSTREAM.filter((state) => state !== 'Deployed'))(
+    'is false while the upstream says %s, and true again with Deployed',
+    (state) => {
+      for (const service of [null, 'active', 'retired', 'quarantined'] as const) {
+        const machine = { service, conditions: provisioned(true, 'Deployed') };
+        expect(provisionedAfter(machine, state)).toMatchObject({
+          status: false,
+          reason: 'UpstreamNotDeployed',
+          message: `the upstream says ${state}`,
+        });
+        expect(provisionedAfter(machine, state, 'Deployed')).toMatchObject({
+          status: true,
+          reason: 'Deployed',
+        });
+      }
+    },
+  );
+
+  it('says what the upstream says now', () => {
+    const machine = { service: 'quarantined', conditions: provisioned(true, 'Deployed') } as const;
+    expect(provisionedAfter(machine, 'Releasing', 'Ready')?.message).toBe('the upstream says Ready');
+  });
+
+  it('stays as an operation left it: false, unknown, or while one works on it', () => {
+    expect(
+      provisionedAfter({ conditions: provisioned(false, 'Released') }, 'Ready', 'Deployed'),
+    ).toMatchObject({
+      status: false,
+      reason: 'Released',
+    });
+    expect(provisionedAfter({ service: 'active' }, 'Ready')).toBeUndefined();
+    const busy = { activeOperationId: 'op-1', conditions: provisioned(true, 'Deployed') };
+    expect(provisionedAfter(busy, 'Ready')?.status).toBe(true);
+  });
+
+  it('is not made false by a word that nobody knows', () => {
+    expect(
+      provisionedAfter({ service: 'active', conditions: provisioned(true, 'Deployed') }, 'Unknown')?.status,
+    ).toBe(true);
+  });
+});
+
+describe('an upstream that disagrees', () => {
+  const observed = { source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'x', at: '' } as const;
+
+  it('says why a node should not be active, and what is missing of one that is quarantined', () => {
+    const why = 'site-a says Broken, and a node that is active should be Deployed';
+    expect(upstreamDisagreement({ observed }, 'active')).toBe(why);
+    expect(upstreamDisagreement({ observed }, 'quarantined')).toBe(why);
+    expect(upstreamDisagreement({ observed: { ...observed, state: 'absent' } }, 'active')).toContain(
+      'site-a has no record of it',
+    );
+  });
+
+  it('says nothing where it agrees, where there is none, or where the machine is not taken into use there', () => {
+    expect(upstreamDisagreement({ observed: { ...observed, state: 'Deployed' } }, 'active')).toBeNull();
+    expect(upstreamDisagreement({ observed: null }, 'active')).toBeNull();
+    expect(upstreamDisagreement({ observed: { ...observed, upstreamId: '' } }, 'active')).toBeNull();
+    expect(upstreamDisagreement({ observed }, null)).toBeNull();
+  });
+
+  it('does not take out what an operator put in, before it says something else', () => {
+    const accepted = { by: 'operator:alice', reason: 'only a flag', at: '' };
+    for (const service of ['active', 'offline'] as const) {
+      const machine = { service, observed: { ...observed, accepted } };
+      expect(movedTo(machine, 'Broken')).toBeUndefined();
+      expect(movedTo(machine, 'Ready')).toBe('quarantined');
+      expect(movedTo({ service, observed }, 'Broken')).toBe('quarantined');
+    }
   });
 });
 

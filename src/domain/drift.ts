@@ -1,5 +1,5 @@
 /** Document 3 §6.2: what an upstream should say of a node, and what follows when it says something else. */
-import { isTrue } from './condition.ts';
+import { type Condition, type ConditionChange, isTrue } from './condition.ts';
 import type { Machine } from './machine.ts';
 import type { MachineChange } from './machine-change.ts';
 import type { ServiceState } from './service-state.ts';
@@ -58,18 +58,62 @@ const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> =
 
 export const DRIFT_ACTOR = 'drift';
 export const DRIFT_REASON = 'UpstreamDrift';
+/** The reason of Provisioned while the upstream says that nothing is deployed. */
+const NOT_DEPLOYED_REASON = 'UpstreamNotDeployed';
+
+/** What the upstream should say of a node in this state; of one that is quarantined, what would bring it back. */
+export function expectedUpstream(service: ServiceState | null): readonly string[] | null {
+  if (service === null) return null;
+  return EXPECTED[service === 'quarantined' ? 'active' : service].states;
+}
+
+/** Why a node should not be in this state, by what its upstream says; null where nothing speaks against it. */
+export function upstreamDisagreement(
+  { observed }: Pick<Machine, 'observed'>,
+  service: ServiceState | null,
+): string | null {
+  // What was only found by an address is not taken into use there: it says nothing about the node.
+  if (observed === null || observed.upstreamId === '') return null;
+  const states = expectedUpstream(service);
+  if (states === null || states.includes(observed.state)) return null;
+  const says = observed.state === 'absent' ? 'has no record of it' : `says ${observed.state}`;
+  return `${observed.source} ${says}, and a node that is ${service === 'quarantined' ? 'active' : service} should be ${states.join(' or ')}`;
+}
 
 /**
  * What becomes of a machine of which its upstream says `state`. While an operation works on it, nothing does.
  * `quarantinedByUs`: nobody but drift or its own onboarding has put it where it is.
  */
 export function changeByDrift(machine: Machine, state: string, quarantinedByUs: boolean): MachineChange {
-  const { service, activeOperationId, presence, conditions } = machine;
-  if (service === null || activeOperationId !== null) return {};
+  if (machine.activeOperationId !== null) return {};
+  const change = serviceByDrift(machine, state, quarantinedByUs);
+  const provisioned = provisionedBy(machine.conditions.Provisioned, state);
+  if (provisioned === null) return change;
+  return { ...change, conditions: [...(change.conditions ?? []), provisioned] };
+}
+
+/** Provisioned follows: false while nothing is deployed, true again where that alone had made it false. */
+function provisionedBy(before: Condition | undefined, state: string): ConditionChange | null {
+  const isOurs = before?.status === false && before.reason === NOT_DEPLOYED_REASON;
+  if (state === 'Deployed') {
+    const message = 'the upstream says Deployed again';
+    return isOurs ? { type: 'Provisioned', status: true, reason: 'Deployed', message } : null;
+  }
+  // A word that we don't know says neither.
+  if (state === 'Unknown') return null;
+  const message = `the upstream says ${state}`;
+  const isNews = before?.status === true || (isOurs && before.message !== message);
+  return isNews ? { type: 'Provisioned', status: false, reason: NOT_DEPLOYED_REASON, message } : null;
+}
+
+function serviceByDrift(machine: Machine, state: string, quarantinedByUs: boolean): MachineChange {
+  const { service, presence, conditions } = machine;
+  if (service === null) return {};
   const { states, otherwise }: Expectation = EXPECTED[service];
   if (states && !states.includes(state)) {
     const why = `the upstream says ${state}; a node that is ${service} should be ${states.join(' or ')}`;
     if (otherwise === 'quarantine') {
+      if (machine.observed?.accepted && machine.observed.state === state) return {};
       return { service: { to: 'quarantined', owner: 'reconciler', comment: why } };
     }
     const isNews = otherwise === 'attention' && !isTrue(conditions, 'NeedsIntervention');

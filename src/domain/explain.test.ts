@@ -9,6 +9,7 @@ import { isMachineAction, MACHINE_ACTIONS } from './machine-action.ts';
 import type { Operation } from './operation.ts';
 import { OPERATOR_ACTIONS } from './operator-action.ts';
 import { newStep } from './step.ts';
+import type { UpstreamView } from './upstream-view.ts';
 
 function flag(type: ConditionType, message = ''): Machine['conditions'] {
   return { [type]: { status: true, reason: 'Because', message, lastTransition: '2026-01-01T00:00:00.000Z' } };
@@ -52,10 +53,23 @@ function failure(code: FailureCode, fields: Partial<Operation> = {}): Operation 
   return operation({ status: FAILURE_CLASSES[failureClass].endsAs, error, ...fields });
 }
 
-type Situation = Partial<Machine> & Partial<Pick<ExplainedMachine, 'operation' | 'node' | 'serviceComment'>>;
+interface Situation
+  extends Partial<Machine>,
+    Partial<Pick<ExplainedMachine, 'operation' | 'node' | 'serviceMover' | 'upstream'>> {
+  /** Of a system that moved it. */
+  readonly serviceComment?: string;
+}
 
-function explained({ operation: last = null, node = null, serviceComment = '', ...machine }: Situation) {
-  return explain({ machine: sampleMachine(machine), operation: last, node, serviceComment });
+const SYSTEM = { actorKind: 'system', actorId: 'cleanup' } as const;
+
+function explained({ operation: last = null, node = null, serviceComment, ...rest }: Situation) {
+  const { serviceMover, upstream = null, ...machine } = rest;
+  const comment = serviceComment === undefined ? null : { ...SYSTEM, comment: serviceComment };
+  return explain({
+    ...{ operation: last, node, upstream },
+    machine: sampleMachine(machine),
+    serviceMover: serviceMover ?? comment,
+  });
 }
 
 /** A machine in service but for what a row says. */
@@ -64,6 +78,13 @@ const ENROLLING = { ...SERVING, service: 'enrolling', conditions: flag('NeedsInt
 
 const QUARANTINED = { ...SERVING, service: 'quarantined', pool: 'gpu' } as const;
 const OBSERVED = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'x', at: '' } as const;
+const AT = new Date('2026-01-02T03:04:05.678Z');
+const SEEN: UpstreamView = {
+  ...{ source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'x', since: AT, seenAt: AT },
+  ...{ expected: ['Deployed'], disagreement: '', accepted: null },
+};
+const DRIFT = { actorKind: 'system', actorId: 'drift', comment: 'it drifted' } as const;
+const ALICE = { actorKind: 'operator', actorId: 'alice', comment: 'suspicious' } as const;
 const DRIFTED: Machine['conditions'] = {
   NeedsIntervention: {
     status: true,
@@ -200,7 +221,53 @@ const TABLE: readonly Row[] = [
     'operator',
     'onboard m-1 --pool gpu',
   ],
-  ['silent', { ...SERVING, service: 'offline' }, 'its agent is silent', 'site', 'show m-1'],
+  [
+    'silent',
+    { ...SERVING, service: 'offline', presence: 'expired' },
+    'its agent is silent',
+    'site',
+    'show m-1',
+  ],
+  [
+    'heard again',
+    { ...SERVING, service: 'offline' },
+    'its agent reports again, and it is about to be put back into service',
+    'nobody',
+    'show m-1',
+  ],
+  [
+    'released by somebody in its upstream',
+    { ...QUARANTINED, observed: { ...OBSERVED, state: 'Ready' }, upstream: SEEN, serviceMover: DRIFT },
+    'it is quarantined: site-a says Ready (it drifted), seen 2026-01-02 03:04:05 UTC',
+    'upstream',
+    'onboard m-1 --pool gpu',
+  ],
+  [
+    'deployed again, without its agent',
+    { ...QUARANTINED, presence: 'expired', observed: OBSERVED, upstream: SEEN, serviceMover: DRIFT },
+    'it is quarantined: site-a says Deployed again, seen 2026-01-02 03:04:05 UTC, and its agent does not report',
+    'site',
+    'show m-1',
+  ],
+  [
+    'quarantined by a person',
+    { ...QUARANTINED, observed: OBSERVED, upstream: SEEN, serviceMover: ALICE },
+    'it is quarantined by operator:alice: suspicious',
+    'operator',
+    'service m-1 active --reason "…"',
+  ],
+  [
+    'quarantined by a person, and not deployed',
+    {
+      ...QUARANTINED,
+      observed: { ...OBSERVED, state: 'Ready' },
+      upstream: { ...SEEN, disagreement: 'site-a says Ready' },
+      serviceMover: ALICE,
+    },
+    'it is quarantined by operator:alice: suspicious; site-a says Ready, seen 2026-01-02 03:04:05 UTC',
+    'operator',
+    'drain m-1',
+  ],
   [
     'drifted while it was retired',
     { ...SERVING, service: 'retired', pool: 'gpu', conditions: DRIFTED },
@@ -342,6 +409,30 @@ describe('explain', () => {
       if (verb === undefined) expect(command).toMatch(/^(|show .*|op watch .*|machine create .*)$/);
       else expect(command.startsWith(`${verb} ${operationId ?? 'm-1'}`), command).toBe(true);
     }
+  });
+
+  it('does not blame the agent where a drain failed and it reports', () => {
+    const operations = [
+      failure('HOOK_FAILED', { type: 'DRAIN', contract: 'decommission' }),
+      // A failure that another operation has hidden since.
+      operation({ type: 'REBOOT', status: 'completed' }),
+    ];
+    for (const last of operations) {
+      const conditions = flag('NeedsIntervention', 'DRAIN op-1 failed at drain_node');
+      const { obstacles } = explained({ ...SERVING, service: 'offline', conditions, operation: last });
+      expect(obstacles).toHaveLength(1);
+      expect(JSON.stringify(obstacles)).not.toContain('silent');
+    }
+  });
+
+  it('says whose word put a machine into service against its upstream', () => {
+    const disagreement = 'site-a says Broken, and a node that is active should be Deployed';
+    const accepted = { by: 'operator:alice', reason: 'only a flag', at: '' };
+    const { inService, summary } = explained({ ...SERVING, upstream: { ...SEEN, disagreement, accepted } });
+    expect(inService).toBe(true);
+    expect(summary).toBe(
+      `m-1 is in service, although ${disagreement}, seen 2026-01-02 03:04:05 UTC: forced by operator:alice (only a flag).`,
+    );
   });
 
   it('tells what a failed operation left behind once, and not as a second obstacle', () => {

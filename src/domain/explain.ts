@@ -4,6 +4,7 @@
  */
 import { type Condition, type ConditionType, isCalledOff, isTrue } from './condition.ts';
 import { DRIFT_REASON } from './drift.ts';
+import { onboarding, quarantined, type ServiceMover, seenWords } from './explain-quarantine.ts';
 import { isActive } from './job-status.ts';
 import type { Machine } from './machine.ts';
 import type { MachineAction } from './machine-action.ts';
@@ -11,6 +12,7 @@ import { commandFor, nextActionFor } from './next-action.ts';
 import { currentStep, type Operation } from './operation.ts';
 import type { OperatorAction } from './operator-action.ts';
 import type { ServiceState } from './service-state.ts';
+import type { UpstreamView } from './upstream-view.ts';
 
 export interface Obstacle {
   readonly what: string;
@@ -38,16 +40,26 @@ export interface ExplainedMachine {
   /** The active one, or the last one that ended. */
   readonly operation: Operation | null;
   readonly node: { readonly state: string; readonly lastError: string } | null;
-  /** Why its service state last changed; empty where nothing is known of that. */
-  readonly serviceComment: string;
+  /** Who moved its service state last, and why; null where nothing is known of that. */
+  readonly serviceMover: ServiceMover | null;
+  /** Null where it has no upstream. */
+  readonly upstream: UpstreamView | null;
 }
 
 export function explain(subject: ExplainedMachine): Explanation {
   const obstacles = RULES.flatMap((rule) => rule(subject) ?? []);
   const { machineId } = subject.machine;
   const [first] = obstacles;
-  if (!first) return { inService: true, summary: `${machineId} is in service.`, obstacles };
+  if (!first) return { inService: true, summary: `${machineId} is in service${forced(subject)}.`, obstacles };
   return { inService: false, summary: `${machineId} is not in service: ${first.what}.`, obstacles };
+}
+
+/** In service by an operator's word alone. */
+function forced({ upstream }: ExplainedMachine): string {
+  if (!upstream || upstream.disagreement === '') return '';
+  const { accepted, disagreement } = upstream;
+  const by = accepted ? `: forced by ${accepted.by} (${accepted.reason})` : '';
+  return `, although ${disagreement}${seenWords(upstream)}${by}`;
 }
 
 type Rule = (subject: ExplainedMachine) => Obstacle | null;
@@ -81,10 +93,10 @@ const RULES: readonly Rule[] = [
     })),
   ({ operation }) => underWay(operation),
   ({ machine, operation }) => failedOperation(machine, operation),
-  ({ machine, operation }) =>
-    operation?.status.startsWith('failed')
+  (subject) =>
+    subject.operation?.status.startsWith('failed')
       ? null
-      : flagged(machine, 'NeedsIntervention', (condition) => needsIntervention(machine, condition)),
+      : flagged(subject.machine, 'NeedsIntervention', (condition) => needsIntervention(subject, condition)),
   (subject) => outOfService(subject),
   ({ node, machine }) => notInstalled(node, machine),
   ({ machine }) => wrongPhase(machine),
@@ -142,56 +154,22 @@ function failedOperation({ service, conditions }: Machine, operation: Operation 
   };
 }
 
-function needsIntervention(machine: Machine, { reason, message }: Condition): Obstacle {
+function needsIntervention(
+  { machine, upstream }: ExplainedMachine,
+  { reason, message }: Condition,
+): Obstacle {
   const what = `an operator must act: ${message || reason}`;
   if (reason === DRIFT_REASON) {
     const unblock = 'correct it in the upstream, which clears this by itself, or onboard the machine again';
-    return { what, unblock, who: 'upstream', ...onboarding(machine) };
+    return { what: `${what}${seenWords(upstream)}`, unblock, who: 'upstream', ...onboarding(machine) };
   }
   const command = `clear ${machine.machineId} --reason "…"`;
   return { what, unblock: 'remove the cause, then clear it', who: 'operator', command, action: 'clear' };
 }
 
-function onboarding({ machineId, pool }: Machine): Pick<Obstacle, 'command' | 'action' | 'params'> {
-  return {
-    command: `onboard ${machineId} --pool ${pool ?? '<pool>'}`,
-    action: 'onboard',
-    params: { pool: pool ?? '' },
-  };
-}
-
-/** Released by hand, a machine that its upstream lost or moved would be quarantined again at once. */
-function quarantined(machine: Machine, comment: string): Obstacle {
-  const { machineId, observed } = machine;
-  const because = comment === '' ? '' : ` (${comment})`;
-  if (observed?.state === 'absent') {
-    return {
-      what: `it is quarantined: its record in ${observed.source} is gone${because}`,
-      unblock: 'find out who deleted it, and that the hardware is there; then onboard it again',
-      who: 'operator',
-      ...onboarding(machine),
-    };
-  }
-  if (observed && observed.state !== 'Deployed') {
-    return {
-      what: `it is quarantined: ${observed.source} says ${observed.state}${because}`,
-      unblock: `let what is done with it in ${observed.source} end; then onboard it again`,
-      who: 'upstream',
-      ...onboarding(machine),
-    };
-  }
-  return {
-    what: `it is quarantined${comment === '' ? '' : `: ${comment}`}`,
-    unblock: 'prove that it is healthy, then release it',
-    who: 'operator',
-    command: `service ${machineId} active --reason "…"`,
-    action: 'set_service',
-    params: { service: 'active' },
-  };
-}
-
-function outOfService({ machine, operation, serviceComment }: ExplainedMachine): Obstacle | null {
-  const { machineId, service, presence } = machine;
+function outOfService(subject: ExplainedMachine): Obstacle | null {
+  const { machine, operation } = subject;
+  const { machineId, service, presence, conditions } = machine;
   if (operation && isActive(operation.status)) return null;
   // What the failed operation says is the reason for this, and not another one.
   const isExplained = operation?.status.startsWith('failed') === true;
@@ -221,7 +199,17 @@ function outOfService({ machine, operation, serviceComment }: ExplainedMachine):
         ...onboarding(machine),
       };
     case 'offline':
-      if (isCalledOff(machine.conditions)) return calledOff(machine);
+      if (isCalledOff(conditions)) return calledOff(machine);
+      // What keeps it out is said above: its agent is not to blame.
+      if (presence === 'ready' && isTrue(conditions, 'NeedsIntervention')) return null;
+      if (presence === 'ready') {
+        return {
+          what: 'its agent reports again, and it is about to be put back into service',
+          unblock: 'wait some seconds',
+          who: 'nobody',
+          command: `show ${machineId}`,
+        };
+      }
       return {
         what: 'its agent is silent',
         unblock: 'bring the machine or its agent back; its next keepalive puts it back into service',
@@ -229,7 +217,7 @@ function outOfService({ machine, operation, serviceComment }: ExplainedMachine):
         command: `show ${machineId}`,
       };
     case 'quarantined':
-      return quarantined(machine, serviceComment);
+      return quarantined(subject);
     case 'draining':
       return {
         what: 'it is draining, and nothing works on that',
@@ -239,6 +227,8 @@ function outOfService({ machine, operation, serviceComment }: ExplainedMachine):
         action: 'drain',
       };
     case 'retired':
+      // What failed has left it there, and is said above.
+      if (isExplained && isTrue(conditions, 'NeedsIntervention')) return null;
       if (machine.observed && machine.observed.state !== 'Deployed') {
         return {
           what: 'it was taken out of scheduling on purpose, and nothing is deployed on it',

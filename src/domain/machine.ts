@@ -56,6 +56,17 @@ export interface ObservedState {
   /** In the upstream's own words, such as Deployed; "absent" when it knows no such machine. */
   readonly state: string;
   readonly power: string;
+  /** Empty: it was found by an address, and is not taken into use there. */
   readonly upstreamId: string;
+  /** Since when it says so. */
+  readonly at: string;
+  /** Whose word counts against this very state of the upstream; gone when the upstream says anything else. */
+  readonly accepted?: AcceptedDrift;
+}
+
+/** An operator put the machine into service although its upstream disagrees. */
+export interface AcceptedDrift {
+  readonly by: string;
+  readonly reason: string;
   readonly at: string;
 }

@@ -1,11 +1,12 @@
 /** Document 3's workflows: onboarding, decommission, drain and removal, and the service states that people set. */
-import { type Actor, actorLabel } from '../domain/actor.ts';
+import { type Actor, type ActorKind, actorLabel } from '../domain/actor.ts';
 import { inAnyCase } from '../domain/any-case.ts';
 import type { ContractName } from '../domain/contract.ts';
+import { upstreamDisagreement } from '../domain/drift.ts';
 import { Fault, invalidField, missingField } from '../domain/fault.ts';
 import { nextStates, statesOf } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
-import { applyChange } from '../domain/machine-change.ts';
+import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import type { Operation } from '../domain/operation.ts';
 import { serviceLifecycle } from '../domain/service-state.ts';
 import {
@@ -18,6 +19,7 @@ import {
   type StageName,
 } from '../domain/stage.ts';
 import type { StepDefinition } from '../domain/step.ts';
+import { instantWords } from '../domain/upstream-view.ts';
 import type { WorkflowType } from '../domain/work-type.ts';
 import {
   type ByHand,
@@ -32,6 +34,7 @@ import type { Database } from '../store/database.ts';
 import { changeMachine, findMachine } from '../store/machines.ts';
 import { findOperation } from '../store/operations.ts';
 import { poolExists } from '../store/pools.ts';
+import { lastServiceMover } from '../store/service-machines.ts';
 import { activeFault } from '../store/start-operations.ts';
 import {
   checkFlags,
@@ -67,6 +70,7 @@ export async function onboardMachine(
   const { pool } = call;
   if (pool === '') throw missingField('pool');
   if (!(await poolExists(tools.database, pool))) throw noPool(pool);
+  await checkQuarantine(tools.database, call.machineId);
   return start(tools, call, {
     type: 'ONBOARD',
     contract: 'onboarding',
@@ -76,6 +80,22 @@ export async function onboardMachine(
     kind: 'ONBOARD',
   });
 }
+
+/** What a person quarantined is being investigated: to deploy it again would destroy what there is to see. */
+async function checkQuarantine(database: Database, machineId: string): Promise<void> {
+  const machine = await findMachine(database, machineId);
+  if (machine?.service !== 'quarantined') return;
+  const mover = await lastServiceMover(database, machineId);
+  if (mover === null || !PEOPLE.includes(mover.actorKind)) return;
+  throw new Fault('failed_precondition', {
+    reason: 'QUARANTINED_BY_PERSON',
+    message: `${mover.actorKind}:${mover.actorId} quarantined ${machineId} (${mover.comment}), and only a person lets it go: set it active, or drain it and onboard it from retired`,
+    metadata: { machine_id: machineId, actor: `${mover.actorKind}:${mover.actorId}` },
+    violations: [{ subject: `machines/${machineId}`, description: 'a person quarantined it' }],
+  });
+}
+
+const PEOPLE: readonly ActorKind[] = ['admin', 'operator'];
 
 export async function decommissionMachine(
   tools: WorkflowTools,
@@ -198,6 +218,8 @@ export interface SetServiceCall {
   readonly to: string;
   readonly reason: string;
   readonly actor: Actor;
+  /** Although the upstream disagrees. */
+  readonly force: boolean;
 }
 
 export async function setServiceState(database: Database, call: SetServiceCall): Promise<Machine> {
@@ -205,11 +227,44 @@ export async function setServiceState(database: Database, call: SetServiceCall):
   const machine = await changeMachine(database, machineId, (before) => {
     const { to, owner } = checkService(before, inAnyCase(statesOf(serviceLifecycle), call.to) ?? call.to);
     if (before.activeOperationId !== null) throw activeFault(machineId, before.activeOperationId);
+    const at = new Date();
+    const disagreement = to === 'active' ? upstreamDisagreement(before, to) : null;
+    if (disagreement !== null && !call.force) throw upstreamDisagrees(before, disagreement);
     const change = { service: { to, owner, comment: reason } } as const;
-    return applyChange(before, change, { at: new Date(), actor, operationId: null });
+    const forced = disagreement === null ? change : forcing(before, { ...call, at, to, owner, disagreement });
+    return applyChange(before, forced, { at, actor, operationId: null });
   });
   if (!machine) throw machineNotFound(machineId);
   return machine;
+}
+
+/** The upstream's very state is accepted: drift does not take the machine out again before it says something else. */
+function forcing(
+  { observed }: Machine,
+  call: SetServiceCall & Pick<ByHand, 'to' | 'owner'> & { readonly at: Date; readonly disagreement: string },
+): MachineChange {
+  const { to, owner, reason, actor, at, disagreement } = call;
+  const accepted = { by: actorLabel(actor), reason, at: at.toISOString() };
+  const comment = `forced, although ${disagreement}: ${reason}`;
+  const metadata = { forced: true, reason, source: observed?.source, upstream_state: observed?.state };
+  return {
+    service: { to, owner, comment, metadata },
+    ...(observed && { observed: { ...observed, accepted } }),
+  };
+}
+
+function upstreamDisagrees({ machineId, observed }: Machine, disagreement: string): Fault {
+  const since = instantWords(new Date(observed?.at ?? 0));
+  return new Fault('failed_precondition', {
+    reason: 'UPSTREAM_DISAGREES',
+    message: `${disagreement} (since ${since}). Onboard it again, or correct it in ${observed?.source}; to set it all the same, force it with a reason`,
+    metadata: {
+      machine_id: machineId,
+      source: observed?.source ?? '',
+      upstream_state: observed?.state ?? '',
+    },
+    violations: [{ subject: `machines/${machineId}`, description: disagreement }],
+  });
 }
 
 function checkService({ service }: Machine, to: string): Pick<ByHand, 'to' | 'owner'> {

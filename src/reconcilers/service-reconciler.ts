@@ -5,13 +5,14 @@
  */
 import type { Actor } from '../domain/actor.ts';
 import { staysOut } from '../domain/condition.ts';
+import { changeByDrift, DRIFT_ACTOR } from '../domain/drift.ts';
 import { applyChange } from '../domain/machine-change.ts';
 import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import type { ActionTools } from '../operations/operator-actions.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database.ts';
 import { changeMachine } from '../store/machines.ts';
-import { machinesThatAreBack } from '../store/service-machines.ts';
+import { machinesThatAreBack, machinesThatAreWell } from '../store/service-machines.ts';
 import { UpstreamSweep, type UpstreamSweepOptions } from './upstream-sweep.ts';
 
 export interface ServiceReconcilerOptions {
@@ -26,6 +27,7 @@ export interface ServiceReconcilerOptions {
   readonly onUnread: UpstreamSweepOptions['onUnread'];
 }
 
+const DRIFT: Actor = { kind: 'system', id: DRIFT_ACTOR };
 const HEARTBEAT: Actor = { kind: 'system', id: 'heartbeat' };
 const TICK_MS = 1_000;
 const BATCH = 500;
@@ -63,6 +65,7 @@ export class ServiceReconciler {
 
   async #bringBack(): Promise<void> {
     const { database } = this.#options;
+    await this.#releaseThoseThatAreWell();
     for (const machineId of await machinesThatAreBack(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const isBack =
@@ -71,6 +74,19 @@ export class ServiceReconciler {
         const comment = 'its agent speaks';
         const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;
         return applyChange(machine, change, { at: new Date(), actor: HEARTBEAT, operationId: null });
+      });
+    }
+  }
+
+  /** What drift quarantined, the end of the drift releases: at once, and not with the next sweep. */
+  async #releaseThoseThatAreWell(): Promise<void> {
+    const { database } = this.#options;
+    for (const machineId of await machinesThatAreWell(database, BATCH)) {
+      await changeMachine(database, machineId, (machine) => {
+        const { observed } = machine;
+        if (observed?.state !== 'Deployed') return { machine, events: [] };
+        const change = changeByDrift(machine, observed.state, true);
+        return applyChange(machine, change, { at: new Date(), actor: DRIFT, operationId: null });
       });
     }
   }

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Actor } from '../domain/actor.ts';
 import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
 import type { Machine, ObservedState } from '../domain/machine.ts';
-import { applyChange } from '../domain/machine-change.ts';
+import { applyChange, type MachineChange } from '../domain/machine-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { type ActionCall, type ActionTools, takeAction } from '../operations/operator-actions.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
@@ -102,17 +102,10 @@ export class UpstreamSweep {
   async #note(before: Machine, seen: MaasMachine | null): Promise<void> {
     if (seen === null && before.observed === null) return;
     const observed = this.#observed(before, seen);
-    if (!isNews(before, observed)) return;
-    await changeMachine(this.#options.database, before.machineId, (now) =>
-      // An operation may have found it meanwhile.
-      (now.observed?.upstreamId ?? '') === '' && now.activeOperationId === null
-        ? applyChange(now, { observed }, { at: new Date(), actor: DRIFT, operationId: null })
-        : { machine: now, events: [] },
-    );
+    if (isNews(before, observed)) await this.#change(before, { observed });
   }
 
   async #record(before: Machine, seen: MaasMachine | null): Promise<void> {
-    const { database } = this.#options;
     const observed = this.#observed(before, seen);
     const { state } = observed;
     const byUs = before.service === 'quarantined' && (await this.#isQuarantinedByUs(before.machineId));
@@ -120,24 +113,31 @@ export class UpstreamSweep {
       await this.#realign(before, state, byUs);
       return;
     }
-    const at = new Date();
-    const machine = await changeMachine(database, before.machineId, (now) =>
-      applyChange(
-        now,
-        { observed, ...changeByDrift(now, state, byUs) },
-        { at, actor: DRIFT, operationId: null },
-      ),
-    );
+    const machine = await this.#change(before, { observed, ...changeByDrift(before, state, byUs) });
     if (machine) await this.#realign(machine, state, byUs);
   }
 
-  #observed(before: Machine, seen: MaasMachine | null): ObservedState {
+  /** Null: it was changed since it was read, and what was seen may be older than that. The next sweep sees it again. */
+  async #change(before: Machine, change: MachineChange): Promise<Machine | null> {
+    let isCurrent = true;
+    const machine = await changeMachine(this.#options.database, before.machineId, (now) => {
+      isCurrent = now.updatedAt.getTime() === before.updatedAt.getTime();
+      if (!isCurrent) return { machine: now, events: [] };
+      return applyChange(now, change, { at: new Date(), actor: DRIFT, operationId: null });
+    });
+    return isCurrent ? machine : null;
+  }
+
+  #observed({ observed: before }: Machine, seen: MaasMachine | null): ObservedState {
+    const state = seen?.status ?? 'absent';
+    const isSame = before?.state === state;
     return {
       source: this.#options.provider,
-      state: seen?.status ?? 'absent',
+      state,
       power: seen?.power ?? 'unknown',
-      upstreamId: before.observed?.upstreamId ?? '',
-      at: new Date().toISOString(),
+      upstreamId: before?.upstreamId ?? '',
+      at: isSame ? before.at : new Date().toISOString(),
+      ...(isSame && before.accepted && { accepted: before.accepted }),
     };
   }
 

@@ -1,5 +1,7 @@
 /** Machines by their place in the service layer, for those who keep it true. */
+import type { ActorKind } from '../domain/actor.ts';
 import { ONBOARD_CANCELED } from '../domain/condition.ts';
+import { DRIFT_ACTOR } from '../domain/drift.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Session } from './database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from './rows.ts';
@@ -44,8 +46,26 @@ export async function machinesUpstream(
   return rows.map(machineOf);
 }
 
+/** Those that drift or their own onboarding quarantined, and of which nothing speaks against service any more. */
+export async function machinesThatAreWell(session: Session, limit: number): Promise<string[]> {
+  const rows = await session.run<{ machine_id: string }>(
+    'machines-that-are-well',
+    `SELECT machine_id FROM machines m CROSS JOIN LATERAL (
+       SELECT actor_id, type FROM events e LEFT JOIN operations o USING (operation_id)
+       WHERE e.machine_id = m.machine_id AND e.kind = 'service' ORDER BY event_id DESC LIMIT 1) AS mover
+     WHERE service = 'quarantined' AND presence = 'ready' AND active_operation_id IS NULL
+       AND observed ->> 'state' = 'Deployed' AND observed ->> 'upstreamId' <> ''
+       AND conditions -> 'NeedsIntervention' ->> 'status' IS DISTINCT FROM 'true'
+       AND (mover.actor_id = $2 OR mover.type = 'ONBOARD')
+     ORDER BY machine_id LIMIT $1`,
+    [limit, DRIFT_ACTOR],
+  );
+  return rows.map((row) => row.machine_id);
+}
+
 /** Who moved the machine to where it is in the service layer, and by what work, if by any. */
 export interface ServiceMover {
+  readonly actorKind: ActorKind;
   readonly actorId: string;
   readonly type: string | null;
   readonly comment: string;
@@ -54,7 +74,7 @@ export interface ServiceMover {
 export async function lastServiceMover(session: Session, machineId: string): Promise<ServiceMover | null> {
   const [row] = await session.run<ServiceMover>(
     'last-service-mover',
-    `SELECT actor_id AS "actorId", type, comment FROM events e LEFT JOIN operations o USING (operation_id)
+    `SELECT actor_kind AS "actorKind", actor_id AS "actorId", type, comment FROM events e LEFT JOIN operations o USING (operation_id)
      WHERE e.machine_id = $1 AND e.kind = 'service' ORDER BY event_id DESC LIMIT 1`,
     [machineId],
   );

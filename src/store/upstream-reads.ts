@@ -5,6 +5,8 @@
  * time is over; one that finds its claim lost stops. Only the database's clock counts; a time that lies too far ahead is
  * one that the clock was set back behind, and counts as over.
  */
+import type { Machine } from '../domain/machine.ts';
+import { type UpstreamRead, upstreamSeenAt } from '../domain/upstream-view.ts';
 import type { Session } from './database.ts';
 
 export interface SweepClaim {
@@ -89,4 +91,36 @@ export async function endSweep(
   const unread = ending.end === 'complete' ? ending.unread : [];
   const failure = ending.end === 'failed' ? ending.failure : '';
   await session.run('end-sweep', END, [provider, holder, ending.end, unread, failure]);
+}
+
+/** By provider, those that were ever read. */
+export async function readUpstreamReads(
+  session: Session,
+  providers: readonly string[],
+): Promise<ReadonlyMap<string, UpstreamRead>> {
+  if (providers.length === 0) return new Map();
+  const rows = await session.run<{ provider: string; read_at: Date; unread: string[] }>(
+    'upstream-reads',
+    'SELECT provider, read_at, unread FROM upstream_reads WHERE provider = ANY($1) AND read_at IS NOT NULL',
+    [providers],
+  );
+  return new Map(rows.map(({ provider, read_at: readAt, unread }) => [provider, { readAt, unread }]));
+}
+
+/** When the upstream of each machine that has one was seen to say what is recorded. */
+export async function upstreamSeenTimes(
+  session: Session,
+  machines: readonly Machine[],
+): Promise<ReadonlyMap<string, Date>> {
+  const reads = await readUpstreamReads(session, sourcesOf(machines));
+  return new Map(
+    machines.flatMap((machine) => {
+      const seenAt = upstreamSeenAt(machine, reads.get(machine.observed?.source ?? ''));
+      return seenAt ? [[machine.machineId, seenAt] as const] : [];
+    }),
+  );
+}
+
+function sourcesOf(machines: readonly Machine[]): string[] {
+  return [...new Set(machines.flatMap(({ observed }) => observed?.source ?? []))];
 }

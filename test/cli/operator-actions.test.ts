@@ -219,6 +219,35 @@ Who:      admin
     });
   });
 
+  it('says what the upstream says, since when, when it was seen, and why that does not fit', async () => {
+    cli.fleet.explanation = {
+      summary: 'gpu-1 is not in service.',
+      obstacles: [],
+      upstream: {
+        ...{ source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'abc123' },
+        since: at(-3600),
+        seenAt: at(-30),
+        expected: ['Deployed'],
+        disagreement: 'site-a says Broken, and a node that is active should be Deployed',
+      },
+    };
+    const { stdout } = await cli.run('explain gpu-1');
+    expect(stdout).toMatch(/^Upstream: site-a says Broken \(power off, id abc123\)$/m);
+    expect(stdout).toMatch(/^Since: {4}\S+/m);
+    expect(stdout).toMatch(/^Seen: {5}.* ago\)$/m);
+    expect(stdout).toMatch(/^Drift: {4}site-a says Broken, and a node that is active should be Deployed$/m);
+    expect(stdout).not.toContain('Forced:');
+    const shown = (await cli.run('show gpu-1')).stdout;
+    expect(shown).toMatch(/^Upstream: {11}site-a says Broken \(power off, id abc123\)$/m);
+    expect(shown).toMatch(/^Seen: {15}.* ago\)$/m);
+    expect(shown).toMatch(/^Drift: {14}site-a says Broken, and a node that is active should be Deployed$/m);
+    expect(shown).toMatch(/^Explained: {10}gpu-1 is not in service\.$/m);
+    // A machine without an upstream is not asked about.
+    cli.fleet.calls.length = 0;
+    expect((await cli.run('show gpu-2')).stdout).not.toContain('Upstream:');
+    expect(requests('explainMachine')).toEqual([]);
+  });
+
   it('lets no machine write to the terminal', async () => {
     cli.fleet.explanation = { summary: 'gpu-1 said \u001b[2J', obstacles: [] };
     expect((await cli.run('explain gpu-1')).stdout).not.toContain('\u001b');
@@ -299,6 +328,14 @@ describe('service', () => {
     expect(requests('setServiceState')).toMatchObject([
       { machineId: 'gpu-2', service: 'active', reason: 'looked at it' },
     ]);
+  });
+
+  it('forces it against the upstream, with the reason', async () => {
+    await cli.run('service gpu-2 active --force --reason "proven healthy"');
+    expect(requests('setServiceState')).toMatchObject([
+      { machineId: 'gpu-2', service: 'active', reason: 'proven healthy', force: true },
+    ]);
+    expect((await cli.run('service gpu-2 active --force')).code).toBe(USAGE);
   });
 
   it.each(['service gpu-2 active', 'service gpu-2 --reason why', 'service gpu-2 draining --reason why'])(

@@ -87,6 +87,11 @@ describe('the command that does the same', () => {
       { service: 'offline', reason: 'it’s well' },
       `ingot service m-1 offline --reason 'it’s well'`,
     ],
+    [
+      'set_service',
+      { service: 'active', force: 'true', reason: 'proven' },
+      'ingot service m-1 active --force --reason proven',
+    ],
     ['flag', { flag: 'RMA', reason: 'dimm' }, 'ingot flag m-1 rma --reason dimm'],
     ['clear', {}, 'ingot clear m-1 --reason …'],
     ['approve_node', { workflow: 'ubuntu' }, 'ingot node approve m-1 --workflow ubuntu'],

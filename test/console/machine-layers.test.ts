@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { conditionRows } from '../../console/src/pages/machine/conditions.ts';
-import { LAYER_NAMES, LAYERS, meaningOf } from '../../console/src/pages/machine/layers.ts';
+import {
+  LAYER_NAMES,
+  LAYERS,
+  meaningOf,
+  observedDisagreement,
+} from '../../console/src/pages/machine/layers.ts';
 import { CONDITION_TYPES } from '../../src/domain/condition.ts';
 import { statesOf } from '../../src/domain/lifecycle.ts';
 
@@ -16,6 +21,18 @@ describe('the layers of a machine', () => {
     expect(meaningOf('presence', '')).toContain('No agent');
     expect(meaningOf('service', 'hibernating')).toBe('');
     expect(meaningOf('service', 'toString')).toBe('');
+  });
+});
+
+describe('what an upstream says', () => {
+  const observed = { source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'x' };
+
+  it('is held against the machine where the server would hold it against it', () => {
+    expect(observedDisagreement(observed, 'quarantined')).toBe(
+      'site-a says Broken, and a node that is active should be Deployed',
+    );
+    expect(observedDisagreement({ ...observed, state: 'Deployed' }, 'quarantined')).toBeNull();
+    expect(observedDisagreement(observed, null)).toBeNull();
   });
 });
 

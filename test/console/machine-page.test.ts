@@ -65,6 +65,50 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(page.url()).toContain('tab=operations');
   });
 
+  it('says how its upstream drifted and when that was seen; what is refused for it can be forced', async () => {
+    await register('drifted-1');
+    const { server } = console;
+    await server.sql(
+      `UPDATE machines SET phase = 'READY', service = 'quarantined', presence = 'ready', pool = 'gpu', observed = $2
+       WHERE machine_id = $1`,
+      [
+        'drifted-1',
+        JSON.stringify({
+          ...{ source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'abc123' },
+          at: new Date(Date.now() - 3_600_000).toISOString(),
+        }),
+      ],
+    );
+    await server.sql(
+      `INSERT INTO upstream_reads (provider, started_at, read_at)
+       VALUES ('site-a', now(), now() - interval '2 minutes')`,
+    );
+    const page = await console.open({ path: '/machines/drifted-1' });
+    const layers = page.getByRole('region', { name: 'Layers of its state' });
+    await layers.getByText('site-a says Broken, and a node that is active should be Deployed').waitFor();
+    await layers.getByText(/Seen 2\s?m.* ago/).waitFor();
+    const next = panel(page, 'What next');
+    await next
+      .getByText(/it is quarantined: site-a says Broken, seen .* UTC/)
+      .first()
+      .waitFor();
+    await next.getByRole('button', { name: 'Onboard', exact: true }).waitFor();
+    await screenshot(page, 'machine-drifted');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('button', { name: /^Set service state/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('radio', { name: /active/ }).check();
+    await dialog.getByRole('textbox', { name: /Reason/ }).fill('only a flag');
+    const go = dialog.getByRole('button', { name: 'Set service state', exact: true });
+    await go.click();
+    await dialog.getByText('to set it all the same, force it with a reason').waitFor();
+    await dialog.getByRole('checkbox', { name: /Force/ }).check();
+    await go.click();
+    await next.getByText('forced by').waitFor();
+    const { machineId, status } = await server.machines.getMachine({ machineId: 'drifted-1' });
+    expect([machineId, status?.service]).toEqual(['drifted-1', 'active']);
+  });
+
   it('offers what unblocks a failure as a button, and the failure goes away with it', async () => {
     await inMaintenance('failing-1', { 'fake/fail-step': 'reboot' });
     await console.server.machines.rebootMachine({ machineId: 'failing-1', requestId: 'r' });

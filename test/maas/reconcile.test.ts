@@ -1,4 +1,5 @@
 /** What Ingot makes of a MAAS that does things by itself, of agents that fall silent, and of a MAAS that is dead. */
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { newMachine as newFakeMachine, run, until } from '../api/fleet.ts';
@@ -42,6 +43,10 @@ afterAll(async () => {
   await site?.stop();
   await mortal?.stop();
 });
+
+function conditionOf({ conditions }: Awaited<ReturnType<typeof statusOf>>, type: string) {
+  return conditions.find((condition) => condition.type === type);
+}
 
 type Machine = Awaited<ReturnType<typeof newMachine>>;
 
@@ -168,6 +173,79 @@ describe.concurrent('a machine in service', () => {
   );
 
   it(
+    'that drifted says what, since when and as seen when; is not Provisioned; and is onboarded again from there',
+    async () => {
+      const machine = await inService();
+      const { id } = machine;
+      await maas.release(callFor(), await systemIdOf(machine), RELEASE);
+      await serviceIs(id, 'quarantined');
+      const observed = await until(
+        async () => (await statusOf(server, id)).observed,
+        (seen) => seen?.state === 'Ready',
+        20_000,
+      );
+      expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({
+        status: false,
+        reason: 'UpstreamNotDeployed',
+      });
+      const { summary, upstream, obstacles } = await server.admin.explainMachine({ machineId: id });
+      expect(summary).toMatch(
+        /is not in service: it is quarantined: site-a says Ready \(.*\), seen \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/,
+      );
+      expect(upstream).toMatchObject({
+        ...{ source: 'site-a', state: 'Ready', expected: ['Deployed'], acceptedBy: '' },
+        disagreement: 'site-a says Ready, and a node that is active should be Deployed',
+      });
+      const ms = (at?: { seconds: bigint; nanos: number }) => (at ? timestampMs(at as Timestamp) : 0);
+      expect(ms(upstream?.seenAt)).toBeGreaterThanOrEqual(ms(upstream?.since));
+      expect(ms(observed?.seenAt)).toBeGreaterThan(0);
+      expect(obstacles[0]).toMatchObject({ action: 'onboard', params: { pool: 'gpu' } });
+      // It is seen again and again, and nothing is written for that.
+      const [{ updated_at: before } = { updated_at: new Date(0) }] = await server.sql<{ updated_at: Date }>(
+        'SELECT updated_at FROM machines WHERE machine_id = $1',
+        [id],
+      );
+      await until(
+        async () => ms((await statusOf(server, id)).observed?.seenAt),
+        (seenAt) => seenAt > ms(observed?.seenAt) && seenAt > before.getTime(),
+        20_000,
+      );
+      expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
+      await serviceIs(id, 'active');
+      expect(conditionOf(await statusOf(server, id), 'Provisioned')).toMatchObject({ status: true });
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'is not put back by hand while MAAS disagrees, unless it is forced with a reason; which holds while MAAS says the same',
+    async () => {
+      const machine = await inService();
+      const { id } = machine;
+      const systemId = await systemIdOf(machine);
+      await maas.markBroken(callFor(), systemId, 'smoke');
+      await serviceIs(id, 'quarantined');
+      const call = { machineId: id, service: 'active', reason: 'only a flag' };
+      await expect(server.admin.setServiceState(call)).rejects.toMatchObject({
+        reason: 'UPSTREAM_DISAGREES',
+        message: expect.stringContaining('site-a says Broken, and a node that is active should be Deployed'),
+      });
+      await server.admin.setServiceState({ ...call, force: true });
+      await new Promise((resolve) => setTimeout(resolve, A_WHILE_MS));
+      expect(['active', 'offline']).toContain((await statusOf(server, id)).service);
+      expect(await history(id, 'service')).toContain(
+        'quarantined>active by admin forced, although site-a says Broken, and a node that is active should be Deployed: only a flag',
+      );
+      const { upstream } = await server.admin.explainMachine({ machineId: id });
+      expect(upstream).toMatchObject({ acceptedBy: 'admin:admin', acceptedReason: 'only a flag' });
+      // Another state of the upstream is another question.
+      await site.simulator.admin.removeMachine(systemId);
+      await serviceIs(id, 'quarantined');
+    },
+    TIME_LIMIT,
+  );
+
+  it(
     'is offline while its agent is silent, and active when it speaks again',
     async () => {
       const machine = await inService();
@@ -250,6 +328,9 @@ describe.concurrent('an onboarding', () => {
       const { id } = await heldOnboarding();
       await server.admin.setServiceState({ machineId: id, service: 'quarantined', reason: 'suspicious' });
       await stays(id, 'quarantined');
+      await expect(onboard(server, id)).rejects.toMatchObject({ reason: 'QUARANTINED_BY_PERSON' });
+      const { obstacles } = await server.admin.explainMachine({ machineId: id });
+      expect(JSON.stringify(obstacles)).not.toContain('onboard');
       await server.admin.setServiceState({ machineId: id, service: 'active', reason: 'looked at it' });
       expect(await statusOf(server, id)).toMatchObject({ service: 'active' });
     },

@@ -154,7 +154,12 @@ describe.concurrent('a cancel', () => {
         service: 'quarantined',
         reason: 'by hand',
       });
-      await server.admin.setServiceState({ machineId: machine.id, service: 'active', reason: 'by hand' });
+      await server.admin.setServiceState({
+        machineId: machine.id,
+        service: 'active',
+        reason: 'by hand',
+        force: true,
+      });
       for (const action of ['CANCEL', 'RESTART_CLEAN'] as const) {
         expect(await refusal(act(operationId, action))).toMatchObject({ reason: 'ACTION_NOT_APPLICABLE' });
       }

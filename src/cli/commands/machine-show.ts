@@ -3,10 +3,11 @@ import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
 import { equals } from '../filter.ts';
-import { machineRendering, writeMachineDetail } from '../machine-rendering.ts';
+import { machineRendering, TITLE_WIDTH, writeMachineDetail } from '../machine-rendering.ts';
 import { addOutput } from '../options.ts';
 import { isForPeople, type OutputFormat, writeOne } from '../output/format.ts';
-import { plainText } from '../output/plain-text.ts';
+import { padEnd, plainText } from '../output/plain-text.ts';
+import { writeUpstream } from '../upstream-rendering.ts';
 import { OPERATIONS } from '../work/operations.ts';
 import { RUNS } from '../work/runs.ts';
 import { writeHistory } from '../work-rendering.ts';
@@ -40,11 +41,20 @@ async function writeWhole(context: CommandContext, api: Api, machineId: string):
   ]);
   const now = context.now();
   writeMachineDetail(context.out, machine, now, v1);
+  if (machine.status?.observed) await writeExplained(context, api, machineId);
   if (items.length === 0) return;
   const all = `all: ${context.program} ${OPERATIONS.commands.list} -m ${plainText(machineId)}`;
   context.out.line('');
   context.out.line(`Last operations${nextPageToken === '' ? '' : ` (${all})`}:`);
   writeHistory(context.out, items, now);
+}
+
+/** Where an upstream says something, what that means is not in the machine itself. */
+async function writeExplained(context: CommandContext, api: Api, machineId: string): Promise<void> {
+  const { summary, upstream } = await api.admin.explainMachine({ machineId });
+  context.out.line('');
+  if (upstream) writeUpstream(context.out, upstream, context.now(), TITLE_WIDTH);
+  context.out.line(`${padEnd('Explained:', TITLE_WIDTH)}${plainText(summary)}`);
 }
 
 /** What an answer that holds a machine tells of it. */

@@ -16,6 +16,7 @@ import {
   type StartRequest,
   startWork,
 } from '../start-work.ts';
+import { writeUpstream } from '../upstream-rendering.ts';
 import { OPERATIONS, workOfOperation } from '../work/operations.ts';
 import { writeMachine } from './machine-show.ts';
 
@@ -121,10 +122,15 @@ export function setService(context: CommandContext): Command {
     .description('Set a service state that is a person’s to set, such as quarantined to active')
     .argument('<machine-id>')
     .addArgument(oneOf(new Argument('<state>'), ['active', 'quarantined', 'offline', 'retired']));
+  command.option(
+    '--force',
+    'to active although its upstream, such as MAAS, says that it is not deployed; counts until that says something else',
+  );
   return addOutput(addReason(command)).action(
-    context.action<{ output: OutputFormat; reason: string }>(
+    context.action<{ output: OutputFormat; reason: string; force?: true }>(
       async ({ args: [machineId = '', service = ''], options, api }) => {
-        const machine = await api.admin.setServiceState({ machineId, service, reason: options.reason });
+        const { reason, force = false } = options;
+        const machine = await api.admin.setServiceState({ machineId, service, reason, force });
         writeMachine(context, options.output, machine);
         return 'ok';
       },
@@ -147,6 +153,10 @@ export function explainMachine(context: CommandContext): Command {
       };
       writeOne(context.out, options.output, rendering, explanation, () => {
         context.out.line(plainText(explanation.summary));
+        if (explanation.upstream) {
+          context.out.line('');
+          writeUpstream(context.out, explanation.upstream, context.now());
+        }
         for (const { what, unblock, who, command: next } of explanation.obstacles) {
           context.out.line('');
           context.out.line(`What:     ${plainText(what)}`);

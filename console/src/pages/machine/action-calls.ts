@@ -55,8 +55,8 @@ export const CALLS = {
       ...request,
       overwrite: values.overwrite === '' ? Overwrite_Value.ENDS : Overwrite_Value.WHOLE,
     }),
-  async set_service({ machineId, values: { service, reason } }) {
-    await admin.setServiceState({ machineId, service, reason });
+  async set_service({ machineId, values: { service, force, reason } }) {
+    await admin.setServiceState({ machineId, service, reason, force: force !== '' });
     return NONE;
   },
   async flag({ machineId, values: { flag, reason } }) {

@@ -30,6 +30,11 @@ const TITLES = {
   comment: 'Comment, for the history (may be empty)',
 } as const satisfies Record<FieldName, string>;
 
+/** What a force passes over depends on the action. */
+const FORCE_TITLES: Partial<Record<MachineAction, string>> = {
+  set_service: 'Force: to active although its upstream says that it is not deployed',
+};
+
 const CONTROLS = {
   image: ImageField,
   pool: PoolField,
@@ -63,7 +68,7 @@ function TextField({ field, value, onChange }: FieldProps) {
   );
 }
 
-function CheckField({ field, value, onChange }: FieldProps) {
+function CheckField({ action, field, value, onChange }: FieldProps) {
   return (
     <label className="row">
       <input
@@ -71,7 +76,7 @@ function CheckField({ field, value, onChange }: FieldProps) {
         checked={value !== ''}
         onChange={(event) => onChange(event.target.checked ? 'true' : '')}
       />
-      {TITLES[field]}
+      {FORCE_TITLES[action] ?? TITLES[field]}
     </label>
   );
 }

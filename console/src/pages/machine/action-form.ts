@@ -38,7 +38,7 @@ export const FIELDS_OF = {
   decommission: ['mode'],
   remove: [],
   erase: ['overwrite'],
-  set_service: ['service', 'reason'],
+  set_service: ['service', 'force', 'reason'],
   approve_node: ['workflow', 'comment'],
   set_install: ['state', 'force', 'comment'],
   clear: ['reason'],

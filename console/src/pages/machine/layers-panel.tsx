@@ -4,7 +4,14 @@ import type { MachineView } from '../../machine-view.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
-import { LAYER_NAMES, LAYERS, type LayerName, meaningOf, OBSERVED_QUESTION } from './layers.ts';
+import {
+  LAYER_NAMES,
+  LAYERS,
+  type LayerName,
+  meaningOf,
+  OBSERVED_QUESTION,
+  observedDisagreement,
+} from './layers.ts';
 import { useSince } from './use-machine.ts';
 
 /** The layers side by side: none of them follows from another. */
@@ -86,12 +93,18 @@ function Layer({ layer, machine }: { layer: LayerName; machine: MachineView }) {
 
 function Observed({ machine }: { machine: MachineView }) {
   const observed = machine.message.status?.observed;
+  const disagreement = observed ? observedDisagreement(observed, machine.service) : null;
+  const tone = disagreement === null ? 'gray' : 'red';
   return (
     <LayerCard
       title="Observed"
       question={OBSERVED_QUESTION}
       badge={
-        observed ? <span className="badge tone-gray">{observed.state}</span> : <span className="soft">–</span>
+        observed ? (
+          <span className={`badge tone-${tone}`}>{observed.state}</span>
+        ) : (
+          <span className="soft">–</span>
+        )
       }
       meaning={
         observed
@@ -99,7 +112,18 @@ function Observed({ machine }: { machine: MachineView }) {
           : 'It has no upstream, or none was asked yet.'
       }
       since={observed && <Age at={observed.at} suffix="" />}
-    />
+    >
+      {observed?.seenAt && (
+        <p className="soft">
+          Seen <Age at={observed.seenAt} />.
+        </p>
+      )}
+      {disagreement !== null && (
+        <p>
+          <strong>Drift:</strong> {disagreement}.
+        </p>
+      )}
+    </LayerCard>
   );
 }
 
@@ -109,9 +133,10 @@ interface LayerCardProps {
   readonly badge: ReactNode;
   readonly meaning: string;
   readonly since: ReactNode;
+  readonly children?: ReactNode;
 }
 
-function LayerCard({ title, question, badge, meaning, since }: LayerCardProps) {
+function LayerCard({ title, question, badge, meaning, since, children }: LayerCardProps) {
   return (
     <div className="panel layer">
       <h2>{title}</h2>
@@ -121,6 +146,7 @@ function LayerCard({ title, question, badge, meaning, since }: LayerCardProps) {
         {since && <span className="soft">for {since}</span>}
       </p>
       <p className="meaning">{meaning}</p>
+      {children}
     </div>
   );
 }

@@ -1,8 +1,12 @@
 /** The layers of a machine's state, each with the question that it answers and what its state means. */
+
+import { upstreamDisagreement } from '../../../../src/domain/drift.ts';
 import { installLifecycle } from '../../../../src/domain/install-state.ts';
 import type { Lifecycle } from '../../../../src/domain/lifecycle.ts';
+import type { ObservedState } from '../../../../src/domain/machine.ts';
 import { phaseLifecycle } from '../../../../src/domain/phase.ts';
 import { presenceLifecycle } from '../../../../src/domain/presence.ts';
+import type { ServiceState } from '../../../../src/domain/service-state.ts';
 import { serviceLifecycle } from '../../../../src/domain/service-state.ts';
 
 export type LayerName = 'phase' | 'service' | 'install' | 'presence';
@@ -38,4 +42,12 @@ export function meaningOf(layer: LayerName, state: string): string {
   const { lifecycle, absent }: LayerInfo = LAYERS[layer];
   if (state === '') return absent;
   return lifecycle.states[state]?.meaning ?? '';
+}
+
+/** Why what its upstream says does not fit; null where it does. The server refuses and explains by the same table. */
+export function observedDisagreement(
+  { source, state, power, upstreamId }: Omit<ObservedState, 'at'>,
+  service: ServiceState | null,
+): string | null {
+  return upstreamDisagreement({ observed: { source, state, power, upstreamId, at: '' } }, service);
 }

@@ -16,6 +16,7 @@ import {
 import { commandFor, nextActionFor } from '../../../domain/next-action.ts';
 import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../../domain/operator-action.ts';
 import { DECOMMISSION_MODE_NAMES, type DecommissionMode } from '../../../domain/stage.ts';
+import { type UpstreamView, upstreamView } from '../../../domain/upstream-view.ts';
 import {
   AdminService,
   DecommissionMode_Value,
@@ -23,6 +24,7 @@ import {
   OperatorAction_Value,
   Overwrite_Value,
   type TokenSchema,
+  type UpstreamViewSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import { createAgentMachine } from '../../../operations/agent-machines.ts';
@@ -48,6 +50,7 @@ import { readPool, readPoolHealth } from '../../../store/pool-health.ts';
 import { createPool, poolNotFound } from '../../../store/pools.ts';
 import { lastServiceMover } from '../../../store/service-machines.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
+import { readUpstreamReads } from '../../../store/upstream-reads.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { planMessage } from '../v1/to-proto.ts';
@@ -143,6 +146,7 @@ export function adminService(parts: ServerParts): Service {
           to: request.service,
           reason: requiredReason(request.reason),
           actor: caller.actor,
+          force: request.force,
         });
         return machineMessage(machine);
       },
@@ -180,13 +184,20 @@ export function adminService(parts: ServerParts): Service {
         if (!machine) throw machineNotFound(machineId);
         const operation = await lastOperationOf(parts.database, machineId);
         const node = machine.install === null ? null : await findNode(parts.database, machineId);
+        const reads = await readUpstreamReads(parts.database, [machine.observed?.source ?? '']);
+        const upstream = upstreamView(machine, reads.get(machine.observed?.source ?? ''));
         const { inService, summary, obstacles } = explain({
           machine,
           operation,
           node: node && { state: node.state, lastError: node.story.lastError },
-          serviceComment: (await lastServiceMover(parts.database, machineId))?.comment ?? '',
+          serviceMover: await lastServiceMover(parts.database, machineId),
+          upstream,
         });
-        return { inService, summary, obstacles: [...obstacles] };
+        return {
+          ...{ inService, summary },
+          obstacles: [...obstacles],
+          ...(upstream && { upstream: upstreamMessage(upstream) }),
+        };
       },
 
       async createPlan({ plan }, { caller }) {
@@ -246,6 +257,19 @@ export function adminService(parts: ServerParts): Service {
       revokeToken: 'admin',
     },
   );
+}
+
+function upstreamMessage(view: UpstreamView): MessageInitShape<typeof UpstreamViewSchema> {
+  const { since, seenAt, expected, accepted, ...rest } = view;
+  return {
+    ...rest,
+    since: timestampFromDate(since),
+    seenAt: timestampFromDate(seenAt),
+    expected: [...expected],
+    acceptedBy: accepted?.by ?? '',
+    acceptedReason: accepted?.reason ?? '',
+    ...(accepted && { acceptedAt: timestampFromDate(new Date(accepted.at)) }),
+  };
 }
 
 function workflowCall(request: { machineId: string; requestId: string }, actor: Actor): WorkflowCall {

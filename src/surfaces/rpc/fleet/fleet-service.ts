@@ -14,6 +14,7 @@ import { groupKey, orderKey } from '../../../store/machine-keys.ts';
 import { findMachines } from '../../../store/machines.ts';
 import { type MetricSample, readSamples } from '../../../store/metric-samples.ts';
 import { OverviewReader } from '../../../store/overview.ts';
+import { upstreamSeenTimes } from '../../../store/upstream-reads.ts';
 import { pageSize, pageToken, readPosition } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -71,8 +72,11 @@ export function fleetService(parts: ServerParts): Service {
           throw invalidField('machine_ids', `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
         const machines = await findMachines(parts.database, ids);
         const agents = await agentsOf(parts, machines);
+        const seen = await upstreamSeenTimes(parts.database, machines);
         return {
-          machines: machines.map((machine) => machineMessage(machine, agents.get(machine.machineId))),
+          machines: machines.map((machine) =>
+            machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
+          ),
         };
       },
 

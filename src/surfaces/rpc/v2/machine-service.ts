@@ -14,6 +14,7 @@ import { registerMachine, updateMachine } from '../../../operations/inventory.ts
 import { machineNotFound, startOperation } from '../../../operations/start-operation.ts';
 import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
 import { listMachines } from '../../../store/list.ts';
+import { upstreamSeenTimes } from '../../../store/upstream-reads.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -58,7 +59,8 @@ export function machineService(parts: ServerParts): Service {
         const machine = await parts.machines.find(machineId);
         if (!machine) throw machineNotFound(machineId);
         const agents = await agentsOf(parts, [machine]);
-        return machineMessage(machine, agents.get(machineId));
+        const seen = await upstreamSeenTimes(parts.database, [machine]);
+        return machineMessage(machine, agents.get(machineId), seen.get(machineId));
       },
 
       async listMachines(request) {
@@ -66,8 +68,11 @@ export function machineService(parts: ServerParts): Service {
         const after = readPageToken('machines', request.filter, request.pageToken);
         const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
         const agents = await agentsOf(parts, page.rows);
+        const seen = await upstreamSeenTimes(parts.database, page.rows);
         return {
-          machines: page.rows.map((machine) => machineMessage(machine, agents.get(machine.machineId))),
+          machines: page.rows.map((machine) =>
+            machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
+          ),
           nextPageToken: pageToken('machines', request.filter, page.next),
         };
       },

@@ -28,6 +28,7 @@ import {
 export function machineMessage(
   machine: Machine,
   agent: Agent | null = null,
+  upstreamSeenAt: Date | null = null,
 ): MessageInitShape<typeof MachineSchema> {
   const { spec, conditions } = machine;
   return {
@@ -62,7 +63,11 @@ export function machineMessage(
       ...schedulableFields(machine),
       ...(agent && { agent: agentMessage(agent) }),
       ...(machine.observed && {
-        observed: { ...machine.observed, at: timestampFromMs(Date.parse(machine.observed.at)) },
+        observed: {
+          ...machine.observed,
+          at: timestampFromMs(Date.parse(machine.observed.at)),
+          ...(upstreamSeenAt && { seenAt: timestampFromDate(upstreamSeenAt) }),
+        },
       }),
     },
     createdAt: timestampFromDate(machine.createdAt),
