@@ -48,6 +48,11 @@ export function listNodes(query: Readonly<Record<string, string>>): Promise<Answ
   return rest('GET', `/api/v1/nodes?${new URLSearchParams(query)}`);
 }
 
+/** Being installed, and not seen for too long. */
+export function listStalled(query: Readonly<Record<string, string>>): Promise<Answer<NodeBody[]>> {
+  return rest('GET', `/api/v1/nodes/stalled?${new URLSearchParams(query)}`);
+}
+
 export function nodeHistory(id: string): Promise<Answer<HistoryBody[]>> {
   return rest('GET', `${path(id)}/history?limit=100`);
 }
@@ -67,4 +72,28 @@ export interface StateChange {
 export async function changeNode(id: string, { workflow, comment, ...change }: StateChange): Promise<void> {
   if (workflow !== '') await rest('PATCH', path(id), { workflow });
   await rest('PATCH', `${path(id)}/state`, { ...change, ...(comment !== '' && { comment }) });
+}
+
+export interface BulkResult {
+  readonly id: string;
+  readonly success: boolean;
+  /** Why it was refused. */
+  readonly detail?: string;
+}
+
+const MOST_AT_ONCE = 1000;
+
+/** Each node has its own result: what is refused for one holds no other up. */
+export async function changeNodes(
+  what: 'approve' | 'tags' | 'workflow',
+  ids: readonly string[],
+  change: Readonly<Record<string, unknown>>,
+): Promise<BulkResult[]> {
+  const results: BulkResult[] = [];
+  for (let from = 0; from < ids.length; from += MOST_AT_ONCE) {
+    const body = { node_ids: ids.slice(from, from + MOST_AT_ONCE), ...change };
+    const { data } = await rest<Answer<BulkResult[]>>('POST', `/api/v1/nodes/bulk/${what}`, body);
+    results.push(...data);
+  }
+  return results;
 }
