@@ -10,12 +10,13 @@ const IMAGE = 'ubuntu/jammy';
 async function deployed(
   status: MaasStatus,
   disturbance: Disturbance = {},
+  image = IMAGE,
 ): Promise<{ end: End; maas: MemoryMaas; points: number }> {
   const made: MemoryMaas[] = [];
   const run = new StepRun(
     {
       kind: 'repave',
-      config: { image: IMAGE, pool: 'gpu' },
+      config: { image, pool: 'gpu' },
       machine: { presence: 'ready', pool: 'gpu' },
       stepMs: 0,
       provider: (now) => {
@@ -80,4 +81,9 @@ describe.each(CASES)('of a machine that is %s', (status, orders) => {
     }
     expect(lefts.size).toBeGreaterThan(2);
   });
+});
+
+it('the site’s kernel goes with the site’s image alone: another image gets the one that MAAS chooses', async () => {
+  expect((await deployed('Ready', {}, 'ubuntu/noble')).maas.kernel).toBe('hwe-24.04');
+  expect((await deployed('Ready', {}, 'jammy')).maas.kernel).toBe(null);
 });

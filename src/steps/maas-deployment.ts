@@ -53,7 +53,7 @@ export async function deployMachine(
       osystem,
       distroSeries,
       enableHardwareSync: can.maas.site.deploy.hardwareSync,
-      hweKernel: can.maas.site.optionsFor(machine).kernel.deploy,
+      hweKernel: kernelFor(scene, wanted),
     });
   });
   return started('deployment begins');
@@ -81,6 +81,13 @@ export async function classifyFailure(
 export function datasourceFailed(): Seen {
   const message = `the datasource failed ${MAX_DATASOURCE_RETRIES + 1} times; cloud-init does not reach MAAS`;
   return needsHuman('DATASOURCE_FAILED', message);
+}
+
+/** A kernel is one of a release: MAAS refuses it for another image, which gets the one that MAAS chooses. */
+function kernelFor({ machine, can: { maas } }: MaasScene, wanted: WantedDeployment): string | null {
+  const { osystem, distroSeries } = maas.site.deploy;
+  const isSites = wanted.osystem === osystem && wanted.distroSeries === distroSeries;
+  return isSites ? maas.site.optionsFor(machine).kernel.deploy : null;
 }
 
 function wantsHostKey({ can: { maas } }: MaasScene): boolean {

@@ -257,6 +257,60 @@ describe.concurrent('reimage', () => {
   );
 });
 
+describe.concurrent('what is not ours', () => {
+  it.each([
+    ['belongs to alice', { owner: 'alice' }, 'MAAS_MACHINE_OWNED', /belongs to alice in site-a/],
+    ['is locked', { locked: true }, 'MAAS_MACHINE_LOCKED', /is locked in site-a/],
+  ] as const)(
+    'a machine that %s is neither released nor deployed',
+    async (_what, fields, code, says) => {
+      const { id, mac } = await newMachine(server);
+      const { system_id: systemId } = await site.simulator.admin.addMachine({
+        mac_addresses: [mac],
+        status: 'Deployed',
+        power_type: 'ipmi',
+        owner: 'ingot',
+        ...fields,
+      });
+      await inMaintenance(id);
+      const refused = await ended(server, await reimage(id));
+      expect(refused).toMatchObject({
+        status: 'failed_manual_intervention',
+        error: { code, message: expect.stringMatching(says), details: { step: 'netboot' } },
+      });
+      expect(await orders(systemId)).toEqual([]);
+      // Nor by a plan that goes straight to the image.
+      const plan = await newPlan(server, [
+        {
+          name: 'repave-os',
+          timeoutSeconds: 60,
+          maxRetries: 0,
+          kind: { case: 'repave', value: { image: 'jammy' } },
+        },
+      ]);
+      const { runId } = await startRun(v1Of(server), 'REPAVE', id, { planId: plan.planId });
+      expect(await ended(server, { operationId: runId.replace(/^run-/, 'op-') })).toMatchObject({
+        error: { code, details: { step: 'repave-os' } },
+      });
+      expect(await orders(systemId)).toEqual([]);
+    },
+    TIME_LIMIT,
+  );
+});
+
+describe.concurrent('without ssh in its configuration', () => {
+  it.each([
+    ['reboot', { case: 'reboot', value: { mode: 'ssh' } }],
+    ['command', { case: 'ssh', value: { command: 'true' } }],
+  ] as const)('a %s over SSH is refused at the start', async (_what, kind) => {
+    const { id } = await newMachine(server);
+    const plan = await newPlan(server, [{ name: 'work', timeoutSeconds: 60, maxRetries: 0, kind }]);
+    await expect(startRun(v1Of(server), 'REBOOT', id, { planId: plan.planId })).rejects.toThrow(
+      /needs remoteExec, which provider site-a does not have/,
+    );
+  });
+});
+
 describe.concurrent('a REPAVE of document 1', () => {
   it(
     'deploys, then reboots the deployed system by switching its power',

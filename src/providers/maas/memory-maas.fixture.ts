@@ -1,6 +1,6 @@
 /** One machine of a MAAS that is a value: work has a start and a duration, so it goes on whoever looks, or nobody. */
 import type { Provider } from '../provider.ts';
-import type { MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
+import type { MaasDeployment, MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { createMaasNetboot } from './maas-netboot.ts';
 
@@ -15,6 +15,7 @@ export class MemoryMaas {
   deployedToken = 0;
   token = 0;
   isAgentKnown = true;
+  kernel: string | null = null;
   #work: { readonly until: number; readonly then: MaasStatus } | null = null;
   readonly #now: () => number;
 
@@ -72,7 +73,7 @@ export class MemoryMaas {
         deploy: { osystem: 'ubuntu', distroSeries: 'noble', hardwareSync: false },
         ssh: null,
         readUserDataTemplate: () => null,
-        optionsFor: () => ({ kernel: { minimum: null, deploy: null } }),
+        optionsFor: () => ({ kernel: { minimum: null, deploy: 'hwe-24.04' } }),
       },
       checkOurs: async () => {},
       findByMac: async () => [this.view()],
@@ -80,13 +81,15 @@ export class MemoryMaas {
       images: async () => [
         { osystem: 'ubuntu', distroSeries: 'focal', architecture: 'amd64' },
         { osystem: 'ubuntu', distroSeries: 'jammy', architecture: 'amd64' },
+        { osystem: 'ubuntu', distroSeries: 'noble', architecture: 'amd64' },
       ],
       events: async () => [],
       release: async () => this.#begin('release', RELEASABLE, 'Releasing', 'Ready'),
-      deploy: async (_call: unknown, _id: string, wanted: MaasImage) => {
+      deploy: async (_call: unknown, _id: string, wanted: MaasDeployment) => {
         this.#begin(`deploy ${imageText(wanted)}`, ['Ready', 'Allocated'], 'Deploying', 'Deployed');
         this.image = { osystem: wanted.osystem, distroSeries: wanted.distroSeries };
         this.deployedToken = this.token;
+        this.kernel = wanted.hweKernel ?? null;
       },
       abort: async () => {
         this.#begin('abort', ['Deploying'], 'Allocated', 'Allocated');

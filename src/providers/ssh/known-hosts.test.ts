@@ -57,3 +57,18 @@ it('a revoked key is refused, also where it is known', () => {
   const text = `${line('node-1.example')}\n@revoked ${line('*')}`;
   expect(verdict(text)).toEqual({ ok: false, problem: 'revoked' });
 });
+
+it('a key that its deployment gave a host counts beside those of the file, for that host alone', () => {
+  const deployed = Buffer.from('deployed');
+  const known = new KnownHosts('host-a ssh-ed25519 b25l').with(
+    { host: 'host-a', port: 22 },
+    `ssh-ed25519 ${deployed.toString('base64')}`,
+  );
+  expect(known.verdict({ host: 'host-a', port: 22 }, deployed)).toEqual({ ok: true });
+  expect(known.verdict({ host: 'host-a', port: 22 }, Buffer.from('one'))).toEqual({ ok: true });
+  expect(known.verdict({ host: 'host-a', port: 22 }, Buffer.from('two'))).toEqual({
+    ok: false,
+    problem: 'changed',
+  });
+  expect(known.verdict({ host: 'host-b', port: 22 }, deployed)).toEqual({ ok: false, problem: 'unknown' });
+});
