@@ -10,7 +10,7 @@ const IMAGE = 'ubuntu/jammy';
 async function deployed(
   status: MaasStatus,
   disturbance: Disturbance = {},
-  image = IMAGE,
+  { image = IMAGE, workMs = WORK_MS }: { readonly image?: string; readonly workMs?: number } = {},
 ): Promise<{ end: End; maas: MemoryMaas; points: number }> {
   const made: MemoryMaas[] = [];
   const run = new StepRun(
@@ -20,7 +20,7 @@ async function deployed(
       machine: { presence: 'ready', pool: 'gpu' },
       stepMs: 0,
       provider: (now) => {
-        const maas = new MemoryMaas(now, status);
+        const maas = new MemoryMaas(now, status, workMs);
         made.push(maas);
         return maas.provider();
       },
@@ -84,6 +84,13 @@ describe.each(CASES)('of a machine that is %s', (status, orders) => {
 });
 
 it('the site’s kernel goes with the site’s image alone: another image gets the one that MAAS chooses', async () => {
-  expect((await deployed('Ready', {}, 'ubuntu/noble')).maas.kernel).toBe('hwe-24.04');
-  expect((await deployed('Ready', {}, 'jammy')).maas.kernel).toBe(null);
+  expect((await deployed('Ready', {}, { image: 'ubuntu/noble' })).maas.kernel).toBe('hwe-24.04');
+  expect((await deployed('Ready', {}, { image: 'jammy' })).maas.kernel).toBe(null);
+});
+
+it('an attempt that ran out of time leaves its deployment to the next one', async () => {
+  // The step's limit is 600 s: it is over while MAAS deploys.
+  const { end, maas } = await deployed('Deployed', {}, { workMs: 400_000 });
+  expect(end).toMatchObject({ status: 'completed', attempts: 2 });
+  expect(maas.orders).toEqual(['release', `deploy ${IMAGE}`]);
 });

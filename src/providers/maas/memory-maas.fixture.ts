@@ -19,9 +19,12 @@ export class MemoryMaas {
   #work: { readonly until: number; readonly then: MaasStatus } | null = null;
   readonly #now: () => number;
 
-  constructor(now: () => number, status: MaasStatus) {
+  readonly #workMs: number;
+
+  constructor(now: () => number, status: MaasStatus, workMs = WORK_MS) {
     this.#now = now;
     this.status = status;
+    this.#workMs = workMs;
   }
 
   settle(): this {
@@ -37,7 +40,7 @@ export class MemoryMaas {
     this.orders.push(order);
     if (!from.includes(this.status)) throw new Error(`${order} of a machine that is ${this.status}`);
     this.status = status;
-    this.#work = { until: this.#now() + WORK_MS, then };
+    this.#work = { until: this.#now() + this.#workMs, then };
   }
 
   view(): MaasMachine {
