@@ -1,8 +1,7 @@
 /** Stages that give a machine back to MAAS, and take it out of there. */
 import type { MachineChange } from '../domain/machine-change.ts';
-import { type StepContext, StepFailure } from '../engine/step-handler.ts';
+import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
-import { MaasFailure } from '../providers/maas/maas-failure.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { markRelease, reportErasing, sightErasing } from './maas-erasing.ts';
 import {
@@ -35,7 +34,8 @@ function emptied(text: string): MachineChange {
 
 /** Nothing is deployed there, so that there is nothing to release. */
 const IDLE: readonly string[] = ['Ready', 'New', 'Retired', 'Missing', 'Failed commissioning'];
-const AT_WORK: readonly string[] = ['Releasing', 'Commissioning', 'Testing'];
+const AT_WORK: readonly string[] = ['Commissioning', 'Testing'];
+const LEAVING: readonly string[] = ['Disk erasing', 'Releasing'];
 const NOT_RELEASED: readonly string[] = ['Releasing failed', 'Failed disk erasing'];
 
 export const RELEASING_STAGES = {
@@ -50,7 +50,7 @@ export const RELEASING_STAGES = {
       const isUndeployed = seen.status === 'Failed testing' && seen.image.osystem === '';
       if (IDLE.includes(seen.status) || isUndeployed) return released(scene, context, { call, seen, erase });
       if (AT_WORK.includes(seen.status)) return underWayIn(context, seen);
-      if (seen.status === 'Disk erasing') return whileErasing(scene, context, { call, seen });
+      if (LEAVING.includes(seen.status)) return whileLeaving(scene, context, { call, seen });
       if (seen.status === 'Unknown')
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       if (NOT_RELEASED.includes(seen.status) && countOf(context, 'released') > 0) {
@@ -71,13 +71,13 @@ export const RELEASING_STAGES = {
         await context.effect(() => can.maas.overrideFailedTesting(call, seen.systemId, 'decommission'));
         return started('its failed tests are overridden, so that MAAS can release it');
       }
-      if (seen.status === 'Disk erasing') {
-        context.log(
-          'MAAS erased the disks, but could not switch the machine off: stopping what it waits for',
-        );
-        await powerRefusal(() => context.effect(() => can.maas.abort(call, seen.systemId, 'erased already')));
-        return started('MAAS gives the erasing up, which was done');
-      }
+      // Nothing is stopped that was not seen to hang.
+      if (LEAVING.includes(seen.status))
+        return context.memo.hung === seen.status
+          ? endHung(scene, context, { call, seen })
+          : started(`MAAS says ${seen.status}`);
+      if (AT_WORK.includes(seen.status) || IDLE.includes(seen.status))
+        return started(`MAAS says ${seen.status}`);
       return release(scene, context, { call, erase });
     },
   }),
@@ -149,7 +149,7 @@ async function released(
 }
 
 /** MAAS waits for ever for a machine that it erased and could not switch off. */
-async function whileErasing(
+async function whileLeaving(
   scene: MaasScene,
   context: StepContext,
   { call, seen }: { call: ProviderCall; seen: MaasMachine },
@@ -162,7 +162,24 @@ async function whileErasing(
   const isLate = since > 0 && now - since >= scene.can.maas.site.waits.powerOffSeconds * 1000;
   if (!powerOffFailed && !isLate) return underWayIn(context, seen, 'the disks are erased');
   await scene.can.maas.checkOurs(call, seen);
-  return context.memo.actedAt === seen.status ? ABSENT : { seen: 'absent', next: true };
+  if (context.memo.hung === seen.status) return ABSENT;
+  await context.save({ ...context.memo, hung: seen.status });
+  return { seen: 'absent', next: true };
+}
+
+/** An erasing can be aborted, and the machine released then. A release can't; it goes on as soon as the power is off. */
+async function endHung(
+  { can }: MaasScene,
+  context: StepContext,
+  { call, seen }: { call: ProviderCall; seen: MaasMachine },
+): Promise<Acted> {
+  context.log(`MAAS erased the disks, but the machine is not off, and it stays ${seen.status}`);
+  if (seen.status === 'Releasing') {
+    await context.effect(() => can.maas.powerOff(call, seen.systemId));
+    return started('switching the machine off, which MAAS waits for');
+  }
+  await context.effect(() => can.maas.abort(call, seen.systemId, 'erased already'));
+  return started('MAAS gives the erasing up, which was done');
 }
 
 async function release(
@@ -177,20 +194,9 @@ async function release(
   // What runs on it will be gone, and must not count as alive until its time to live is over. Before the release,
   // so that whoever takes over after a death does both.
   await context.effect(() => can.nodeServices.forgetSecrets(call));
-  await powerRefusal(() => context.effect(() => can.maas.release(call, idOf(scene), wanted)));
+  await context.effect(() => can.maas.release(call, idOf(scene), wanted));
   await countOne(context, 'released');
   return started('MAAS releases the machine');
-}
-
-/** MAAS answers 500 where it can't switch the power, and the machine is what it was before. */
-async function powerRefusal<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof MaasFailure) || error.status !== 500) throw error;
-    const message = `MAAS did not release the machine: ${error.failure.message}`;
-    throw new StepFailure({ class: 'retryable', code: 'RELEASE_FAILED', message });
-  }
 }
 
 function byHand(context: StepContext, why: string): string {

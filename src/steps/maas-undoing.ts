@@ -5,7 +5,7 @@
 import type { StepContext } from '../engine/step-handler.ts';
 import { hostnamesOf } from './maas-hostname.ts';
 import { idOf, type MaasScene } from './maas-scene.ts';
-import { type Acted, madeIn, observedIn, spaced, started } from './stage-tools.ts';
+import { type Acted, countOf, madeIn, observedIn, spaced, started } from './stage-tools.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
 
 const LEFT: Acted = { result: 'done', message: 'it was there before: left as it is' };
@@ -47,7 +47,9 @@ export async function takeBack(scene: MaasScene, context: StepContext): Promise<
     );
     return started('waiting for MAAS to stop the deployment');
   }
-  if (TO_BE_RELEASED.includes(seen.status)) {
+  // A site may have disks erased at every release.
+  const isFailed = seen.status === 'Releasing failed' || seen.status === 'Failed disk erasing';
+  if (TO_BE_RELEASED.includes(seen.status) || (isFailed && countOf(context, 'releasedAt') === 0)) {
     const release = {
       erase: false,
       secureErase: false,
@@ -59,8 +61,8 @@ export async function takeBack(scene: MaasScene, context: StepContext): Promise<
   }
   if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
     return started(`MAAS says ${seen.status}`);
-  if (seen.status === 'Releasing failed') {
-    const message = `MAAS could not release the machine: ${seen.statusMessage}`;
+  if (isFailed) {
+    const message = `MAAS could not release the machine: ${seen.status}, ${seen.statusMessage}`;
     return { result: 'failed', failure: { class: 'retryable', code: 'RELEASE_FAILED', message } };
   }
   return { ...done(`released: MAAS says ${seen.status}`), change: observed(scene, context, seen) };

@@ -291,6 +291,24 @@ describe('releases', () => {
     expect((await tell(id, 'release')).json()).toMatchObject({ status_name: 'Ready' });
   });
 
+  it('where erasing was asked for and forced, it is Releasing that does not end before the power is off', async () => {
+    const on = { settings: { enable_disk_erasing_on_release: true } };
+    const off = { settings: { enable_disk_erasing_on_release: false } };
+    const id = await withSite(on, off, async () => {
+      const erased = await add({ status: 'Deployed' });
+      await simulator.admin.fault({ fault: 'power_off_failure', system_id: erased });
+      await tell(erased, 'release', { erase: 'true' });
+      return erased;
+    });
+    const told = async () => (await ask('GET', `events/?op=query&id=${id}`)).text;
+    await expect.poll(told, { timeout: 10_000 }).toContain('Failed to power off node');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await read(id)).toMatchObject({ status_name: 'Releasing' });
+    expect((await tell(id, 'abort')).status).toBe(409);
+    expect((await tell(id, 'power_off')).status).toBe(200);
+    await becomes(id, 'Ready');
+  });
+
   it('a site that erases at every release does so in its own way', async () => {
     const settings = { enable_disk_erasing_on_release: true, disk_erase_with_quick_erase: true };
     const back = { enable_disk_erasing_on_release: false, disk_erase_with_quick_erase: false };

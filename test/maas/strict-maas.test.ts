@@ -469,8 +469,10 @@ describe('a MAAS as a whole', () => {
   it(
     'that erases at every release in its own way is told so',
     async () => {
-      const { id } = await inService();
+      const { id, mac } = await inService();
       const { admin } = site.simulator;
+      // Its power off fails, too: of a release that can't be aborted.
+      await admin.fault({ fault: 'power_off_failure', mac });
       await admin.changeSite({
         settings: {
           enable_disk_erasing_on_release: true,
@@ -480,6 +482,7 @@ describe('a MAAS as a whole', () => {
       });
       const operation = await ended(server, await decommission(id, 'reimage'));
       await admin.changeSite({ settings: { enable_disk_erasing_on_release: false } });
+      expect((await opsOn((await inMaas(mac)).system_id)).slice(-2)).toEqual(['release', 'power_off']);
       expect(messageOf(operation, 'release_maas_node')).toBe(
         'MAAS says Ready; MAAS erased the disks (only 2 MiB at the start and the end of each); it does so at every release, as its own settings say, which are not what was asked for',
       );

@@ -28,7 +28,8 @@ export const MAAS_FAILURES = {
   },
   MAAS_UNAVAILABLE: {
     whatHappened: 'the MAAS does not answer, or cannot do it now',
-    check: 'bring it back, and the network to it',
+    check:
+      'bring it back, and the network to it; where the error repeats its words (500), see to what they name, such as a BMC that it cannot switch',
     action: 'retry_stage',
     who: 'upstream',
     waitedOut: true,

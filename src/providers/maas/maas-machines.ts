@@ -168,17 +168,18 @@ export class MaasMachines implements MaasControl {
 
   async release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void> {
     await this.#checkOurs(call, systemId);
-    await this.#tell(call, systemId, 'release', [
+    const form: Parameters = [
       ['erase', String(release.erase)],
       ['secure_erase', String(release.secureErase)],
       ['quick_erase', String(release.quickErase)],
       ['comment', release.comment],
-    ]);
+    ];
+    await unlessSwitched(this.#tell(call, systemId, 'release', form));
   }
 
   async abort(call: ProviderCall, systemId: string, comment: string): Promise<void> {
     await this.#checkOurs(call, systemId);
-    await this.#tell(call, systemId, 'abort', [['comment', comment]]);
+    await unlessSwitched(this.#tell(call, systemId, 'abort', [['comment', comment]]));
   }
 
   async powerOn(call: ProviderCall, systemId: string): Promise<void> {
@@ -380,6 +381,16 @@ function machinePath(systemId: string): string {
 
 function nodePath(systemId: string): string {
   return `nodes/${checked(systemId)}/`;
+}
+
+/** MAAS fails (500) where it can't switch the power, and the machine is what it was before. */
+async function unlessSwitched(answer: Promise<void>): Promise<void> {
+  try {
+    await answer;
+  } catch (error) {
+    if (!(error instanceof MaasFailure) || error.status !== 500) throw error;
+    throw new MaasFailure({ ...error.failure, code: 'RELEASE_FAILED' }, error);
+  }
 }
 
 async function unlessMissing<T>(answer: Promise<T>): Promise<T | null> {

@@ -61,7 +61,7 @@ export function release(world: World, machine: SimMachine): void {
   if (isOff || !isSwitchable(machine)) {
     // Whether it is really off, nobody can say.
     world.move(machine, STATUS.RELEASING);
-    finalize(world, machine);
+    world.finalizeRelease(machine);
     return;
   }
   const isQuiet = world.faults.take('power_off_failure_quiet', machine);
@@ -80,7 +80,7 @@ export function release(world: World, machine: SimMachine): void {
       return;
     }
     machine.power = 'off';
-    finalize(world, machine);
+    world.finalizeRelease(machine);
   });
 }
 
@@ -91,9 +91,4 @@ function releaseUnattended(world: World, machine: SimMachine): void {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
   }
-}
-
-function finalize(world: World, machine: SimMachine): void {
-  world.move(machine, machine.disks.length > 0 ? STATUS.READY : STATUS.NEW);
-  world.tell(machine, 'INFO', 'Released', '');
 }

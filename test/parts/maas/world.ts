@@ -141,8 +141,16 @@ export class World {
       machine.power = to;
       this.tell(machine, 'DEBUG', `Node powered ${to}`, '');
       if (to === 'off') this.stopAgent(machine);
-      else if (machine.status === STATUS.DEPLOYED) this.startAgent(machine);
+      // update_power_state of models/node.py: whatever led there, a release is over when the power is off.
+      if (to === 'off' && machine.status === STATUS.RELEASING) this.finalizeRelease(machine);
+      else if (to === 'on' && machine.status === STATUS.DEPLOYED) this.startAgent(machine);
     });
+  }
+
+  /** _finalize_release of models/node.py: Ready, where it has ever been commissioned. */
+  finalizeRelease(machine: SimMachine): void {
+    this.move(machine, machine.disks.length > 0 ? STATUS.READY : STATUS.NEW);
+    this.tell(machine, 'INFO', 'Released', '');
   }
 
   json(machine: SimMachine): Record<string, unknown> {
