@@ -5,6 +5,7 @@
  * for a while, too.
  */
 import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../domain/architecture.ts';
+import { isTrue } from '../domain/condition.ts';
 import type { NewEvent } from '../domain/event.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../domain/node.ts';
 import type { Workflow } from '../domain/workflow.ts';
@@ -127,11 +128,12 @@ interface BootPlan {
 async function bootPlan(
   tools: BootTools,
   session: Session,
-  { node }: LockedNode,
+  { machine, node }: LockedNode,
   request: BootRequest,
 ): Promise<BootPlan | FromDisk> {
   const isErasing = node.state === 'deprovisioning';
   if (!isErasing && node.state !== 'pending' && node.state !== 'installing') return { reason: '' };
+  if (!isErasing && isTrue(machine.conditions, 'Retired')) return { reason: 'it is flagged Retired' };
   if (request.failed !== null) return failedToLoad(session, node, request.failed);
   const { operationId } = node.order;
   if (operationId !== null && !(await isOperationWanted(session, operationId))) {

@@ -63,8 +63,8 @@ const address: LenientReader<string> = (value, field, note) => {
 /** Half of an identifier is another one. */
 const identifier: LenientReader<string> = (value, field, note) => {
   const max = 64;
-  const line = lenientLine(max + 1)(value, field, note);
-  if (line === undefined || line.length <= max) return line;
+  const text = asText(value, field, note)?.trim() ?? '';
+  if (text.length <= max) return lenientLine(max)(text, field, note);
   note(field, `dropped: it has more than ${max} characters`);
   return undefined;
 };

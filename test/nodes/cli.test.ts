@@ -139,6 +139,12 @@ it('counts, finds the stalled, and changes many nodes by name or by filter', asy
     ['', `${first} has batch`, `${second} has batch`].sort(),
   );
   expect((await ingot(`node workflow install ${first}`)).stdout).toBe(`${first} has the workflow install\n`);
+  expect((await ingot(`node edit ${first} --vendor HPE --arch ARM64 --group lab`)).stdout).toBe(
+    'vendor: HPE\narch: arm64\ngroup: lab\n',
+  );
+  expect((await ingot(`node edit ${first} --clear vendor arch`)).stdout).toBe('vendor: -\narch: x86_64\n');
+  expect((await ingot(`node edit ${first} --vendor x --clear vendor`)).code).toBe(64);
+  expect((await ingot(`node edit ${first}`)).code).toBe(64);
   expect((await ingot('node tag')).code).toBe(64);
   expect((await ingot('node tag --add x')).stderr).toContain('which node?');
   expect((await ingot(`node tag ${first} --state pending --add x`)).code).toBe(64);

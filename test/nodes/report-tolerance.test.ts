@@ -119,6 +119,12 @@ describe('side fields', () => {
     });
   });
 
+  it('half of an identifier is another one: what is dropped is not called cut', async () => {
+    const { id, mac } = await installingNode();
+    await report(server, mac, 'complete', { system_uuid: LONG });
+    expect(await notesOf(id)).toEqual([{ system_uuid: 'dropped: it has more than 64 characters' }]);
+  });
+
   it('a field that is a key of every object is only an unknown one', async () => {
     const { mac } = await installingNode();
     const response = await fetch(`${server.httpUrl}/api/v1/report`, {

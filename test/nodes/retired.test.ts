@@ -124,7 +124,7 @@ describe('a retired node', () => {
 
 describe('the flag of an admin alone', () => {
   it('has nothing installed while it is set, and can be taken off', async () => {
-    const { id } = await createNode(server);
+    const { id, mac } = await createNode(server);
     await server.admin.flagMachine({ machineId: id, flag: MachineFlag_Value.RETIRED, reason: 'sold' });
     expect(await setState(server, id, 'pending')).toMatchObject({
       status: 400,
@@ -132,5 +132,8 @@ describe('the flag of an admin alone', () => {
     });
     await server.admin.unflagMachine({ machineId: id, flag: MachineFlag_Value.RETIRED, reason: 'not sold' });
     expect((await setState(server, id, 'pending')).status).toBe(200);
+    await server.admin.flagMachine({ machineId: id, flag: MachineFlag_Value.RETIRED, reason: 'sold' });
+    const { script, token } = await boot(server, mac);
+    expect({ token, script }).toEqual({ token: null, script: expect.stringContaining('flagged Retired') });
   });
 });

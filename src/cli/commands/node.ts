@@ -12,6 +12,7 @@ import type { Column } from '../output/table.ts';
 import type { Rest } from '../rest.ts';
 import { nodeBoots } from './node-boots.ts';
 import { approveNodes, assignWorkflow, tagNodes } from './node-bulk.ts';
+import { editNode } from './node-edit.ts';
 import { nodeStats, stalledNodes } from './node-stats.ts';
 
 interface HistoryBody {
@@ -76,6 +77,7 @@ export function nodeGroup(context: CommandContext): Command {
     .addCommand(approveNodes(context))
     .addCommand(tagNodes(context))
     .addCommand(assignWorkflow(context))
+    .addCommand(editNode(context))
     .addCommand(stateOfNode(context))
     .addCommand(nodeHistory(context))
     .addCommand(nodeBoots(context))
