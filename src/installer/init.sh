@@ -1,6 +1,7 @@
 #!/bin/busybox sh
 # The installer: the first program of the initramfs that a machine boots over the network. It fetches an image,
-# verifies its SHA-256, writes it to a disk, reports to the server how that goes, and reboots.
+# verifies its SHA-256, writes it to a disk, reports to the server how that goes, and reboots. Or, where the server says so,
+# it erases all disks and switches the machine off: see erase.sh.
 #
 # What it keeps to:
 # - Nothing is written before the whole image has been seen to have the digest that the server named. An image that
@@ -57,6 +58,7 @@ echo 4 > /proc/sys/kernel/printk
 
 percent=0
 facts=''
+evidence=''
 read_parameters
 say "for $mac"
 load_drivers
@@ -70,9 +72,20 @@ if [ "$?" = 2 ]; then
   say 'the server wants no installation from this boot: nothing was written'
   restart 30
 fi
-install
-say 'installed'
-report complete 100 "$COMPLETE_FOR"
+case $mode in
+  install)
+    install
+    say 'installed'
+    ;;
+  erase)
+    post=poweroff
+    erase_all
+    say 'erased'
+    ;;
+  *) fail "there is no mode $mode" ;;
+esac
+# A machine that is off can't say again that it is erased.
+report complete 100 "$COMPLETE_FOR" || [ "$mode" = install ] || post=reboot
 if [ "$post" = poweroff ]; then
   sync
   poweroff -f

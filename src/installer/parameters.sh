@@ -1,7 +1,7 @@
 # What the server says on the kernel's command line.
 
 read_parameters() {
-  url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post=''
+  url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post='' mode=install overwrite=ends
   for word in $(cat /proc/cmdline); do
     case $word in
       ingot.url=*) url=${word#*=} ;;
@@ -12,6 +12,8 @@ read_parameters() {
       ingot.size=*) size=${word#*=} ;;
       ingot.disk=*) wanted_disk=${word#*=} ;;
       ingot.post=*) post=${word#*=} ;;
+      ingot.mode=*) mode=${word#*=} ;;
+      ingot.overwrite=*) overwrite=${word#*=} ;;
     esac
   done
   url=${url%/}

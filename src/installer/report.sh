@@ -28,7 +28,7 @@ report() {
     printf '{"mac_address":"%s"%s' "$(json_text "$mac")" "$facts"
     printf ',"installation_status":"%s","installation_progress":%d' "$1" "$2"
     json_fact installation_error "$4"
-    printf '}'
+    printf '%s}' "$evidence"
   } > /tmp/report
   give_up=$(($(uptime_seconds) + $3))
   pause=1
