@@ -20,6 +20,7 @@ import type { Dispatcher } from './engine/dispatcher.ts';
 import type { Job } from './engine/job.ts';
 import type { CrashPoint } from './engine/run-job.ts';
 import { AgentCalls } from './operations/agent-calls.ts';
+import { createHardwareMoves } from './operations/hardware-moves.ts';
 import { createNetworkInstalls } from './operations/network-installs.ts';
 import type { BootTools } from './operations/node-boot.ts';
 import { createNodeServices } from './operations/node-services.ts';
@@ -191,8 +192,9 @@ export async function startReplica(
     hooks: siteHooks(options.configuration),
     tokensChanged,
   });
+  const hardware = createHardwareMoves(nodes);
   for (const provider of configured) {
-    const capabilities = { ...provider.capabilities, nodeServices };
+    const capabilities = { ...provider.capabilities, nodeServices, hardware };
     providers.set(provider.name, { ...provider, capabilities });
   }
   const services = [

@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
 import { completionCommand } from './commands/completion.ts';
 import { listEvents } from './commands/events.ts';
-import { eraseMachine } from './commands/hardware-work.ts';
+import { eraseMachine, migrateMachine } from './commands/hardware-work.ts';
 import { imageGroup, workflowGroup } from './commands/image.ts';
 import { lifecycleCommand } from './commands/lifecycle.ts';
 import { createMachine } from './commands/machine-create.ts';
@@ -106,6 +106,7 @@ const SERVICE_COMMANDS = [
   drainMachine,
   removeMachine,
   eraseMachine,
+  migrateMachine,
   setService,
 ] as const;
 

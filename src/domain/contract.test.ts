@@ -23,6 +23,7 @@ const FAILURE_REASONS = {
   DRAIN: 'DrainFailed',
   REMOVE: 'RemoveFailed',
   ERASE: 'EraseFailed',
+  MIGRATE: 'MigrateFailed',
 } as const satisfies Record<WorkType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;

@@ -22,6 +22,12 @@ export const HARDWARE_WORK = {
     installs: ['active', 'deprovisioning'],
     first: 'Make it active first, or retire it without an erasure.',
   },
+  MIGRATE: {
+    description: 'Move the identity of the machine to replacement hardware; its history stays',
+    phase: 'MAINTENANCE',
+    installs: ['active', 'migrating'],
+    first: 'Make it active first.',
+  },
 } as const satisfies Record<HardwareWorkType, HardwareWorkInfo>;
 
 export function isHardwareWork(type: string): type is HardwareWorkType {

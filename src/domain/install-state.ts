@@ -91,7 +91,12 @@ export const installLifecycle = {
       owners: ['node_report', 'admin', 'system'],
       when: 'erasure is complete',
     },
-    { from: 'discovered', ...decommission },
+    {
+      from: 'discovered',
+      to: 'retired',
+      owners: ['admin', 'system'],
+      when: 'the machine is decommissioned, or is the replacement of another, which takes it in',
+    },
     { from: 'pending', ...decommission },
     { from: 'installing', ...decommission },
     { from: 'install_failed', ...decommission },

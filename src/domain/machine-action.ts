@@ -21,6 +21,7 @@ export type MachineAction =
   | 'drain'
   | 'remove'
   | 'erase'
+  | 'migrate'
   | 'set_service'
   | 'flag'
   | 'unflag'
@@ -100,6 +101,14 @@ export const MACHINE_ACTIONS = {
     role: 'admin',
     confirm: 'name',
     whyNot: (machine) => whyNotHardwareWork('ERASE', machine),
+  },
+  migrate: {
+    title: 'Migrate',
+    effect: HARDWARE_WORK.MIGRATE.description,
+    verb: 'migrate',
+    role: 'admin',
+    confirm: 'once',
+    whyNot: (machine) => whyNotHardwareWork('MIGRATE', machine),
   },
   set_service: {
     title: 'Set service state',

@@ -77,21 +77,13 @@ export function checkLabels(labels: Labels): Labels {
 
 export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): MachineSpec {
   if (!providers.has(spec.provider)) throw unknownProvider(spec.provider, providers);
-  for (const field of ['ssh_endpoint', 'bmc_endpoint'] as const) {
-    if (spec[field].length > MAX_ENDPOINT) {
-      throw invalidField(`spec.${field}`, `must be at most ${MAX_ENDPOINT} characters`);
-    }
-  }
+  checkLength(spec.ssh_endpoint, 'spec.ssh_endpoint');
   checkEndpoint(spec.ssh_endpoint, 'spec.ssh_endpoint');
-  checkBmcEndpoint(spec.bmc_endpoint);
+  checkBmcEndpoint(spec.bmc_endpoint, 'spec.bmc_endpoint');
   if (spec.target_cluster_ref !== '' && !CLUSTER_RULE.test(spec.target_cluster_ref)) {
     throw invalidField('spec.target_cluster_ref', 'must be a cluster’s name');
   }
-  if (spec.mac_addresses.length > MAX_MACS)
-    throw invalidField('spec.mac_addresses', `must be at most ${MAX_MACS}`);
-  const macs = spec.mac_addresses.map((mac, index) => checkMac(mac, `spec.mac_addresses[${index}]`));
-  const twice = macs.find((mac, index) => macs.indexOf(mac) !== index);
-  if (twice !== undefined) throw invalidField('spec.mac_addresses', `${twice} is there twice`);
+  const macs = checkMacs(spec.mac_addresses, 'spec.mac_addresses');
   for (const name of TEXT_FIELD_NAMES) checkPlainField(spec, name);
   return { ...spec, mac_addresses: macs };
 }
@@ -137,6 +129,15 @@ function unknownProvider(provider: string, providers: ReadonlySet<string>, field
   );
 }
 
+/** In lower case with colons, none of them twice. */
+export function checkMacs(given: readonly string[], field: string): string[] {
+  if (given.length > MAX_MACS) throw invalidField(field, `must be at most ${MAX_MACS}`);
+  const macs = given.map((mac, index) => checkMac(mac, `${field}[${index}]`));
+  const twice = macs.find((mac, index) => macs.indexOf(mac) !== index);
+  if (twice !== undefined) throw invalidField(field, `${twice} is there twice`);
+  return macs;
+}
+
 function checkMac(mac: string, field: string): string {
   const problem = macProblem(mac);
   if (problem !== null) throw invalidField(field, problem);
@@ -158,19 +159,24 @@ function checkEndpoint(endpoint: string, field: string): void {
   }
 }
 
+function checkLength(endpoint: string, field: string): void {
+  if (endpoint.length > MAX_ENDPOINT) throw invalidField(field, `must be at most ${MAX_ENDPOINT} characters`);
+}
+
 /** A URL may come in here, but never one that carries a user or a password: a spec is shown to everybody. */
-function checkBmcEndpoint(endpoint: string): void {
+export function checkBmcEndpoint(endpoint: string, field: string): void {
+  checkLength(endpoint, field);
   if (!/^[a-z]+:\/\//i.test(endpoint)) {
-    checkEndpoint(endpoint, 'spec.bmc_endpoint');
+    checkEndpoint(endpoint, field);
     return;
   }
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   // As it is written: a URL is read more kindly than the names that tell whether two machines share a BMC.
   const [, host = ''] = /^https?:\/\/(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)/i.exec(endpoint) ?? [];
   if (url === null || !isHost(host) || CONTROL.test(endpoint)) {
-    throw invalidField('spec.bmc_endpoint', 'must be host, host:port, [IPv6]:port or an http(s) URL');
+    throw invalidField(field, 'must be host, host:port, [IPv6]:port or an http(s) URL');
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalidField('spec.bmc_endpoint', 'must not carry credentials');
+    throw invalidField(field, 'must not carry credentials');
   }
 }

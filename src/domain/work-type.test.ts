@@ -26,7 +26,7 @@ describe('a run', () => {
 });
 
 const WORKFLOWS = ['ONBOARD', 'DECOMMISSION', 'DRAIN', 'REMOVE'] as const;
-const HARDWARE_WORK = ['ERASE'] as const;
+const HARDWARE_WORK = ['ERASE', 'MIGRATE'] as const;
 
 it('work has each type of the documents once', () => {
   expect([...WORK_TYPE_NAMES].sort()).toEqual(

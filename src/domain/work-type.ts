@@ -19,10 +19,10 @@ const WORKFLOW_TYPES = {
 
 const WORKFLOW_TYPE_NAMES = Object.keys(WORKFLOW_TYPES) as WorkflowType[];
 
-/** What ends a machine as document 4 has it. The gate is in hardware-work.ts. */
-export type HardwareWorkType = 'ERASE';
+/** Work on the hardware of a node, as document 4 has it. Its gate is in hardware-work.ts. */
+export type HardwareWorkType = 'ERASE' | 'MIGRATE';
 
-const HARDWARE_WORK_TYPE_NAMES: readonly HardwareWorkType[] = ['ERASE'];
+const HARDWARE_WORK_TYPE_NAMES: readonly HardwareWorkType[] = ['ERASE', 'MIGRATE'];
 
 export type WorkType = OperationType | Exclude<RunType, 'REPAVE'> | WorkflowType | HardwareWorkType;
 

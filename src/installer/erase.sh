@@ -250,6 +250,7 @@ erase_all() {
   for name in $erasable; do
     erase_disk "$name"
     disk_index=$((disk_index + 1))
+    rm -f /tmp/progress
     keep_alive
     if [ "$unwanted" = yes ]; then
       say 'the server wants no erasure from this boot any more'

@@ -237,6 +237,13 @@ describe('of all disks', () => {
     for (const [name, before] of Object.entries(kept)) expect(content(name).equals(before)).toBe(true);
   });
 
+  it('the server is told how far it is, and never beyond the end', () => {
+    addDisk('vda');
+    addDisk('vdb');
+    erase('');
+    expect(readFileSync(join(dir, 'reports'), 'utf8')).toBe('progress 50\nprogress 100\n');
+  });
+
   it('there must be one', () => {
     addDisk('sda', { removable: true });
     expect(erase('').output).toContain('failed: there is no disk that can be erased');

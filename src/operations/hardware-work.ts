@@ -1,14 +1,19 @@
-/** Starts work on the hardware of a machine: erasing its disks. */
+/** Starts work on the hardware of a machine: erasing its disks, and moving its identity to other hardware. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
 import type { Overwrite } from '../domain/erasure.ts';
-import { Fault } from '../domain/fault.ts';
+import { Fault, missingField } from '../domain/fault.ts';
 import { HARDWARE_WORK, wrongInstall } from '../domain/hardware-work.ts';
-import type { Machine } from '../domain/machine.ts';
+import type { Machine, MachineSpec } from '../domain/machine.ts';
+import { checkBmcEndpoint, checkMacs, checkText } from '../domain/machine-input.ts';
 import type { Operation } from '../domain/operation.ts';
+import { canBeTakenIn, type Replacement } from '../domain/replacement.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import type { HardwareWorkType } from '../domain/work-type.ts';
 import { defineStep } from '../steps/registry.ts';
 import { checkStart } from '../steps/start-checks.ts';
+import type { Database } from '../store/database.ts';
+import { hardwareHolders } from '../store/machine-hardware.ts';
+import { findMachine } from '../store/machines.ts';
 import {
   checkFlags,
   machineNotFound,
@@ -27,6 +32,10 @@ interface HardwareWork {
   readonly type: HardwareWorkType;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
+  /** What was found out before the start; thrown where no earlier request is replayed. */
+  readonly fault?: Fault | null;
+  /** The machine as its steps will find it, for what they are checked with. */
+  readonly becomes?: (machine: Machine) => Machine;
 }
 
 export async function eraseMachine(
@@ -51,6 +60,125 @@ export async function eraseMachine(
   });
 }
 
+/** As long as it may take to rack a machine and to cable it. */
+const RACKING_SECONDS = 86_400;
+
+export interface MigrateCall extends HardwareCall {
+  readonly replacement: Replacement;
+  /** Empty: nothing is written to the replacement. */
+  readonly image: string;
+}
+
+export async function migrateMachine(
+  tools: StartTools & { readonly database: Database },
+  call: MigrateCall,
+): Promise<Operation> {
+  const { machineId, image } = call;
+  const replacement = checkReplacement(call.replacement);
+  return start(tools, call, {
+    type: 'MIGRATE',
+    params: paramsOf(replacement, image),
+    steps: migrationSteps(replacement, image),
+    fault: await foundTaken(tools.database, machineId, replacement),
+    becomes: (machine) => ({ ...machine, spec: specWith(machine.spec, replacement) }),
+  });
+}
+
+function checkReplacement(given: Replacement): Replacement {
+  if (given.mac_addresses.length === 0) throw missingField('mac_addresses');
+  checkBmcEndpoint(given.bmc_endpoint, 'bmc_endpoint');
+  return {
+    mac_addresses: checkMacs(given.mac_addresses, 'mac_addresses'),
+    serial_number: checkText(given.serial_number, 'serial_number', 255).trim(),
+    system_uuid: checkText(given.system_uuid, 'system_uuid', 64).trim(),
+    bmc_endpoint: given.bmc_endpoint,
+  };
+}
+
+function specWith(spec: MachineSpec, { mac_addresses, bmc_endpoint }: Replacement): MachineSpec {
+  return { ...spec, mac_addresses, ...(bmc_endpoint !== '' && { bmc_endpoint }) };
+}
+
+/** Only what is left out is not shown. */
+function paramsOf(replacement: Replacement, image: string): Readonly<Record<string, string>> {
+  const { mac_addresses, ...rest } = replacement;
+  const all = { mac_addresses: mac_addresses.join(','), ...rest, image_ref: image };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+}
+
+function migrationSteps(config: Replacement, image: string): StepDefinition[] {
+  const replaced = defineStep({
+    name: 'replace-hardware',
+    kind: 'replace-hardware',
+    config: { ...config },
+    timeoutSeconds: 60,
+    maxRetries: 2,
+  });
+  const awaited = defineStep({
+    name: 'await-replacement',
+    kind: 'await-replacement',
+    config: { ...config },
+    timeoutSeconds: RACKING_SECONDS,
+    maxRetries: 0,
+  });
+  const finished = defineStep({
+    name: 'finish-migration',
+    kind: 'finish-migration',
+    config: {},
+    timeoutSeconds: 60,
+    maxRetries: 2,
+  });
+  if (image === '') return [replaced, awaited, finished];
+  // Its BMC brings the replacement to the network, where it is recognised before anything is written to it.
+  return [replaced, ...booting('find', ''), awaited, finished, ...booting('install', image), writing(image)];
+}
+
+function booting(name: string, image: string): StepDefinition[] {
+  const netboot = { mode: 'PXE', image };
+  return [
+    defineStep({
+      name: `netboot-to-${name}`,
+      kind: 'netboot',
+      config: netboot,
+      timeoutSeconds: 60,
+      maxRetries: 2,
+    }),
+    defineStep({
+      name: `reboot-to-${name}`,
+      kind: 'reboot',
+      config: { mode: 'bmc' },
+      timeoutSeconds: 300,
+      maxRetries: 2,
+    }),
+  ];
+}
+
+function writing(image: string): StepDefinition {
+  return defineStep({
+    name: 'repave',
+    kind: 'repave',
+    config: { image },
+    timeoutSeconds: 1800,
+    maxRetries: 1,
+  });
+}
+
+/** Another machine has what the replacement goes by, and is no discovered node that could be it. */
+async function foundTaken(
+  database: Database,
+  machineId: string,
+  replacement: Replacement,
+): Promise<Fault | null> {
+  const machine = await findMachine(database, machineId);
+  if (!machine) return null;
+  const holders = await hardwareHolders(database, { machineId, spec: specWith(machine.spec, replacement) });
+  for (const { machineId: holder, fault } of holders) {
+    const other = await findMachine(database, holder);
+    if (other && !canBeTakenIn(other)) return fault;
+  }
+  return null;
+}
+
 async function start(tools: StartTools, call: HardwareCall, work: HardwareWork): Promise<Operation> {
   const { machineId, requestId, actor } = call;
   const { type, params, steps } = work;
@@ -66,7 +194,9 @@ async function start(tools: StartTools, call: HardwareCall, work: HardwareWork):
       checkFlags(machine);
       checkPhase(machine, type);
       checkInstall(machine, type);
-      checkStart(steps, machine, providerOf(machine, tools.providers), facts);
+      if (work.fault) throw work.fault;
+      const found = work.becomes?.(machine) ?? machine;
+      checkStart(steps, found, providerOf(machine, tools.providers), facts);
       return { operationId: tools.newOperationId(), type, planId: '', contract: 'operation', params, steps };
     },
   });

@@ -23,7 +23,7 @@ import { diskScript, installerScript } from './boot-script.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
-import { nodeThatBoots, type ReportTools, withFacts } from './node-report.ts';
+import { migrationOf, nodeThatBoots, type ReportTools, withFacts } from './node-report.ts';
 import { changeAndTell } from './nodes.ts';
 
 export interface BootTools extends ReportTools {
@@ -73,7 +73,7 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
       const { reason } = plan;
       const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);
       answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
-      return { ...seen, ...(await noted(tools, session, node, plan)) };
+      return { ...seen, ...(await noted(tools, session, node, plan)), wakes: migrationOf(node) };
     }
     const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
     await insertBootToken(session, {

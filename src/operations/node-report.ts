@@ -47,7 +47,8 @@ export async function reportNode(
     const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
     adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
     const notes = await adjustmentNotes(tools, locked.node, { ...report, adjusted }, session);
-    if (report.installation_status === null) return { ...seen, events: notes };
+    if (report.installation_status === null)
+      return { ...seen, events: notes, wakes: migrationOf(locked.node) };
     const { operationId } = locked.node.order;
     const isLive = operationId === null || (await isOperationWanted(session, operationId));
     checkToken(locked.node, boot, token, isLive);
@@ -108,6 +109,11 @@ async function adjustmentNotes(
 async function afterRules(tools: ReportTools, node: Node): Promise<Node> {
   if (node.state !== 'discovered' || tools.approvalRules.length === 0) return node;
   return approveByRule(tools, node.machineId);
+}
+
+/** The operation that waits for the hardware of a machine to show up. */
+export function migrationOf({ state, order }: Node): string | null {
+  return state === 'migrating' ? order.operationId : null;
 }
 
 function notWanted(why: string): Fault {

@@ -163,6 +163,15 @@ export async function changeAndTell(
     return change;
   });
   if (!node) throw nodeNotFound(id);
+  logTransitions(tools, id, events);
+  return node;
+}
+
+export function logTransitions(
+  tools: Pick<NodeTools, 'logTransition'>,
+  id: string,
+  events: NodeChange['events'],
+): void {
   for (const event of events) {
     if (event.kind !== 'install') continue;
     tools.logTransition({
@@ -175,7 +184,6 @@ export async function changeAndTell(
       ...event.metadata,
     });
   }
-  return node;
 }
 
 export async function patchNode(tools: NodeTools, id: string, patch: NodePatch, actor: Actor): Promise<Node> {

@@ -175,7 +175,15 @@ describe('a plan that was written', () => {
 });
 
 /** Those that other operations than runs are made of. */
-const SERVERS_OWN = ['phase', 'stage', 'boot-eraser', 'erase-disks'];
+const SERVERS_OWN = [
+  'phase',
+  'stage',
+  'boot-eraser',
+  'erase-disks',
+  'replace-hardware',
+  'await-replacement',
+  'finish-migration',
+];
 
 it('every step kind but those of the server’s own may be in a plan', () => {
   expect([...PLAN_STEP_KINDS].sort()).toEqual(

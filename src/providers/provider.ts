@@ -12,6 +12,7 @@ import type { Labels, Machine } from '../domain/machine.ts';
 import type { NodeSight } from '../domain/node-sight.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
+import type { HardwareMoves } from './hardware-moves.ts';
 import type { MaasControl, MaasImage, MaasMachine, MaasReadCall } from './maas/maas-control.ts';
 import type { InstallFacts } from './network-installs.ts';
 
@@ -252,6 +253,7 @@ export interface Capabilities {
   readonly inspect: Inspect;
   readonly maas: MaasControl;
   readonly nodeServices: NodeServices;
+  readonly hardware: HardwareMoves;
 }
 
 /** What a workflow needs of the control plane itself, whatever the provider. */

@@ -5,13 +5,16 @@ import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepDefinition } from '../domain/step.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider } from '../providers/provider.ts';
+import { awaitReplacement } from './await-replacement.ts';
 import { bootEraser } from './boot-eraser.ts';
 import { clusterAction } from './cluster-action.ts';
 import { eraseDisks } from './erase-disks.ts';
+import { finishMigration } from './finish-migration.ts';
 import { joinCluster } from './join-cluster.ts';
 import { netReconfig } from './net-reconfig.ts';
 import { reboot } from './reboot.ts';
 import { repaveImage } from './repave-image.ts';
+import { replaceHardware } from './replace-hardware.ts';
 import { rmaAction } from './rma-action.ts';
 import { setNetboot } from './set-netboot.ts';
 import { setPhase } from './set-phase.ts';
@@ -30,6 +33,9 @@ export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
     repaveImage,
     bootEraser,
     eraseDisks,
+    replaceHardware,
+    awaitReplacement,
+    finishMigration,
     joinCluster,
     verifyInCluster,
     clusterAction,

@@ -107,3 +107,10 @@ export async function findTracedBoot(
   );
   return row?.boot_no ?? null;
 }
+
+/** Of hardware that is not the machine's any more. */
+export async function forgetBootTokens(session: Session, machineIds: readonly string[]): Promise<void> {
+  await session.run('forget-machines-boot-tokens', 'DELETE FROM boot_tokens WHERE machine_id = ANY($1)', [
+    machineIds,
+  ]);
+}

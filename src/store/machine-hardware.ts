@@ -60,6 +60,26 @@ export async function takenHardware<C extends Claim>(
   return faults;
 }
 
+export interface HardwareHolder {
+  readonly machineId: string;
+  /** Why the claim can't be had as long as the other machine has it. */
+  readonly fault: Fault;
+}
+
+/** Who else has what a claim names, each once. */
+export async function hardwareHolders(session: Session, claim: Claim): Promise<HardwareHolder[]> {
+  const rows = await session.run<WantedRow>('wanted-hardware', WANTED, [
+    JSON.stringify([{ place: 0, machineId: claim.machineId, spec: claim.spec }]),
+  ]);
+  const holders = new Map<string, HardwareHolder>();
+  for (const { kind, key, holder, retired } of rows) {
+    if (holder === null || holders.has(holder)) continue;
+    const fault = hardwareTaken(kind, key, { machineId: holder, isRetired: retired === true });
+    holders.set(holder, { machineId: holder, fault });
+  }
+  return [...holders.values()];
+}
+
 function firstTaken(
   { machineId }: Claim,
   wanted: readonly WantedRow[],

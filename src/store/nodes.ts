@@ -219,7 +219,7 @@ export interface LockedNode {
   readonly node: Node;
 }
 
-async function lockNode(session: Session, machineId: string): Promise<LockedNode | null> {
+export async function lockNode(session: Session, machineId: string): Promise<LockedNode | null> {
   const machine = (await lockMachines(session, [machineId])).get(machineId);
   if (!machine) return null;
   const [row] = await session.run<NodeJoin>(
@@ -255,7 +255,11 @@ export async function changeNode(
   });
 }
 
-async function writeNodeChange(session: Session, before: LockedNode, change: NodeChange): Promise<void> {
+export async function writeNodeChange(
+  session: Session,
+  before: LockedNode,
+  change: NodeChange,
+): Promise<void> {
   await writeNode(session, change);
   const notices: Notice[] = [];
   if (change.wakes) {

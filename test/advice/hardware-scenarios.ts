@@ -1,7 +1,7 @@
-/** Failures of work on the hardware of nodes: erasing their disks. Each node has a BMC of its own. */
+/** Failures of work on the hardware of nodes: erasing their disks, replacing it. Each node has a BMC of its own. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fresh, phaseOf, until } from '../api/fleet.ts';
-import { boot, call, report } from '../nodes/rest.ts';
+import { boot, call, newMac, report } from '../nodes/rest.ts';
 import type { TestServer } from '../parts/server.ts';
 import { type BmcScenarioSite, nodeOf, REFUSES, type Registered, register } from './bmc-scenarios.ts';
 import { changedAfterFailure, ended, type Failing, type Scenarios, TIME_LIMIT } from './scenario.ts';
@@ -69,6 +69,22 @@ export const HARDWARE_SCENARIOS = {
     await bootsEraser(site.server, registered);
     await call(site.server, 'PATCH', `/nodes/${machineId}/state`, { state: 'retired' });
     return { machineId, operationId, fix: async () => {} };
+  },
+
+  async HARDWARE_MISMATCH(site) {
+    const { machineId } = await activeNode(site);
+    const mac = newMac();
+    const asked = { macAddresses: [mac], serialNumber: 'RIGHT-1' };
+    const request = { machineId, requestId: fresh('migrate'), ...asked };
+    const { operationId } = await site.server.admin.migrateMachine(request);
+    const reports = (serial: string) => report(site.server, mac, null, { serial_number: serial });
+    await until(
+      async () => (await call(site.server, 'GET', `/nodes/${machineId}`)).body.data.state,
+      (state) => state === 'migrating',
+      TIME_LIMIT,
+    );
+    await reports('WRONG-1');
+    return { machineId, operationId, fix: () => reports('right-1') };
   },
 
   async WRONG_INSTALL_STATE(site): Promise<Failing> {

@@ -41,6 +41,10 @@ export function ensureQemu(): string | null {
   return `skipped: there is no QEMU with its ROMs, and it could not be installed (Debian: apt-get install ${PACKAGES.join(' ')})`;
 }
 
+/** As the machine reads them. */
+export const DISK_SERIAL = 'VIRTIO-DISK-1';
+export const NVME_SERIAL = 'NVME-DISK-1';
+
 export interface QemuOptions {
   /** The port of the server on this host's loopback. */
   readonly serverPort: number;
@@ -50,12 +54,16 @@ export interface QemuOptions {
   readonly memoryMiB?: number;
   /** A card without a cable in front of the one that boots: iPXE's net0 is that one then. */
   readonly idleCard?: 'first';
+  /** A second disk, behind NVMe. */
+  readonly nvmeMiB?: number;
 }
 
 export interface QemuMachine {
   readonly mac: string;
   /** The disk: a raw file, full of zeros to begin with. */
   readonly disk: string;
+  /** The disk behind NVMe, a raw file; there only where it was asked for. */
+  readonly nvme: string;
   /** What a BMC runs while it has power: see `BmcOptions.machine`. */
   readonly script: string;
   /**
@@ -84,6 +92,10 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
   writeFileSync(file('serial'), '');
   writeFileSync(file('disk'), '');
   truncateSync(file('disk'), (options.diskMiB ?? 64) * 1024 * 1024);
+  if (options.nvmeMiB !== undefined) {
+    writeFileSync(file('nvme'), '');
+    truncateSync(file('nvme'), options.nvmeMiB * 1024 * 1024);
+  }
   writeFileSync(file('run'), runScript(dir, mac, options), { mode: 0o755 });
   const pid = () => runningIn(dir);
   const pullPlug = () => {
@@ -101,6 +113,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
   return {
     mac,
     disk: file('disk'),
+    nvme: file('nvme'),
     script: `exec ${file('run')} "$1"`,
     powerOn: (from) => {
       if (pid() !== null || (child !== null && child.exitCode === null && child.signalCode === null))
@@ -121,8 +134,12 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
 }
 
 /** Called with what to boot from. The process of the script becomes that of the machine. */
-function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512, idleCard }: QemuOptions): string {
+function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512, idleCard, nvmeMiB }: QemuOptions): string {
   const idle = idleCard === undefined ? '' : '-device virtio-net-pci,romfile= ';
+  const nvme =
+    nvmeMiB === undefined
+      ? ''
+      : `-drive 'file=${dir}/nvme,if=none,id=nvme0,format=raw,cache=unsafe' -device nvme,drive=nvme0,serial=${NVME_SERIAL} `;
   // One small process for each connection that the machine opens.
   const forward = `guestfwd=tcp:${new URL(GUEST_SERVER).host}-cmd:busybox nc 127.0.0.1 ${serverPort}`;
   const net = `user,id=net0,restrict=on,tftp=${dir}/tftp,bootfile=boot.ipxe,${forward}`;
@@ -137,8 +154,8 @@ exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -
   -boot reboot-timeout=2000 \\
   -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
   ${idle}-netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
-  -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,$disk" \\
-  </dev/null >>'${dir}/log' 2>&1
+  -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,serial=${DISK_SERIAL},$disk" \\
+  ${nvme}</dev/null >>'${dir}/log' 2>&1
 `;
 }
 

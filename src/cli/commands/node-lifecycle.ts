@@ -26,6 +26,8 @@ interface Workflow<O> {
   readonly isDestructive: boolean;
   /** One machine is confirmed by its name, too. */
   readonly confirmsName?: true;
+  /** What it takes belongs to one machine. */
+  readonly one?: true;
   readonly start: (api: Api, request: StartRequest, options: O) => Promise<Operation>;
   /** The options that make it what it is, for the command line that asks for the same again. */
   readonly same: (options: O) => string;
@@ -34,7 +36,8 @@ interface Workflow<O> {
 }
 
 export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O>): Command {
-  const bare = new Command(workflow.name).description(workflow.description).argument('<machine-id...>');
+  const machines = workflow.one ? '<machine-id>' : '<machine-id...>';
+  const bare = new Command(workflow.name).description(workflow.description).argument(machines);
   const command = workflow.more?.(bare) ?? bare;
   return addOutput(addWaiting(addStarting(command, 'operation'), workflow.timeout, 'operation')).action(
     context.action<O & StartOptions>(async ({ args, options, api }) => {

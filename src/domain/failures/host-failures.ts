@@ -204,6 +204,13 @@ const INSTALL_FAILURES = {
     action: 'retry_stage',
     who: 'admin',
   },
+  HARDWARE_MISMATCH: {
+    whatHappened: 'the hardware that took the place of the machine reports to be another than was asked for',
+    check:
+      'boot the right machine, whose cables may be those of another; or cancel, and migrate with the right serial',
+    action: 'retry_stage',
+    who: 'site',
+  },
   ERASE_FAILED: {
     whatHappened: 'the disks could not be erased, as often as the node may try',
     check:

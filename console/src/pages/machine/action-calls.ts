@@ -8,7 +8,7 @@ import {
 } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
 import { changeNode } from '../nodes/nodes.ts';
-import type { Values } from './action-form.ts';
+import { macsOf, type Values } from './action-form.ts';
 
 export interface ActionRequest {
   readonly machineId: string;
@@ -54,6 +54,13 @@ export const CALLS = {
     admin.eraseMachine({
       ...request,
       overwrite: values.overwrite === '' ? Overwrite_Value.ENDS : Overwrite_Value.WHOLE,
+    }),
+  migrate: ({ values, ...request }) =>
+    admin.migrateMachine({
+      ...request,
+      macAddresses: macsOf(values.macs),
+      serialNumber: values.serial.trim(),
+      imageRef: values.image.trim(),
     }),
   async set_service({ machineId, values: { service, force, reason } }) {
     await admin.setServiceState({ machineId, service, reason, force: force !== '' });

@@ -26,6 +26,8 @@ const TITLES = {
   state: 'New install state',
   force: 'Past the limit of attempts, whose counter begins anew',
   overwrite: 'Write over the whole of disks that have no erase command; this may take hours',
+  macs: 'MAC addresses of the replacement, with commas between them',
+  serial: 'Serial number of the replacement (may be empty)',
   reason: 'Reason, for the history',
   comment: 'Comment, for the history (may be empty)',
 } as const satisfies Record<FieldName, string>;
@@ -45,6 +47,8 @@ const CONTROLS = {
   state: ChoiceField,
   force: CheckField,
   overwrite: CheckField,
+  macs: TextField,
+  serial: TextField,
   reason: TextField,
   comment: TextField,
 } as const satisfies Record<FieldName, (props: FieldProps) => React.ReactNode>;

@@ -23,6 +23,8 @@ export type FieldName =
   | 'state'
   | 'force'
   | 'overwrite'
+  | 'macs'
+  | 'serial'
   | 'reason'
   | 'comment';
 
@@ -38,6 +40,7 @@ export const FIELDS_OF = {
   decommission: ['mode'],
   remove: [],
   erase: ['overwrite'],
+  migrate: ['macs', 'serial', 'image'],
   set_service: ['service', 'force', 'reason'],
   approve_node: ['workflow', 'comment'],
   set_install: ['state', 'force', 'comment'],
@@ -56,12 +59,14 @@ const EMPTY: Values = {
   state: '',
   force: '',
   overwrite: '',
+  macs: '',
+  serial: '',
   reason: '',
   comment: '',
 };
 
 /** These may be left empty; the server has a default, or does without. */
-const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'overwrite', 'comment'];
+const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'overwrite', 'serial', 'comment'];
 
 const ASKS_FOR: Readonly<Record<FieldName, string>> = {
   image: 'an image',
@@ -73,6 +78,8 @@ const ASKS_FOR: Readonly<Record<FieldName, string>> = {
   state: 'an install state',
   force: '',
   overwrite: '',
+  macs: 'the MAC addresses of the replacement',
+  serial: 'a serial number',
   reason: 'a reason; it goes into the history',
   comment: 'a comment',
 };
@@ -148,6 +155,11 @@ export function shellWord(text: string): string {
   return /^[A-Za-z0-9_./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** As they were typed: with commas or spaces between them. */
+export function macsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((mac) => mac !== '');
+}
+
 /** What comes after the machine's id. */
 const OPTIONS = {
   image: (value) => ['--image', value],
@@ -159,12 +171,15 @@ const OPTIONS = {
   state: (value) => [value],
   force: () => ['--force'],
   overwrite: () => ['--full-overwrite'],
+  macs: (value) => macsOf(value).flatMap((mac) => ['--mac', mac]),
+  serial: (value) => ['--serial', value],
   reason: (value) => ['--reason', value],
   comment: (value) => ['--comment', value],
 } as const satisfies Record<FieldName, (value: string) => string[]>;
 
 const PLACEHOLDERS: Partial<Record<FieldName, string>> = {
   pool: '<pool>',
+  macs: '<mac>',
   mode: '<mode>',
   service: '<state>',
   state: '<state>',

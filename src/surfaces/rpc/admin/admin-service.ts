@@ -8,6 +8,7 @@ import { OVERWRITES, type Overwrite } from '../../../domain/erasure.ts';
 import { explain } from '../../../domain/explain.ts';
 import { invalidField, missingField } from '../../../domain/fault.ts';
 import {
+  checkImageRef,
   checkMachineId,
   checkOperationId,
   checkRequestId,
@@ -29,7 +30,7 @@ import {
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import { createAgentMachine } from '../../../operations/agent-machines.ts';
 import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
-import { eraseMachine } from '../../../operations/hardware-work.ts';
+import { eraseMachine, migrateMachine } from '../../../operations/hardware-work.ts';
 import { takeAction } from '../../../operations/operator-actions.ts';
 import { checkPlan } from '../../../operations/plan-input.ts';
 import { createPlan } from '../../../operations/plans.ts';
@@ -140,6 +141,18 @@ export function adminService(parts: ServerParts): Service {
         );
       },
 
+      async migrateMachine(request, { caller }) {
+        const call = workflowCall(request, caller.actor);
+        const replacement = {
+          mac_addresses: request.macAddresses,
+          serial_number: request.serialNumber,
+          system_uuid: request.systemUuid,
+          bmc_endpoint: request.bmcEndpoint,
+        };
+        const image = checkImageRef(request.imageRef);
+        return operationMessage(await migrateMachine(parts, { ...call, replacement, image }));
+      },
+
       async setServiceState(request, { caller }) {
         const machine = await setServiceState(parts.database, {
           machineId: checkMachineId(request.machineId),
@@ -247,6 +260,7 @@ export function adminService(parts: ServerParts): Service {
       drainMachine: 'operator',
       removeMachine: 'operator',
       eraseMachine: 'admin',
+      migrateMachine: 'admin',
       setServiceState: 'operator',
       actOnOperation: 'operator',
       listOperatorActions: 'viewer',

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/admin/v1/admin_service.proto.
  */
 export const file_baremetal_admin_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi9AQKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYFCABKAUSDQoFdG90YWwYFSABKAUSQgoNdW5zY2hlZHVsYWJsZRgWIAMoCzIrLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sLlVuc2NoZWR1bGFibGVFbnRyeRIyCghjYXBhY2l0eRgXIAEoCzIgLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sQ2FwYWNpdHkSOAoOdG90YWxfY2FwYWNpdHkYGCABKAsyIC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbENhcGFjaXR5EioKBGdwdXMYGSADKAsyHC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbEdwdXMaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGjQKElVuc2NoZWR1bGFibGVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIk8KDFBvb2xDYXBhY2l0eRIWCg5jcHVfbWlsbGljb3JlcxgBIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAiABKAMSEQoJZ3B1X2NvdW50GAMgASgFIj0KCFBvb2xHcHVzEg0KBW1vZGVsGAEgASgJEhMKC3NjaGVkdWxhYmxlGAIgASgFEg0KBXRvdGFsGAMgASgFIh4KDkdldFBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiIQoRQ3JlYXRlUG9vbFJlcXVlc3QSDAoEbmFtZRgBIAEoCSISChBMaXN0UG9vbHNSZXF1ZXN0IjwKEUxpc3RQb29sc1Jlc3BvbnNlEicKBXBvb2xzGAEgAygLMhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wiTQoVT25ib2FyZE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIMCgRwb29sGAMgASgJInsKEERlY29tbWlzc2lvbk1vZGUiZwoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIOCgpTT0ZUX1JFU0VUEAESCwoHUkVJTUFHRRACEhUKEUZVTExfREVDT01NSVNTSU9OEAMSEwoPU1RPUkFHRV9DTEVBTlVQEAQifgoaRGVjb21taXNzaW9uTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEjgKBG1vZGUYAyABKA4yKi5iYXJlbWV0YWwuYWRtaW4udjEuRGVjb21taXNzaW9uTW9kZS5WYWx1ZSI9ChNEcmFpbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSI+ChRSZW1vdmVNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiQAoJT3ZlcndyaXRlIjMKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASCAoERU5EUxABEgkKBVdIT0xFEAIidQoTRXJhc2VNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSNgoJb3ZlcndyaXRlGAMgASgOMiMuYmFyZW1ldGFsLmFkbWluLnYxLk92ZXJ3cml0ZS5WYWx1ZSJcChZTZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDwoHc2VydmljZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSDQoFZm9yY2UYFCABKAgiuQEKDk9wZXJhdG9yQWN0aW9uIqYBCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEg8KC1JFVFJZX1NUQUdFEAESCgoGUkVTVU1FEAISCQoFUkVSVU4QAxIRCg1SRVNUQVJUX0NMRUFOEAQSCgoGQ0FOQ0VMEAUSGAoUQURPUFRfT0JTRVJWRURfU1RBVEUQBhIlCiFNQVJLX01BTlVBTF9JTlRFUlZFTlRJT05fUkVRVUlSRUQQByJ3ChVBY3RPbk9wZXJhdGlvblJlcXVlc3QSFAoMb3BlcmF0aW9uX2lkGAEgASgJEjgKBmFjdGlvbhgCIAEoDjIoLmJhcmVtZXRhbC5hZG1pbi52MS5PcGVyYXRvckFjdGlvbi5WYWx1ZRIOCgZyZWFzb24YAyABKAkiMgoaTGlzdE9wZXJhdG9yQWN0aW9uc1JlcXVlc3QSFAoMb3BlcmF0aW9uX2lkGAEgASgJIo0BChtMaXN0T3BlcmF0b3JBY3Rpb25zUmVzcG9uc2USOQoHYWN0aW9ucxgBIAMoCzIoLmJhcmVtZXRhbC5hZG1pbi52MS5PcGVyYXRvckFjdGlvblJlY29yZBIzCgZhZHZpY2UYFCABKAsyIy5iYXJlbWV0YWwuYWRtaW4udjEuT3BlcmF0aW9uQWR2aWNlInMKD09wZXJhdGlvbkFkdmljZRIOCgZhY3Rpb24YASABKAkSDAoEbmV4dBgCIAEoCRIVCg13aGF0X2hhcHBlbmVkGAMgASgJEg0KBWNoZWNrGAQgASgJEgsKA3dobxgFIAEoCRIPCgdjb21tYW5kGAYgASgJIpUBChRPcGVyYXRvckFjdGlvblJlY29yZBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYWN0b3IYAiABKAkSDgoGYWN0aW9uGAMgASgJEg4KBnJlYXNvbhgEIAEoCRITCgtmcm9tX3N0YXR1cxgFIAEoCRIRCgl0b19zdGF0dXMYBiABKAkiKwoVRXhwbGFpbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkilwEKC0V4cGxhbmF0aW9uEhIKCmluX3NlcnZpY2UYASABKAgSDwoHc3VtbWFyeRgCIAEoCRIvCglvYnN0YWNsZXMYAyADKAsyHC5iYXJlbWV0YWwuYWRtaW4udjEuT2JzdGFjbGUSMgoIdXBzdHJlYW0YFCABKAsyIC5iYXJlbWV0YWwuYWRtaW4udjEuVXBzdHJlYW1WaWV3IrACCgxVcHN0cmVhbVZpZXcSDgoGc291cmNlGAEgASgJEg0KBXN0YXRlGAIgASgJEg0KBXBvd2VyGAMgASgJEhMKC3Vwc3RyZWFtX2lkGAQgASgJEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghleHBlY3RlZBgHIAMoCRIUCgxkaXNhZ3JlZW1lbnQYCCABKAkSEwoLYWNjZXB0ZWRfYnkYCSABKAkSFwoPYWNjZXB0ZWRfcmVhc29uGAogASgJEi8KC2FjY2VwdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLWAQoIT2JzdGFjbGUSDAoEd2hhdBgBIAEoCRIPCgd1bmJsb2NrGAIgASgJEgsKA3dobxgDIAEoCRIPCgdjb21tYW5kGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSOAoGcGFyYW1zGAcgAygLMiguYmFyZW1ldGFsLmFkbWluLnYxLk9ic3RhY2xlLlBhcmFtc0VudHJ5Gi0KC1BhcmFtc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoRQ3JlYXRlUGxhblJlcXVlc3QSIAoEcGxhbhgBIAEoCzISLmJhcmVtZXRhbC52MS5QbGFuIscBCgVUb2tlbhIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCSJgChJDcmVhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk8KE0NyZWF0ZVRva2VuUmVzcG9uc2USKAoFdG9rZW4YASABKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4SDgoGc2VjcmV0GAIgASgJIhMKEUxpc3RUb2tlbnNSZXF1ZXN0Ij8KEkxpc3RUb2tlbnNSZXNwb25zZRIpCgZ0b2tlbnMYASADKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4iIgoSUmV2b2tlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAky8g0KDEFkbWluU2VydmljZRJMCgtGbGFnTWFjaGluZRImLmJhcmVtZXRhbC5hZG1pbi52MS5GbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJQCg1VbmZsYWdNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLlVuZmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSYgoWQ2xlYXJOZWVkc0ludGVydmVudGlvbhIxLmJhcmVtZXRhbC5hZG1pbi52MS5DbGVhck5lZWRzSW50ZXJ2ZW50aW9uUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEmQKDUNyZWF0ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlTWFjaGluZVJlcXVlc3QaKS5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlTWFjaGluZVJlc3BvbnNlEk0KCkNyZWF0ZVBvb2wSJS5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlUG9vbFJlcXVlc3QaGC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbBJYCglMaXN0UG9vbHMSJC5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFBvb2xzUmVxdWVzdBolLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0UG9vbHNSZXNwb25zZRJHCgdHZXRQb29sEiIuYmFyZW1ldGFsLmFkbWluLnYxLkdldFBvb2xSZXF1ZXN0GhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wSVAoOT25ib2FyZE1hY2hpbmUSKS5iYXJlbWV0YWwuYWRtaW4udjEuT25ib2FyZE1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJeChNEZWNvbW1pc3Npb25NYWNoaW5lEi4uYmFyZW1ldGFsLmFkbWluLnYxLkRlY29tbWlzc2lvbk1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJQCgxEcmFpbk1hY2hpbmUSJy5iYXJlbWV0YWwuYWRtaW4udjEuRHJhaW5NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUgoNUmVtb3ZlTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5SZW1vdmVNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRXJhc2VNYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkVyYXNlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKD1NldFNlcnZpY2VTdGF0ZRIqLmJhcmVtZXRhbC5hZG1pbi52MS5TZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSVAoOQWN0T25PcGVyYXRpb24SKS5iYXJlbWV0YWwuYWRtaW4udjEuQWN0T25PcGVyYXRpb25SZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJ2ChNMaXN0T3BlcmF0b3JBY3Rpb25zEi4uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXF1ZXN0Gi8uYmFyZW1ldGFsLmFkbWluLnYxLkxpc3RPcGVyYXRvckFjdGlvbnNSZXNwb25zZRJcCg5FeHBsYWluTWFjaGluZRIpLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYWluTWFjaGluZVJlcXVlc3QaHy5iYXJlbWV0YWwuYWRtaW4udjEuRXhwbGFuYXRpb24SRwoKQ3JlYXRlUGxhbhIlLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVQbGFuUmVxdWVzdBoSLmJhcmVtZXRhbC52MS5QbGFuEl4KC0NyZWF0ZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBonLmJhcmVtZXRhbC5hZG1pbi52MS5DcmVhdGVUb2tlblJlc3BvbnNlElsKCkxpc3RUb2tlbnMSJS5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1JlcXVlc3QaJi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFRva2Vuc1Jlc3BvbnNlElAKC1Jldm9rZVRva2VuEiYuYmFyZW1ldGFsLmFkbWluLnYxLlJldm9rZVRva2VuUmVxdWVzdBoZLmJhcmVtZXRhbC5hZG1pbi52MS5Ub2tlbmIGcHJvdG8z", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvYWRtaW4vdjEvYWRtaW5fc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmFkbWluLnYxIkMKC01hY2hpbmVGbGFnIjQKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASBwoDUk1BEAESCwoHUkVUSVJFRBACIm0KEkZsYWdNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEjMKBGZsYWcYAiABKA4yJS5iYXJlbWV0YWwuYWRtaW4udjEuTWFjaGluZUZsYWcuVmFsdWUSDgoGcmVhc29uGAMgASgJIm8KFFVuZmxhZ01hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSMwoEZmxhZxgCIAEoDjIlLmJhcmVtZXRhbC5hZG1pbi52MS5NYWNoaW5lRmxhZy5WYWx1ZRIOCgZyZWFzb24YAyABKAkiQwodQ2xlYXJOZWVkc0ludGVydmVudGlvblJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiSgoUQ3JlYXRlTWFjaGluZVJlcXVlc3QSDAoEcG9vbBgBIAEoCRIQCghwcm92aWRlchgCIAEoCRISCgptYWNoaW5lX2lkGAMgASgJIn4KFUNyZWF0ZU1hY2hpbmVSZXNwb25zZRImCgdtYWNoaW5lGAEgASgLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSDQoFdG9rZW4YAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi9AQKBFBvb2wSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEjgKCG1hY2hpbmVzGAMgAygLMiYuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWFjaGluZXNFbnRyeRI2CgdtZXRyaWNzGAQgAygLMiUuYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wuTWV0cmljc0VudHJ5EhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2NoZWR1bGFibGUYFCABKAUSDQoFdG90YWwYFSABKAUSQgoNdW5zY2hlZHVsYWJsZRgWIAMoCzIrLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sLlVuc2NoZWR1bGFibGVFbnRyeRIyCghjYXBhY2l0eRgXIAEoCzIgLmJhcmVtZXRhbC5hZG1pbi52MS5Qb29sQ2FwYWNpdHkSOAoOdG90YWxfY2FwYWNpdHkYGCABKAsyIC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbENhcGFjaXR5EioKBGdwdXMYGSADKAsyHC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbEdwdXMaLwoNTWFjaGluZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGjQKElVuc2NoZWR1bGFibGVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIk8KDFBvb2xDYXBhY2l0eRIWCg5jcHVfbWlsbGljb3JlcxgBIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAiABKAMSEQoJZ3B1X2NvdW50GAMgASgFIj0KCFBvb2xHcHVzEg0KBW1vZGVsGAEgASgJEhMKC3NjaGVkdWxhYmxlGAIgASgFEg0KBXRvdGFsGAMgASgFIh4KDkdldFBvb2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiIQoRQ3JlYXRlUG9vbFJlcXVlc3QSDAoEbmFtZRgBIAEoCSISChBMaXN0UG9vbHNSZXF1ZXN0IjwKEUxpc3RQb29sc1Jlc3BvbnNlEicKBXBvb2xzGAEgAygLMhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wiTQoVT25ib2FyZE1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIMCgRwb29sGAMgASgJInsKEERlY29tbWlzc2lvbk1vZGUiZwoFVmFsdWUSFQoRVkFMVUVfVU5TUEVDSUZJRUQQABIOCgpTT0ZUX1JFU0VUEAESCwoHUkVJTUFHRRACEhUKEUZVTExfREVDT01NSVNTSU9OEAMSEwoPU1RPUkFHRV9DTEVBTlVQEAQifgoaRGVjb21taXNzaW9uTWFjaGluZVJlcXVlc3QSEgoKbWFjaGluZV9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEjgKBG1vZGUYAyABKA4yKi5iYXJlbWV0YWwuYWRtaW4udjEuRGVjb21taXNzaW9uTW9kZS5WYWx1ZSI9ChNEcmFpbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSI+ChRSZW1vdmVNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiQAoJT3ZlcndyaXRlIjMKBVZhbHVlEhUKEVZBTFVFX1VOU1BFQ0lGSUVEEAASCAoERU5EUxABEgkKBVdIT0xFEAIidQoTRXJhc2VNYWNoaW5lUmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSNgoJb3ZlcndyaXRlGAMgASgOMiMuYmFyZW1ldGFsLmFkbWluLnYxLk92ZXJ3cml0ZS5WYWx1ZSKrAQoVTWlncmF0ZU1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIVCg1tYWNfYWRkcmVzc2VzGAMgAygJEhUKDXNlcmlhbF9udW1iZXIYBCABKAkSEwoLc3lzdGVtX3V1aWQYBSABKAkSFAoMYm1jX2VuZHBvaW50GAYgASgJEhEKCWltYWdlX3JlZhgHIAEoCSJcChZTZXRTZXJ2aWNlU3RhdGVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkSDwoHc2VydmljZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSDQoFZm9yY2UYFCABKAgiuQEKDk9wZXJhdG9yQWN0aW9uIqYBCgVWYWx1ZRIVChFWQUxVRV9VTlNQRUNJRklFRBAAEg8KC1JFVFJZX1NUQUdFEAESCgoGUkVTVU1FEAISCQoFUkVSVU4QAxIRCg1SRVNUQVJUX0NMRUFOEAQSCgoGQ0FOQ0VMEAUSGAoUQURPUFRfT0JTRVJWRURfU1RBVEUQBhIlCiFNQVJLX01BTlVBTF9JTlRFUlZFTlRJT05fUkVRVUlSRUQQByJ3ChVBY3RPbk9wZXJhdGlvblJlcXVlc3QSFAoMb3BlcmF0aW9uX2lkGAEgASgJEjgKBmFjdGlvbhgCIAEoDjIoLmJhcmVtZXRhbC5hZG1pbi52MS5PcGVyYXRvckFjdGlvbi5WYWx1ZRIOCgZyZWFzb24YAyABKAkiMgoaTGlzdE9wZXJhdG9yQWN0aW9uc1JlcXVlc3QSFAoMb3BlcmF0aW9uX2lkGAEgASgJIo0BChtMaXN0T3BlcmF0b3JBY3Rpb25zUmVzcG9uc2USOQoHYWN0aW9ucxgBIAMoCzIoLmJhcmVtZXRhbC5hZG1pbi52MS5PcGVyYXRvckFjdGlvblJlY29yZBIzCgZhZHZpY2UYFCABKAsyIy5iYXJlbWV0YWwuYWRtaW4udjEuT3BlcmF0aW9uQWR2aWNlInMKD09wZXJhdGlvbkFkdmljZRIOCgZhY3Rpb24YASABKAkSDAoEbmV4dBgCIAEoCRIVCg13aGF0X2hhcHBlbmVkGAMgASgJEg0KBWNoZWNrGAQgASgJEgsKA3dobxgFIAEoCRIPCgdjb21tYW5kGAYgASgJIpUBChRPcGVyYXRvckFjdGlvblJlY29yZBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFYWN0b3IYAiABKAkSDgoGYWN0aW9uGAMgASgJEg4KBnJlYXNvbhgEIAEoCRITCgtmcm9tX3N0YXR1cxgFIAEoCRIRCgl0b19zdGF0dXMYBiABKAkiKwoVRXhwbGFpbk1hY2hpbmVSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkilwEKC0V4cGxhbmF0aW9uEhIKCmluX3NlcnZpY2UYASABKAgSDwoHc3VtbWFyeRgCIAEoCRIvCglvYnN0YWNsZXMYAyADKAsyHC5iYXJlbWV0YWwuYWRtaW4udjEuT2JzdGFjbGUSMgoIdXBzdHJlYW0YFCABKAsyIC5iYXJlbWV0YWwuYWRtaW4udjEuVXBzdHJlYW1WaWV3IrACCgxVcHN0cmVhbVZpZXcSDgoGc291cmNlGAEgASgJEg0KBXN0YXRlGAIgASgJEg0KBXBvd2VyGAMgASgJEhMKC3Vwc3RyZWFtX2lkGAQgASgJEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgdzZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghleHBlY3RlZBgHIAMoCRIUCgxkaXNhZ3JlZW1lbnQYCCABKAkSEwoLYWNjZXB0ZWRfYnkYCSABKAkSFwoPYWNjZXB0ZWRfcmVhc29uGAogASgJEi8KC2FjY2VwdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLWAQoIT2JzdGFjbGUSDAoEd2hhdBgBIAEoCRIPCgd1bmJsb2NrGAIgASgJEgsKA3dobxgDIAEoCRIPCgdjb21tYW5kGAQgASgJEg4KBmFjdGlvbhgFIAEoCRIUCgxvcGVyYXRpb25faWQYBiABKAkSOAoGcGFyYW1zGAcgAygLMiguYmFyZW1ldGFsLmFkbWluLnYxLk9ic3RhY2xlLlBhcmFtc0VudHJ5Gi0KC1BhcmFtc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNQoRQ3JlYXRlUGxhblJlcXVlc3QSIAoEcGxhbhgBIAEoCzISLmJhcmVtZXRhbC52MS5QbGFuIscBCgVUb2tlbhIMCgRuYW1lGAEgASgJEgwKBHJvbGUYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgGIAEoCSJgChJDcmVhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEi4KCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk8KE0NyZWF0ZVRva2VuUmVzcG9uc2USKAoFdG9rZW4YASABKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4SDgoGc2VjcmV0GAIgASgJIhMKEUxpc3RUb2tlbnNSZXF1ZXN0Ij8KEkxpc3RUb2tlbnNSZXNwb25zZRIpCgZ0b2tlbnMYASADKAsyGS5iYXJlbWV0YWwuYWRtaW4udjEuVG9rZW4iIgoSUmV2b2tlVG9rZW5SZXF1ZXN0EgwKBG5hbWUYASABKAkyyA4KDEFkbWluU2VydmljZRJMCgtGbGFnTWFjaGluZRImLmJhcmVtZXRhbC5hZG1pbi52MS5GbGFnTWFjaGluZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJQCg1VbmZsYWdNYWNoaW5lEiguYmFyZW1ldGFsLmFkbWluLnYxLlVuZmxhZ01hY2hpbmVSZXF1ZXN0GhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUSYgoWQ2xlYXJOZWVkc0ludGVydmVudGlvbhIxLmJhcmVtZXRhbC5hZG1pbi52MS5DbGVhck5lZWRzSW50ZXJ2ZW50aW9uUmVxdWVzdBoVLmJhcmVtZXRhbC52Mi5NYWNoaW5lEmQKDUNyZWF0ZU1hY2hpbmUSKC5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlTWFjaGluZVJlcXVlc3QaKS5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlTWFjaGluZVJlc3BvbnNlEk0KCkNyZWF0ZVBvb2wSJS5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlUG9vbFJlcXVlc3QaGC5iYXJlbWV0YWwuYWRtaW4udjEuUG9vbBJYCglMaXN0UG9vbHMSJC5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdFBvb2xzUmVxdWVzdBolLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0UG9vbHNSZXNwb25zZRJHCgdHZXRQb29sEiIuYmFyZW1ldGFsLmFkbWluLnYxLkdldFBvb2xSZXF1ZXN0GhguYmFyZW1ldGFsLmFkbWluLnYxLlBvb2wSVAoOT25ib2FyZE1hY2hpbmUSKS5iYXJlbWV0YWwuYWRtaW4udjEuT25ib2FyZE1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJeChNEZWNvbW1pc3Npb25NYWNoaW5lEi4uYmFyZW1ldGFsLmFkbWluLnYxLkRlY29tbWlzc2lvbk1hY2hpbmVSZXF1ZXN0GhcuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbhJQCgxEcmFpbk1hY2hpbmUSJy5iYXJlbWV0YWwuYWRtaW4udjEuRHJhaW5NYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUgoNUmVtb3ZlTWFjaGluZRIoLmJhcmVtZXRhbC5hZG1pbi52MS5SZW1vdmVNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SUAoMRXJhc2VNYWNoaW5lEicuYmFyZW1ldGFsLmFkbWluLnYxLkVyYXNlTWFjaGluZVJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uElQKDk1pZ3JhdGVNYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLk1pZ3JhdGVNYWNoaW5lUmVxdWVzdBoXLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24SVAoPU2V0U2VydmljZVN0YXRlEiouYmFyZW1ldGFsLmFkbWluLnYxLlNldFNlcnZpY2VTdGF0ZVJlcXVlc3QaFS5iYXJlbWV0YWwudjIuTWFjaGluZRJUCg5BY3RPbk9wZXJhdGlvbhIpLmJhcmVtZXRhbC5hZG1pbi52MS5BY3RPbk9wZXJhdGlvblJlcXVlc3QaFy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uEnYKE0xpc3RPcGVyYXRvckFjdGlvbnMSLi5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdE9wZXJhdG9yQWN0aW9uc1JlcXVlc3QaLy5iYXJlbWV0YWwuYWRtaW4udjEuTGlzdE9wZXJhdG9yQWN0aW9uc1Jlc3BvbnNlElwKDkV4cGxhaW5NYWNoaW5lEikuYmFyZW1ldGFsLmFkbWluLnYxLkV4cGxhaW5NYWNoaW5lUmVxdWVzdBofLmJhcmVtZXRhbC5hZG1pbi52MS5FeHBsYW5hdGlvbhJHCgpDcmVhdGVQbGFuEiUuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVBsYW5SZXF1ZXN0GhIuYmFyZW1ldGFsLnYxLlBsYW4SXgoLQ3JlYXRlVG9rZW4SJi5iYXJlbWV0YWwuYWRtaW4udjEuQ3JlYXRlVG9rZW5SZXF1ZXN0GicuYmFyZW1ldGFsLmFkbWluLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USWwoKTGlzdFRva2VucxIlLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0VG9rZW5zUmVxdWVzdBomLmJhcmVtZXRhbC5hZG1pbi52MS5MaXN0VG9rZW5zUmVzcG9uc2USUAoLUmV2b2tlVG9rZW4SJi5iYXJlbWV0YWwuYWRtaW4udjEuUmV2b2tlVG9rZW5SZXF1ZXN0GhkuYmFyZW1ldGFsLmFkbWluLnYxLlRva2VuYgZwcm90bzM", [file_baremetal_v1_plan, file_baremetal_v2_machine, file_baremetal_v2_operation, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.admin.v1.MachineFlag
@@ -639,6 +639,62 @@ export const EraseMachineRequestSchema: GenMessage<EraseMachineRequest> = /*@__P
   messageDesc(file_baremetal_admin_v1_admin_service, 19);
 
 /**
+ * @generated from message baremetal.admin.v1.MigrateMachineRequest
+ */
+export type MigrateMachineRequest = Message<"baremetal.admin.v1.MigrateMachineRequest"> & {
+  /**
+   * @generated from field: string machine_id = 1;
+   */
+  machineId: string;
+
+  /**
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * Of the replacement, at least one; they take the place of those in the spec. One that a discovered node has takes that
+   * node in: it is the replacement. One that any other machine has is refused.
+   *
+   * @generated from field: repeated string mac_addresses = 3;
+   */
+  macAddresses: string[];
+
+  /**
+   * What the replacement must report; empty: not checked.
+   *
+   * @generated from field: string serial_number = 4;
+   */
+  serialNumber: string;
+
+  /**
+   * @generated from field: string system_uuid = 5;
+   */
+  systemUuid: string;
+
+  /**
+   * Empty: as it was.
+   *
+   * @generated from field: string bmc_endpoint = 6;
+   */
+  bmcEndpoint: string;
+
+  /**
+   * Written to the replacement when it is there; empty: nothing is.
+   *
+   * @generated from field: string image_ref = 7;
+   */
+  imageRef: string;
+};
+
+/**
+ * Describes the message baremetal.admin.v1.MigrateMachineRequest.
+ * Use `create(MigrateMachineRequestSchema)` to create a new message.
+ */
+export const MigrateMachineRequestSchema: GenMessage<MigrateMachineRequest> = /*@__PURE__*/
+  messageDesc(file_baremetal_admin_v1_admin_service, 20);
+
+/**
  * @generated from message baremetal.admin.v1.SetServiceStateRequest
  */
 export type SetServiceStateRequest = Message<"baremetal.admin.v1.SetServiceStateRequest"> & {
@@ -675,7 +731,7 @@ export type SetServiceStateRequest = Message<"baremetal.admin.v1.SetServiceState
  * Use `create(SetServiceStateRequestSchema)` to create a new message.
  */
 export const SetServiceStateRequestSchema: GenMessage<SetServiceStateRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 20);
+  messageDesc(file_baremetal_admin_v1_admin_service, 21);
 
 /**
  * @generated from message baremetal.admin.v1.OperatorAction
@@ -688,7 +744,7 @@ export type OperatorAction = Message<"baremetal.admin.v1.OperatorAction"> & {
  * Use `create(OperatorActionSchema)` to create a new message.
  */
 export const OperatorActionSchema: GenMessage<OperatorAction> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 21);
+  messageDesc(file_baremetal_admin_v1_admin_service, 22);
 
 /**
  * @generated from enum baremetal.admin.v1.OperatorAction.Value
@@ -742,7 +798,7 @@ export enum OperatorAction_Value {
  * Describes the enum baremetal.admin.v1.OperatorAction.Value.
  */
 export const OperatorAction_ValueSchema: GenEnum<OperatorAction_Value> = /*@__PURE__*/
-  enumDesc(file_baremetal_admin_v1_admin_service, 21, 0);
+  enumDesc(file_baremetal_admin_v1_admin_service, 22, 0);
 
 /**
  * @generated from message baremetal.admin.v1.ActOnOperationRequest
@@ -771,7 +827,7 @@ export type ActOnOperationRequest = Message<"baremetal.admin.v1.ActOnOperationRe
  * Use `create(ActOnOperationRequestSchema)` to create a new message.
  */
 export const ActOnOperationRequestSchema: GenMessage<ActOnOperationRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 22);
+  messageDesc(file_baremetal_admin_v1_admin_service, 23);
 
 /**
  * @generated from message baremetal.admin.v1.ListOperatorActionsRequest
@@ -788,7 +844,7 @@ export type ListOperatorActionsRequest = Message<"baremetal.admin.v1.ListOperato
  * Use `create(ListOperatorActionsRequestSchema)` to create a new message.
  */
 export const ListOperatorActionsRequestSchema: GenMessage<ListOperatorActionsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 23);
+  messageDesc(file_baremetal_admin_v1_admin_service, 24);
 
 /**
  * @generated from message baremetal.admin.v1.ListOperatorActionsResponse
@@ -814,7 +870,7 @@ export type ListOperatorActionsResponse = Message<"baremetal.admin.v1.ListOperat
  * Use `create(ListOperatorActionsResponseSchema)` to create a new message.
  */
 export const ListOperatorActionsResponseSchema: GenMessage<ListOperatorActionsResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 24);
+  messageDesc(file_baremetal_admin_v1_admin_service, 25);
 
 /**
  * The same words as in "op show", in Explanation and in the console.
@@ -870,7 +926,7 @@ export type OperationAdvice = Message<"baremetal.admin.v1.OperationAdvice"> & {
  * Use `create(OperationAdviceSchema)` to create a new message.
  */
 export const OperationAdviceSchema: GenMessage<OperationAdvice> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 25);
+  messageDesc(file_baremetal_admin_v1_admin_service, 26);
 
 /**
  * @generated from message baremetal.admin.v1.OperatorActionRecord
@@ -920,7 +976,7 @@ export type OperatorActionRecord = Message<"baremetal.admin.v1.OperatorActionRec
  * Use `create(OperatorActionRecordSchema)` to create a new message.
  */
 export const OperatorActionRecordSchema: GenMessage<OperatorActionRecord> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 26);
+  messageDesc(file_baremetal_admin_v1_admin_service, 27);
 
 /**
  * @generated from message baremetal.admin.v1.ExplainMachineRequest
@@ -937,7 +993,7 @@ export type ExplainMachineRequest = Message<"baremetal.admin.v1.ExplainMachineRe
  * Use `create(ExplainMachineRequestSchema)` to create a new message.
  */
 export const ExplainMachineRequestSchema: GenMessage<ExplainMachineRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 27);
+  messageDesc(file_baremetal_admin_v1_admin_service, 28);
 
 /**
  * In plain words.
@@ -979,7 +1035,7 @@ export type Explanation = Message<"baremetal.admin.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 28);
+  messageDesc(file_baremetal_admin_v1_admin_service, 29);
 
 /**
  * @generated from message baremetal.admin.v1.UpstreamView
@@ -1061,7 +1117,7 @@ export type UpstreamView = Message<"baremetal.admin.v1.UpstreamView"> & {
  * Use `create(UpstreamViewSchema)` to create a new message.
  */
 export const UpstreamViewSchema: GenMessage<UpstreamView> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 29);
+  messageDesc(file_baremetal_admin_v1_admin_service, 30);
 
 /**
  * @generated from message baremetal.admin.v1.Obstacle
@@ -1124,7 +1180,7 @@ export type Obstacle = Message<"baremetal.admin.v1.Obstacle"> & {
  * Use `create(ObstacleSchema)` to create a new message.
  */
 export const ObstacleSchema: GenMessage<Obstacle> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 30);
+  messageDesc(file_baremetal_admin_v1_admin_service, 31);
 
 /**
  * @generated from message baremetal.admin.v1.CreatePlanRequest
@@ -1141,7 +1197,7 @@ export type CreatePlanRequest = Message<"baremetal.admin.v1.CreatePlanRequest"> 
  * Use `create(CreatePlanRequestSchema)` to create a new message.
  */
 export const CreatePlanRequestSchema: GenMessage<CreatePlanRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 31);
+  messageDesc(file_baremetal_admin_v1_admin_service, 32);
 
 /**
  * @generated from message baremetal.admin.v1.Token
@@ -1187,7 +1243,7 @@ export type Token = Message<"baremetal.admin.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 32);
+  messageDesc(file_baremetal_admin_v1_admin_service, 33);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenRequest
@@ -1220,7 +1276,7 @@ export type CreateTokenRequest = Message<"baremetal.admin.v1.CreateTokenRequest"
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 33);
+  messageDesc(file_baremetal_admin_v1_admin_service, 34);
 
 /**
  * @generated from message baremetal.admin.v1.CreateTokenResponse
@@ -1244,7 +1300,7 @@ export type CreateTokenResponse = Message<"baremetal.admin.v1.CreateTokenRespons
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 34);
+  messageDesc(file_baremetal_admin_v1_admin_service, 35);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensRequest
@@ -1257,7 +1313,7 @@ export type ListTokensRequest = Message<"baremetal.admin.v1.ListTokensRequest"> 
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 35);
+  messageDesc(file_baremetal_admin_v1_admin_service, 36);
 
 /**
  * @generated from message baremetal.admin.v1.ListTokensResponse
@@ -1274,7 +1330,7 @@ export type ListTokensResponse = Message<"baremetal.admin.v1.ListTokensResponse"
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 36);
+  messageDesc(file_baremetal_admin_v1_admin_service, 37);
 
 /**
  * @generated from message baremetal.admin.v1.RevokeTokenRequest
@@ -1291,7 +1347,7 @@ export type RevokeTokenRequest = Message<"baremetal.admin.v1.RevokeTokenRequest"
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_admin_v1_admin_service, 37);
+  messageDesc(file_baremetal_admin_v1_admin_service, 38);
 
 /**
  * What privileged systems and people do, and customers don't. Calls need the admin role unless they say otherwise.
@@ -1419,6 +1475,18 @@ export const AdminService: GenService<{
   eraseMachine: {
     methodKind: "unary";
     input: typeof EraseMachineRequestSchema;
+    output: typeof OperationSchema;
+  },
+  /**
+   * Moves the identity of the machine to replacement hardware: its MAC addresses change, its history stays. Waits until
+   * the replacement boots or reports, and checks its serial number where one is given. Canceling it goes back to the old
+   * hardware. Needs phase MAINTENANCE and install state active or migrating.
+   *
+   * @generated from rpc baremetal.admin.v1.AdminService.MigrateMachine
+   */
+  migrateMachine: {
+    methodKind: "unary";
+    input: typeof MigrateMachineRequestSchema;
     output: typeof OperationSchema;
   },
   /**

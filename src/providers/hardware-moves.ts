@@ -1,0 +1,30 @@
+/** A machine's identity and the hardware behind it, as steps see them. Nothing here touches the hardware itself. */
+import type { InstallState } from '../domain/install-state.ts';
+import type { FactName, HardwareFacts } from '../domain/node.ts';
+import type { Replacement } from '../domain/replacement.ts';
+import type { ProviderCall } from './provider.ts';
+
+/** What the identity goes by at one time: enough to go back to it. */
+export interface HardwareView {
+  readonly state: InstallState;
+  readonly macAddresses: readonly string[];
+  readonly bmcEndpoint: string;
+  readonly facts: HardwareFacts;
+  readonly editedFacts: readonly FactName[];
+  /** When the hardware that it goes by now booted or reported; null: not yet. */
+  readonly seenAt: string | null;
+}
+
+export interface HardwareMoves {
+  /** Null: the machine is no node. */
+  read(call: ProviderCall): Promise<HardwareView | null>;
+  /**
+   * The identity goes by the replacement from now on, and is migrating. A discovered node that has one of its addresses is
+   * taken in. Throws a StepFailure where another machine has them, or where the node is in a state that nothing starts from.
+   */
+  replace(call: ProviderCall, replacement: Replacement): Promise<void>;
+  /** Back to what it went by before. */
+  restore(call: ProviderCall, before: HardwareView): Promise<void>;
+  /** The replacement is the machine: active. */
+  finish(call: ProviderCall): Promise<void>;
+}

@@ -1,0 +1,157 @@
+/**
+ * An erasure on a real machine: QEMU boots the installer because an operation switched its power over a real BMC, and
+ * erases a disk behind NVMe and one without an erase command. What is claimed of them is compared with their files.
+ */
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
+import { phaseOf, run } from '../api/fleet.ts';
+import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
+import { boot, call, historyOf, nodeOf } from '../nodes/rest.ts';
+import { buildTestInstaller, ensureBootImages } from '../parts/boot-images.ts';
+import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { createQemuMachine, DISK_SERIAL, ensureQemu, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
+
+const TIME_LIMIT = 300_000;
+const MEBIBYTE = 1024 * 1024;
+const DISK_MIB = 200;
+const NVME_MIB = 64;
+const ENDS_MIB = 64;
+/** `npm run test:erase` */
+const isShort = process.env.INGOT_LONG_TESTS !== '1';
+const obstacle = isShort ? null : (ensureQemu() ?? ensureIpmi() ?? (await ensureBootImages()));
+if (obstacle !== null) console.warn(obstacle);
+
+const SECRET = Buffer.from('what a customer kept on the disk. '.repeat(32)).subarray(0, 1024);
+
+describe.skipIf(isShort || obstacle !== null)('an erasure of a real machine', () => {
+  let server: TestServer;
+  let bmc: IpmiBmc;
+  let machine: QemuMachine;
+  let dataDir: string;
+  let id: string;
+  const key = unusedKey();
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'ingot-erase-'));
+    await buildTestInstaller(join(dataDir, 'boot', 'installer'));
+    const port = await freePort();
+    machine = createQemuMachine({ serverPort: port, diskMiB: DISK_MIB, nvmeMiB: NVME_MIB });
+    bmc = await startBmc({ machine: machine.script });
+    const dc = datacenterConfiguration.parse({
+      kind: 'datacenter',
+      ssh: { user: 'root', private_key_file: key.file, insecure_accept_any: true },
+      bmc: bmcFields(bmc),
+    });
+    server = await startTestServer({ dataDir, httpPort: port, providers: { 'dc-1': dc } });
+    id = 'erased-1';
+    const spec = { provider: 'dc-1', bmcEndpoint: bmc.endpoint, macAddresses: [machine.mac] };
+    await server.machines.registerMachine({ machine: { machineId: id, spec } });
+    await boot(server, machine.mac);
+    for (const state of ['pending', 'installing', 'installed', 'active'])
+      await call(server, 'PATCH', `/nodes/${id}/state`, { state });
+    await run(server, 'ENTER_MAINTENANCE', id);
+    fill(machine.disk);
+    fill(machine.nvme);
+  }, TIME_LIMIT);
+
+  afterAll(async () => {
+    await server?.stop();
+    await bmc?.stop();
+    await machine?.destroy();
+    key.remove();
+    if (dataDir) rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it(
+    'formats what is behind NVMe, writes over the ends of the other disk, and says which is which',
+    async () => {
+      const { operationId } = await server.admin.eraseMachine({ machineId: id, requestId: 'erase' });
+      const operation = await ended(operationId);
+      expect(phaseOf(operation), `${operation.error?.message}\n${machine.serial().slice(-3000)}`).toBe(
+        'SUCCEEDED',
+      );
+
+      const { disks, outcome } = (await nodeOf(server, id)).erasure;
+      expect(outcome).toBe('partial');
+      expect(disks).toMatchObject([
+        {
+          name: 'nvme0n1',
+          model: 'QEMU NVMe Ctrl',
+          serial: NVME_SERIAL,
+          size_bytes: NVME_MIB * MEBIBYTE,
+          method: 'nvme-format',
+          result: 'erased',
+          verified: expect.stringMatching(/^no partition table; 0 of 65 marks/),
+          not_done: '',
+        },
+        {
+          name: 'vda',
+          serial: DISK_SERIAL,
+          size_bytes: DISK_MIB * MEBIBYTE,
+          method: 'overwrite-partial',
+          result: 'partial',
+          verified: expect.stringMatching(/^no partition table; 0 of \d+ marks at its ends/),
+          not_done: expect.stringMatching(
+            new RegExp(
+              `the ${DISK_MIB - 2 * ENDS_MIB} MiB between its ends were (?:discarded|not written over)`,
+            ),
+          ),
+        },
+      ]);
+      expect(secretsIn(machine.nvme, 0, NVME_MIB)).toBe(0);
+      expect(secretsIn(machine.disk, 0, ENDS_MIB)).toBe(0);
+      expect(secretsIn(machine.disk, DISK_MIB - ENDS_MIB, DISK_MIB)).toBe(0);
+      // QEMU ignores a discard: what is not claimed is still there.
+      expect(secretsIn(machine.disk, ENDS_MIB, DISK_MIB - ENDS_MIB)).toBe(DISK_MIB - 2 * ENDS_MIB);
+
+      expect((await historyOf(server, id)).slice(-2)).toEqual([
+        'active>deprovisioning system',
+        'deprovisioning>retired node_report',
+      ]);
+      // It has switched itself off, and boots nothing but its empty disk.
+      while (machine.isOn()) await delay(200);
+      expect((await boot(server, machine.mac)).token).toBeNull();
+    },
+    TIME_LIMIT,
+  );
+
+  async function ended(operationId: string) {
+    for (;;) {
+      const operation = await server.operations.getOperation({ operationId });
+      if (operation.finishedAt !== undefined) return operation;
+      await delay(300);
+    }
+  }
+});
+
+/** The secret once a mebibyte. */
+function fill(file: string): void {
+  const handle = openSync(file, 'r+');
+  for (let at = 0; at < statSync(file).size; at += MEBIBYTE)
+    writeSync(handle, SECRET, 0, SECRET.length, at + 8192);
+  closeSync(handle);
+}
+
+function secretsIn(file: string, fromMiB: number, toMiB: number): number {
+  const handle = openSync(file, 'r');
+  const part = Buffer.alloc((toMiB - fromMiB) * MEBIBYTE);
+  readSync(handle, part, 0, part.length, fromMiB * MEBIBYTE);
+  closeSync(handle);
+  let found = 0;
+  for (let at = part.indexOf(SECRET); at !== -1; at = part.indexOf(SECRET, at + 1)) found += 1;
+  return found;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
