@@ -134,7 +134,11 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
 }
 
 /** Called with what to boot from. The process of the script becomes that of the machine. */
-function runScript(dir: string, mac: string, { serverPort, memoryMiB = 512, idleCard, nvmeMiB }: QemuOptions): string {
+function runScript(
+  dir: string,
+  mac: string,
+  { serverPort, memoryMiB = 512, idleCard, nvmeMiB }: QemuOptions,
+): string {
   const idle = idleCard === undefined ? '' : '-device virtio-net-pci,romfile= ';
   const nvme =
     nvmeMiB === undefined
