@@ -28,7 +28,10 @@ export const serviceLifecycle = {
     bootstrap_issued: { meaning: 'a bootstrap token was issued; the node has not enrolled yet' },
     enrolling: { meaning: 'onboarding is in progress; not ready for scheduling' },
     active: { meaning: 'healthy and schedulable' },
-    offline: { meaning: 'expected to exist, but not responding' },
+    offline: {
+      meaning:
+        'expected to exist, but its agent does not report, or its health is not proven again after a drain that failed',
+    },
     quarantined: {
       meaning: 'blocked from scheduling because of drift, a failed cleanup or an investigation',
     },

@@ -165,7 +165,7 @@ describe.concurrent('a decommission', () => {
   it(
     'whose cleanup needs an operator leaves it quarantined; one that could not drain, too',
     async () => {
-      for (const stage of ['cleanup_storage', 'drain_node']) {
+      const failsAt = async (stage: string) => {
         const { id } = await inService();
         answers.set(`${stage} ${id}`, 400);
         const failed = await ended(server, await decommission(id, 'STORAGE_CLEANUP'));
@@ -175,8 +175,25 @@ describe.concurrent('a decommission', () => {
         });
         expect(await statusOf(server, id)).toMatchObject({ service: 'quarantined' });
         expect(await moves(id)).toEqual(['draining', 'offline', 'quarantined']);
-      }
+      };
+      await Promise.all([failsAt('cleanup_storage'), failsAt('drain_node')]);
     },
     TIME_LIMIT,
   );
 });
+
+it(
+  'a drain that failed while the agent reports is not blamed on the agent',
+  async () => {
+    const { id } = await inService();
+    answers.set(`drain_node ${id}`, 400);
+    const drain = await server.admin.drainMachine({ machineId: id, requestId: requestId() });
+    expect(await ended(server, drain)).toMatchObject({ status: 'failed_manual_intervention' });
+    expect(await statusOf(server, id)).toMatchObject({ service: 'offline', presence: 'ready' });
+    const { summary, obstacles } = await server.admin.explainMachine({ machineId: id });
+    expect(summary).toContain('is not in service: DRAIN op-');
+    expect(obstacles).toHaveLength(1);
+    expect(JSON.stringify(obstacles.map(({ what, unblock }) => [what, unblock]))).not.toMatch(/silent|agent/);
+  },
+  TIME_LIMIT,
+);
