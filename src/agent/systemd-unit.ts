@@ -71,6 +71,8 @@ RestartSec=10
 # Its token was revoked for good: the machine was decommissioned or removed. systemctl start, once it has another token.
 RestartPreventExitStatus=${AGENT_EXITS.revoked.code}
 TimeoutStopSec=15
+# The agent alone is asked to stop: systemd-notify must not be ended in the middle of a word.
+KillMode=mixed
 
 DynamicUser=yes
 NoNewPrivileges=yes

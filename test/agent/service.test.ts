@@ -142,6 +142,7 @@ describe.skipIf(noAnalyze)('its unit', () => {
       'WatchdogSec=300',
       'TimeoutStartSec=infinity',
       'Restart=always',
+      'KillMode=mixed',
       'RestartPreventExitStatus=77',
     ])
       expect(agent.stdout().split('\n')).toContain(line);

@@ -169,6 +169,26 @@ describe.skipIf(noRedis !== null)(`document 5 in Redis ${noRedis ?? ''}`.trim(),
     await until('the entry to be gone', () => keysOf(machine).length === 0 && !isMember(machine));
   });
 
+  it('a registration that was on its way when its machine was removed does not bring the entry back', async () => {
+    const machine = await enrol(server);
+    // The lock holds the registration up between its commit and Redis.
+    cli('set', key('lock', machine), 'somebody', 'px', '900');
+    const late = post(server, 'register', machine.token, registration(machine));
+    await until(
+      'the registration',
+      async () =>
+        (await server.machines.getMachine({ machineId: machine.machineId })).status?.presence ===
+        'registered',
+    );
+    await server.sql('DELETE FROM agent_presence WHERE machine_id = $1', [machine.machineId]);
+    await server.sql('DELETE FROM agents WHERE machine_id = $1', [machine.machineId]);
+    cli('del', key('state', machine), key('metrics', machine));
+    cli('srem', key('index', machine), machine.machineId);
+    await late;
+    expect(keysOf(machine)).toEqual([]);
+    expect(isMember(machine)).toBe(false);
+  });
+
   it('a machine that moves to another pool is in one index', async () => {
     const machine = await enrol(server);
     await createMachine(server, 'cpu', machine.machineId);

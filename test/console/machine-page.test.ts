@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineView } from '../../src/cli/machine-view.ts';
+import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
@@ -243,6 +244,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       cpu: '64000m',
       memory: '512Gi',
       gpu_count: '8',
+      gpus: [{ model: 'NVIDIA H100 80GB HBM3', count: 8 }],
       private_ip: '10.0.0.9',
     };
     const tell = async (path: string, body: object) => {
@@ -258,6 +260,12 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     const page = await console.open({ path: `/machines/${machineId}`, role: 'admin', colours });
     await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
     await page.getByText('64 cores').waitFor();
+    await page.getByText('8 × NVIDIA H100 80GB HBM3').waitFor();
+    await page.getByText('Work may be placed on it.').waitFor();
+    await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'fan 2' });
+    await page.getByText('No work is placed on it, because it is flagged RMA: fan 2.').waitFor();
+    await server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'new fan' });
+    await page.getByText('Work may be placed on it.').waitFor();
     await page.locator('.uplot').first().waitFor();
     await screenshot(page, `machine-${colours}`);
     await expectAccessible(page);
