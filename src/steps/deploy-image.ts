@@ -12,7 +12,7 @@
 import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import type { MaasImage, MaasMachine } from '../providers/maas/maas-control.ts';
-import { imageText } from '../providers/maas/maas-images.ts';
+import { imageText, isImage } from '../providers/maas/maas-images.ts';
 import { machineByMac } from '../providers/maas/machine-by-mac.ts';
 import type { DeployedImages } from '../providers/provider.ts';
 import { wiped, written } from './image-conditions.ts';
@@ -98,7 +98,7 @@ export function deployImage(
       const { release: isReleased, deployment, image: asked } = madeIn(context);
       if (!isReleased && !deployment) return { result: 'done', message: 'nothing was released or deployed' };
       const seen = await machineByMac(can.maas, undoCallOf(context, machine), machine);
-      const isComplete = seen.status === 'Deployed' && asked === imageText(seen.image);
+      const isComplete = seen.status === 'Deployed' && isImage(seen.image, String(asked));
       if (seen.status === 'Deployed' && !deployment) {
         return { result: 'done', message: 'the machine was not released: it stays as it is' };
       }
@@ -123,8 +123,8 @@ async function verdictOn(
   switch (seen.status) {
     case 'Deployed':
       if (!isOurs) break;
-      if (asked === imageText(seen.image)) {
-        context.log(`MAAS says Deployed: ${imageText(seen.image)}`);
+      if (isImage(seen.image, String(asked))) {
+        context.log(`MAAS says Deployed: ${asked}`);
         const message = `${image} was deployed`;
         return { seen: 'done', message, change: written(message) };
       }

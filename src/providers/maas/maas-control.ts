@@ -100,7 +100,7 @@ export interface MaasImage {
 
 /** An image that MAAS has, for the machines of one architecture. */
 export interface MaasResource extends MaasImage {
-  /** For instance amd64. */
+  /** For instance amd64; empty where MAAS does not say. */
   readonly architecture: string;
 }
 
@@ -268,8 +268,8 @@ export interface MaasControl {
   setFlatLayout(call: ProviderCall, systemId: string, rootDiskId: number): Promise<void>;
   /** The interface gets its address from MAAS: its link becomes AUTO on its subnet. */
   linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void>;
-  /** Everything that can be deployed. */
-  images(call: MaasReadCall): Promise<readonly MaasResource[]>;
+  /** Everything that can be deployed; null: it does not say. */
+  images(call: MaasReadCall): Promise<readonly MaasResource[] | null>;
   /** Newest first, of every level: what an installation does is told at DEBUG. */
   events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]>;
 }

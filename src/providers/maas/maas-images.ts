@@ -4,7 +4,7 @@
  */
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { DeployedImages } from '../provider.ts';
-import type { MaasControl, MaasImage, MaasMachine } from './maas-control.ts';
+import type { MaasControl, MaasImage, MaasMachine, MaasResource } from './maas-control.ts';
 
 const IMAGE = /^(?:([A-Za-z0-9][A-Za-z0-9._+-]{0,63})\/)?([A-Za-z0-9][A-Za-z0-9._+-]{0,63})$/;
 /** A MAAS may have hundreds. */
@@ -30,13 +30,16 @@ export function checkImageName(image: string): void {
   throw new StepFailure({ class: 'permanent', code: 'IMAGE_NOT_FOUND', message });
 }
 
-export function createMaasImages(name: string, maas: Pick<MaasControl, 'images'>): DeployedImages {
+export function createMaasImages(name: string, maas: Pick<MaasControl, 'images' | 'site'>): DeployedImages {
   return {
     async find(call, machine, image) {
       checkImageName(image);
       const wanted = parseImage(image);
-      const architecture = machine.architecture.split('/')[0];
-      const usable = distinct((await maas.images(call)).filter((one) => one.architecture === architecture));
+      const listed = await maas.images(call);
+      // Whether there is such an image shows when it is deployed.
+      if (listed === null)
+        return { osystem: maas.site.deploy.osystem, distroSeries: image, ...named(wanted) };
+      const usable = distinct(listed.filter((one) => isFor(machine, one)));
       const found = usable.filter(
         ({ osystem, distroSeries }) =>
           distroSeries === wanted?.distroSeries && (wanted.osystem ?? osystem) === osystem,
@@ -47,6 +50,22 @@ export function createMaasImages(name: string, maas: Pick<MaasControl, 'images'>
       throw missing(name, image, machine, usable);
     },
   };
+}
+
+function named(wanted: ReturnType<typeof parseImage>): Partial<MaasImage> {
+  if (!wanted) return {};
+  const { osystem, distroSeries } = wanted;
+  return osystem === null ? { distroSeries } : { osystem, distroSeries };
+}
+
+function isFor(machine: MaasMachine, { architecture }: MaasResource): boolean {
+  const [of = ''] = machine.architecture.split('/');
+  return architecture === '' || of === '' || architecture === of;
+}
+
+/** Whether it is the one that was asked for, as far as MAAS says: "ubuntu/noble". */
+export function isImage({ osystem, distroSeries }: MaasImage, asked: string): boolean {
+  return distroSeries === '' || asked === imageText({ osystem, distroSeries }) || asked === distroSeries;
 }
 
 /** One for every kernel is listed. */

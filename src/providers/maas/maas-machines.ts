@@ -267,10 +267,10 @@ export class MaasMachines implements MaasControl {
     }
   }
 
-  async images(call: MaasReadCall): Promise<readonly MaasResource[]> {
+  async images(call: MaasReadCall): Promise<readonly MaasResource[] | null> {
     const doing = 'listing images';
-    const answer = await this.#api.read(call, { doing, path: 'boot-resources/' });
-    return viewOfResources(this.#shaped(resourcesAnswer, answer, doing));
+    const answer = await unlessMissing(this.#api.read(call, { doing, path: 'boot-resources/' }));
+    return answer === null ? null : viewOfResources(this.#shaped(resourcesAnswer, answer, doing));
   }
 
   async events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]> {
