@@ -7,10 +7,16 @@ import { type Disturbance, type End, StepRun } from './step-proof.fixture.ts';
 
 const IMAGE = 'ubuntu/jammy';
 
+interface Site {
+  readonly image?: string;
+  readonly workMs?: number;
+  readonly erasesAlways?: boolean;
+}
+
 async function deployed(
   status: MaasStatus,
   disturbance: Disturbance = {},
-  { image = IMAGE, workMs = WORK_MS }: { readonly image?: string; readonly workMs?: number } = {},
+  { image = IMAGE, workMs = WORK_MS, erasesAlways = false }: Site = {},
 ): Promise<{ end: End; maas: MemoryMaas; points: number }> {
   const made: MemoryMaas[] = [];
   const run = new StepRun(
@@ -21,6 +27,7 @@ async function deployed(
       stepMs: 0,
       provider: (now) => {
         const maas = new MemoryMaas(now, status, workMs);
+        maas.erasesAlways = erasesAlways;
         made.push(maas);
         return maas.provider();
       },
@@ -93,4 +100,10 @@ it('an attempt that ran out of time leaves its deployment to the next one', asyn
   const { end, maas } = await deployed('Deployed', {}, { workMs: 400_000 });
   expect(end).toMatchObject({ status: 'completed', attempts: 2 });
   expect(maas.orders).toEqual(['release', `deploy ${IMAGE}`]);
+});
+
+it('a release that MAAS had erase, and that hangs since, is helped on', async () => {
+  const { end, maas } = await deployed('Deployed', {}, { erasesAlways: true });
+  expect(end).toMatchObject({ status: 'completed', attempts: 1 });
+  expect(maas.orders).toEqual(['release', 'power off', `deploy ${IMAGE}`]);
 });

@@ -6,8 +6,8 @@
  * is remembered before it does so: a deployment is ours once we asked for it, which we do only after the old one was seen gone,
  * and if it has the image that we asked for. Nothing is released before MAAS was asked for the image.
  *
- * A release does not erase: the deployment writes a new partition table over the disks of its layout, and others keep what
- * is on them.
+ * A release is asked not to erase: the deployment writes a new partition table over the disks of its layout, and others keep
+ * what is on them. A site may have them erased all the same, so what MAAS did is read and logged.
  */
 import type { MachineChange } from '../domain/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
@@ -22,6 +22,8 @@ import {
   deployMachine,
   MAX_DATASOURCE_RETRIES,
 } from './maas-deployment.ts';
+import { markRelease, reportErasing } from './maas-erasing.ts';
+import { endHung, isLeaving, whileLeaving } from './maas-leaving.ts';
 import type { MaasScene } from './maas-scene.ts';
 import { takeBack } from './maas-undoing.ts';
 import {
@@ -83,7 +85,9 @@ export function deployImage(
       const seen = await machineByMac(can.maas, call, machine);
       const found = await images.find(call, seen, image);
       const next = NEXT[seen.status];
-      // It has moved on since it was seen.
+      // It hangs, or has moved on since it was seen.
+      if (isLeaving(seen) && context.memo.hung === seen.status)
+        return endHung(scene, context, { call, seen });
       if (next === undefined) return started(`MAAS says ${seen.status}`);
       // Before anything of it is touched: whoever has it may have an agent of ours on it.
       await can.maas.checkOurs(call, seen);
@@ -95,7 +99,7 @@ export function deployImage(
 
     async undo(context) {
       const { machine, can } = scene;
-      const { release: isReleased, deployment, image: asked } = madeIn(context);
+      const { released: isReleased, deployment, image: asked } = madeIn(context);
       if (!isReleased && !deployment) return { result: 'done', message: 'nothing was released or deployed' };
       const seen = await machineByMac(can.maas, undoCallOf(context, machine), machine);
       const isComplete = seen.status === 'Deployed' && isImage(seen.image, String(asked));
@@ -118,7 +122,7 @@ async function verdictOn(
   seen: MaasMachine,
   image: string,
 ): Promise<Seen> {
-  const { deployment: isOurs, image: asked } = madeIn(context);
+  const { deployment: isOurs, released: isReleased, image: asked } = madeIn(context);
   const says = `MAAS says ${seen.status}`;
   switch (seen.status) {
     case 'Deployed':
@@ -132,8 +136,11 @@ async function verdictOn(
     case 'Deploying':
       return isOurs ? underWay(context, `deploying ${image}`) : stranger(`${says}: somebody else deploys it`);
     case 'Releasing':
-    case 'Disk erasing':
-      return underWay(context, says);
+    case 'Disk erasing': {
+      // Of what somebody else released, it is not ours to say that it hangs.
+      if (!isReleased) return underWay(context, says);
+      return whileLeaving(known(scene, seen), context, { call: callOf(context, scene.machine), seen });
+    }
     case 'Failed deployment': {
       // One that was found, or that an attempt before this one has failed of.
       if (countOf(context, 'deployed') === 0) break;
@@ -168,9 +175,9 @@ function actFor(context: StepContext, next: Next): string {
 async function release(scene: MaasScene, context: StepContext, seen: MaasMachine): Promise<Acted> {
   const { machine, can } = scene;
   const call = callOf(context, machine);
-  await rememberMaking(context, 'release', true);
+  await markRelease(known(scene, seen), context, call);
   const comment = `reimage ${context.jobId}`;
-  call.log(`Releasing ${seen.systemId}, which is ${seen.status}, without erasing its disks`);
+  call.log(`Releasing ${seen.systemId}, which is ${seen.status}; its disks are not to be erased`);
   const wish = { erase: false, secureErase: false, quickErase: false, comment };
   await context.effect(() => can.maas.release(call, seen.systemId, wish));
   // What ran on it is gone, and must not count as alive until its time to live is over.
@@ -186,6 +193,10 @@ async function deploy(
   wanted: MaasImage & { readonly pool: string },
 ): Promise<Acted> {
   const call = callOf(context, scene.machine);
+  if (madeIn(context).released) {
+    const { text } = await reportErasing(known(scene, seen), context, { call, wanted: 'keep' });
+    call.log(`MAAS says ${seen.status}: ${text}`);
+  }
   await rememberMaking(context, 'image', imageText(wanted));
   // Also where whoever released it died right after that.
   await context.effect(() => scene.can.nodeServices.forgetSecrets(call));

@@ -4,6 +4,7 @@ import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { markRelease, reportErasing, sightErasing } from './maas-erasing.ts';
+import { endHung, isLeaving, whileLeaving } from './maas-leaving.ts';
 import {
   idOf,
   isSwitchedByHand,
@@ -35,7 +36,6 @@ function emptied(text: string): MachineChange {
 /** Nothing is deployed there, so that there is nothing to release. */
 const IDLE: readonly string[] = ['Ready', 'New', 'Retired', 'Missing', 'Failed commissioning'];
 const AT_WORK: readonly string[] = ['Commissioning', 'Testing'];
-const LEAVING: readonly string[] = ['Disk erasing', 'Releasing'];
 const NOT_RELEASED: readonly string[] = ['Releasing failed', 'Failed disk erasing'];
 
 export const RELEASING_STAGES = {
@@ -50,7 +50,7 @@ export const RELEASING_STAGES = {
       const isUndeployed = seen.status === 'Failed testing' && seen.image.osystem === '';
       if (IDLE.includes(seen.status) || isUndeployed) return released(scene, context, { call, seen, erase });
       if (AT_WORK.includes(seen.status)) return underWayIn(context, seen);
-      if (LEAVING.includes(seen.status)) return whileLeaving(scene, context, { call, seen });
+      if (isLeaving(seen)) return whileLeaving(scene, context, { call, seen });
       if (seen.status === 'Unknown')
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       if (NOT_RELEASED.includes(seen.status) && countOf(context, 'released') > 0) {
@@ -72,7 +72,7 @@ export const RELEASING_STAGES = {
         return started('its failed tests are overridden, so that MAAS can release it');
       }
       // Nothing is stopped that was not seen to hang.
-      if (LEAVING.includes(seen.status))
+      if (isLeaving(seen))
         return context.memo.hung === seen.status
           ? endHung(scene, context, { call, seen })
           : started(`MAAS says ${seen.status}`);
@@ -146,40 +146,6 @@ async function released(
     ...observed(scene, context, seen),
     ...emptied(report),
   });
-}
-
-/** MAAS waits for ever for a machine that it erased and could not switch off. */
-async function whileLeaving(
-  scene: MaasScene,
-  context: StepContext,
-  { call, seen }: { call: ProviderCall; seen: MaasMachine },
-): Promise<Seen> {
-  const { isErased, powerOffFailed } = await sightErasing(scene, context, call);
-  if (!isErased) return underWayIn(context, seen);
-  const since = countOf(context, 'erasedAt');
-  const now = context.now().getTime();
-  if (since === 0) await context.save({ ...context.memo, erasedAt: now });
-  const isLate = since > 0 && now - since >= scene.can.maas.site.waits.powerOffSeconds * 1000;
-  if (!powerOffFailed && !isLate) return underWayIn(context, seen, 'the disks are erased');
-  await scene.can.maas.checkOurs(call, seen);
-  if (context.memo.hung === seen.status) return ABSENT;
-  await context.save({ ...context.memo, hung: seen.status });
-  return { seen: 'absent', next: true };
-}
-
-/** An erasing can be aborted, and the machine released then. A release can't; it goes on as soon as the power is off. */
-async function endHung(
-  { can }: MaasScene,
-  context: StepContext,
-  { call, seen }: { call: ProviderCall; seen: MaasMachine },
-): Promise<Acted> {
-  context.log(`MAAS erased the disks, but the machine is not off, and it stays ${seen.status}`);
-  if (seen.status === 'Releasing') {
-    await context.effect(() => can.maas.powerOff(call, seen.systemId));
-    return started('switching the machine off, which MAAS waits for');
-  }
-  await context.effect(() => can.maas.abort(call, seen.systemId, 'erased already'));
-  return started('MAAS gives the erasing up, which was done');
 }
 
 async function release(

@@ -1,6 +1,6 @@
 /** One machine of a MAAS that is a value: work has a start and a duration, so it goes on whoever looks, or nobody. */
 import type { Provider } from '../provider.ts';
-import type { MaasDeployment, MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
+import type { MaasDeployment, MaasEvent, MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { createMaasNetboot } from './maas-netboot.ts';
 
@@ -16,7 +16,10 @@ export class MemoryMaas {
   token = 0;
   isAgentKnown = true;
   kernel: string | null = null;
-  #work: { readonly until: number; readonly then: MaasStatus } | null = null;
+  erasesAlways = false;
+  /** Newest first. */
+  readonly events: MaasEvent[] = [];
+  #work: { readonly until: number; readonly ends: MaasStatus } | null = null;
   readonly #now: () => number;
 
   readonly #workMs: number;
@@ -29,18 +32,18 @@ export class MemoryMaas {
 
   settle(): this {
     if (this.#work && this.#now() >= this.#work.until) {
-      this.status = this.#work.then;
+      this.status = this.#work.ends;
       this.#work = null;
     }
     return this;
   }
 
-  #begin(order: string, from: readonly MaasStatus[], status: MaasStatus, then: MaasStatus): void {
+  #begin(order: string, from: readonly MaasStatus[], status: MaasStatus, ends: MaasStatus): void {
     this.settle();
     this.orders.push(order);
     if (!from.includes(this.status)) throw new Error(`${order} of a machine that is ${this.status}`);
     this.status = status;
-    this.#work = { until: this.#now() + this.#workMs, then };
+    this.#work = { until: this.#now() + this.#workMs, ends };
   }
 
   view(): MaasMachine {
@@ -75,6 +78,7 @@ export class MemoryMaas {
       site: {
         deploy: { osystem: 'ubuntu', distroSeries: 'noble', hardwareSync: false },
         ssh: null,
+        waits: { powerOffSeconds: 60 },
         readUserDataTemplate: () => null,
         optionsFor: () => ({ kernel: { minimum: null, deploy: 'hwe-24.04' } }),
       },
@@ -86,8 +90,21 @@ export class MemoryMaas {
         { osystem: 'ubuntu', distroSeries: 'jammy', architecture: 'amd64' },
         { osystem: 'ubuntu', distroSeries: 'noble', architecture: 'amd64' },
       ],
-      events: async () => [],
-      release: async () => this.#begin('release', RELEASABLE, 'Releasing', 'Ready'),
+      events: async () => this.events,
+      lastWipe: async () => null,
+      erasesAlways: async () => this.erasesAlways,
+      powerOff: async () => {
+        this.orders.push('power off');
+        this.#work = { until: this.#now(), ends: 'Ready' };
+      },
+      release: async () => {
+        this.#begin('release', RELEASABLE, 'Releasing', 'Ready');
+        if (!this.erasesAlways) return;
+        // It erased, and could not switch it off: it stays where it is.
+        this.#work = null;
+        for (const type of ['Disks erased', 'Failed to power off node'])
+          this.events.unshift({ id: this.events.length + 1, at: '', level: 'INFO', type, description: '' });
+      },
       deploy: async (_call: unknown, _id: string, wanted: MaasDeployment) => {
         this.#begin(`deploy ${imageText(wanted)}`, ['Ready', 'Allocated'], 'Deploying', 'Deployed');
         this.image = { osystem: wanted.osystem, distroSeries: wanted.distroSeries };
