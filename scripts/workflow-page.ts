@@ -1,4 +1,6 @@
 /** The page about document 3's workflows, from the tables that carry them out. */
+import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../src/domain/erasure.ts';
+import { HARDWARE_WORK } from '../src/domain/hardware-work.ts';
 import { jobLifecycle } from '../src/domain/job-status.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
 import { OPERATOR_ACTION_NAMES, OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operator-action.ts';
@@ -15,11 +17,13 @@ import {
   STAGES,
   type StageName,
 } from '../src/domain/stage.ts';
+import type { HardwareWorkType } from '../src/domain/work-type.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =
   '<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain and src/engine. Change those, not this page. -->';
 
+const HARDWARE_WORK_NAMES = Object.keys(HARDWARE_WORK) as HardwareWorkType[];
 const DECOMMISSION = Object.keys(DECOMMISSION_STAGES) as DecommissionStage[];
 
 export function workflowPage(): string {
@@ -42,6 +46,20 @@ export function workflowPage(): string {
     modeTable(),
     '## Hooks',
     `The site carries these stages out, where the configuration names a hook for them; without one nobody is told, and the stage says so. ${code('drain_node')} and ${code('validate_clean_node')} also wait until the agent reports no workloads. They are: ${HOOKED_STAGES.map(code).join(', ')}.`,
+    '## Work on hardware',
+    'Operations on machines that are nodes, started by admins. What they do, and what a cancel leaves, is in [nodes.md](nodes.md#erasing).',
+    table(
+      ['type', 'what it does', 'phase', 'install states that it starts from'],
+      HARDWARE_WORK_NAMES.map((type) => {
+        const { description, phase, installs } = HARDWARE_WORK[type];
+        return [code(type), description, code(phase), installs.map(code).join(', ')];
+      }),
+    ),
+    'How a disk is erased, the surest way first:',
+    table(
+      ['method', 'what it is'],
+      ERASE_METHOD_NAMES.map((method) => [code(method), ERASE_METHODS[method]]),
+    ),
     '## Who moves the service state',
     table(['owner', 'transitions'], ownerRows()),
     '## Operator actions',

@@ -92,6 +92,16 @@ export function whoAreYouScript(baseUrl: string): string {
   return script([`chain ${baseUrl}/api/v1/boot?${IPXE_QUERY}&asked=1 || exit`]);
 }
 
+/** What firmware knows of the machine, as it may stand in an address. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: iPXE's variables
+const SMBIOS_QUERY = 'serial=${serial:uristring}&uuid=${uuid}';
+
+/** For hardware that must be recognised. It is asked once, and boots from disk where it has no answer. */
+export function whichHardwareScript(baseUrl: string, mac: string): string {
+  const address = `${baseUrl}/api/v1/boot?mac=${mac.replaceAll(':', '-')}&${SMBIOS_QUERY}&asked=1`;
+  return script([`chain ${address} ||`, 'echo Ingot: no answer; booting from disk', FROM_DISK]);
+}
+
 function script(lines: readonly string[]): string {
   return `#!ipxe\n${lines.join('\n')}\n`;
 }

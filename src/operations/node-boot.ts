@@ -19,7 +19,7 @@ import {
 import type { Session } from '../store/database.ts';
 import { wasNoted } from '../store/node-lists.ts';
 import { isOperationWanted, type LockedNode } from '../store/nodes.ts';
-import { diskScript, installerScript } from './boot-script.ts';
+import { diskScript, installerScript, whichHardwareScript } from './boot-script.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
@@ -37,13 +37,18 @@ export interface BootRequest {
   /** What iPXE says that it runs on; null: it does not say, or can't know. */
   readonly arch: InstallerArch | null;
   readonly bootMode: 'bios' | 'uefi' | null;
+  /** What its firmware says of it; empty: nothing. */
+  readonly serialNumber: string;
+  readonly systemUuid: string;
+  /** It has answered a question already. */
+  readonly isAnswer: boolean;
   /** The trace id of a boot whose installer could not be loaded; null: none failed. */
   readonly failed: string | null;
 }
 
 export interface BootAnswer {
   readonly script: string;
-  readonly served: 'installer' | 'eraser' | 'disk' | 'refused';
+  readonly served: 'installer' | 'eraser' | 'disk' | 'question' | 'refused';
   /** Why it is not the installer; empty where that goes without saying. */
   readonly reason: string;
   /** Empty: no node's. */
@@ -58,7 +63,9 @@ const UNREPORTED_SECONDS = 1800;
 const REPEAT_AFTER_MS = 3_600_000;
 
 export async function bootScript(tools: BootTools, request: BootRequest): Promise<BootAnswer> {
-  const facts = { ...NO_FACTS, arch: request.arch ?? '', bootMode: request.bootMode ?? '' };
+  const { serialNumber, systemUuid } = request;
+  const known = { arch: request.arch ?? '', bootMode: request.bootMode ?? '', serialNumber, systemUuid };
+  const facts = { ...NO_FACTS, ...known };
   const id = await nodeThatBoots(tools, request.mac, facts);
   if (id === null) {
     const reason = 'this machine is not taken in now';
@@ -69,6 +76,11 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
     const node = { ...withFacts(locked.node, facts), lastSeenAt: tools.now() };
     const seen = { ...locked, node };
     const plan = await bootPlan(tools, session, seen, request);
+    if (migrationOf(node) !== null && !request.isAnswer) {
+      const script = whichHardwareScript(request.baseUrl, request.mac);
+      answer = { script, served: 'question', reason: '', machineId: id, bootNo: null };
+      return { ...seen, events: [], wakes: migrationOf(node) };
+    }
     if ('reason' in plan) {
       const { reason } = plan;
       const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);

@@ -93,6 +93,21 @@ describe('a migration', () => {
     expect((await get(server, found)).spec?.macAddresses).toEqual([]);
   });
 
+  it('asks the firmware of what boots which hardware it is', async () => {
+    const { id } = await maintainedNode();
+    const mac = newMac();
+    const started = await migrate(id, [mac], { serialNumber: 'SMBIOS-1' });
+    await untilState(id, 'migrating');
+    const { script } = await boot(server, mac);
+    const asked = /chain \S+(\/boot\?mac=\S+) \|\|/.exec(script)?.[1] ?? '';
+    expect(asked).toMatch(/&serial=\$\{serial:uristring\}&uuid=\$\{uuid\}&asked=1$/);
+    const answered = asked.replace(/\$\{serial:uristring\}/, 'SMBIOS-1').replace(/\$\{uuid\}/, 'u-1');
+    const { body } = await call(server, 'GET', answered, undefined, null);
+    expect(body).toContain('booting from disk');
+    expect(phaseOf(await ended(server, started))).toBe('SUCCEEDED');
+    expect(await nodeOf(server, id)).toMatchObject({ serial_number: 'SMBIOS-1', system_uuid: 'u-1' });
+  });
+
   it('refuses the address of another machine, and names it', async () => {
     const { id } = await maintainedNode();
     const other = await maintainedNode('OTHER-1');

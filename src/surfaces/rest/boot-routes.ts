@@ -6,6 +6,7 @@ import { knownArch } from '../../domain/architecture.ts';
 import { invalidField } from '../../domain/fault.ts';
 import { macProblem, normalMac } from '../../domain/node.ts';
 import { diskScript, whoAreYouScript } from '../../operations/boot-script.ts';
+import { lenientLine } from '../../operations/lenient.ts';
 import { type BootTools, bootScript } from '../../operations/node-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/boot-fetches.ts';
 import type { RestSurroundings } from './rest-errors.ts';
@@ -43,6 +44,9 @@ export function bootRoutes(app: FastifyInstance, parts: BootRouteParts): void {
       baseUrl,
       arch: knownArch(textIn(request, 'arch')),
       bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
+      serialNumber: lineIn(request, 'serial', 255),
+      systemUuid: lineIn(request, 'uuid', 64),
+      isAnswer: textIn(request, 'asked') !== '',
       failed: TRACE_ID.test(failed) ? failed : null,
     });
     return sendScript(parts, request, reply, script, { ...answer, macAddress: mac });
@@ -67,6 +71,11 @@ export function bootRoutes(app: FastifyInstance, parts: BootRouteParts): void {
       return sendBootFile(parts, request, reply, file, 'loader');
     });
   }
+}
+
+/** What firmware says is read as reports are: what is too long or odd never costs the boot. */
+function lineIn(request: FastifyRequest, name: string, max: number): string {
+  return lenientLine(max)(textIn(request, name), name, () => {}) ?? '';
 }
 
 /** An iPXE that was asked and has no answer would be asked for ever. */
