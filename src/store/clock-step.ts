@@ -69,6 +69,8 @@ const BACK = {
   'clock-back-nodes': `UPDATE nodes SET last_report_at = least(last_report_at, now()),
     state_changed_at = least(state_changed_at, now()) WHERE last_report_at > now() OR state_changed_at > now()`,
   'clock-back-probes': `UPDATE machine_looks SET due_at = due_at - $1 * interval '1 ms' WHERE due_at > '-infinity'`,
+  'clock-back-sweeps': `UPDATE upstream_reads SET due_at = due_at - $1 * interval '1 ms',
+    held_until = held_until - $1 * interval '1 ms', started_at = least(started_at, now()), read_at = least(read_at, now())`,
   'clock-back-samples': `UPDATE metric_sampling SET sampled_at = least(sampled_at, now()),
     previous_at = least(previous_at, now())`,
 } as const;
@@ -100,6 +102,7 @@ async function rearmBack(session: Session, { stepMs, leaseMs, ttls }: ClockStep)
     'clock-back-boots': [],
     'clock-back-nodes': [],
     'clock-back-probes': [backMs],
+    'clock-back-sweeps': [backMs],
     'clock-back-samples': [],
   } as const satisfies Record<keyof typeof BACK, readonly number[]>;
   await session.run('clock-back-operations', OPERATIONS_BACK, [backMs, leaseMs]);

@@ -51,6 +51,8 @@ const ROWS = [
   `INSERT INTO boot_tokens (token_hash, machine_id, boot_no, image, expires_at)
    VALUES ('1', 'm-1', 1, 'ubuntu', now() + interval '600 s')`,
   `INSERT INTO machine_looks (machine_id, due_at) VALUES ('m-1', now() + interval '60 s'), ('m-2', '-infinity')`,
+  `INSERT INTO upstream_reads (provider, due_at, held_until, started_at, read_at)
+   VALUES ('site-a', now() + interval '60 s', now() + interval '120 s', now(), now())`,
   `INSERT INTO presence_watch (watched_at, lenient_until) VALUES (now(), now() + interval '300 s')`,
   `UPDATE metric_sampling SET sampled_at = now(), previous_at = now() - interval '300 s'`,
 ];
@@ -68,7 +70,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await database.run('', 'TRUNCATE machines, presence_watch, database_clock CASCADE');
+  await database.run('', 'TRUNCATE machines, upstream_reads, presence_watch, database_clock CASCADE');
   postgres.setOffset(0);
 });
 
@@ -109,6 +111,9 @@ describe('an hour back', () => {
       `SELECT due_at::text AS due FROM machine_looks WHERE machine_id = 'm-2'`,
     );
     expect(fresh?.due).toBe('-infinity');
+    expect(await secondsLeft('upstream_reads', 'due_at')).toBe(60);
+    expect(await secondsLeft('upstream_reads', 'held_until')).toBe(120);
+    expect(await secondsLeft('upstream_reads', 'read_at')).toBe(0);
     expect(await secondsLeft('metric_sampling', 'sampled_at')).toBe(0);
     expect(await secondsLeft('presence_watch', 'lenient_until')).toBe(300);
   });
