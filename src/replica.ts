@@ -328,6 +328,7 @@ async function createKeepalives(
     ttls,
     providers,
     now: Date.now,
+    monotonicNow: () => performance.now(),
     onAway: (problem) => log.warn({ problem }, 'Redis is away; keepalives can not be stored'),
     onBack: () => log.info('Redis is back'),
   }).catch((error: Error) => {

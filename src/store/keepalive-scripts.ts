@@ -4,15 +4,20 @@ import { redisScript } from './redis-link.ts';
 const KEPT_AS_SAID = 1;
 export const WAITING = 2;
 export const GONE = 3;
+/** In the place of the answers: the script was run later than it may be. */
+export const LATE = 'late';
 
 /**
- * KEYS: states. ARGV: time to live, then of each its version or nothing, how many of the next belong to it, and names
- * and values of its metrics. Answers with the time, and of each one of the numbers above or the version that is known.
- * An entry that somebody else has made something else of is none; it must not fail those of the others.
+ * KEYS: states. ARGV: time to live, the latest time in milliseconds or nothing, then of each its version or nothing, how many
+ * of the next belong to it, and names and values of its metrics. Answers with the time, and of each one of the numbers above
+ * or the version that is known. After the latest time it changes nothing: a keepalive that lay in a socket while Redis or the
+ * network hung was answered as failed long ago, and must not overwrite a newer one. An entry that somebody else has made something else of is none; it must not fail those of the others.
  */
 export const KEEP = redisScript(`
 local now = redis.call('TIME')
 local ttl = ARGV[1]
+local latest = tonumber(ARGV[2])
+if latest and tonumber(now[1]) * 1000 + tonumber(now[2]) / 1000 > latest then return { now[1], now[2], '${LATE}' } end
 local function keep(key, version, from, count)
   local known = redis.call('HMGET', key, 'status', 'agent_version')
   if known[1] == 'registered' then return ${WAITING} end
@@ -25,7 +30,7 @@ local function keep(key, version, from, count)
   return version == '' and known[2] or ${KEPT_AS_SAID}
 end
 local answers = { now[1], now[2] }
-local at = 2
+local at = 3
 for i, key in ipairs(KEYS) do
   local count = tonumber(ARGV[at + 1])
   local fine, answer = pcall(keep, key, ARGV[at], at + 2, count)

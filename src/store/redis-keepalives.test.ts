@@ -28,6 +28,7 @@ function open(keepaliveSeconds: number): Promise<KeepaliveStore> {
     ttls: { ...TTLS, keepaliveSeconds },
     providers: () => ['generic'],
     now: Date.now,
+    monotonicNow: () => performance.now(),
     onAway: (problem) => told.push(`away: ${problem}`),
     onBack: () => told.push('back'),
   });
@@ -81,6 +82,21 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
     expect((await store.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({ worker_count: 2 });
     expect(redis.cli('smembers', INDEX)).not.toContain(`${PREFIX}gone`);
     expect(redis.cli('sismember', INDEX, 'a')).toEqual(['1']);
+  });
+
+  it('a keepalive that Redis finds after it was answered as failed changes nothing', async () => {
+    await store.put([ready('a')]);
+    expect(await outcomes('a')).toEqual(['kept']);
+    redis.freeze();
+    const late = { ...said('a'), metrics: { worker_count: 99 } };
+    await expect(store.keep([late])).rejects.toThrow(KeepalivesAway);
+    await delay(1_000);
+    redis.thaw();
+    const next = async () => (await store.keep([{ ...said('a'), metrics: null }]))[0]?.outcome;
+    await expect.poll(() => next().catch(() => 'away'), { timeout: 10_000 }).toBe('kept');
+    // What lay in its sockets has been done by now.
+    await delay(300);
+    expect(redis.cli('hget', `${PREFIX}a:metrics`, 'worker_count')).toEqual(['1']);
   });
 
   it('counts only the machines that are offered', async () => {

@@ -22,16 +22,23 @@ import {
   type PresenceTtls,
   type Vitals,
 } from '../domain/agent.ts';
-import { GONE, KEEP, METRICS_OF, PUT, READ, UNLOCK, WAITING } from './keepalive-scripts.ts';
-import { type KeepaliveOutcome, type KeepaliveStore, type LiveEntry, ttlOf } from './keepalive-store.ts';
+import { GONE, KEEP, LATE, METRICS_OF, PUT, READ, UNLOCK, WAITING } from './keepalive-scripts.ts';
+import {
+  type KeepaliveOutcome,
+  type KeepaliveStore,
+  KeepalivesAway,
+  type LiveEntry,
+  ttlOf,
+} from './keepalive-store.ts';
 import { MetricsOfMany } from './metrics-of-many.ts';
-import { RedisLink, type RedisLinkOptions } from './redis-link.ts';
+import { ANSWER_MS, RedisLink, type RedisLinkOptions } from './redis-link.ts';
 
 export interface RedisKeepalivesOptions extends RedisLinkOptions {
   readonly ttls: PresenceTtls;
   /** By name, at the moment: a pool has an index for each of them. */
   readonly providers: () => Iterable<string>;
   readonly now: () => number;
+  readonly monotonicNow: () => number;
 }
 
 const INDEX = 'machine_index';
@@ -43,8 +50,10 @@ const PIECE = 500;
 
 /** Throws when Redis refuses its address or password. */
 export async function createRedisKeepalives(options: RedisKeepalivesOptions): Promise<KeepaliveStore> {
-  const { ttls, providers, now } = options;
+  const { ttls, providers, now, monotonicNow } = options;
   const link = await RedisLink.open(options);
+  /** How far Redis' clock is ahead of ours, as of its last answer. */
+  let aheadMs: number | null = null;
 
   return {
     close: () => link.close(),
@@ -63,11 +72,19 @@ export async function createRedisKeepalives(options: RedisKeepalivesOptions): Pr
 
     async keep(keepalives) {
       if (keepalives.length === 0) return [];
-      const args = [String(ttls.keepaliveSeconds), ...keepalives.flatMap(keepArguments)];
-      const answer = await link.run('keep', KEEP, keepalives.map(stateKey), args);
-      const [seconds, micros, ...answers] = answer as [string, string, ...Array<string | number>];
-      const at = new Date(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
-      return keepalives.map((keepalive, index) => outcomeOf(keepalive, answers[index], at));
+      const keys = keepalives.map(stateKey);
+      const args = keepalives.flatMap(keepArguments);
+      for (let again = 0; again < 2; again += 1) {
+        const latest = aheadMs === null ? '' : String(Math.floor(monotonicNow() + aheadMs + ANSWER_MS));
+        const answer = await link.run('keep', KEEP, keys, [String(ttls.keepaliveSeconds), latest, ...args]);
+        const [seconds, micros, ...answers] = answer as [string, string, ...Array<string | number>];
+        const at = new Date(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+        aheadMs = at.getTime() - monotonicNow();
+        if (answers[0] !== LATE)
+          return keepalives.map((keepalive, index) => outcomeOf(keepalive, answers[index], at));
+        // It was answered in time, so it is Redis' clock that was set forward.
+      }
+      throw new KeepalivesAway('its clock runs away');
     },
 
     async lifetimes(addresses) {

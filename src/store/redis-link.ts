@@ -34,7 +34,7 @@ type Client = ReturnType<
   typeof createClient<Record<never, never>, Record<never, never>, Record<never, never>, 2>
 >;
 
-const ANSWER_MS = 3_000;
+export const ANSWER_MS = 3_000;
 const CONNECT_MS = 2_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;

@@ -29,6 +29,7 @@ describe.skipIf(noRedis !== null)(`in Redis ${noRedis ?? ''}`.trim(), () => {
         ttls,
         providers: () => providers,
         now: Date.now,
+        monotonicNow: () => performance.now(),
         onAway: () => {},
         onBack: () => {},
       }),

@@ -40,6 +40,7 @@ function describe(context: CommandContext, overview: Overview): void {
     ['machines', String(overview.machines)],
     ...overview.facets.map((facet) => [facet.field, facetText(context, facet)] as const),
     ['agents', `ready ${overview.agentsReady}, lost ${overview.agentsLost}`],
+    ['schedulable', `${overview.machinesSchedulable} machines`],
     ['under way', countsText(overview.operationsUnderWay)],
     ['ended in 24 h', countsText(overview.operationsEnded)],
   ];
