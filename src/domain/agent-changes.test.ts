@@ -32,6 +32,12 @@ describe('an agent that speaks', () => {
     expect(serviceOf({ service: 'offline', conditions: raised('OperationCanceled') })).toBe('active');
   });
 
+  it('does not bring back one that is retired', () => {
+    const conditions = raised('Retired');
+    expect(serviceOf({ service: 'enrolling', conditions })).toBe('enrolling');
+    expect(serviceOf({ service: 'offline', conditions })).toBe('offline');
+  });
+
   it('does not bring back one that was to be used again, when that was called off', () => {
     const { OperationCanceled } = raised('OperationCanceled');
     const conditions = { OperationCanceled: { ...OperationCanceled, reason: 'OnboardCanceled' } };

@@ -58,9 +58,9 @@ export function isCalledOff({ OperationCanceled }: Conditions): boolean {
   return OperationCanceled?.status === true && OperationCanceled.reason === ONBOARD_CANCELED;
 }
 
-/** What somebody must look at, or has called off, does not come into service by itself. */
+/** What an operator must act on, or has called off, and what is retired, does not come into service by itself. */
 export function staysOut(conditions: Conditions): boolean {
-  return isCalledOff(conditions) || isTrue(conditions, 'NeedsIntervention');
+  return isCalledOff(conditions) || isTrue(conditions, 'NeedsIntervention') || isTrue(conditions, 'Retired');
 }
 
 /** The time of the last transition moves only when the status does. */

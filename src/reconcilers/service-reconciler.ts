@@ -4,7 +4,7 @@
  * works on it.
  */
 import type { Actor } from '../domain/actor.ts';
-import { staysOut } from '../domain/condition.ts';
+import { isTrue, staysOut } from '../domain/condition.ts';
 import { changeByDrift, DRIFT_ACTOR } from '../domain/drift.ts';
 import { applyChange } from '../domain/machine-change.ts';
 import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
@@ -84,7 +84,8 @@ export class ServiceReconciler {
     for (const machineId of await machinesThatAreWell(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const { observed } = machine;
-        if (observed?.state !== 'Deployed') return { machine, events: [] };
+        if (observed?.state !== 'Deployed' || isTrue(machine.conditions, 'Retired'))
+          return { machine, events: [] };
         const change = changeByDrift(machine, observed.state, true);
         return applyChange(machine, change, { at: new Date(), actor: DRIFT, operationId: null });
       });

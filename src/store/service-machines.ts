@@ -13,6 +13,7 @@ export async function machinesThatAreBack(session: Session, limit: number): Prom
     `SELECT machine_id FROM machines
      WHERE service = 'offline' AND presence = 'ready' AND active_operation_id IS NULL
        AND conditions -> 'NeedsIntervention' ->> 'status' IS DISTINCT FROM 'true'
+       AND conditions -> 'Retired' ->> 'status' IS DISTINCT FROM 'true'
        AND (conditions -> 'OperationCanceled' ->> 'status' IS DISTINCT FROM 'true'
          OR conditions -> 'OperationCanceled' ->> 'reason' <> $2)
      ORDER BY machine_id LIMIT $1`,
@@ -56,6 +57,7 @@ export async function machinesThatAreWell(session: Session, limit: number): Prom
      WHERE service = 'quarantined' AND presence = 'ready' AND active_operation_id IS NULL
        AND observed ->> 'state' = 'Deployed' AND observed ->> 'upstreamId' <> ''
        AND conditions -> 'NeedsIntervention' ->> 'status' IS DISTINCT FROM 'true'
+       AND conditions -> 'Retired' ->> 'status' IS DISTINCT FROM 'true'
        AND (mover.actor_id = $2 OR mover.type = 'ONBOARD')
      ORDER BY machine_id LIMIT $1`,
     [limit, DRIFT_ACTOR],
