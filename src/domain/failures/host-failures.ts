@@ -182,12 +182,12 @@ const INSTALL_FAILURES = {
   },
   INSTALLER_NOT_BUILT: {
     whatHappened: 'the server has no installer for machines of this architecture',
-    check: 'build it on the server’s host with "ingot installer build"',
+    check: 'build it on the host of the server with "ingot installer build"',
     action: 'retry_stage',
     who: 'admin',
   },
   BOOT_FILE_MISSING: {
-    whatHappened: 'the kernel or initramfs that the workflow names is not among the server’s boot files',
+    whatHappened: 'the kernel or initramfs that the workflow names is not among the boot files of the server',
     check: 'put the file there, or name another in the workflow',
     action: 'retry_stage',
     who: 'admin',
