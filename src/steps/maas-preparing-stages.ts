@@ -1,6 +1,7 @@
 /** Stages that bring a machine in MAAS to where it can be deployed. */
 
 import type { StepContext } from '../engine/step-handler.ts';
+import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import { hooked } from './hooked.ts';
 import { hostnamesOf, isHostnameTaken } from './maas-hostname.ts';
 import { give, lackingOf } from './maas-record-options.ts';
@@ -12,11 +13,13 @@ import {
   countOne,
   done,
   failed,
+  madeIn,
   making,
   needsHuman,
   observedIn,
   onlyLooks,
   rememberMaking,
+  type Seen,
   started,
   UNOBSERVABLE,
 } from './stage-tools.ts';
@@ -119,13 +122,7 @@ export const PREPARING_STAGES = {
         if (seen.status === 'Commissioning' || seen.status === 'Testing' || seen.status === 'Releasing') {
           return underWayIn(context, seen);
         }
-        if (seen.status === 'Failed testing') {
-          const { failedTesting } = scene.can.maas.site.optionsFor(scene.machine);
-          // A test that failed is somebody's to judge.
-          return failedTesting === 'override'
-            ? { seen: 'absent', next: true }
-            : needsHuman('FAILED_TESTING', `MAAS says: ${seen.statusMessage || 'tests failed'}`);
-        }
+        if (seen.status === 'Failed testing') return whereTestsFailed(scene, context, seen);
         if (seen.status === 'Failed deployment') return done('to be recovered later');
         // Commissioning that failed may pass when it is tried again; the stage before does not come back by itself.
         if (seen.status === 'New') return ABSENT;
@@ -139,7 +136,9 @@ export const PREPARING_STAGES = {
     async act(context) {
       const call = callOf(context, scene.machine);
       if ((await scene.can.maas.read(call, idOf(scene)))?.status === 'Failed testing') {
-        context.log('Overriding the failed tests in MAAS, as the site or the machine’s label says');
+        context.log(
+          'Overriding the failed tests in MAAS, as the site, the machine’s label or an operator says',
+        );
         await context.effect(() => scene.can.maas.overrideFailedTesting(call, idOf(scene), 'onboarding'));
         return started('the failed tests are overridden');
       }
@@ -218,6 +217,19 @@ export const PREPARING_STAGES = {
     },
   }),
 } as const satisfies Partial<Record<MaasStage, Stage>>;
+
+/**
+ * A test that failed is somebody's to judge: the site's, the machine's label's, or the operator's who has seen it stop the
+ * operation and has the stage tried again.
+ */
+async function whereTestsFailed(scene: MaasScene, context: StepContext, seen: MaasMachine): Promise<Seen> {
+  const { failedTesting } = scene.can.maas.site.optionsFor(scene.machine);
+  const { testsFailedIn: round } = madeIn(context);
+  const isJudged = typeof round === 'number' && context.round > round;
+  if (failedTesting === 'override' || isJudged) return { seen: 'absent', next: true };
+  await rememberMaking(context, 'testsFailedIn', context.round);
+  return needsHuman('FAILED_TESTING', `MAAS says: ${seen.statusMessage || 'tests failed'}`);
+}
 
 /** A machine that lost its power type since it was found gets it again: without it, MAAS fails. */
 async function commission(scene: MaasScene, context: StepContext): Promise<void> {

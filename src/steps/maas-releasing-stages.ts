@@ -36,6 +36,8 @@ function emptied(text: string): MachineChange {
 /** Nothing is deployed there, so that there is nothing to release. */
 const IDLE: readonly string[] = ['Ready', 'New', 'Retired', 'Missing', 'Failed commissioning'];
 const AT_WORK: readonly string[] = ['Commissioning', 'Testing'];
+/** A power off that fails puts a machine back to where it was. */
+const MAX_RELEASES = 3;
 const NOT_RELEASED: readonly string[] = ['Releasing failed', 'Failed disk erasing'];
 
 export const RELEASING_STAGES = {
@@ -59,6 +61,12 @@ export const RELEASING_STAGES = {
           return failed('retryable', 'RELEASE_FAILED', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }
       await scene.can.maas.checkOurs(call, seen);
+      if (countOf(context, 'released') >= MAX_RELEASES)
+        return failed(
+          'retryable',
+          'RELEASE_FAILED',
+          `MAAS goes back to ${seen.status} each time: ${seen.statusMessage}`,
+        );
       return context.memo.actedAt === seen.status ? ABSENT : { seen: 'absent', next: true };
     },
     async act(context) {

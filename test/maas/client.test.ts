@@ -215,6 +215,57 @@ describe('the life of a machine', () => {
   });
 });
 
+describe('whose a machine is', () => {
+  const given = (owner: string) =>
+    at('Deployed').then(async (id) => {
+      await simulator.admin.changeMachine(id, { owner });
+      return id;
+    });
+
+  it('is asked once for each key, and only where somebody has it', async () => {
+    const own = maasAt(simulator);
+    const before = (await simulator.admin.requests()).length;
+    for (const id of [await at('Deployed'), await at('Deployed')])
+      await own.maas.release(call, id, PLAIN_RELEASE);
+    const asked = (await simulator.admin.requests()).slice(before).filter(({ op }) => op === 'whoami');
+    expect(asked).toHaveLength(1);
+    expect(await own.maas.whoAmI(call)).toEqual({ username: 'ingot', isAdmin: true });
+    own.remove();
+  });
+
+  it('stops a deployment, a release and an abort before they are sent', async () => {
+    const id = await given('alice');
+    const before = (await simulator.admin.requests()).length;
+    for (const work of [
+      maas.release(call, id, PLAIN_RELEASE),
+      maas.deploy(call, id, DEPLOYMENT),
+      maas.abort(call, id, ''),
+    ]) {
+      const failure = await failureOf(work);
+      expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_MACHINE_OWNED' });
+      expect(failure.message).toContain('belongs to alice in site-a, and we are ingot there');
+    }
+    const sent = (await simulator.admin.requests()).slice(before);
+    expect(sent.every(({ method }) => method === 'GET')).toBe(true);
+  });
+
+  it('is not known where what answers has no such call: then the lock counts alone, and the log says so', async () => {
+    const strange = maasAt(simulator);
+    await simulator.admin.fault({ fault: 'not_found', path: 'users/', times: null });
+    const said: string[] = [];
+    const logging = callFor({ log: (text) => said.push(text) });
+    await strange.maas.release(logging, await given('alice'), PLAIN_RELEASE);
+    expect(said.join()).toContain('does not say who we are: whether alice is us');
+    const { system_id: locked } = await simulator.admin.addMachine({
+      ...{ mac_addresses: [newMac()], status: 'Deployed', locked: true },
+    });
+    expect(await failureOf(strange.maas.release(call, locked, PLAIN_RELEASE))).toMatchObject({
+      code: 'MAAS_MACHINE_LOCKED',
+    });
+    strange.remove();
+  });
+});
+
 describe('storage', () => {
   it('boots from the disk that the site wants', async () => {
     const id = await at('Ready');

@@ -23,7 +23,7 @@ export const ONBOARDING_FAILURES = {
   FAILED_TESTING: {
     whatHappened: 'tests of the machine failed in the MAAS, which does not commission or release it so',
     check:
-      'inspect its test results; repair it, or override them in the MAAS or with the label maas/failed-testing=override',
+      'inspect its test results; repair it and test it again in the MAAS, or go on as it is: the action then overrides the failed tests',
     action: 'retry_stage',
     who: 'site',
   },

@@ -231,11 +231,12 @@ export interface MaasControl {
   change(call: ProviderCall, systemId: string, changes: MaasChanges): Promise<MaasMachine>;
   /** A tag that MAAS does not have yet is made. */
   tag(call: ProviderCall, systemId: string, tag: string): Promise<void>;
-  /** Whom our key belongs to. */
-  whoAmI(call: MaasReadCall): Promise<MaasUser>;
+  /** Whom our key belongs to; null where what answers has no such call, which every MAAS has. */
+  whoAmI(call: MaasReadCall): Promise<MaasUser | null>;
   /**
    * Throws where the machine is locked, or another user has it: MAAS would let an administrator deploy and release it
-   * all the same. deploy and release look by themselves; who does something else before them looks first.
+   * all the same. deploy and release look by themselves; who does something else before them looks first. Where nobody
+   * says who we are, only the lock counts.
    */
   checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void>;
   /** MAAS fails (500) where the machine has no power type. */

@@ -126,13 +126,14 @@ export class MaasMachines implements MaasControl {
     await this.#record.tag(call, checked(systemId), tag);
   }
 
-  async whoAmI(call: MaasReadCall): Promise<MaasUser> {
+  async whoAmI(call: MaasReadCall): Promise<MaasUser | null> {
     return this.#record.whoAmI(call);
   }
 
   async checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void> {
     // Who we are matters only where somebody has it.
-    const owned = machine.owner === null ? null : ownedProblem(machine, await this.whoAmI(call), this.#name);
+    const user = machine.owner === null ? null : await this.whoAmI(call);
+    const owned = user === null ? null : ownedProblem(machine, user, this.#name);
     const problem = owned ?? lockedProblem(machine, this.#name);
     if (problem) throw problem;
   }
@@ -317,7 +318,10 @@ export class MaasMachines implements MaasControl {
   /** Whatever is not there is MAAS' to say. */
   async #checkOurs(call: ProviderCall, systemId: string): Promise<void> {
     const seen = await this.read(call, systemId);
-    if (seen) await this.checkOurs(call, seen);
+    if (!seen) return;
+    await this.checkOurs(call, seen);
+    if (seen.owner === null || (await this.whoAmI(call)) !== null) return;
+    call.log(`${this.#name} does not say who we are: whether ${seen.owner} is us can’t be told`, 'stderr');
   }
 
   async #machines(call: MaasReadCall, request: MaasRead): Promise<MaasMachine[]> {

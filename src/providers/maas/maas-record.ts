@@ -32,22 +32,26 @@ const WIPE_SCRIPT = 'wipe-disks';
 export class MaasRecord {
   readonly #options: MaasRecordOptions;
   /** Of the key that it was asked with. */
-  #user: { readonly key: string; readonly user: MaasUser } | null = null;
+  #user: { readonly key: string; readonly user: MaasUser | null } | null = null;
 
   constructor(options: MaasRecordOptions) {
     this.#options = options;
   }
 
-  async whoAmI(call: MaasReadCall): Promise<MaasUser> {
+  async whoAmI(call: MaasReadCall): Promise<MaasUser | null> {
     const key = this.#options.api.keyId();
     if (this.#user?.key === key) return this.#user.user;
+    const user = await this.#unlessUnknown(() => this.#readUser(call));
+    this.#user = { key, user };
+    return user;
+  }
+
+  async #readUser(call: MaasReadCall): Promise<MaasUser> {
     const doing = 'asking who we are';
     const query: Parameters = [['op', 'whoami']];
     const answer = await this.#options.api.read(call, { doing, path: 'users/', query });
     const { username, is_superuser: isAdmin } = this.#shaped(userAnswer, answer, doing);
-    const user = { username, isAdmin: isAdmin ?? false };
-    this.#user = { key, user };
-    return user;
+    return { username, isAdmin: isAdmin ?? false };
   }
 
   /** What is not named stays as it is. */
@@ -131,11 +135,21 @@ export class MaasRecord {
     });
   }
 
-  async #unlessRefused<T>(read: () => Promise<T>): Promise<T | null> {
+  /** Something that is no MAAS of today may stand there: what has no such call tells nothing. */
+  async #unlessUnknown<T>(read: () => Promise<T>): Promise<T | null> {
     try {
       return await read();
     } catch (error) {
-      if (isStatus(error, 400) || isStatus(error, 403) || isStatus(error, 404)) return null;
+      if (isStatus(error, 400) || isStatus(error, 404)) return null;
+      throw error;
+    }
+  }
+
+  async #unlessRefused<T>(read: () => Promise<T>): Promise<T | null> {
+    try {
+      return await this.#unlessUnknown(read);
+    } catch (error) {
+      if (isStatus(error, 403)) return null;
       throw error;
     }
   }
