@@ -61,7 +61,7 @@ describe.each(CASES)('of a machine that is %s', (status, orders) => {
       const { end, maas } = await deployed(status, { dieAt, leaseMs });
       expect(end, `death at point ${dieAt}`).toMatchObject({ status: 'completed', step: 'succeeded' });
       expect(maas.orders, `death at point ${dieAt}`).toEqual(orders);
-      expect(maas).toMatchObject({ status: 'Deployed', isAgentKnown: true });
+      expect(maas).toMatchObject({ status: 'Deployed', isAgentKnown: true, replaced: 0 });
       // The system that runs has the token that is good.
       expect(maas.deployedToken).toBe(maas.token);
     }

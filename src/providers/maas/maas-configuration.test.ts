@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newHostKey } from '../ssh/host-key.ts';
 import { maasConfiguration } from './maas-configuration.ts';
 
 let dir: string;
@@ -86,5 +87,27 @@ describe('is refused', () => {
     );
     const power = { type: 'ipmi', user: 'admin', password_file: file('lines') };
     expect(problemWith({ power })).toMatch(/^power.password_file: .*more than one line/);
+  });
+});
+
+describe('ssh', () => {
+  const ssh = (fields: Readonly<Record<string, unknown>> = {}) => {
+    writeFileSync(file('ssh-key'), newHostKey().privateKey);
+    return { user: 'ubuntu', private_key_file: file('ssh-key'), ...fields };
+  };
+
+  it('needs no known hosts: deployments bring their keys', () => {
+    expect(problemWith({ ssh: ssh() })).toBeNull();
+    expect(problemWith({ ssh: ssh({ known_hosts_file: file('lines') }) })).toBeNull();
+    expect(problemWith({ ssh: ssh({ insecure_accept_any: true }) })).toBeNull();
+  });
+
+  it('verifies hosts, or does not, and needs a key that can be read', () => {
+    const both = { known_hosts_file: file('lines'), insecure_accept_any: true };
+    expect(problemWith({ ssh: ssh(both) })).toMatch(/^ssh: needs at most one of known_hosts_file/);
+    expect(problemWith({ ssh: { user: 'ubuntu' } })).toMatch(/^ssh: needs exactly one of private_key_file/);
+    expect(problemWith({ ssh: ssh({ private_key_file: file('garbage') }) })).toMatch(
+      /^ssh.private_key_file: .* holds no private key/,
+    );
   });
 });

@@ -15,6 +15,8 @@ export class MemoryMaas {
   deployedToken = 0;
   token = 0;
   isAgentKnown = true;
+  /** Tokens that were issued while the agent of the old system still counted. */
+  replaced = 0;
   kernel: string | null = null;
   erasesAlways = false;
   /** Newest first. */
@@ -118,6 +120,7 @@ export class MemoryMaas {
     const nodeServices = {
       serverUrl: () => 'http://127.0.0.1:1',
       issueAgentToken: async () => {
+        if (this.isAgentKnown) this.replaced += 1;
         this.token += 1;
         this.isAgentKnown = true;
         return { token: `token-${this.token}` };
