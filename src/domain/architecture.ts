@@ -1,6 +1,6 @@
 /** The processors that Ingot's installer is built for, and what machines and their firmware call them. */
 
-const INSTALLER_ARCHES = ['x86_64', 'arm64'] as const;
+export const INSTALLER_ARCHES = ['x86_64', 'arm64'] as const;
 export type InstallerArch = (typeof INSTALLER_ARCHES)[number];
 
 /** Where a machine of that kind has its serial port. */

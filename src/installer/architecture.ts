@@ -1,7 +1,26 @@
 /** The architectures of machines that an installer can be made for, as Debian names them. */
+import { type InstallerArch, knownArch } from '../domain/architecture.ts';
+
+interface InstallerTarget {
+  readonly elfMachine: number;
+  /** For virtual machines and the cards of clouds. */
+  readonly kernelPackage: string;
+}
+
 export const ARCHITECTURES = {
-  amd64: { elfMachine: 62 },
-  arm64: { elfMachine: 183 },
-} as const satisfies Record<string, { readonly elfMachine: number }>;
+  amd64: { elfMachine: 62, kernelPackage: 'linux-image-cloud-amd64' },
+  arm64: { elfMachine: 183, kernelPackage: 'linux-image-cloud-arm64' },
+} as const satisfies Record<string, InstallerTarget>;
 
 export type Architecture = keyof typeof ARCHITECTURES;
+
+const DEBIAN_NAMES = { x86_64: 'amd64', arm64: 'arm64' } as const satisfies Record<
+  InstallerArch,
+  Architecture
+>;
+
+/** By any name that machines go by; null: none is built for those. */
+export function debianArchitecture(name: string): Architecture | null {
+  const arch = knownArch(name);
+  return arch === null ? null : DEBIAN_NAMES[arch];
+}

@@ -3,8 +3,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ARCHITECTURES } from './architecture.ts';
 import type { PackageTarget } from './debian-package.ts';
 import { DRIVERS } from './driver-list.ts';
+import { isElf, machineOf } from './elf.ts';
 import { type InstallerScript, initramfs } from './initramfs.ts';
 import { InstallerError } from './installer-error.ts';
 import { type PackageSource, readBusybox, readKernel } from './kernel.ts';
@@ -33,6 +35,8 @@ export async function buildInstaller(options: InstallerOptions): Promise<BuiltIn
   const { outputDir, target } = options;
   const kernel = await readKernel(options.kernel, target, DRIVERS);
   const busybox = await readBusybox(options.busybox, target);
+  if (!isElf(busybox) || machineOf(busybox) !== ARCHITECTURES[target.architecture].elfMachine)
+    throw new InstallerError(`busybox must be a static program for ${target.architecture}`);
   const programs = await readPrograms(options.programs, target);
   const archive = initramfs({
     release: kernel.release,

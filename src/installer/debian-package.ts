@@ -2,14 +2,15 @@
  * Debian packages as a source of files. Nothing is installed: apt-get downloads a package, having checked its signature,
  * and dpkg unpacks it into a folder of ours. Downloads are kept, and believed again only by the digest that apt names.
  */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { aptOptions } from './apt.ts';
 import type { Architecture } from './architecture.ts';
 import { InstallerError } from './installer-error.ts';
+import { runProgram } from './run-program.ts';
 
 /** For which machines packages are, and where downloads are kept. */
 export interface PackageTarget {
@@ -30,7 +31,7 @@ const PACKAGE_NAME = /^[a-z0-9][a-z0-9+.-]+$/;
 export async function downloadPackage(name: string, target: PackageTarget): Promise<string> {
   if (!PACKAGE_NAME.test(name))
     throw new InstallerError(`not the name of a package: ${JSON.stringify(name)}`);
-  const [deb] = await downloadPackages([await followKernel(name, target.architecture)], target);
+  const [deb] = await downloadPackages([await followKernel(name, target)], target);
   if (deb === undefined) throw new InstallerError(`apt-get offers no package ${name}: run apt-get update`);
   return deb;
 }
@@ -42,20 +43,28 @@ export async function downloadPackages(
 ): Promise<string[]> {
   const wrong = names.find((name) => !PACKAGE_NAME.test(name));
   if (wrong !== undefined) throw new InstallerError(`not the name of a package: ${JSON.stringify(wrong)}`);
-  const downloads = await describeDownloads(names.map((name) => `${name}:${architecture}`));
+  const options = await aptOptions(architecture, cacheDir);
+  const downloads = await describeDownloads(
+    names.map((name) => `${name}:${architecture}`),
+    options,
+  );
   await mkdir(cacheDir, { recursive: true });
   const absent: Download[] = [];
   for (const download of downloads)
     if ((await digestOf(join(cacheDir, download.file))) !== download.sha256) absent.push(download);
-  if (absent.length > 0) await downloadAll(absent, cacheDir);
+  if (absent.length > 0) await downloadAll(absent, cacheDir, options);
   return downloads.map(({ file }) => join(cacheDir, file));
 }
 
 /** One call of apt-get for all: it reads all its lists for each. */
-async function downloadAll(downloads: readonly Download[], cacheDir: string): Promise<void> {
+async function downloadAll(
+  downloads: readonly Download[],
+  cacheDir: string,
+  options: readonly string[],
+): Promise<void> {
   const draft = await mkdtemp(join(cacheDir, 'download-'));
   try {
-    await run('apt-get', ['-q', 'download', ...downloads.map(({ name }) => name)], draft);
+    await runProgram('apt-get', [...options, '-q', 'download', ...downloads.map(({ name }) => name)], draft);
     for (const { name, file, sha256 } of downloads) {
       if ((await digestOf(join(draft, file))) !== sha256)
         throw new InstallerError(`apt-get download ${name}: it is not the file that the package list names`);
@@ -73,7 +82,7 @@ export interface PackageFacts {
 }
 
 export async function packageFacts(deb: string): Promise<PackageFacts> {
-  const printed = await run('dpkg-deb', ['-f', deb, 'Package', 'Pre-Depends', 'Depends'], '/');
+  const printed = await runProgram('dpkg-deb', ['-f', deb, 'Package', 'Pre-Depends', 'Depends'], '/');
   const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(printed)?.[1] ?? '';
   const depends = [...field('Pre-Depends').split(','), ...field('Depends').split(',')]
     .map((item) => /^\s*([a-z0-9][a-z0-9+.-]+)/.exec(item)?.[1] ?? '')
@@ -81,22 +90,29 @@ export async function packageFacts(deb: string): Promise<PackageFacts> {
   return { name: field('Package'), depends: [...new Set(depends)] };
 }
 
+/** A package of one's own may be for other machines; what it is for, it says itself. */
+export async function expectArchitecture(deb: string, { architecture }: PackageTarget): Promise<void> {
+  const found = (await runProgram('dpkg-deb', ['-f', deb, 'Architecture'], '/')).trim();
+  if (found === architecture || found === 'all') return;
+  throw new InstallerError(`${deb} is a package for ${found}, not for ${architecture}: see --arch`);
+}
+
 export async function unpackPackage(deb: string, into: string): Promise<void> {
-  await run('dpkg', ['-x', deb, into], into);
+  await runProgram('dpkg', ['-x', deb, into], into);
 }
 
 /** linux-image-cloud-amd64 holds nothing but a dependency on linux-image-6.1.0-54-cloud-amd64. */
-async function followKernel(name: string, architecture: Architecture): Promise<string> {
+async function followKernel(name: string, { architecture, cacheDir }: PackageTarget): Promise<string> {
   if (!name.startsWith('linux-image')) return name;
-  const shown = await run('apt-cache', ['show', '--no-all-versions', `${name}:${architecture}`], '/').catch(
-    () => '',
-  );
+  const options = await aptOptions(architecture, cacheDir);
+  const asked = [...options, 'show', '--no-all-versions', `${name}:${architecture}`];
+  const shown = await runProgram('apt-cache', asked, '/').catch(() => '');
   return /^Depends:.*?\b(linux-image-\d[a-z0-9+.-]*)/m.exec(shown)?.[1] ?? name;
 }
 
 /** One call for all, of what apt would download. Files are called name_version_architecture.deb. */
-async function describeDownloads(names: readonly string[]): Promise<Download[]> {
-  const shown = await run('apt-cache', ['show', '--no-all-versions', ...names], '/');
+async function describeDownloads(names: readonly string[], options: readonly string[]): Promise<Download[]> {
+  const shown = await runProgram('apt-cache', [...options, 'show', '--no-all-versions', ...names], '/');
   return shown
     .split('\n\n')
     .filter((record) => record.trim() !== '')
@@ -121,22 +137,4 @@ async function digestOf(file: string): Promise<string | null> {
     return null;
   }
   return hash.digest('hex');
-}
-
-function run(program: string, args: readonly string[], cwd: string): Promise<string> {
-  const env = { ...process.env, LC_ALL: 'C' };
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { cwd, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error === null) return resolve(stdout);
-      reject(new InstallerError(explain(program, args, error, stderr)));
-    });
-  });
-}
-
-function explain(program: string, args: readonly string[], error: Error, stderr: string): string {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-    return `there is no ${program}: the installer is built on Debian, or on a system with Debian’s ${program}`;
-  const reason = /^E: (.*)$/m.exec(stderr)?.[1] ?? stderr.trim().split('\n').at(-1) ?? error.message;
-  const hint = /Unable to locate|No packages found/.test(reason) ? '; apt-get update may help' : '';
-  return `${program} ${args.join(' ')}: ${reason}${hint}`;
 }

@@ -31,9 +31,7 @@ const FOLDERS = ['bin', 'dev', 'etc', 'proc', 'sys', 'tmp'];
 export function initramfs(parts: InitramfsParts): Buffer {
   const { release, modules, busybox, init, udhcpcEvent, programs = [], scripts = [] } = parts;
   if (!isStaticProgram(busybox))
-    throw new InstallerError(
-      'busybox must be a static program for x86-64: Debian’s package is busybox-static',
-    );
+    throw new InstallerError('busybox must be a static program: Debian’s package is busybox-static');
   const moduleDir = `lib/modules/${release}`;
   const tables = moduleTables(modules);
   const files: ArchiveEntry[] = [

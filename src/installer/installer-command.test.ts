@@ -36,6 +36,7 @@ describe('installer build', () => {
       [{ kernelDeb: 'not.deb' }, 'dpkg'],
       [{ kernelPackage: 'a; b' }, 'not the name of a package'],
       [{ kernelPackage: 'linux-image-amd64', kernelDeb: 'x.deb' }, 'exclude each other'],
+      [{ arch: 'riscv64' }, 'riscv64'],
     ] as const) {
       const { code, out, err } = await build(options);
       expect({ code, out }).toEqual({ code: 1, out: '' });

@@ -1,6 +1,8 @@
 /** The command `installer build`, as data. */
 import { join, resolve } from 'node:path';
 import type { ExtraCommand } from '../cli/command-tree.ts';
+import { INSTALLER_ARCHES } from '../domain/architecture.ts';
+import { ARCHITECTURES, type Architecture, debianArchitecture } from './architecture.ts';
 import type { BuiltInstaller } from './build-installer.ts';
 import { InstallerError } from './installer-error.ts';
 import type { ProgramSource } from './shared-programs.ts';
@@ -14,9 +16,13 @@ export interface InstallerSurroundings {
   readonly writeErr: (text: string) => void;
 }
 
-const KERNEL_PACKAGE = 'linux-image-cloud-amd64';
 const BUSYBOX_PACKAGE = 'busybox-static';
 const WRONG_USE = 64;
+/** Below the boot files, where boot scripts name them. */
+const FOLDERS = { amd64: 'installer', arm64: 'installer/arm64' } as const satisfies Record<
+  Architecture,
+  string
+>;
 
 export function installerCommand(around: InstallerSurroundings): ExtraCommand {
   return {
@@ -37,12 +43,17 @@ export function installerCommand(around: InstallerSurroundings): ExtraCommand {
             description: 'the server’s data directory (INGOT_DATA_DIR, default .ingot)',
           },
           {
+            flags: '--arch <name>',
+            description: `the machines’ processor: ${INSTALLER_ARCHES.join(' or ')} (default ${INSTALLER_ARCHES[0]})`,
+          },
+          {
             flags: '--output <dir>',
-            description: 'where the files go (default boot/installer in the data directory)',
+            description:
+              'where the files go (default boot/installer in the data directory, and boot/installer/arm64 for arm64)',
           },
           {
             flags: '--kernel-package <name>',
-            description: `the Debian package of the kernel (default ${KERNEL_PACKAGE}; linux-image-amd64 has more drivers)`,
+            description: `the Debian package of the kernel (default ${ARCHITECTURES.amd64.kernelPackage}; linux-image-amd64 has more drivers)`,
           },
           {
             flags: '--kernel-deb <file>',
@@ -60,8 +71,9 @@ export function installerCommand(around: InstallerSurroundings): ExtraCommand {
           },
         ],
         helpAfter: `
-Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Files that
-are there already are replaced, each at once.
+Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Those for
+another architecture need no change of this machine: its package lists are kept apart. Files that are there already are
+replaced, each at once.
 Further programs are hdparm, nvme, qemu-img and zstd: without them the installer erases disks by overwriting only, and refuses
 images in the formats zstd and qcow2. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
         run: (options) => build(around, options),
@@ -82,16 +94,23 @@ async function build(
   try {
     if (said('kernelPackage') !== undefined && said('kernelDeb') !== undefined)
       throw new InstallerError('--kernel-package and --kernel-deb exclude each other');
+    const architecture = debianArchitecture(said('arch') ?? INSTALLER_ARCHES[0]);
+    if (architecture === null)
+      throw new InstallerError(
+        `--arch: ${JSON.stringify(said('arch'))} is none of ${INSTALLER_ARCHES.join(', ')}`,
+      );
     // Loaded here, so that other commands do not pay for it.
     const { buildInstaller } = await import('./build-installer.ts');
     const { downloadCacheDir } = await import('./cache-dir.ts');
     const kernelFile = path('kernelDeb');
     const busyboxFile = path('busybox');
     const built = await buildInstaller({
-      outputDir: path('output') ?? join(around.dataDir(said('dataDir')), 'boot', 'installer'),
-      target: { architecture: 'amd64', cacheDir: downloadCacheDir() },
+      outputDir: path('output') ?? join(around.dataDir(said('dataDir')), 'boot', FOLDERS[architecture]),
+      target: { architecture, cacheDir: downloadCacheDir() },
       kernel:
-        kernelFile === undefined ? { name: said('kernelPackage') ?? KERNEL_PACKAGE } : { file: kernelFile },
+        kernelFile === undefined
+          ? { name: said('kernelPackage') ?? ARCHITECTURES[architecture].kernelPackage }
+          : { file: kernelFile },
       busybox: busyboxFile === undefined ? { name: BUSYBOX_PACKAGE } : { file: busyboxFile },
       programs: programSource(path('programs'), said('programs'), kernelFile),
     });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { downloadPackage, type PackageTarget, unpackPackage } from './debian-package.ts';
+import { downloadPackage, expectArchitecture, type PackageTarget, unpackPackage } from './debian-package.ts';
 import { InstallerError } from './installer-error.ts';
 import { type KernelModule, selectModules } from './kernel-modules.ts';
 
@@ -55,6 +55,7 @@ async function withUnpacked<T>(
 ): Promise<T> {
   const deb = 'file' in source ? source.file : await downloadPackage(source.name, target);
   if (!existsSync(deb)) throw new InstallerError(`there is no file ${deb}`);
+  await expectArchitecture(deb, target);
   const root = await mkdtemp(join(tmpdir(), 'ingot-installer-'));
   try {
     await unpackPackage(deb, root);

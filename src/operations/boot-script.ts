@@ -2,9 +2,8 @@
  * The scripts that iPXE is served. None of them can go round in circles: a file that can't be loaded is tried three times,
  * then the server is told and the machine boots from its disk. Nothing in a script comes from the request but an address
  * that was checked.
- *
- * `netX` is the interface that iPXE opened last, which is the one that it booted over; net0 is the first one that it found.
  */
+import { IPXE_QUERY } from '../domain/ipxe-query.ts';
 import type { BootPurpose } from '../domain/node.ts';
 import { fillCmdline, type Workflow } from '../domain/workflow.ts';
 import type { ServedImage } from './install-plan.ts';
@@ -82,10 +81,6 @@ const FROM_DISK = `iseq \${platform} efi && exit || sanboot --no-describe --driv
 export function diskScript(why: string): string {
   return script([`echo Ingot: ${why}; booting from disk`, FROM_DISK]);
 }
-
-/** What iPXE fills in itself: who it is, and what it runs on. */
-// biome-ignore lint/suspicious/noTemplateCurlyInString: iPXE's variables
-export const IPXE_QUERY = 'mac=${netX/mac:hexhyp}&arch=${buildarch}&platform=${platform}';
 
 /** For a machine that has not said who it is. It is asked once: an iPXE without a name for its interface has no answer. */
 export function whoAreYouScript(baseUrl: string): string {

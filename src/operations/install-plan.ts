@@ -203,6 +203,17 @@ export function imageMissing(name: string): InstallObstacle {
   };
 }
 
+/** What an approved node still lacks, which an operation, or another workflow, may give it. Null: nothing. */
+export async function stillMissing(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<string | null> {
+  if (node.state !== 'pending') return null;
+  const plan = await readInstallPlan(dependencies, session, node);
+  return 'code' in plan ? `${plan.problem}, so it boots from its disk; ${plan.fix}` : null;
+}
+
 /**
  * Whether a node may wait for its installation. One whose workflow names no image may: an operation can name it, and the
  * node can get another workflow before it boots; until then it boots from its disk, and says why.

@@ -155,10 +155,15 @@ export async function countNodes(session: Session): Promise<NodeCounts> {
   };
 }
 
-const UNHEARD = `m.install = 'installing'
-  AND greatest(n.last_seen_at, n.state_changed_at) < now() - $1 * interval '1 s'`;
+/** Only a boot that could not be served its installer leaves an error on a node that is still waiting for it. */
+const UNHEARD = `(m.install = 'installing'
+    AND greatest(n.last_seen_at, n.state_changed_at) < now() - $1 * interval '1 s'
+  OR m.install = 'pending' AND n.last_install_error <> '')`;
 
-/** Nodes that are being installed and were not seen for so long, also where that was counted as an attempt by now. Longest first. */
+/**
+ * Nodes that are being installed and were not seen for so long, also where that was counted as an attempt by now; and those that
+ * wait for an installer and booted from their disk. Longest first.
+ */
 export async function listStalled(
   session: Session,
   seconds: number,

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { IPXE_QUERY } from '../../src/domain/ipxe-query.ts';
 import { dnsmasqConfiguration } from '../../src/netboot/dnsmasq-configuration.ts';
-import { IPXE_QUERY } from '../../src/operations/boot-script.ts';
 import { installPackages } from '../parts/debian.ts';
 
 const URL = 'http://192.0.2.10:8080';

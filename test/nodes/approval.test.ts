@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { launch } from '../cli/harness.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
-import { boot, call, createNode, nodeOf, setState } from './rest.ts';
+import { boot, call, createNode, nodeOf, report, setState } from './rest.ts';
 
 let server: TestServer;
 let installer: string;
@@ -118,6 +118,23 @@ describe('an approval is refused', () => {
 });
 
 describe('an approval is taken', () => {
+  it('where no image is named yet, and says so', async () => {
+    putInstaller(installer);
+    const { id, mac } = await createNode(server);
+    const { status, body } = await setState(server, id, 'pending');
+    expect(status).toBe(200);
+    expect(body.message).toContain('workflow install names no image, so it boots from its disk');
+    // Once it has booted for nothing, it is one of those that are stuck.
+    const stalled = async () => (await call(server, 'GET', '/nodes/stalled')).body.data;
+    expect(await stalled()).toEqual([]);
+    await boot(server, mac);
+    expect(await stalled()).toMatchObject([{ id, last_install_error: 'workflow install names no image' }]);
+    await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'debian' });
+    const { token } = await boot(server, mac);
+    await report(server, mac, 'started', {}, token);
+    expect(await stalled()).toEqual([]);
+  });
+
   it('where another server has the kernel', async () => {
     const { id, mac } = await createNode(server, { workflow: 'elsewhere' });
     expect((await setState(server, id, 'pending')).status).toBe(200);
