@@ -109,11 +109,7 @@ export async function issueAgentToken(database: Database, issue: TokenIssue): Pr
     const machine = (await lockMachines(session, [issue.machineId])).get(issue.machineId);
     if (!machine) return null;
     const changed = tokenIssued(machine, { at: new Date(), actor: issue.actor });
-    const [before] = await session.run<{ pool: string; provider: string }>(
-      'agent-address',
-      'SELECT pool, provider FROM agent_presence WHERE machine_id = $1',
-      [issue.machineId],
-    );
+    const before = issue.newMachine ? null : await addressOf(session, issue.machineId);
     await session.run('issue-agent-token', ISSUE_TOKEN, [
       issue.machineId,
       issue.tokenHash,
@@ -135,13 +131,19 @@ export async function issueAgentToken(database: Database, issue: TokenIssue): Pr
     };
     const next = { ...changed.machine, pool: issue.pool };
     await writeMachines(session, [next], [...changed.events, event], ['tokens']);
-    const isMoved = before && (before.pool !== issue.pool || before.provider !== machine.spec.provider);
-    const { machineId } = issue;
-    return {
-      machine: next,
-      moved: isMoved ? { machineId, poolName: before.pool, providerName: before.provider } : null,
-    };
+    const isMoved =
+      before && (before.poolName !== issue.pool || before.providerName !== machine.spec.provider);
+    return { machine: next, moved: isMoved ? before : null };
   });
+}
+
+async function addressOf(session: Session, machineId: string): Promise<AgentAddress | null> {
+  const [row] = await session.run<{ pool: string; provider: string }>(
+    'agent-address',
+    'SELECT pool, provider FROM agent_presence WHERE machine_id = $1',
+    [machineId],
+  );
+  return row ? { machineId, poolName: row.pool, providerName: row.provider } : null;
 }
 
 export interface RegisteringAgent {

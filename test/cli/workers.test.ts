@@ -1,6 +1,7 @@
 /** `ingot serve` with several workers, as a program with its own PostgreSQL: what they share, and what survives a death. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -210,9 +211,16 @@ it('a primary that is killed leaves no worker and no PostgreSQL behind', async (
 
 it('a setting that a worker finds wrong is one line and exit code 64', async () => {
   const database = await cloneDatabase();
-  const server = serve({ DATABASE_URL: database.url, INGOT_PRESENCE_URL: 'redis://127.0.0.1:1' });
+  // A Redis that refuses every password.
+  const redis = createServer((socket) => socket.on('data', () => socket.write('-WRONGPASS no\r\n')));
+  await new Promise<void>((resolve) => redis.listen(0, '127.0.0.1', resolve));
+  const { port } = redis.address() as AddressInfo;
+  const presence = `redis://:secret-word@127.0.0.1:${port}`;
+  const server = serve({ DATABASE_URL: database.url, INGOT_PRESENCE_URL: presence });
   expect(await server.ended).toBe(64);
-  expect(server.seen.err).toMatch(/^ingot: INGOT_PRESENCE_URL: /m);
+  expect(server.seen.err).toMatch(/^ingot: INGOT_PRESENCE_URL: WRONGPASS/m);
+  expect(server.seen.err).not.toContain('secret-word');
   expect(server.seen.out).toBe('');
+  redis.close();
   await database.drop();
 }, 60_000);
