@@ -64,7 +64,8 @@ export function createHardwareMoves(tools: NodeTools): HardwareMoves {
         if (node.state !== 'migrating') return null;
         const hardware = hardwareOf(viewOf(node, machine.spec));
         const comment = `it is on ${node.macAddress} now${node.facts.serialNumber === '' ? '' : `, serial ${node.facts.serialNumber}`}`;
-        return moveNode(locked, 'active', causeOf(tools, operationId, comment, { hardware }));
+        const moved = moveNode(locked, 'active', causeOf(tools, operationId, comment, { hardware }));
+        return { ...moved, node: { ...moved.node, order: { ...moved.node.order, operationId: null } } };
       });
     },
   };
@@ -198,8 +199,8 @@ function moved(
       editedFacts: known.editedFacts,
       lastSeenAt: known.seenAt === null ? null : new Date(known.seenAt),
       macAddress: target.macAddresses[0] ?? node.macAddress,
-      // Whatever the hardware reports wakes the operation.
-      order: { ...step.node.order, operationId },
+      // Whatever the hardware reports wakes the operation that waits for it.
+      order: { ...step.node.order, operationId: target.to === 'migrating' ? operationId : null },
     },
   };
 }

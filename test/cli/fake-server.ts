@@ -281,6 +281,8 @@ function handlersOf(fleet: FakeFleet): Record<string, Handler> {
     decommissionMachine: (request) => fleet.start(OperationType.DECOMMISSION, request),
     drainMachine: (request) => fleet.start(OperationType.DRAIN, request),
     removeMachine: (request) => fleet.start(OperationType.REMOVE, request),
+    eraseMachine: (request) => fleet.start(OperationType.ERASE, request),
+    migrateMachine: (request) => fleet.start(OperationType.MIGRATE, request),
     setServiceState: ({ machineId }) => fleet.machine(machineId),
     createMachine: ({ machineId, pool, provider }) => ({
       machine: {

@@ -1,7 +1,7 @@
 /**
  * The whole story on a real machine: it boots from the network with an empty disk, is discovered, approved, installed,
  * boots from disk and phones home; a REIMAGE puts another image on it; an image whose bytes are not what its digest
- * says fails three times. Nothing serves it but Ingot; its power is behind a real IPMI BMC. The test checks each
+ * says fails three times; at last its disks are erased. Nothing serves it but Ingot; its power is behind a real IPMI BMC. The test checks each
  * chapter, and the demo tells it.
  */
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -51,7 +51,7 @@ export async function openPxeSite(tell: Tell): Promise<PxeSite> {
     cleanups.push(() => key.remove());
     // The BMC needs the machine, the machine the server's port, and the server the BMC's password.
     const port = await freePort();
-    const machine = createQemuMachine({ serverPort: port, idleCard: 'first' });
+    const machine = createQemuMachine({ serverPort: port, idleCard: 'first', nvmeMiB: 96 });
     cleanups.push(() => machine.destroy());
     const bmc = await startBmc({ machine: machine.script });
     cleanups.push(() => bmc.stop());
@@ -219,6 +219,31 @@ export async function failingReimage(site: PxeSite, id: string, tell: Tell) {
   tell(`REIMAGE ${started.operationId} with an image that is not what its digest says`);
   return endOf(site, started, tell);
 }
+
+/** What the machine has on both its disks goes, and what became of each is told. */
+export async function eraseMachine(site: PxeSite, id: string, tell: Tell) {
+  const { server, machine } = site;
+  // The image on its disk is whole: somebody has looked, and says so.
+  for (const state of ['pending', 'installing', 'installed', 'active'])
+    await call(server, 'PATCH', `/nodes/${id}/state`, {
+      state,
+      force: true,
+      comment: 'its disk was found whole',
+    });
+  const handle = openSync(machine.nvme, 'r+');
+  writeSync(handle, SECRET, 0, 'utf8');
+  closeSync(handle);
+  const started = await server.admin.eraseMachine({ machineId: id, requestId: 'erase' });
+  tell(`ERASE ${started.operationId}`);
+  const operation = await endOf(site, started, tell);
+  const { erasure, state } = await nodeOf(server, id);
+  for (const disk of erasure?.disks ?? [])
+    tell(`  ${disk.name} (serial ${disk.serial}): ${disk.result} by ${disk.method}; ${disk.verified}`);
+  tell(`${id} is ${state}: ${erasure?.outcome}`);
+  return { operation, erasure };
+}
+
+export const SECRET = 'what a customer kept on the second disk';
 
 async function endOf(site: PxeSite, { operationId }: { readonly operationId: string }, tell: Tell) {
   let told = '';

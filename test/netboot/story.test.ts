@@ -1,4 +1,5 @@
 /** A real machine, from an empty disk to service and back, by nothing but what Ingot serves. */
+import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { historyOf, nodeOf } from '../nodes/rest.ts';
 import { ensureBootImages } from '../parts/boot-images.ts';
@@ -7,14 +8,18 @@ import { ensureQemu } from '../parts/qemu.ts';
 import {
   corruptImage,
   discoverMachine,
+  eraseMachine,
   failingReimage,
   installMachine,
   openPxeSite,
   type PxeSite,
   reimageMachine,
+  SECRET,
 } from './pxe-story.ts';
 
 const TIME_LIMIT = 400_000;
+/** `npm run demo:pxe` tells it to its end; that takes too long for every day. */
+const isWhole = process.env.INGOT_TELL !== undefined || process.env.INGOT_LONG_TESTS === '1';
 const obstacle = ensureQemu() ?? ensureIpmi() ?? (await ensureBootImages());
 if (obstacle !== null) console.warn(obstacle);
 
@@ -112,6 +117,26 @@ describe.skipIf(obstacle !== null)('a real machine', () => {
       // Nothing of it was written: what was there before is still there.
       const { raw } = site.images.second;
       expect(disk(raw.length).equals(raw)).toBe(true);
+    },
+    TIME_LIMIT,
+  );
+
+  it.skipIf(!isWhole)(
+    'an ERASE leaves nothing on its disks, with evidence for each, and retires it',
+    async () => {
+      const { operation, erasure } = await eraseMachine(site, id, tell);
+      expect(operation, operation.error?.message).toMatchObject({ status: 'completed' });
+      expect(erasure).toMatchObject({
+        outcome: 'erased',
+        disks: [
+          { name: 'nvme0n1', method: 'nvme-format', result: 'erased' },
+          { name: 'vda', method: 'overwrite-full', result: 'erased' },
+        ],
+      });
+      const { size } = statSync(site.machine.disk);
+      expect(disk(size).equals(Buffer.alloc(size))).toBe(true);
+      expect(readFileSync(site.machine.nvme).includes(SECRET)).toBe(false);
+      expect(await nodeOf(site.server, id)).toMatchObject({ state: 'retired' });
     },
     TIME_LIMIT,
   );

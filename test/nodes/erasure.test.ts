@@ -1,4 +1,4 @@
-/** Erasures: by an admin who sets the state, and by an operation that boots the machine over its BMC. */
+/** Erasures, by an admin who sets the state, and work on hardware that boots the machine over its BMC. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -273,6 +273,47 @@ describe.skipIf(problem !== null)('an erasure', () => {
         const second = await erase(id);
         await report(server, mac, 'complete', { erase: { disks: DISKS } }, await booted(mac));
         expect(phaseOf(await ended(server, second))).toBe('SUCCEEDED');
+      },
+      TIME_LIMIT,
+    );
+
+    it(
+      'a migration with an image boots the replacement, recognises it, and then writes the image',
+      async () => {
+        const { id } = await maintainedNode();
+        const mac = newMac();
+        const before = bmc.boots().length;
+        const { operationId } = await server.admin.migrateMachine({
+          machineId: id,
+          requestId: fresh('migrate'),
+          macAddresses: [mac],
+          serialNumber: 'NEW-1',
+          imageRef: 'private',
+        });
+        const stepIs = (name: string) =>
+          until(
+            () => server.operations.getOperation({ operationId }),
+            ({ currentStep, error }) => currentStep === name || error !== undefined,
+            TIME_LIMIT,
+          );
+        await stepIs('await-replacement');
+        expect(bmc.boots().slice(before).at(-1)).toContain('pxe');
+        expect((await boot(server, mac)).token).toBeNull();
+        await report(server, mac, null, { serial_number: 'NEW-1' });
+        await stepIs('repave');
+        const token = await booted(mac);
+        await report(server, mac, 'started', {}, token);
+        await report(server, mac, 'complete', {}, token);
+        const operation = await ended(server, { operationId });
+        expect(phaseOf(operation), operation.error?.message).toBe('SUCCEEDED');
+        expect(await historyOf(server, id)).toEqual([
+          'active>migrating system',
+          'migrating>active system',
+          'active>reprovision system',
+          'reprovision>pending system',
+          'pending>installing node_report',
+          'installing>installed node_report',
+        ]);
       },
       TIME_LIMIT,
     );
