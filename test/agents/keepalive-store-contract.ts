@@ -89,9 +89,14 @@ class Agents {
   }
 
   async ready(poolName: string, count = 1, providerName = 'generic'): Promise<AgentAddress[]> {
-    const addresses = await Promise.all(
-      Array.from({ length: count }, () => this.pending(poolName, providerName)),
-    );
+    const addresses: AgentAddress[] = [];
+    // A few at a time: hundreds that wait for a connection would wait for longer than they may.
+    while (addresses.length < count) {
+      const some = Math.min(50, count - addresses.length);
+      addresses.push(
+        ...(await Promise.all(Array.from({ length: some }, () => this.pending(poolName, providerName)))),
+      );
+    }
     await this.register(addresses);
     await this.makeReady(addresses.map((address) => said(address)));
     return addresses;
