@@ -3,10 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACTOR_KINDS, ROLES } from '../src/domain/actor.ts';
 import { CONDITION_TYPES, type Conditions } from '../src/domain/condition.ts';
 import { effectiveState } from '../src/domain/effective-state.ts';
+import { OVERWRITES } from '../src/domain/erasure.ts';
 import { EVENT_KINDS } from '../src/domain/event.ts';
 import { installLifecycle } from '../src/domain/install-state.ts';
 import { ACTIVE_JOB_STATUSES, type JobStatus, jobLifecycle, PHASE_OF_JOB } from '../src/domain/job-status.ts';
 import { statesOf } from '../src/domain/lifecycle.ts';
+import { BOOT_PURPOSES } from '../src/domain/node.ts';
 import { type Phase, phaseLifecycle } from '../src/domain/phase.ts';
 import { presenceLifecycle } from '../src/domain/presence.ts';
 import { schedulable } from '../src/domain/schedulable.ts';
@@ -54,6 +56,18 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
   ],
   ['events.kind', EVENT_KINDS, `${EVENT} VALUES ($1, '', '', '', 'system', '', '', '{}')`],
   ['events.actor_kind', ACTOR_KINDS, `${EVENT} VALUES ('token', '', '', '', $1, '', '', '{}')`],
+  [
+    'boot_tokens.purpose',
+    BOOT_PURPOSES,
+    `WITH node AS (INSERT INTO nodes (machine_id, mac_address) VALUES ('m', '') RETURNING machine_id)
+     INSERT INTO boot_tokens (token_hash, machine_id, boot_no, image, expires_at, purpose)
+     SELECT '', machine_id, 1, '', now(), $1 FROM node`,
+  ],
+  [
+    'nodes.wanted_overwrite',
+    OVERWRITES,
+    `INSERT INTO nodes (machine_id, mac_address, wanted_overwrite) VALUES ('m', '', $1)`,
+  ],
   ['tokens.role', ROLES, `INSERT INTO tokens (token_hash, name, role, created_by) VALUES ('', 't', $1, '')`],
 ];
 
