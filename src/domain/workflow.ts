@@ -1,4 +1,5 @@
 /** A workflow: the recipe of an installation over the network. */
+import { type DiskRule, diskWords } from './disk-rule.ts';
 
 export interface Workflow {
   readonly name: string;
@@ -10,7 +11,19 @@ export interface Workflow {
   readonly cmdline: string;
   readonly image: WorkflowImage | null;
   readonly postInstall: PostInstall;
+  /** Null: the first disk that is not on USB. */
+  readonly disk: DiskRule | null;
+  /** For cloud-init of the installed system. Empty: it gets no seed. */
+  readonly userData: string;
+  readonly networkConfig: string;
 }
+
+/** What a workflow has that was stored before it could have more. */
+export const WORKFLOW_DEFAULTS = {
+  disk: null,
+  userData: '',
+  networkConfig: '',
+} as const satisfies Partial<Workflow>;
 
 /** An image that the server keeps, by name, or one from elsewhere with its digest. */
 export type WorkflowImage =
@@ -49,6 +62,7 @@ export const BUILT_IN_WORKFLOW: Workflow = {
     'console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
   image: null,
   postInstall: 'reboot',
+  ...WORKFLOW_DEFAULTS,
 };
 
 /** Whether a path is that of Ingot's own installer, of which there is one for each architecture. */
@@ -68,6 +82,7 @@ const ERASE_WORKFLOW: Workflow = {
     'console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.mode=erase ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.overwrite={overwrite}',
   image: null,
   postInstall: 'poweroff',
+  ...WORKFLOW_DEFAULTS,
 };
 
 const BUILT_IN_WORKFLOWS: readonly Workflow[] = [BUILT_IN_WORKFLOW, ERASE_WORKFLOW];
@@ -95,4 +110,9 @@ export function unknownPlaceholder(cmdline: string): string | null {
 
 export function fillCmdline(cmdline: string, values: Readonly<Record<Placeholder, string>>): string {
   return cmdline.replace(PLACEHOLDER, (_whole, name: Placeholder) => values[name]);
+}
+
+/** What the rest of a workflow says to the installer. Whatever its command line is, these words follow it. */
+export function furtherWords({ disk, userData }: Workflow): string[] {
+  return [...diskWords(disk), ...(userData === '' ? [] : ['ingot.seed=yes'])];
 }

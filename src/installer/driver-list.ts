@@ -1,6 +1,6 @@
 /**
- * The drivers that go into the installer, wherever the kernel has them: network cards, disks, and the buses that lead to
- * them. A folder means everything in it. What a kernel does not have, or has built in, is not missed.
+ * The drivers that go into the installer, wherever the kernel has them: network cards, disks, the buses that lead to
+ * them, and the file system of user data. A folder means everything in it. What a kernel does not have, or has built in, is not missed.
  */
 export const DRIVERS: readonly string[] = [
   'drivers/net/ethernet/',
@@ -15,6 +15,7 @@ export const DRIVERS: readonly string[] = [
   'drivers/mmc/host/sdhci-acpi',
   'drivers/mmc/host/sdhci-pci',
   'drivers/nvme/host/nvme',
+  'drivers/block/loop',
   'drivers/block/virtio_blk',
   'drivers/block/xen-blkfront',
   'drivers/scsi/aacraid/',
@@ -35,4 +36,8 @@ export const DRIVERS: readonly string[] = [
   'drivers/pci/controller/vmd',
   'drivers/virtio/virtio_mmio',
   'drivers/virtio/virtio_pci',
+  'fs/fat/vfat',
+  'fs/nls/nls_ascii',
+  'fs/nls/nls_cp437',
+  'fs/nls/nls_utf8',
 ];

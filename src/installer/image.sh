@@ -16,10 +16,40 @@ fetch_error() {
   echo "download failed: ${reason:-the connection ended early or stood still}"
 }
 
-is_packed() { [ "$(head -c 2 | od -An -tx1 | tr -d ' \n')" = 1f8b ]; }
+# What the file begins with says what it is; a raw image begins with anything else.
+format_of() {
+  case $(head -c 6 | od -An -v -tx1 | tr -d ' \n') in
+    1f8b*) echo gzip ;;
+    fd377a585a00) echo xz ;;
+    28b52ffd*) echo zstd ;;
+    514649fb*) echo qcow2 ;;
+    *) echo raw ;;
+  esac
+}
+
+expect_format() {
+  [ "$format" != zstd ] || [ -x /bin/zstd ] || fail 'the image is packed with zstd, and this installer was built without it'
+  say "the image is $format"
+}
 
 unpack() {
-  if [ "$packed" = yes ]; then gunzip -c; else cat; fi
+  case $format in
+    gzip) gunzip -c ;;
+    xz) xz -d -c ;;
+    zstd) zstd -q -d -c ;;
+    *) cat ;;
+  esac
+}
+
+# The first bytes go to a file, all are counted: a qcow2 file in a packed one would be written as it is, and never boot.
+measure() {
+  dd of=/tmp/inner bs=6 count=1 iflag=fullblock 2> /dev/null
+  echo $(($(wc -c) + $(stat -c %s /tmp/inner)))
+}
+
+expect_unpacked() {
+  [ "$format" = raw ] || [ "$(format_of < /tmp/inner)" != qcow2 ] ||
+    fail "the image is a qcow2 file packed with $format: add it without the packing"
 }
 
 fits_into_memory() {
@@ -44,9 +74,14 @@ fetch_into_memory() {
   done
   digest=$(sha256sum /image/packed | cut -d ' ' -f 1)
   expect_digest "$digest"
-  packed=no
-  is_packed < /image/packed && packed=yes
-  bytes=$(unpack < /image/packed | wc -c) || fail 'the image is not a whole gzip file'
+  format=$(format_of < /image/packed)
+  expect_format
+  if [ "$format" = qcow2 ]; then
+    judge_qcow2 /image/packed
+    return
+  fi
+  bytes=$(unpack < /image/packed | measure) || fail "the image is not a whole $format file"
+  expect_unpacked
 }
 
 hash_stream() { fetch -O - | tee /tmp/unpacking | /bin/sha256sum > /tmp/digest; }
@@ -56,13 +91,14 @@ count_stream() {
   {
     unpack || touch /tmp/not-whole
     cat > /dev/null
-  } < /tmp/unpacking | wc -c > /tmp/bytes
+  } < /tmp/unpacking | measure > /tmp/bytes
 }
 
 hash_without_keeping() {
   local attempt
-  packed=no
-  fetch -O - | is_packed && packed=yes
+  fetch -O - | head -c 4096 > /tmp/head
+  format=$(format_of < /tmp/head)
+  expect_format
   mkfifo /tmp/unpacking /tmp/hashing
   for attempt in 1 2 3; do
     rm -f /tmp/not-whole
@@ -76,6 +112,12 @@ hash_without_keeping() {
   done
   wait "$counting"
   expect_digest "$(cut -d ' ' -f 1 /tmp/digest)"
-  [ -e /tmp/not-whole ] && fail 'the image is not a whole gzip file'
+  if [ "$format" = qcow2 ]; then
+    judge_qcow2 /tmp/head
+    expect_parking_room
+    return
+  fi
+  [ -e /tmp/not-whole ] && fail "the image is not a whole $format file"
   bytes=$(cat /tmp/bytes)
+  expect_unpacked
 }

@@ -16,6 +16,8 @@ export PATH=/bin
 set -o pipefail
 
 COMPLETE_FOR=1800
+SYSFS=/sys
+PROCFS=/proc
 
 say() { echo "ingot-installer: $*"; }
 
@@ -33,6 +35,7 @@ install() {
   check_parameters
   choose_disk
   expect_room 1
+  fetch_seed
   if fits_into_memory; then
     kept=yes
     say "fetching $image into memory, $size bytes"
@@ -44,8 +47,10 @@ install() {
   fi
   [ "$bytes" -gt 0 ] || fail 'the image is empty'
   expect_room "$bytes"
+  expect_seed_room
   say "the digest is right; writing $bytes bytes to $disk"
   write_image
+  place_seed
 }
 
 /bin/busybox mount -t proc proc /proc
@@ -59,6 +64,8 @@ echo 4 > /proc/sys/kernel/printk
 percent=0
 facts=''
 evidence=''
+inventory=''
+woken_nics=''
 read_parameters
 say "for $mac"
 load_drivers
@@ -67,6 +74,10 @@ if ! connect; then
   restart 10
 fi
 gather_facts
+wake_nics
+await_disks
+take_inventory
+settle_nics
 report started 0 20
 if [ "$?" = 2 ]; then
   say 'the server wants no installation from this boot: nothing was written'

@@ -74,8 +74,8 @@ export function installerCommand(around: InstallerSurroundings): ExtraCommand {
 Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Those for
 another architecture need no change of this machine: its package lists are kept apart. Files that are there already are
 replaced, each at once.
-Further programs are hdparm, nvme, qemu-img and zstd: without them the installer erases disks by overwriting only, and refuses
-images in the formats zstd and qcow2. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
+Further programs are hdparm, nvme, qemu-img, sfdisk and zstd: without them the installer erases disks by overwriting only,
+and refuses images in the formats zstd and qcow2, and user data. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
         run: (options) => build(around, options),
       },
     ],

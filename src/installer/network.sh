@@ -14,10 +14,10 @@ load_drivers() {
 
 interfaces() {
   local name
-  for name in $(ls /sys/class/net); do
+  for name in $(ls "$SYSFS/class/net"); do
     [ "$name" = lo ] && continue
-    [ -e "/sys/class/net/$name/device" ] || continue
-    [ "$1" = any ] || [ "$(cat "/sys/class/net/$name/address")" = "$mac" ] || continue
+    [ -e "$SYSFS/class/net/$name/device" ] || continue
+    [ "$1" = any ] || [ "$(cat "$SYSFS/class/net/$name/address")" = "$mac" ] || continue
     echo "$name"
   done
 }

@@ -1,7 +1,11 @@
 # What the server says on the kernel's command line.
 
+# Characters that a command line can't carry come as in a URL: %20 is a space.
+decoded() { printf '%b' "$(printf '%s' "$1" | sed 's/\\/\\\\/g; s/%\([0-9A-Fa-f][0-9A-Fa-f]\)/\\x\1/g')"; }
+
 read_parameters() {
   url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post='' mode=install overwrite=ends
+  disk_rule_pick=first disk_rule_model='' disk_rule_serial='' disk_rule_min='' disk_rule_max='' disk_usb=no seed=no
   for word in $(cat /proc/cmdline); do
     case $word in
       ingot.url=*) url=${word#*=} ;;
@@ -11,6 +15,13 @@ read_parameters() {
       ingot.sha256=*) sha256=$(printf '%s' "${word#*=}" | tr 'A-F' 'a-f') ;;
       ingot.size=*) size=${word#*=} ;;
       ingot.disk=*) wanted_disk=${word#*=} ;;
+      ingot.disk.pick=*) disk_rule_pick=${word#*=} ;;
+      ingot.disk.model=*) disk_rule_model=$(decoded "${word#*=}") ;;
+      ingot.disk.serial=*) disk_rule_serial=$(decoded "${word#*=}") ;;
+      ingot.disk.min=*) disk_rule_min=${word#*=} ;;
+      ingot.disk.max=*) disk_rule_max=${word#*=} ;;
+      ingot.disk.usb=*) disk_usb=${word#*=} ;;
+      ingot.seed=*) seed=${word#*=} ;;
       ingot.post=*) post=${word#*=} ;;
       ingot.mode=*) mode=${word#*=} ;;
       ingot.overwrite=*) overwrite=${word#*=} ;;
@@ -25,5 +36,7 @@ check_parameters() {
   case $sha256 in *[!0-9a-f]*) sha256='' ;; esac
   [ "${#sha256}" = 64 ] || fail 'the command line names no digest: ingot.sha256 must be 64 hexadecimal digits'
   case $size in '' | 0* | *[!0-9]*) fail "the command line names no size: ingot.size=$size" ;; esac
+  case $disk_rule_min$disk_rule_max in *[!0-9]*) fail 'ingot.disk.min and ingot.disk.max must be numbers of bytes' ;; esac
+  case $disk_rule_pick in first | smallest | largest) ;; *) fail "not a way to pick a disk: ingot.disk.pick=$disk_rule_pick" ;; esac
   case $wanted_disk in */* | .*) fail "not the name of a disk: ingot.disk=$wanted_disk" ;; esac
 }

@@ -7,7 +7,7 @@ json_fact() {
   [ -n "$2" ] && printf ',"%s":"%s"' "$1" "$(json_text "$2")"
 }
 
-dmi() { cat "/sys/class/dmi/id/$1" 2> /dev/null; }
+dmi() { cat "$SYSFS/class/dmi/id/$1" 2> /dev/null; }
 
 gather_facts() {
   facts=$(
@@ -28,6 +28,7 @@ report() {
     printf '{"mac_address":"%s"%s' "$(json_text "$mac")" "$facts"
     printf ',"installation_status":"%s","installation_progress":%d' "$1" "$2"
     json_fact installation_error "$4"
+    [ "$1" = started ] && [ -n "$inventory" ] && printf ',"inventory":%s' "$inventory"
     printf '%s}' "$evidence"
   } > /tmp/report
   give_up=$(($(uptime_seconds) + $3))

@@ -70,7 +70,7 @@ describe.skipIf(!hasDpkg)('programs out of packages', () => {
       library('libone.so.1'),
     );
     expect(programs.found.map(({ name }) => name)).toEqual(['zstd']);
-    expect(programs.absent.map(({ name }) => name)).toEqual(['hdparm', 'nvme', 'qemu-img']);
+    expect(programs.absent.map(({ name }) => name)).toEqual(['hdparm', 'nvme', 'qemu-img', 'sfdisk']);
     expect(await read()).toEqual(programs);
   });
 

@@ -5,7 +5,7 @@
  */
 import { IPXE_QUERY } from '../domain/ipxe-query.ts';
 import type { BootPurpose } from '../domain/node.ts';
-import { fillCmdline, type Workflow } from '../domain/workflow.ts';
+import { fillCmdline, furtherWords, type Workflow } from '../domain/workflow.ts';
 import type { ServedImage } from './install-plan.ts';
 
 const LOAD_TRIES = 3;
@@ -47,13 +47,14 @@ export function installerScript(boot: InstallerBoot): string {
     post_install: workflow.postInstall,
     overwrite: boot.overwrite,
   });
+  const words = [cmdline, ...(boot.purpose === 'install' ? furtherWords(workflow) : [])].join(' ');
   return script([
     `echo Ingot: ${boot.purpose === 'erase' ? 'erasing' : 'installing'} machine ${machineId} (${workflow.name})`,
     'set tries:int32 0',
     ':load',
     'imgfree',
     // A machine with UEFI finds its initial ramdisk by this name only.
-    `kernel ${file(workflow.kernel)} initrd=initrd ${cmdline} || goto failed`,
+    `kernel ${file(workflow.kernel)} initrd=initrd ${words} || goto failed`,
     `initrd --name initrd ${file(workflow.initrd)} || goto failed`,
     'boot || goto failed',
     ':failed',

@@ -51,6 +51,17 @@ export class ImageFiles {
     }
   }
 
+  /** The first bytes of an image that is whole. */
+  async head(sha256: string, length: number): Promise<Buffer> {
+    const file = await open(join(this.root, sha256));
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
   async remove(sha256: string): Promise<void> {
     await rm(join(this.root, sha256), { force: true });
   }

@@ -1,12 +1,17 @@
 /** Images and workflows: what can be installed, and how. The bytes of images are files; see surfaces/rest. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
-import type { Workflow } from '../domain/workflow.ts';
+import type { ImageFormat } from '../domain/image-format.ts';
+import { WORKFLOW_DEFAULTS, type Workflow } from '../domain/workflow.ts';
 import type { Session } from './database.ts';
 
 export interface Image {
   readonly name: string;
   readonly sha256: string;
   readonly sizeBytes: number;
+  /** Null: stored before formats were recognised. */
+  readonly format: ImageFormat | null;
+  /** The size of the disk that it describes; null where only unpacking says it. */
+  readonly virtualBytes: number | null;
   readonly createdBy: string;
   readonly createdAt: Date;
 }
@@ -15,35 +20,38 @@ interface ImageRow {
   image_name: string;
   sha256: string;
   size_bytes: number;
+  format: ImageFormat | '';
+  virtual_bytes: number | null;
   created_by: string;
   created_at: Date;
 }
 
-const IMAGE_COLUMNS = 'image_name, sha256, size_bytes, created_by, created_at';
+const IMAGE_COLUMNS = 'image_name, sha256, size_bytes, format, virtual_bytes, created_by, created_at';
 
 function imageOf(row: ImageRow): Image {
   return {
     name: row.image_name,
     sha256: row.sha256,
     sizeBytes: row.size_bytes,
+    format: row.format === '' ? null : row.format,
+    virtualBytes: row.virtual_bytes,
     createdBy: row.created_by,
     createdAt: row.created_at,
   };
 }
 
+export type NewImage = Omit<Image, 'createdBy' | 'createdAt' | 'format'> & { readonly format: ImageFormat };
+
 /** One of the same name is replaced. */
-export async function storeImage(
-  session: Session,
-  image: { readonly name: string; readonly sha256: string; readonly sizeBytes: number },
-  actor: Actor,
-): Promise<Image> {
+export async function storeImage(session: Session, image: NewImage, actor: Actor): Promise<Image> {
   const [row] = await session.run<ImageRow & Record<string, unknown>>(
     'store-image',
-    `INSERT INTO images (image_name, sha256, size_bytes, created_by) VALUES ($1, $2, $3, $4)
+    `INSERT INTO images (image_name, sha256, size_bytes, format, virtual_bytes, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (image_name) DO UPDATE SET sha256 = excluded.sha256, size_bytes = excluded.size_bytes,
-       created_by = excluded.created_by, created_at = now()
+       format = excluded.format, virtual_bytes = excluded.virtual_bytes, created_by = excluded.created_by, created_at = now()
      RETURNING ${IMAGE_COLUMNS}`,
-    [image.name, image.sha256, image.sizeBytes, actorLabel(actor)],
+    [image.name, image.sha256, image.sizeBytes, image.format, image.virtualBytes, actorLabel(actor)],
   );
   if (!row) throw new Error('the image was not stored');
   return imageOf(row);
@@ -93,13 +101,17 @@ export async function storeWorkflow(session: Session, workflow: Workflow, actor:
   );
 }
 
+function workflowOf(definition: Workflow): Workflow {
+  return { ...WORKFLOW_DEFAULTS, ...definition };
+}
+
 export async function findWorkflow(session: Session, name: string): Promise<Workflow | null> {
   const [row] = await session.run<{ definition: Workflow }>(
     'find-workflow',
     'SELECT definition FROM workflows WHERE workflow_name = $1',
     [name],
   );
-  return row?.definition ?? null;
+  return row ? workflowOf(row.definition) : null;
 }
 
 export async function listWorkflows(session: Session): Promise<Workflow[]> {
@@ -107,7 +119,7 @@ export async function listWorkflows(session: Session): Promise<Workflow[]> {
     'list-workflows',
     'SELECT definition FROM workflows ORDER BY workflow_name',
   );
-  return rows.map((row) => row.definition);
+  return rows.map((row) => workflowOf(row.definition));
 }
 
 export async function removeWorkflow(session: Session, name: string): Promise<boolean> {

@@ -13,6 +13,10 @@ export interface Report {
   readonly installation_status?: string;
   readonly installation_progress?: number;
   readonly installation_error?: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it looks for
+  readonly inventory?: any;
+  /** What the installed system found, in base64, by the names of files. */
+  readonly seed?: Readonly<Record<string, string>>;
 }
 
 /** What the server has in mind for one machine, and what it has heard of it. */
@@ -26,6 +30,8 @@ export interface Expected {
   readonly extraWords?: string;
   /** What each report is answered with. */
   readonly reportStatus?: number;
+  /** Files of a seed for cloud-init. */
+  readonly seed?: Readonly<Record<string, string>>;
 }
 
 export interface Heard {
@@ -53,6 +59,7 @@ export async function startBootServer(installerDir: string): Promise<BootServer>
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', GUEST_SERVER);
     if (url.pathname === '/api/v1/report') return takeReport(request, response);
+    if (url.pathname.startsWith('/api/v1/boot/')) return sendSeed(request, response, url.pathname);
     const mac = url.searchParams.get('mac');
     const heard = machines.get(mac ?? url.pathname.split('/').at(-1) ?? '');
     heard?.requests.push(`${url.pathname}${request.headers.range === undefined ? '' : ' from the middle'}`);
@@ -65,6 +72,13 @@ export async function startBootServer(installerDir: string): Promise<BootServer>
     } else {
       response.writeHead(404).end();
     }
+  }
+
+  /** Only one machine at a time is installed with a seed here. */
+  function sendSeed(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const { seed } = [...machines.values()].find(({ expected }) => expected.seed)?.expected ?? {};
+    const text = seed?.[path.slice('/api/v1/boot/'.length)];
+    response.writeHead(isOurs(request) ? (text === undefined ? 404 : 200) : 403).end(text);
   }
 
   async function takeReport(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -2,13 +2,20 @@
  * The installer on real machines: QEMU boots it over the network, from nothing. All machines run at the same time, for each
  * takes a quarter of a minute to start.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import { buildTestInstaller, type DiskImage, ensureBootImages, makeDiskImage } from '../parts/boot-images.ts';
+import {
+  buildTestInstaller,
+  type DiskImage,
+  ensureBootImages,
+  makeDiskImage,
+  qcow2Of,
+} from '../parts/boot-images.ts';
 import { ensureIpmi, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, ensureQemu, type QemuMachine, type QemuOptions } from '../parts/qemu.ts';
 import { type BootServer, type Expected, type Heard, startBootServer } from './boot-server.ts';
@@ -72,6 +79,12 @@ const untilFailed = (site: Site) =>
     () => site.heard.reports.find((report) => report.installation_status === 'failed')?.installation_error,
   );
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+/** By the program of that name. */
+function packedWith(program: 'xz' | 'zstd', bytes: Buffer): Buffer {
+  const { stdout, status } = spawnSync(program, ['-c'], { input: bytes, maxBuffer: 64 * MEBIBYTE });
+  if (status !== 0) throw new Error(`${program} failed`);
+  return stdout;
+}
 const zeros = (length: number) => Buffer.alloc(length);
 
 describe.skipIf(obstacle !== null).concurrent('a machine that boots the installer', () => {
@@ -96,6 +109,14 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         vendor: 'QEMU',
         installation_status: 'started',
         installation_progress: 0,
+        inventory: {
+          system: { vendor: 'QEMU', bios_vendor: 'SeaBIOS' },
+          cpu: { architecture: 'x86_64', sockets: 1, cores: 1, threads: 1, model: expect.any(String) },
+          memory: { modules: [{ slot: 'DIMM 0', size_bytes: 512 * MEBIBYTE, manufacturer: 'QEMU' }] },
+          disks: [{ name: 'vda', size_bytes: 64 * MEBIBYTE, transport: 'virtio', removable: false }],
+          nics: [{ mac_address: machine.mac, link: true, driver: 'virtio_net' }],
+          gpus: [{ vendor_id: '1234', device_id: '1111' }],
+        },
       });
       expect(installing.at(-1)).toMatchObject({
         installation_status: 'complete',
@@ -152,7 +173,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       const site = createSite(
         context,
         { images: [large, large, other, large], sha256: sha256(large) },
-        { memoryMiB: 128 },
+        { memoryMiB: 160 },
       );
       const { machine, heard } = site;
       machine.powerOn('pxe');
@@ -193,7 +214,9 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       const { machine, heard } = site;
       machine.powerOn('pxe');
       const error = await untilFailed(site);
-      expect(error).toBe('there is no disk $(reboot)"`reboot`;*\\n, only: vda');
+      expect(error).toBe(
+        'no disk is what the workflow asks for (disk $(reboot)"`reboot`;*\\n); there are: vda (8 MiB)',
+      );
       Object.assign(heard.expected, { extraWords: 'ingot.disk=/dev/vda' });
       await until(
         site,
@@ -204,6 +227,149 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         `the disk vda is smaller than the image: ${8 * MEBIBYTE} bytes, ${image.raw.length} needed`,
       );
       expect(machine.readDisk(8 * MEBIBYTE).equals(zeros(8 * MEBIBYTE))).toBe(true);
+    },
+    TIME_LIMIT,
+  );
+
+  it.skipIf(isShort)(
+    'takes a zstd image, and the smallest of its disks when the workflow says so',
+    async (context) => {
+      const raw = randomBytes(3 * MEBIBYTE);
+      const packed = packedWith('zstd', raw);
+      const site = createSite(
+        context,
+        { images: [packed], sha256: sha256(packed), extraWords: 'ingot.disk.pick=smallest' },
+        {
+          furtherDisks: [
+            { kind: 'scsi', sizeMiB: 16, serial: 'SCSI-1', model: 'SLOW DISK' },
+            { kind: 'nvme', sizeMiB: 32, serial: 'NVME-1' },
+          ],
+        },
+      );
+      site.machine.powerOn('pxe');
+      await until(site, 'the installation', () => site.heard.installed);
+      expect(site.machine.readFurtherDisk(0, raw.length).equals(raw)).toBe(true);
+      expect(site.machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
+      const disks = site.heard.reports[0]?.inventory.disks;
+      expect(disks).toMatchObject([
+        { name: 'vda', transport: 'virtio' },
+        { name: 'sda', model: 'SLOW DISK', serial_number: 'SCSI-1', size_bytes: 16 * MEBIBYTE },
+        { name: 'nvme0n1', model: 'QEMU NVMe Ctrl', serial_number: 'NVME-1', transport: 'nvme' },
+      ]);
+    },
+    TIME_LIMIT,
+  );
+
+  it.skipIf(isShort)(
+    'names its disks when none is what the workflow asks for, and takes an xz image on the one that is',
+    async (context) => {
+      const raw = randomBytes(3 * MEBIBYTE);
+      const packed = packedWith('xz', raw);
+      const site = createSite(
+        context,
+        { images: [packed], sha256: sha256(packed), extraWords: 'ingot.disk.serial=S4%2FX' },
+        { furtherDisks: [{ kind: 'scsi', sizeMiB: 16, serial: 'SCSI-1', model: 'FAST DISK 2' }] },
+      );
+      site.machine.powerOn('pxe');
+      expect(await untilFailed(site)).toBe(
+        'no disk is what the workflow asks for (serial S4/X); there are: vda (64 MiB), sda (16 MiB, model FAST DISK 2, serial SCSI-1)',
+      );
+      Object.assign(site.heard.expected, {
+        extraWords: 'ingot.disk.pick=largest ingot.disk.model=fast%20disk%20?',
+      });
+      await until(site, 'the installation', () => site.heard.installed);
+      expect(site.machine.readFurtherDisk(0, raw.length).equals(raw)).toBe(true);
+    },
+    TIME_LIMIT,
+  );
+
+  for (const [kind, options, memoryMiB] of [
+    ['of version 2, compressed', ['-c', '-o', 'compat=0.10'], 512],
+    ['of version 3 with zstd, that does not fit into memory', ['-c', '-o', 'compression_type=zstd'], 160],
+  ] as const) {
+    it.skipIf(isShort)(
+      `takes a qcow2 image ${kind}`,
+      async (context) => {
+        const raw = Buffer.concat([
+          randomBytes(4 * MEBIBYTE),
+          zeros(8 * MEBIBYTE),
+          randomBytes(4 * MEBIBYTE),
+        ]);
+        const qcow2 = qcow2Of(raw, options);
+        const site = createSite(context, { images: [qcow2], sha256: sha256(qcow2) }, { memoryMiB });
+        // What was there before must not show through where the image has zeros.
+        writeFileSync(site.machine.disk, Buffer.alloc(64 * MEBIBYTE, 0xff));
+        site.machine.powerOn('pxe');
+        await until(site, 'the installation', () => site.heard.installed);
+        expect(site.machine.serial().includes('twice')).toBe(memoryMiB < 512);
+        expect(site.machine.readDisk(raw.length).equals(raw)).toBe(true);
+      },
+      TIME_LIMIT,
+    );
+  }
+
+  it.skipIf(isShort)(
+    'does not open a qcow2 image that would read other files',
+    async (context) => {
+      const hostile = qcow2Of(zeros(MEBIBYTE));
+      hostile.writeBigUInt64BE(512n, 8);
+      hostile.writeUInt32BE(13, 16);
+      hostile.write('/proc/cmdline', 512);
+      const other = qcow2Of(zeros(MEBIBYTE));
+      other.writeBigUInt64BE(4n, 72);
+      const site = createSite(context, { images: [hostile], sha256: sha256(hostile) });
+      site.machine.powerOn('pxe');
+      expect(await untilFailed(site)).toBe(
+        'the image is a qcow2 file that is not taken: it has a backing file',
+      );
+      Object.assign(site.heard.expected, { images: [other], sha256: sha256(other) });
+      await until(
+        site,
+        'the second failure',
+        () => statuses(site).filter((status) => status === 'failed').length > 1,
+      );
+      expect(site.heard.reports.at(-1)?.installation_error).toBe(
+        'the image is a qcow2 file that is not taken: its features are 0x0000000000000004',
+      );
+      expect(site.machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
+    },
+    TIME_LIMIT,
+  );
+
+  it.skipIf(isShort)(
+    'gives the installed system its user data, where NoCloud looks for it',
+    async (context) => {
+      const { packed, sha256: digest } = await makeDiskImage({
+        version: 'seeded-1.0',
+        afterReport: 'poweroff',
+        layout: 'partitioned',
+      });
+      const seed = {
+        'user-data': '#cloud-config\npassword: "täst"\n',
+        'meta-data': '{"instance-id":"machine-1-1","local-hostname":"node-1"}\n',
+      };
+      const site = createSite(context, {
+        images: [packed],
+        sha256: digest,
+        seed,
+        extraWords: 'ingot.seed=yes',
+      });
+      site.machine.powerOn('pxe');
+      await until(site, 'the call from the disk', () => site.heard.reports.some((report) => report.seed));
+      const found = site.heard.reports.find((report) => report.seed);
+      expect(found?.hostname).toBe('seeded-1.0');
+      const texts = Object.entries(found?.seed ?? {}).map(([name, text]) => [
+        name,
+        Buffer.from(text, 'base64').toString(),
+      ]);
+      expect(Object.fromEntries(texts)).toEqual(seed);
+      expect(site.machine.serial()).not.toContain('password');
+      // The program by which cloud-init finds it says the same.
+      const partition = join(installerDir, 'seed');
+      writeFileSync(partition, site.machine.readDisk(8 * MEBIBYTE, 55 * MEBIBYTE));
+      const { stdout } = spawnSync('blkid', ['-p', '-o', 'export', partition], { encoding: 'utf8' });
+      expect(stdout).toContain('LABEL=CIDATA\n');
+      expect(stdout).toContain('TYPE=vfat\n');
     },
     TIME_LIMIT,
   );

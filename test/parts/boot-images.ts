@@ -16,7 +16,15 @@ import { GUEST_SERVER } from './qemu.ts';
 
 const KERNEL_PACKAGE = 'linux-image-cloud-amd64';
 const TARGET = { architecture: 'amd64', cacheDir: downloadCacheDir() } as const;
-const DRIVERS = ['drivers/net/virtio_net', 'drivers/block/virtio_blk', 'drivers/virtio/virtio_pci'];
+const DRIVERS = [
+  'drivers/net/virtio_net',
+  'drivers/block/virtio_blk',
+  'drivers/virtio/virtio_pci',
+  'fs/fat/vfat',
+  'fs/nls/nls_ascii',
+  'fs/nls/nls_cp437',
+  'fs/nls/nls_utf8',
+];
 const PACKAGES = ['syslinux', 'mtools', 'busybox-static'];
 
 /** Installs what is missing where that is possible. Returns why there can be no images, or null. */
@@ -56,6 +64,8 @@ export interface DiskImageOptions {
   readonly server?: string;
   /** What it does after its first report. */
   readonly afterReport?: 'stay' | 'poweroff';
+  /** How its one file system lies on the disk: over the whole of it, or in the first partition. */
+  readonly layout?: 'whole' | 'partitioned';
 }
 
 export interface DiskImage {
@@ -70,6 +80,7 @@ export async function makeDiskImage({
   version,
   server = GUEST_SERVER,
   afterReport = 'stay',
+  layout = 'whole',
 }: DiskImageOptions): Promise<DiskImage> {
   if (!/^[\w.-]+$/.test(version)) throw new Error(`not a version: ${version}`);
   const kernelFile = await kernelPackage();
@@ -82,24 +93,65 @@ export async function makeDiskImage({
     udhcpcEvent: scriptText('udhcpc-event.sh'),
   });
   const words = `console=ttyS0 quiet test.version=${version} test.server=${server} test.then=${afterReport}`;
-  const raw = bootableDisk({
+  const files = {
     vmlinuz: kernel.image,
     'initrd.gz': archive,
     'syslinux.cfg': `DEFAULT l\nPROMPT 0\nTIMEOUT 1\nLABEL l\n KERNEL vmlinuz\n INITRD initrd.gz\n APPEND ${words}\n`,
-  });
+  };
+  const raw = layout === 'whole' ? bootableDisk(files) : inPartition(bootableDisk(files, PARTITION_START));
   const packed = gzipSync(raw, { level: 1 });
   return { raw, packed, sha256: createHash('sha256').update(packed).digest('hex') };
 }
 
-/** One FAT file system over the whole disk, with syslinux in its boot sector. */
-function bootableDisk(files: Readonly<Record<string, string | Buffer>>): Buffer {
+/** As qemu-img makes it of a raw image. */
+export function qcow2Of(raw: Buffer, options: readonly string[] = []): Buffer {
+  const dir = mkdtempSync(join(tmpdir(), 'ingot-qcow2-'));
+  try {
+    writeFileSync(join(dir, 'raw'), raw);
+    const names = [join(dir, 'raw'), join(dir, 'qcow2')];
+    runTool('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', ...options, ...names]);
+    return readFileSync(join(dir, 'qcow2'));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** In sectors. */
+const PARTITION_START = 2048;
+const MBR_CODE = '/usr/lib/SYSLINUX/mbr.bin';
+
+/** The file system behind a table that has one partition, which can be booted. */
+function inPartition(filesystem: Buffer): Buffer {
+  const head = Buffer.alloc(PARTITION_START * 512);
+  head.set(readFileSync(MBR_CODE).subarray(0, 440));
+  head.set([0x80, 0, 0, 0, 0x0e, 0, 0, 0], 446);
+  head.writeUInt32LE(PARTITION_START, 454);
+  head.writeUInt32LE(filesystem.length / 512, 458);
+  head.writeUInt16LE(0xaa55, 510);
+  return Buffer.concat([head, filesystem]);
+}
+
+/** One FAT file system, with syslinux in its boot sector; `start` is the sector of the disk that it will be at. */
+function bootableDisk(files: Readonly<Record<string, string | Buffer>>, start = 0): Buffer {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-image-'));
   const disk = join(dir, 'disk');
   try {
     const mebibytes = 24;
     writeFileSync(disk, '');
     truncateSync(disk, mebibytes * 1024 * 1024);
-    runTool('mformat', ['-i', disk, '-h', '64', '-s', '32', '-T', String(mebibytes * 2048), '::']);
+    runTool('mformat', [
+      '-i',
+      disk,
+      '-h',
+      '64',
+      '-s',
+      '32',
+      '-T',
+      String(mebibytes * 2048),
+      '-H',
+      String(start),
+      '::',
+    ]);
     runTool('syslinux', ['--install', disk]);
     for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
     runTool('mcopy', ['-i', disk, ...Object.keys(files).map((name) => join(dir, name)), '::']);

@@ -27,9 +27,9 @@ import { installPackages } from './debian.ts';
 /** Where the machine finds the server, whatever port that has on this host. */
 export const GUEST_SERVER = 'http://10.0.2.100:8080';
 
-const PROGRAMS = ['qemu-system-x86_64', 'busybox'];
+const PROGRAMS = ['qemu-system-x86_64', 'qemu-img', 'busybox'];
 const FILES = ['/usr/share/seabios/bios-256k.bin', '/usr/lib/ipxe/qemu/pxe-virtio.rom'];
-const PACKAGES = ['qemu-system-x86', 'seabios', 'ipxe-qemu', 'busybox-static'];
+const PACKAGES = ['qemu-system-x86', 'qemu-utils', 'seabios', 'ipxe-qemu', 'busybox-static'];
 
 /** Installs what is missing where that is possible. Returns why there can be no machine, or null. */
 export function ensureQemu(): string | null {
@@ -56,6 +56,16 @@ export interface QemuOptions {
   readonly idleCard?: 'first';
   /** A second disk, behind NVMe. */
   readonly nvmeMiB?: number;
+  /** Beside the first disk, in this order. */
+  readonly furtherDisks?: readonly FurtherDisk[];
+}
+
+export interface FurtherDisk {
+  readonly sizeMiB: number;
+  readonly kind: 'virtio' | 'scsi' | 'nvme';
+  readonly serial: string;
+  /** What a SCSI disk says that it is. */
+  readonly model?: string;
 }
 
 export interface QemuMachine {
@@ -77,6 +87,8 @@ export interface QemuMachine {
   /** What the serial console has shown so far. */
   serial(): string;
   readDisk(length: number, from?: number): Buffer;
+  /** Of a further disk, counted from 0. */
+  readFurtherDisk(index: number, length: number): Buffer;
   /** Off, and all its files gone. */
   destroy(): Promise<void>;
 }
@@ -95,6 +107,10 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
   if (options.nvmeMiB !== undefined) {
     writeFileSync(file('nvme'), '');
     truncateSync(file('nvme'), options.nvmeMiB * 1024 * 1024);
+  }
+  for (const [index, { sizeMiB }] of (options.furtherDisks ?? []).entries()) {
+    writeFileSync(file(`further-${index}`), '');
+    truncateSync(file(`further-${index}`), sizeMiB * 1024 * 1024);
   }
   writeFileSync(file('run'), runScript(dir, mac, options), { mode: 0o755 });
   const pid = () => runningIn(dir);
@@ -124,6 +140,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
     isOn: () => pid() !== null,
     serial: () => readFileSync(file('serial'), 'latin1'),
     readDisk: (length, from = 0) => readPart(file('disk'), length, from),
+    readFurtherDisk: (index, length) => readPart(file(`further-${index}`), length, 0),
     destroy: async () => {
       process.off('exit', pullPlug);
       child?.kill('SIGKILL');
@@ -137,13 +154,14 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
 function runScript(
   dir: string,
   mac: string,
-  { serverPort, memoryMiB = 512, idleCard, nvmeMiB }: QemuOptions,
+  { serverPort, memoryMiB = 512, idleCard, nvmeMiB, furtherDisks = [] }: QemuOptions,
 ): string {
   const idle = idleCard === undefined ? '' : '-device virtio-net-pci,romfile= ';
   const nvme =
     nvmeMiB === undefined
       ? ''
       : `-drive 'file=${dir}/nvme,if=none,id=nvme0,format=raw,cache=unsafe' -device nvme,drive=nvme0,serial=${NVME_SERIAL} `;
+  const further = furtherDisks.map((disk, index) => furtherDisk(dir, disk, index)).join(' ');
   // One small process for each connection that the machine opens.
   const forward = `guestfwd=tcp:${new URL(GUEST_SERVER).host}-cmd:busybox nc 127.0.0.1 ${serverPort}`;
   const net = `user,id=net0,restrict=on,tftp=${dir}/tftp,bootfile=boot.ipxe,${forward}`;
@@ -159,8 +177,18 @@ exec qemu-system-x86_64 -accel tcg -m ${memoryMiB} -display none -monitor none -
   -chardev file,id=serial0,path='${dir}/serial',append=on -serial chardev:serial0 \\
   ${idle}-netdev '${net}' -device "virtio-net-pci,netdev=net0,mac=${mac},$net" \\
   -drive 'file=${dir}/disk,if=none,id=disk0,format=raw,cache=unsafe' -device "virtio-blk-pci,drive=disk0,serial=${DISK_SERIAL},$disk" \\
-  ${nvme}</dev/null >>'${dir}/log' 2>&1
+  ${nvme}${further} </dev/null >>'${dir}/log' 2>&1
 `;
+}
+
+function furtherDisk(dir: string, { kind, serial, model = '' }: FurtherDisk, index: number): string {
+  const drive = `-drive 'file=${dir}/further-${index},if=none,id=further${index},format=raw,cache=unsafe'`;
+  const device = {
+    virtio: `-device 'virtio-blk-pci,drive=further${index},serial=${serial}'`,
+    nvme: `-device 'nvme,drive=further${index},serial=${serial}'`,
+    scsi: `-device virtio-scsi-pci,id=scsi${index} -device 'scsi-hd,bus=scsi${index}.0,drive=further${index},serial=${serial},vendor=INGOT,product=${model}'`,
+  }[kind];
+  return `${drive} ${device}`;
 }
 
 /** The process whose number QEMU has left, if it still is that machine. */

@@ -18,6 +18,8 @@ interface ImageBody {
   readonly name: string;
   readonly sha256: string;
   readonly size_bytes: number;
+  readonly format: string | null;
+  readonly virtual_size_bytes: number | null;
   readonly created_by: string;
   readonly created_at: string;
 }
@@ -30,6 +32,10 @@ interface WorkflowBody {
   readonly cmdline: string;
   readonly image: { readonly name?: string; readonly url?: string } | null;
   readonly post_install: string;
+  readonly disk: Readonly<Record<string, unknown>> | null;
+  readonly has_user_data: boolean;
+  readonly user_data: string | null;
+  readonly network_config: string | null;
 }
 
 interface Answer<T> {
@@ -39,6 +45,11 @@ interface Answer<T> {
 const IMAGE_COLUMNS: readonly Column<ImageBody>[] = [
   { header: 'IMAGE', cell: ({ name }) => name },
   { header: 'SIZE', cell: (image) => bytesText(image.size_bytes) },
+  { header: 'FORMAT', cell: ({ format }) => format ?? '' },
+  {
+    header: 'DISK',
+    cell: (image) => (image.virtual_size_bytes === null ? '' : bytesText(image.virtual_size_bytes)),
+  },
   { header: 'SHA256', cell: ({ sha256 }) => sha256 },
   { header: 'ADDED', cell: (image) => image.created_at },
   { header: 'BY', cell: (image) => image.created_by },
@@ -68,7 +79,10 @@ function addImage(context: CommandContext): Command {
   const command = new Command('add')
     .description('Send an image to the server (admin); what was sent before a break is not sent again')
     .argument('<name>', 'such as ubuntu-22.04')
-    .argument('<file>', 'a raw disk image, or one compressed with gzip')
+    .argument(
+      '<file>',
+      'a disk image: raw, compressed with gzip, xz or zstd, or qcow2 without a backing file',
+    )
     .option('--sha256 <digest>', 'what the file’s digest must be; a file that has another is not sent');
   return addOutput(command).action(
     context.restAction<AddOptions>(async ({ args: [name = '', given = ''], options, rest }) => {
@@ -80,12 +94,18 @@ function addImage(context: CommandContext): Command {
       const image = await send(context, rest, { name, file, sha256 }, isForPeople(options.output));
       writeOne(context.out, options.output, IMAGES, image, () =>
         context.out.line(
-          `added ${plainText(image.name)}: ${bytesText(image.size_bytes)}, sha256 ${image.sha256}`,
+          `added ${plainText(image.name)}: ${bytesText(image.size_bytes)}, sha256 ${image.sha256}${imageKind(image)}`,
         ),
       );
       return 'ok';
     }),
   );
+}
+
+function imageKind({ format, size_bytes: bytes, virtual_size_bytes: disk }: ImageBody): string {
+  if (format === null) return '';
+  const size = disk === null || disk === bytes ? '' : ` of a disk of ${bytesText(disk)}`;
+  return `, ${plainText(format)}${size}`;
 }
 
 async function digestOf(file: string): Promise<string> {
@@ -251,6 +271,8 @@ function showWorkflow(context: CommandContext): Command {
       const { data } = await rest.call<Answer<WorkflowBody>>('GET', `/workflows/${encodeURIComponent(name)}`);
       writeOne(context.out, options.output, WORKFLOWS, data, () => {
         for (const [field, value] of Object.entries(data)) {
+          // Of several lines, and perhaps with secrets: who wants to see it asks for JSON.
+          if (field === 'user_data' || field === 'network_config') continue;
           const text =
             typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
           context.out.line(`${`${field}:`.padEnd(14)}${plainText(text) || '-'}`);

@@ -157,7 +157,7 @@ function textIn({ query }: FastifyRequest, name: string): string {
   return Array.isArray(value) ? value.join(',') : typeof value === 'string' ? value : '';
 }
 
-function baseUrlOf({ baseUrl }: BootRouteParts, request: FastifyRequest): string {
+export function baseUrlOf({ baseUrl }: BootRouteParts, request: FastifyRequest): string {
   if (baseUrl !== null) return baseUrl;
   const { host } = request.headers;
   if (host !== undefined && HOST.test(host)) return `http://${host}`;

@@ -1,29 +1,26 @@
 /** Images and workflows, for those who look after them and for the machines that are installed with them. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/fault.ts';
+import { IMAGE_HEAD_BYTES, judgeImage } from '../../domain/image-format.ts';
 import { IMAGE_RULE } from '../../domain/machine-input.ts';
-import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/workflow.ts';
-import { knownWorkflow } from '../../operations/install-plan.ts';
-import { readWorkflow, workflowText } from '../../operations/workflow-input.ts';
-import { findBootToken } from '../../store/boot-tokens.ts';
 import type { ImageFiles } from '../../store/image-files.ts';
 import {
   findImage,
   type Image,
   isDigestUsed,
   listImages,
-  listWorkflows,
+  type NewImage,
   removeImage,
-  removeWorkflow,
   storeImage,
-  storeWorkflow,
 } from '../../store/images.ts';
-import { findNode, isOperationWanted } from '../../store/nodes.ts';
+import { bootOf } from './boot-caller.ts';
 import { bootFetchRoutes } from './boot-fetch-routes.ts';
-import { type BootRouteParts, bootRoutes, fetchOf } from './boot-routes.ts';
-import { answerFaults, bearerOf, callerWith } from './rest-errors.ts';
+import { type BootRouteParts, baseUrlOf, bootRoutes, fetchOf } from './boot-routes.ts';
+import { answerFaults, callerWith } from './rest-errors.ts';
+import { seedRoutes } from './seed-routes.ts';
 import { sendFile } from './send-file.ts';
+import { workflowRoutes } from './workflow-routes.ts';
 
 export interface NetbootRouteParts extends BootRouteParts {
   readonly files: ImageFiles;
@@ -34,7 +31,6 @@ interface ByName {
 }
 
 const PIECE_BYTES = 16 * 1024 * 1024;
-const MAX_BODY_BYTES = 64 * 1024;
 
 export async function netbootRoutes(app: FastifyInstance, parts: NetbootRouteParts): Promise<void> {
   answerFaults(app, parts);
@@ -42,6 +38,7 @@ export async function netbootRoutes(app: FastifyInstance, parts: NetbootRoutePar
   bootFetchRoutes(app, parts);
   imageRoutes(app, parts);
   workflowRoutes(app, parts);
+  seedRoutes(app, { ...parts, baseUrlOf: (request) => baseUrlOf(parts, request) });
 }
 
 function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
@@ -86,7 +83,8 @@ function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
       const offset = range.start + request.body.length;
       return reply.code(202).send({ success: true, data: { offset }, message: 'more is awaited' });
     }
-    const image = await keepImage(parts, { name, sha256, sizeBytes: range.totalBytes }, actor);
+    const kind = await judgedFormat(parts, sha256, range.totalBytes);
+    const image = await keepImage(parts, { name, sha256, sizeBytes: range.totalBytes, ...kind }, actor);
     return reply.code(201).send({ success: true, data: imageBody(image), message: `Image ${name} added` });
   });
 
@@ -101,7 +99,7 @@ function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
   /** An image may hold what not everybody shall read: it goes to the boot that installs it, and to those who may look. */
   app.get<ByName>('/api/v1/images/:name/content', async (request, reply) => {
     const { name } = request.params;
-    const boot = await bootOf(parts, request);
+    const boot = await bootOf(parts.nodes.database, request);
     if (boot?.image !== name) await callerWith(parts, request, 'viewer');
     const image = await knownImage(parts, name);
     const file = { root: files.root, path: image.sha256 };
@@ -112,9 +110,25 @@ function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
   });
 }
 
+/** What is no image, or one that would read other files, is not kept. */
+async function judgedFormat(
+  { nodes: { database }, files }: NetbootRouteParts,
+  sha256: string,
+  sizeBytes: number,
+): Promise<Pick<NewImage, 'format' | 'virtualBytes'>> {
+  const verdict = judgeImage(await files.head(sha256, IMAGE_HEAD_BYTES), sizeBytes);
+  if (!('refused' in verdict)) return verdict;
+  if (!(await isDigestUsed(database, sha256))) await files.remove(sha256);
+  throw new Fault('invalid_argument', {
+    reason: 'IMAGE_REFUSED',
+    message: `the file can't be an image: ${verdict.refused}; nothing was kept`,
+    violations: [{ subject: 'body', description: verdict.refused }],
+  });
+}
+
 async function keepImage(
   { nodes: { database }, files }: NetbootRouteParts,
-  image: { readonly name: string; readonly sha256: string; readonly sizeBytes: number },
+  image: NewImage,
   actor: Actor,
 ): Promise<Image> {
   const before = await findImage(database, image.name);
@@ -123,60 +137,6 @@ async function keepImage(
     await files.remove(before.sha256);
   }
   return stored;
-}
-
-/** Null: no boot token, or that of an operation that is over. */
-async function bootOf({ nodes: { database } }: NetbootRouteParts, request: FastifyRequest) {
-  const token = bearerOf(request);
-  const boot = token === null ? null : await findBootToken(database, token);
-  if (boot?.purpose !== 'install') return null;
-  if (boot.operationId && !(await isOperationWanted(database, boot.operationId))) return null;
-  // One boot, one use: once it has told its end, or another one has begun, it opens nothing more.
-  const story = (await findNode(database, boot.machineId))?.story;
-  const isOver = !story || boot.bootNo < Math.max(story.bootNo, story.firstBootNo);
-  return isOver || (boot.bootNo === story.bootNo && story.bootEnded) ? null : boot;
-}
-
-function workflowRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
-  const { nodes } = parts;
-  const { database } = nodes;
-
-  app.get('/api/v1/workflows', async (request, reply) => {
-    await callerWith(parts, request, 'viewer');
-    const all = new Map<string, Workflow>([[BUILT_IN_WORKFLOW.name, BUILT_IN_WORKFLOW]]);
-    for (const workflow of await listWorkflows(database)) all.set(workflow.name, workflow);
-    for (const workflow of nodes.workflows.values()) all.set(workflow.name, workflow);
-    return reply.send({ success: true, data: [...all.values()].map(workflowText), total: all.size });
-  });
-
-  app.get<ByName>('/api/v1/workflows/:name', async (request, reply) => {
-    await callerWith(parts, request, 'viewer');
-    const workflow = await knownWorkflow(nodes, database, request.params.name);
-    if (!workflow) throw workflowNotFound(request.params.name);
-    return reply.send({ success: true, data: workflowText(workflow) });
-  });
-
-  app.post('/api/v1/workflows', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-    const { actor } = await callerWith(parts, request, 'admin');
-    const workflow = readWorkflow(request.body);
-    if (nodes.workflows.has(workflow.name)) {
-      throw new Fault('failed_precondition', {
-        reason: 'WORKFLOW_CONFIGURED',
-        message: `workflow ${workflow.name} is in the configuration file: change it there`,
-        metadata: { workflow: workflow.name },
-      });
-    }
-    await storeWorkflow(database, workflow, actor);
-    return reply
-      .code(201)
-      .send({ success: true, data: workflowText(workflow), message: `Workflow ${workflow.name} stored` });
-  });
-
-  app.delete<ByName>('/api/v1/workflows/:name', async (request, reply) => {
-    await callerWith(parts, request, 'admin');
-    if (!(await removeWorkflow(database, request.params.name))) throw workflowNotFound(request.params.name);
-    return reply.send({ success: true, message: `Workflow ${request.params.name} removed` });
-  });
 }
 
 function imageNameOf(name: string): string {
@@ -210,18 +170,13 @@ function imageNotFound(name: string): Fault {
   });
 }
 
-function workflowNotFound(name: string): Fault {
-  return new Fault('not_found', {
-    reason: 'WORKFLOW_NOT_FOUND',
-    message: `there is no stored workflow ${JSON.stringify(name.slice(0, 80))}`,
-  });
-}
-
 function imageBody(image: Image) {
   return {
     name: image.name,
     sha256: image.sha256,
     size_bytes: image.sizeBytes,
+    format: image.format,
+    virtual_size_bytes: image.virtualBytes,
     created_by: image.createdBy,
     created_at: image.createdAt.toISOString(),
   };

@@ -1,0 +1,43 @@
+# The image, written to the disk.
+
+onto_disk() { /bin/dd of="/dev/$disk" bs=1M iflag=fullblock conv=fsync,notrunc status=none 2> /tmp/write.error; }
+
+# What an earlier system left at the very end (a second partition table, RAID metadata) must not outlive it.
+clear_end_of_disk() {
+  local mebibytes=$((disk_bytes / 1048576))
+  dd if=/dev/zero of="/dev/$disk" bs=1M seek=$((mebibytes - 1)) conv=notrunc status=none 2> /dev/null
+}
+
+make_unbootable() { dd if=/dev/zero of="/dev/$disk" bs=1M count=1 conv=fsync,notrunc status=none; }
+
+write_kept() { unpack < /image/packed | onto_disk; }
+write_stream() { fetch -O - | tee /tmp/hashing | unpack | onto_disk; }
+
+# write_verified <command> <what prints the bytes so far> <percent at the end> <total bytes>: for the second fetch of
+# an image, which is hashed again. What is on the disk is made unbootable should it be another image.
+write_verified() {
+  sha256sum < /tmp/hashing > /tmp/digest &
+  hashing=$!
+  in_background "$1"
+  follow 50 "$3" "$4" "$2"
+  written=$?
+  wait "$hashing"
+  digest=$(cut -d ' ' -f 1 /tmp/digest)
+  [ "$written" = 0 ] && [ "$digest" = "$sha256" ] && return
+  make_unbootable
+  [ "$written" = 0 ] || fail "writing to $disk failed: $(cat /tmp/write.error /tmp/fetch.error | head -n 1)"
+  expect_digest "$digest"
+}
+
+write_image() {
+  clear_end_of_disk
+  case $format-$kept in
+    qcow2-yes) convert_qcow2 /image/packed 50 ;;
+    qcow2-no) write_qcow2_through_disk ;;
+    *-yes)
+      in_background write_kept
+      follow 50 99 "$bytes" bytes_written || fail "writing to $disk failed: $(head -n 1 /tmp/write.error)"
+      ;;
+    *) write_verified write_stream bytes_written 99 "$bytes" ;;
+  esac
+}
