@@ -16,7 +16,7 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})(?:\.[A-Za-z0-9-]{1,63})*\.?|
 
 const MAX_LABEL_BYTES = 64 * 1024;
 const MAX_LABEL_VALUE = 4096;
-const MAX_MACS = 64;
+export const MAX_MACS = 64;
 const MAX_ENDPOINT = 512;
 
 export function checkMachineId(id: string, field = 'machine_id'): string {

@@ -70,8 +70,7 @@ cpu_model() {
 topology() {
   local file
   for file in $(find "$SYSFS/devices/system/cpu" -path "*/cpu[0-9]*/topology/$1" 2> /dev/null | sort); do
-    printf '%s ' "$(cat "${file%/*}/physical_package_id")"
-    cat "$file"
+    echo "$(cat "${file%/*}/physical_package_id") $(cat "$file")"
   done
 }
 

@@ -15,6 +15,7 @@ import { quoted } from './lenient.ts';
 import { type ApprovingTools, approveByRule } from './node-approval.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
 import { FACT_FIELDS, factsOf } from './node-input.ts';
+import { fillMacAddresses, keepInventory } from './node-inventory.ts';
 import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
@@ -46,7 +47,12 @@ export async function reportNode(
     const facts = withFacts(locked.node, factsOf(report));
     const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
     adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
-    const notes = await adjustmentNotes(tools, locked.node, { ...report, adjusted }, session);
+    const found = await inventoryEvents(tools, locked.node, report, boot, session);
+    if ('dropped' in found) adjusted = { ...adjusted, inventory: found.dropped };
+    const notes = [
+      ...(await adjustmentNotes(tools, locked.node, { ...report, adjusted }, session)),
+      ...('events' in found ? found.events : []),
+    ];
     if (report.installation_status === null)
       return { ...seen, events: notes, wakes: migrationOf(locked.node) };
     const { operationId } = locked.node.order;
@@ -69,9 +75,30 @@ export async function reportNode(
     // Before the transition: what a reader of the history sees first is where the node is now.
     return { ...told.change, events: [...notes, ...told.change.events], wakes: operationId };
   });
+  if (report.inventory !== undefined) await fillMacAddresses(tools, node, report.inventory);
   // An installer that begins and is not wanted must hear that before it writes a byte.
   if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
   return { node: await afterRules(tools, node), ignored, adjusted };
+}
+
+async function inventoryEvents(
+  tools: NodeTools,
+  node: Node,
+  { inventory }: NodeReport,
+  boot: BootToken | null,
+  session: Session,
+): ReturnType<typeof keepInventory> {
+  if (inventory === undefined) return { events: [] };
+  return keepInventory(session, node, {
+    inventory,
+    isTrusted: boot?.machineId === node.machineId,
+    cause: {
+      actor: nodeActor(node.macAddress),
+      owner: 'node_report',
+      operationId: node.order.operationId,
+      now: tools.now(),
+    },
+  });
 }
 
 const NOTES_A_DAY = 20;

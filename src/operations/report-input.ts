@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { INSTALLATION_STATUSES, type InstallationStatus } from '../domain/install-report.ts';
 import { ARCHITECTURES, BOOT_MODES } from '../domain/node.ts';
 import { readErased } from './erase-input.ts';
+import { readInventory } from './inventory-input.ts';
 import {
   asText,
   collectAdjustments,
@@ -83,6 +84,7 @@ const sideFields = lenientObject({
   installation_progress: lenientCount(0, 100),
   installation_error: lenientProse(MAX_ERROR),
   erase: readErased,
+  inventory: readInventory,
   // Read below: a report without a word of them is refused.
   mac_address: known,
   installation_status: known,

@@ -1,5 +1,7 @@
 /** Nodes: machines in the inventory with their coarse states, and what is installed on those that boot from the network. */
 import { Command, Option } from 'commander';
+import type { HardwareInventory } from '../../domain/hardware-inventory.ts';
+import { hardwareLines } from '../../domain/hardware-text.ts';
 import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
@@ -143,7 +145,9 @@ async function* inventoryPages(rest: Rest, options: ListOptions): AsyncGenerator
 }
 
 function showNode(context: CommandContext): Command {
-  const command = new Command('show').description('Show one node').argument('<node-id>');
+  const command = new Command('show')
+    .description('Show one node, with the hardware that its installer found')
+    .argument('<node-id>');
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
       const { data } = await rest.call<Answer<NodeBody>>('GET', nodePath(id));
@@ -156,10 +160,31 @@ function showNode(context: CommandContext): Command {
 function writeNode(context: CommandContext, output: OutputFormat, node: NodeBody): void {
   writeOne(context.out, output, nodes(context.now()), node, () => {
     for (const [field, value] of Object.entries(node)) {
+      if (field === 'inventory') {
+        writeInventory(context, value as InventoryOfNode | null);
+        continue;
+      }
       const text = Array.isArray(value) ? value.join(', ') : String(value ?? '');
       context.out.line(`${`${field}:`.padEnd(20)}${plainText(text) || '-'}`);
     }
   });
+}
+
+interface InventoryOfNode extends HardwareInventory {
+  readonly source: string;
+  readonly reported_at: string;
+}
+
+/** One line a part, below a line that says where it is from. */
+function writeInventory(context: CommandContext, inventory: InventoryOfNode | null): void {
+  if (inventory === null) {
+    context.out.line(`${'inventory:'.padEnd(20)}-`);
+    return;
+  }
+  const source = `from the ${plainText(inventory.source)}, ${plainText(inventory.reported_at)}`;
+  context.out.line(`${'inventory:'.padEnd(20)}${source}`);
+  for (const [label, text] of hardwareLines(inventory))
+    context.out.line(`  ${`${label}:`.padEnd(18)}${plainText(text)}`);
 }
 
 interface ChangeOptions {

@@ -1,7 +1,8 @@
 /** Document 4's nodes: the install layer of the same machines. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { inAnyCase } from '../../domain/any-case.ts';
-import { invalidField } from '../../domain/fault.ts';
+import { Fault, invalidField } from '../../domain/fault.ts';
+import type { KeptInventory } from '../../domain/hardware-inventory.ts';
 import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { macProblem, type Node, normalMac } from '../../domain/node.ts';
@@ -10,6 +11,7 @@ import { stillMissing } from '../../operations/install-plan.ts';
 import type { BootTools } from '../../operations/node-boot.ts';
 import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/node-input.ts';
 import { createNode, getNode, patchNode, retireNode, setNodeState, tagNode } from '../../operations/nodes.ts';
+import { findHardwareInventory } from '../../store/hardware-inventories.ts';
 import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
 import { type HistoryEntry, listNodes, nodeHistory } from '../../store/node-lists.ts';
 import type { Caller } from '../authenticate.ts';
@@ -77,7 +79,23 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
 
   app.get<ById>('/api/v1/nodes/:id', async (request, reply) => {
     await callerWith(parts, request, 'viewer');
-    return done(reply, await getNode(nodes, request.params.id), 'Node found');
+    const node = await getNode(nodes, request.params.id);
+    const kept = await findHardwareInventory(nodes.database, node.machineId);
+    const data = { ...nodeBody(node), inventory: kept && hardwareBody(kept) };
+    return reply.send({ success: true, data, message: 'Node found' });
+  });
+
+  app.get<ById>('/api/v1/nodes/:id/inventory', async (request, reply) => {
+    await callerWith(parts, request, 'viewer');
+    const { machineId } = await getNode(nodes, request.params.id);
+    const kept = await findHardwareInventory(nodes.database, machineId);
+    if (!kept) {
+      throw new Fault('not_found', {
+        reason: 'NO_INVENTORY',
+        message: `${machineId} has reported no inventory yet: Ingot's installer does when the machine boots it`,
+      });
+    }
+    return reply.send({ success: true, data: hardwareBody(kept) });
   });
 
   app.patch<ById>('/api/v1/nodes/:id', options, async (request, reply) => {
@@ -212,6 +230,15 @@ export function nodeBody(node: Node) {
     last_seen_at: node.lastSeenAt?.toISOString() ?? null,
     created_at: node.createdAt.toISOString(),
     updated_at: node.updatedAt.toISOString(),
+  };
+}
+
+function hardwareBody({ source, reportedAt, changedAt, inventory }: KeptInventory) {
+  return {
+    source,
+    reported_at: reportedAt.toISOString(),
+    changed_at: changedAt.toISOString(),
+    ...inventory,
   };
 }
 

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
+import type { HardwareInventory } from '../../../../src/domain/hardware-inventory.ts';
+import { hardwareLines } from '../../../../src/domain/hardware-text.ts';
 import { MAX_INSTALL_ATTEMPTS } from '../../../../src/domain/node.ts';
 import { rest } from '../../api/rest.ts';
 import type { MachineView } from '../../machine-view.ts';
@@ -13,6 +15,12 @@ import { type HistoryBody, type NodeBody, nodeHistory } from '../nodes/nodes.ts'
 interface Node extends NodeBody {
   readonly system_uuid: string | null;
   readonly notes: string | null;
+  readonly inventory: InventoryBody | null;
+}
+
+interface InventoryBody extends HardwareInventory {
+  readonly source: string;
+  readonly reported_at: string;
 }
 
 /** Reports of progress are no events. */
@@ -42,6 +50,7 @@ export function NodePanel({ machine }: { machine: MachineView }) {
       {node.data && (
         <div className="stack">
           <NodeFacts node={node.data} />
+          {node.data.inventory && <Hardware inventory={node.data.inventory} />}
           <h3>Boots and reports</h3>
           {history.isError && !history.data && (
             <Failed
@@ -96,6 +105,28 @@ function NodeFacts({ node }: { node: Node }) {
         ))}
       </dl>
     </>
+  );
+}
+
+/** What the installer found in the machine. */
+function Hardware({ inventory }: { inventory: InventoryBody }) {
+  return (
+    <section aria-label="Hardware">
+      <h3>
+        Hardware{' '}
+        <span className="soft">
+          from the {inventory.source}, <Age at={Date.parse(inventory.reported_at)} />
+        </span>
+      </h3>
+      <dl className="facts wide-facts">
+        {hardwareLines(inventory).map(([label, text]) => (
+          <div key={`${label} ${text}`} className="fact">
+            <dt>{label}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 

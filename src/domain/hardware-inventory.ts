@@ -1,0 +1,160 @@
+/**
+ * What a machine's hardware is, as somebody who looked at it reports. Everything may be missing: a source says what it
+ * knows. Each inventory is kept with its source and time.
+ */
+
+export interface SystemFacts {
+  readonly vendor?: string;
+  readonly model?: string;
+  readonly sku?: string;
+  readonly serial_number?: string;
+  readonly uuid?: string;
+  readonly board_model?: string;
+  readonly board_serial_number?: string;
+  readonly bios_vendor?: string;
+  readonly bios_version?: string;
+  readonly bios_date?: string;
+}
+
+export interface CpuFacts {
+  readonly model?: string;
+  readonly architecture?: string;
+  readonly sockets?: number;
+  readonly cores?: number;
+  readonly threads?: number;
+}
+
+export interface MemoryModule {
+  readonly slot?: string;
+  readonly size_bytes?: number;
+  readonly speed_mts?: number;
+  readonly manufacturer?: string;
+  readonly serial_number?: string;
+  readonly part_number?: string;
+}
+
+export interface DiskFacts {
+  readonly name?: string;
+  readonly model?: string;
+  readonly serial_number?: string;
+  readonly size_bytes?: number;
+  readonly transport?: string;
+  readonly rotational?: boolean;
+  readonly removable?: boolean;
+}
+
+export interface NicFacts {
+  readonly name?: string;
+  readonly mac_address?: string;
+  readonly speed_mbps?: number;
+  readonly link?: boolean;
+  readonly driver?: string;
+  readonly pci_address?: string;
+}
+
+export interface GpuFacts {
+  readonly pci_address?: string;
+  readonly vendor_id?: string;
+  readonly device_id?: string;
+}
+
+export interface HardwareInventory {
+  readonly system?: SystemFacts;
+  readonly cpu?: CpuFacts;
+  readonly memory?: { readonly total_bytes?: number; readonly modules?: readonly MemoryModule[] };
+  readonly disks?: readonly DiskFacts[];
+  readonly nics?: readonly NicFacts[];
+  readonly gpus?: readonly GpuFacts[];
+}
+
+/** Who looked. */
+export type InventorySource = 'installer';
+
+export interface KeptInventory {
+  readonly source: InventorySource;
+  readonly inventory: HardwareInventory;
+  readonly reportedAt: Date;
+  /** Since when it has been what it is. */
+  readonly changedAt: Date;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** Parts of which there are several: what they are called, and what one of them is known by. */
+const SEVERAL = {
+  disk: { of: (inventory: HardwareInventory) => inventory.disks, keys: ['serial_number', 'name'] },
+  NIC: { of: (inventory: HardwareInventory) => inventory.nics, keys: ['mac_address', 'name'] },
+  GPU: { of: (inventory: HardwareInventory) => inventory.gpus, keys: ['pci_address'] },
+  'memory module': {
+    of: (inventory: HardwareInventory) => inventory.memory?.modules,
+    keys: ['slot', 'serial_number'],
+  },
+} as const satisfies Record<
+  string,
+  {
+    of: (inventory: HardwareInventory) => readonly object[] | undefined;
+    keys: readonly string[];
+  }
+>;
+
+/** What differs from one boot to the next with the same hardware in it. */
+const FLEETING = new Set(['speed_mbps', 'link', 'name']);
+const MEMORY_STEP = 256 * 1024 * 1024;
+
+/** What changed, in words; empty when the hardware is the same. */
+export function hardwareChanges(before: HardwareInventory, after: HardwareInventory): string[] {
+  return [
+    ...fieldChanges('system', before.system ?? {}, after.system ?? {}),
+    ...fieldChanges('CPU', before.cpu ?? {}, after.cpu ?? {}),
+    ...fieldChanges('memory', memorySize(before), memorySize(after)),
+    ...Object.entries(SEVERAL).flatMap(([noun, { of, keys }]) =>
+      partChanges(noun, keys, of(before) ?? [], of(after) ?? []),
+    ),
+  ];
+}
+
+/** Kernels keep a little of it to themselves, some more than others. Modules say it better where they are known. */
+function memorySize({ memory }: HardwareInventory): Part {
+  if (memory?.total_bytes === undefined || (memory.modules ?? []).length > 0) return {};
+  return { mebibytes: (Math.round(memory.total_bytes / MEMORY_STEP) * MEMORY_STEP) / 1024 / 1024 };
+}
+
+function fieldChanges(noun: string, before: object, after: object): string[] {
+  const [old, found] = [before as Part, after as Part];
+  return [...new Set([...Object.keys(old), ...Object.keys(found)])]
+    .filter((name) => !FLEETING.has(name) && old[name] !== found[name])
+    .map((name) => `${noun}: ${name} was ${said(old[name])}, is ${said(found[name])}`);
+}
+
+function said(value: unknown): string {
+  return value === undefined ? 'not reported' : String(value);
+}
+
+function partChanges(
+  noun: string,
+  keys: readonly string[],
+  before: readonly object[],
+  after: readonly object[],
+): string[] {
+  const [old, found] = [byKey(keys, before), byKey(keys, after)];
+  return [
+    ...[...old.keys()].filter((key) => !found.has(key)).map((key) => `${noun} ${key} is missing`),
+    ...[...found.keys()].filter((key) => !old.has(key)).map((key) => `${noun} ${key} is new`),
+    ...[...found].flatMap(([key, part]) => {
+      const earlier = old.get(key);
+      return earlier === undefined ? [] : fieldChanges(`${noun} ${key}`, earlier, part);
+    }),
+  ];
+}
+
+/** Those that nothing tells apart are numbered. */
+function byKey(keys: readonly string[], parts: readonly object[]): Map<string, object> {
+  const found = new Map<string, object>();
+  for (const part of parts) {
+    const name = keys.map((key) => (part as Part)[key]).find((value) => value !== undefined);
+    let key = String(name ?? 'unnamed');
+    for (let count = 2; found.has(key); count += 1) key = `${String(name ?? 'unnamed')} (${count})`;
+    found.set(key, part);
+  }
+  return found;
+}
