@@ -1,18 +1,22 @@
 /**
  * The whole story on a real machine: it boots from the network with an empty disk, is discovered, approved, installed,
- * boots from disk and phones home; a REIMAGE puts another image on it; an image whose bytes are not what its digest
- * says fails three times; at last its disks are erased. Nothing serves it but Ingot; its power is behind a real IPMI BMC. The test checks each
+ * boots from disk and phones home, and its hardware is known; a REIMAGE puts another image on it, in the format qcow2; an
+ * image whose bytes are not what its digest says fails three times; at last its disks are erased. Nothing serves it but
+ * Ingot; its power is behind a real IPMI BMC. The test checks each
  * chapter, and the demo tells it.
  */
+import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { hardwareLines } from '../../src/domain/hardware-text.ts';
+import { bytesText } from '../../src/domain/metric-text.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { call, nodeOf } from '../nodes/rest.ts';
-import { buildTestInstaller, type DiskImage, makeDiskImage } from '../parts/boot-images.ts';
+import { buildTestInstaller, type DiskImage, makeDiskImage, qcow2Of } from '../parts/boot-images.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, type QemuMachine } from '../parts/qemu.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -45,7 +49,7 @@ export async function openPxeSite(tell: Tell): Promise<PxeSite> {
     await buildTestInstaller(join(dataDir, 'boot', 'installer'));
     const images = {
       first: await makeDiskImage({ version: 'first-1.0', afterReport: 'stay' }),
-      second: await makeDiskImage({ version: 'second-2.0', afterReport: 'stay' }),
+      second: asQcow2(await makeDiskImage({ version: 'second-2.0', afterReport: 'stay' })),
     };
     const key = unusedKey();
     cleanups.push(() => key.remove());
@@ -75,6 +79,11 @@ export async function openPxeSite(tell: Tell): Promise<PxeSite> {
     await stop();
     throw error;
   }
+}
+
+function asQcow2({ raw }: DiskImage): DiskImage {
+  const packed = qcow2Of(raw, ['-c']);
+  return { raw, packed, sha256: createHash('sha256').update(packed).digest('hex') };
 }
 
 async function freePort(): Promise<number> {
@@ -162,6 +171,14 @@ export async function installMachine(site: PxeSite, id: string, tell: Tell): Pro
   tell(`${id} is active`);
 }
 
+/** What the installer found in the machine while it installed it. */
+export async function showInventory(site: PxeSite, id: string, tell: Tell) {
+  const { inventory } = await nodeOf(site.server, id);
+  tell(`its inventory, from the ${inventory.source} at ${inventory.reported_at}:`);
+  for (const [label, text] of hardwareLines(inventory)) tell(`  ${label}: ${text}`);
+  return inventory;
+}
+
 /** The system on the disk reports its version as its name, and the name that a node has stays; so it is taken off. */
 async function phonesHome(site: PxeSite, id: string, version: string): Promise<void> {
   await until(
@@ -194,7 +211,9 @@ export async function reimageMachine(site: PxeSite, id: string, tell: Tell) {
     requestId: 'reimage-second',
     imageRef: 'second-2.0',
   });
-  tell(`REIMAGE ${started.operationId} with second-2.0`);
+  const { body } = await call(server, 'GET', '/images/second-2.0');
+  const { format, virtual_size_bytes: size } = body.data;
+  tell(`REIMAGE ${started.operationId} with second-2.0, a ${format} image of a disk of ${bytesText(size)}`);
   const operation = await endOf(site, started, tell);
   await phonesHome(site, id, 'second-2.0');
   tell('it booted from its disk and phoned home: second-2.0');

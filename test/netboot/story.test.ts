@@ -15,6 +15,7 @@ import {
   type PxeSite,
   reimageMachine,
   SECRET,
+  showInventory,
 } from './pxe-story.ts';
 
 const TIME_LIMIT = 400_000;
@@ -65,6 +66,8 @@ describe.skipIf(obstacle !== null)('a real machine', () => {
       expect(disk(raw.length).equals(raw)).toBe(true);
       expect(await historyOf(site.server, id)).toEqual([
         'discovered>pending admin',
+        // The inventory.
+        'pending>pending node_report',
         'pending>installing node_report',
         'installing>installed node_report',
         'installed>active admin',
@@ -73,8 +76,19 @@ describe.skipIf(obstacle !== null)('a real machine', () => {
     TIME_LIMIT,
   );
 
+  it('has told what hardware it is made of', async () => {
+    expect(await showInventory(site, id, tell)).toMatchObject({
+      source: 'installer',
+      system: { vendor: 'QEMU' },
+      cpu: { architecture: 'x86_64', threads: 1 },
+      memory: { modules: [{ size_bytes: 512 * 1024 * 1024 }] },
+      disks: [{ name: 'vda', size_bytes: 64 * 1024 * 1024 }],
+      nics: [{ mac_address: site.machine.mac, link: true }],
+    });
+  });
+
   it(
-    'a REIMAGE puts another image on it, and its reports are the operation’s log',
+    'a REIMAGE puts a qcow2 image on it, and its reports are the operation’s log',
     async () => {
       const operation = await reimageMachine(site, id, tell);
       expect(operation).toMatchObject({ status: 'completed' });

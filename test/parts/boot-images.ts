@@ -1,7 +1,18 @@
 /** What machines boot in tests: our installer, and small disk images that phone home. Packages are downloaded once. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -46,8 +57,30 @@ export async function ensureBootImages(): Promise<string | null> {
   }
 }
 
-/** The installer as `ingot installer build` makes it. */
-export async function buildTestInstaller(outputDir: string): Promise<BuiltInstaller> {
+/** The installer as `ingot installer build` makes it; once for all tests of the same sources and packages. */
+export async function buildTestInstaller(outputDir: string): Promise<void> {
+  const kept = join(tmpdir(), `ingot-test-installer-${await installerKey()}`);
+  if (!existsSync(kept)) {
+    const draft = mkdtempSync(join(tmpdir(), 'ingot-test-installer-draft-'));
+    await makeTestInstaller(draft);
+    // Whoever is first: another process makes the same bytes.
+    if (existsSync(kept)) rmSync(draft, { recursive: true, force: true });
+    else renameSync(draft, kept);
+  }
+  cpSync(kept, outputDir, { recursive: true });
+}
+
+/** Of everything that its bytes come from but what apt would download, which is what it was on the same day. */
+async function installerKey(): Promise<string> {
+  const sources = new URL('../../src/installer/', import.meta.url);
+  const hash = createHash('sha256');
+  for (const name of readdirSync(sources).sort())
+    hash.update(name).update(readFileSync(new URL(name, sources)));
+  hash.update(await kernelPackage()).update(String(statSync('/bin/busybox').mtimeMs));
+  return hash.update(new Date().toDateString()).digest('hex').slice(0, 16);
+}
+
+async function makeTestInstaller(outputDir: string): Promise<BuiltInstaller> {
   return buildInstaller({
     outputDir,
     target: TARGET,
