@@ -1,6 +1,14 @@
 /** The installer's own look at disks and hardware, with busybox's shell on a made-up /sys. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -198,4 +206,12 @@ it.skipIf(!hasBusybox)('the inventory is JSON of what the kernel and the firmwar
     },
     { name: 'eth1', mac_address: '52:54:00:00:00:02' },
   ]);
+});
+
+it('no two of the installer’s files have a function of the same name: the later would be the one', () => {
+  const names = readdirSync(scripts)
+    .filter((name) => name.endsWith('.sh'))
+    .flatMap((name) => readFileSync(join(scripts, name), 'utf8').match(/^[a-z_0-9]+(?=\(\))/gm) ?? []);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  expect(names.length).toBeGreaterThan(50);
 });

@@ -215,7 +215,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       machine.powerOn('pxe');
       const error = await untilFailed(site);
       expect(error).toBe(
-        'no disk is what the workflow asks for (disk $(reboot)"`reboot`;*\\n); there are: vda (8 MiB)',
+        'no disk is what the workflow asks for (disk $(reboot)"`reboot`;*\\n); there are: vda (8 MiB, serial VIRTIO-DISK-1)',
       );
       Object.assign(heard.expected, { extraWords: 'ingot.disk=/dev/vda' });
       await until(
@@ -272,7 +272,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       );
       site.machine.powerOn('pxe');
       expect(await untilFailed(site)).toBe(
-        'no disk is what the workflow asks for (serial S4/X); there are: vda (64 MiB), sda (16 MiB, model FAST DISK 2, serial SCSI-1)',
+        'no disk is what the workflow asks for (serial S4/X); there are: vda (64 MiB, serial VIRTIO-DISK-1), sda (16 MiB, model FAST DISK 2, serial SCSI-1)',
       );
       Object.assign(site.heard.expected, {
         extraWords: 'ingot.disk.pick=largest ingot.disk.model=fast%20disk%20?',
