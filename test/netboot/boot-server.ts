@@ -60,7 +60,7 @@ export async function startBootServer(installerDir: string): Promise<BootServer>
     const url = new URL(request.url ?? '/', GUEST_SERVER);
     if (url.pathname === '/api/v1/report') return takeReport(request, response);
     if (url.pathname.startsWith('/api/v1/boot/')) return sendSeed(request, response, url.pathname);
-    const mac = url.searchParams.get('mac');
+    const mac = url.searchParams.get('mac')?.replaceAll('-', ':') ?? null;
     const heard = machines.get(mac ?? url.pathname.split('/').at(-1) ?? '');
     heard?.requests.push(`${url.pathname}${request.headers.range === undefined ? '' : ' from the middle'}`);
     if (url.pathname === '/api/v1/boot' && heard !== undefined && mac !== null) {
