@@ -55,9 +55,18 @@ it('tells the story of a node from discovery to retirement', async () => {
     `${id} is pending\n`,
   );
   const { token } = await boot(server, mac);
-  await report(server, mac, 'progress', { installation_progress: 45 }, token);
+  const inventory = {
+    cpu: { model: 'Fast', sockets: 2 },
+    disks: [{ name: 'sda', model: 'Disk \u001b[31m', serial_number: 'D1', size_bytes: 1024 ** 4 }],
+  };
+  await report(server, mac, 'progress', { installation_progress: 45, inventory }, token);
   expect((await ingot('node list --state installing -o name')).stdout).toBe(`${id}\n`);
-  expect((await ingot(`node show ${id}`)).stdout).toMatch(/install_progress: +45/);
+  const shown = (await ingot(`node show ${id}`)).stdout;
+  expect(shown).toMatch(/install_progress: +45/);
+  expect(shown).toMatch(/\ninventory: +from the installer, 20/);
+  expect(shown).toMatch(/\n {2}CPU: +Fast, 2 sockets\n {2}disk: +sda, 1 TiB, Disk {1,2}\[31m, serial D1\n/);
+  expect(JSON.parse((await ingot(`node show ${id} -o json`)).stdout).inventory.cpu).toEqual(inventory.cpu);
+  expect((await ingot('image list')).stdout).toMatch(/ubuntu-22.04 +20 MiB +raw +20 MiB/);
   await report(server, mac, 'complete', {}, token);
   expect((await ingot(`node state ${id} active`)).stdout).toBe(`${id} is active\n`);
   const history = (await ingot(`node history ${id}`)).stdout;
