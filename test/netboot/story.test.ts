@@ -82,8 +82,13 @@ describe.skipIf(obstacle !== null)('a real machine', () => {
       system: { vendor: 'QEMU' },
       cpu: { architecture: 'x86_64', threads: 1 },
       memory: { modules: [{ size_bytes: 512 * 1024 * 1024 }] },
-      disks: [{ name: 'vda', size_bytes: 64 * 1024 * 1024 }],
-      nics: [{ mac_address: site.machine.mac, link: true }],
+      disks: [
+        { name: 'vda', size_bytes: 64 * 1024 * 1024 },
+        { name: 'nvme0n1', transport: 'nvme' },
+      ],
+      nics: expect.arrayContaining([
+        expect.objectContaining({ mac_address: site.machine.mac, link: true, driver: 'virtio_net' }),
+      ]),
     });
   });
 
