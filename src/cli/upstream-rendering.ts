@@ -12,13 +12,14 @@ export function writeUpstream(
   now: number,
   titleWidth = TITLE_WIDTH,
 ): void {
-  const { source, state, power, upstreamId, since, seenAt, disagreement } = upstream;
+  const { source, state, power, upstreamId, since, seenAt, disagreement, failure } = upstream;
   const line = (title: string, text: string) =>
     sink.line(`${padEnd(`${title}:`, titleWidth)}${plainText(text)}`);
   const details = [power && `power ${power}`, upstreamId && `id ${upstreamId}`].filter(Boolean).join(', ');
   line('Upstream', `${source} says ${state}${details && ` (${details})`}`);
   line('Since', instantText(since));
   line('Seen', `${instantText(seenAt)} (${ageText(seenAt, now)} ago)`);
+  if (failure !== '') line('Unread', failure);
   if (disagreement !== '') line('Drift', disagreement);
   const { acceptedBy, acceptedReason, acceptedAt } = upstream;
   if (acceptedBy !== '') line('Forced', `by ${acceptedBy}, ${instantText(acceptedAt)}: ${acceptedReason}`);

@@ -81,7 +81,7 @@ const OBSERVED = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId:
 const AT = new Date('2026-01-02T03:04:05.678Z');
 const SEEN: UpstreamView = {
   ...{ source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'x', since: AT, seenAt: AT },
-  ...{ expected: ['Deployed'], disagreement: '', accepted: null },
+  ...{ expected: ['Deployed'], disagreement: '', accepted: null, failure: '' },
 };
 const DRIFT = { actorKind: 'system', actorId: 'drift', comment: 'it drifted' } as const;
 const ALICE = { actorKind: 'operator', actorId: 'alice', comment: 'suspicious' } as const;

@@ -10,11 +10,11 @@ const machine = sampleMachine({ machineId: 'm-1', service: 'quarantined', observ
 
 describe('what an upstream says of a machine', () => {
   it('is nothing where there is none', () => {
-    expect(upstreamView(sampleMachine(), { readAt: LATER, unread: [] })).toBeNull();
+    expect(upstreamView(sampleMachine(), { readAt: LATER, unread: [], failure: '' })).toBeNull();
   });
 
   it('was seen by the last complete sweep, also where that found nothing new', () => {
-    expect(upstreamView(machine, { readAt: LATER, unread: [] })).toMatchObject({
+    expect(upstreamView(machine, { readAt: LATER, unread: [], failure: '' })).toMatchObject({
       state: 'Broken',
       since: new Date(SINCE),
       seenAt: LATER,
@@ -24,7 +24,17 @@ describe('what an upstream says of a machine', () => {
   });
 
   it('was seen when it was recorded where no sweep has read it since', () => {
-    for (const read of [undefined, { readAt: EARLIER, unread: [] }, { readAt: LATER, unread: ['m-1'] }])
-      expect(upstreamView(machine, read)?.seenAt).toEqual(new Date(SINCE));
+    const failure = 'site-a does not answer';
+    for (const read of [
+      undefined,
+      { readAt: EARLIER, unread: [], failure },
+      { readAt: LATER, unread: ['m-1'], failure },
+      { readAt: null, unread: [], failure },
+    ]) {
+      expect(upstreamView(machine, read)).toMatchObject({
+        seenAt: new Date(SINCE),
+        failure: read?.failure ?? '',
+      });
+    }
   });
 });

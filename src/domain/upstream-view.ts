@@ -15,12 +15,16 @@ export interface UpstreamView {
   /** Why the two do not fit; empty where they do. */
   readonly disagreement: string;
   readonly accepted: AcceptedDrift | null;
+  /** Why the upstream could not be read since; empty where it could. */
+  readonly failure: string;
 }
 
-/** The last complete sweep of an upstream: when it started, and the machines that it could not read. */
+/** The last complete sweep of an upstream: when it started, null where there was none, and the machines that it could not read. */
 export interface UpstreamRead {
-  readonly readAt: Date;
+  readonly readAt: Date | null;
   readonly unread: readonly string[];
+  /** Of the last sweep; empty where it was complete. */
+  readonly failure: string;
 }
 
 /** A sweep that found nothing new writes nothing into the machine: what it says was seen by it all the same. */
@@ -30,7 +34,7 @@ export function upstreamSeenAt(
 ): Date | null {
   if (observed === null) return null;
   const since = new Date(observed.at);
-  if (!read || read.unread.includes(machineId) || read.readAt < since) return since;
+  if (!read?.readAt || read.unread.includes(machineId) || read.readAt < since) return since;
   return read.readAt;
 }
 
@@ -45,6 +49,7 @@ export function upstreamView(machine: Machine, read: UpstreamRead | undefined): 
     expected: expectedUpstream(service) ?? [],
     disagreement: upstreamDisagreement(machine, service) ?? '',
     accepted: accepted ?? null,
+    failure: read?.failure ?? '',
   };
 }
 

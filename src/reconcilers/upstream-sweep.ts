@@ -5,17 +5,22 @@
  *
  * One replica at a time sweeps an upstream (store/upstream-reads.ts). Pages bound what is in memory, and the probes of
  * single machines take what is recorded here, so that a fleet costs its MAAS no more than one sweep an interval.
+ *
+ * A machine that is not listed any more is judged at the end of the sweep, together with all others: where a large part
+ * of the machines in use is gone at once (domain/mass-absence.ts), the upstream is unhealthy and none of them is absent.
  */
 import { randomUUID } from 'node:crypto';
 import type { Actor } from '../domain/actor.ts';
 import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
+import { Fault } from '../domain/fault.ts';
 import type { Machine, ObservedState } from '../domain/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine-change.ts';
+import { type Absences, isInUse, massAbsence } from '../domain/mass-absence.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { type ActionCall, type ActionTools, takeAction } from '../operations/operator-actions.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
 import type { Database } from '../store/database.ts';
-import { changeMachine } from '../store/machines.ts';
+import { changeMachine, findMachines } from '../store/machines.ts';
 import { lastOperationOf } from '../store/operations.ts';
 import { lastServiceMover, machinesUpstream, type UpstreamKey } from '../store/service-machines.ts';
 import { claimSweep, endSweep, renewSweep, type SweepClaim, type SweepEnd } from '../store/upstream-reads.ts';
@@ -35,6 +40,15 @@ const DRIFT: Actor = { kind: 'system', id: DRIFT_ACTOR };
 const PAGE = 100;
 /** Longer than a page takes. */
 const HOLD_MS = 120_000;
+
+/** What a sweep finds, until it is over. */
+interface Findings {
+  readonly unread: string[];
+  /** The machines that are in use and listed. */
+  listed: number;
+  /** Those that are not listed any more, by id, with when they were changed last. */
+  readonly missing: Map<string, { readonly updatedAt: number; readonly isInUse: boolean }>;
+}
 
 export class UpstreamSweep {
   readonly #options: UpstreamSweepOptions;
@@ -67,7 +81,7 @@ export class UpstreamSweep {
   /** The machines that could not be read; null: it was stopped, or another replica has it by now. */
   async #sweep(claim: SweepClaim, signal: AbortSignal): Promise<string[] | null> {
     const { database, provider } = this.#options;
-    const unread: string[] = [];
+    const findings: Findings = { unread: [], listed: 0, missing: new Map() };
     for (const key of ['id', 'address'] as const) {
       for (let after = ''; ; ) {
         const machines = await machinesUpstream(database, provider, { key, after, limit: PAGE });
@@ -75,27 +89,59 @@ export class UpstreamSweep {
         if (!last) break;
         after = last.machineId;
         if (signal.aborted || !(await renewSweep(database, claim, HOLD_MS))) return null;
-        unread.push(...(await this.#readPage(key, machines, signal)));
+        await this.#readPage(key, machines, { findings, signal });
         if (machines.length < PAGE) break;
       }
     }
-    return unread;
+    return (await this.#recordMissing(claim, findings)) ? findings.unread : null;
   }
 
-  async #readPage(key: UpstreamKey, machines: readonly Machine[], signal: AbortSignal): Promise<string[]> {
+  /** False: another replica has it by now. Throws where so many are gone that it is the upstream that is unhealthy. */
+  async #recordMissing(claim: SweepClaim, { listed, missing }: Findings): Promise<boolean> {
+    const { database, provider } = this.#options;
+    const inUse = [...missing.values()].filter((machine) => machine.isInUse).length;
+    const absences = { missing: inUse, inUse: listed + inUse };
+    if (massAbsence(absences)) throw machinesMissing(provider, absences);
+    const ids = [...missing.keys()];
+    for (let from = 0; from < ids.length; from += PAGE) {
+      if (!(await renewSweep(database, claim, HOLD_MS))) return false;
+      for (const machine of await findMachines(database, ids.slice(from, from + PAGE))) {
+        const isCurrent = missing.get(machine.machineId)?.updatedAt === machine.updatedAt.getTime();
+        if (isCurrent) await this.#record(machine, null);
+      }
+    }
+    return true;
+  }
+
+  async #readPage(
+    key: UpstreamKey,
+    machines: readonly Machine[],
+    { findings, signal }: { readonly findings: Findings; readonly signal: AbortSignal },
+  ): Promise<void> {
     const { maas } = this.#options;
     const keyOf = KEYS[key];
     const asked = machines.map(keyOf);
     const listing = await (key === 'id' ? maas.list({ signal }, asked) : maas.listByMac({ signal }, asked));
     const doubtful = new Set(listing.unread);
-    const unread: string[] = [];
     for (const machine of machines) {
       const candidates = listing.machines.filter((seen) => ANSWERS[key](seen, keyOf(machine)));
-      if (candidates.length === 0 && doubtful.has(keyOf(machine))) unread.push(machine.machineId);
-      else if (key === 'id') await this.#record(machine, candidates[0] ?? null);
+      if (candidates.length === 0 && doubtful.has(keyOf(machine))) findings.unread.push(machine.machineId);
+      else if (key === 'id') await this.#take(machine, candidates[0] ?? null, findings);
       else if (candidates.length < 2) await this.#note(machine, candidates[0] ?? null);
     }
-    return unread;
+  }
+
+  async #take(machine: Machine, seen: MaasMachine | null, findings: Findings): Promise<void> {
+    const isUsed = isInUse(machine);
+    if (seen === null && machine.observed?.state !== 'absent') {
+      findings.missing.set(machine.machineId, {
+        updatedAt: machine.updatedAt.getTime(),
+        isInUse: isUsed,
+      });
+      return;
+    }
+    if (seen !== null && isUsed) findings.listed += 1;
+    await this.#record(machine, seen);
   }
 
   /** Of a machine that is not taken into use there, nothing follows from what its upstream says. */
@@ -192,5 +238,17 @@ function isNews({ observed: before }: Machine, { state, power }: ObservedState):
 
 /** Into the database go words that were made for people, and no others. */
 function wordsOf(error: unknown): string {
+  if (error instanceof Fault)
+    return `${error.message} (${error.metadata.missing} of ${error.metadata.in_use})`;
   return error instanceof StepFailure ? error.failure.message : 'an unexpected error, the server log has it';
+}
+
+/** Its message is for /readyz too, which anyone may ask: it has no names and no values. */
+function machinesMissing(provider: string, { missing, inUse }: Absences): Fault {
+  return new Fault('unavailable', {
+    reason: 'UPSTREAM_MACHINES_MISSING',
+    message:
+      'too many machines in use are no longer listed at once; none counts as absent until they are listed again or taken out of use',
+    metadata: { provider, missing: String(missing), in_use: String(inUse) },
+  });
 }

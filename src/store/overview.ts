@@ -7,6 +7,7 @@ import { countMachines, type MachineCounts } from './count-machines.ts';
 import type { Database, Session } from './database.ts';
 import { ATTENTION_COLUMN, ATTENTION_REASON_COLUMN } from './filter-schemas.ts';
 import { type GroupName, groupKey } from './machine-keys.ts';
+import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
 
 const LAYERS = [
   'effective_state',
@@ -39,6 +40,7 @@ export interface Overview {
   readonly overdue: readonly OverdueGroup[];
   readonly underWay: Readonly<Record<string, number>>;
   readonly ended: Readonly<Record<string, number>>;
+  readonly unhealthyUpstreams: readonly UnhealthyUpstream[];
 }
 
 /**
@@ -78,6 +80,7 @@ function readOverview(database: Database): Promise<Overview> {
       overdue: await readOverdue(session, at),
       underWay: await countOperations(session, 'count-under-way', UNDER_WAY),
       ended: await countOperations(session, 'count-ended', ENDED),
+      unhealthyUpstreams: await readUnhealthyUpstreams(session),
     };
   });
 }

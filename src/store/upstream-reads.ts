@@ -93,18 +93,44 @@ export async function endSweep(
   await session.run('end-sweep', END, [provider, holder, ending.end, unread, failure]);
 }
 
-/** By provider, those that were ever read. */
+/** By provider, those that were ever asked. */
 export async function readUpstreamReads(
   session: Session,
   providers: readonly string[],
 ): Promise<ReadonlyMap<string, UpstreamRead>> {
   if (providers.length === 0) return new Map();
-  const rows = await session.run<{ provider: string; read_at: Date; unread: string[] }>(
+  const rows = await session.run<{
+    provider: string;
+    read_at: Date | null;
+    unread: string[];
+    failure: string;
+  }>(
     'upstream-reads',
-    'SELECT provider, read_at, unread FROM upstream_reads WHERE provider = ANY($1) AND read_at IS NOT NULL',
+    'SELECT provider, read_at, unread, failure FROM upstream_reads WHERE provider = ANY($1)',
     [providers],
   );
-  return new Map(rows.map(({ provider, read_at: readAt, unread }) => [provider, { readAt, unread }]));
+  return new Map(
+    rows.map(({ provider, read_at: readAt, unread, failure }) => [provider, { readAt, unread, failure }]),
+  );
+}
+
+export interface UnhealthyUpstream {
+  readonly provider: string;
+  readonly failure: string;
+  /** The last complete sweep; null: there was none. */
+  readonly readAt: Date | null;
+}
+
+/** What is overdue for so long is asked by no one: it is not configured any more. */
+const FORGOTTEN = `interval '10 minutes'`;
+
+/** The upstreams whose last sweep failed. */
+export async function readUnhealthyUpstreams(session: Session): Promise<UnhealthyUpstream[]> {
+  return session.run<UnhealthyUpstream & Record<string, unknown>>(
+    'unhealthy-upstreams',
+    `SELECT provider, failure, read_at AS "readAt" FROM upstream_reads
+     WHERE failure <> '' AND due_at > now() - ${FORGOTTEN} ORDER BY provider`,
+  );
 }
 
 /** When the upstream of each machine that has one was seen to say what is recorded. */

@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { launch } from '../cli/harness.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { ended, fresh, get, newMachine, until, waitingAt } from './fleet.ts';
 
@@ -97,6 +98,29 @@ it('a drain of what is draining returns the operation that does it; one that is 
   ]);
   const late = server.admin.drainMachine({ machineId, requestId: fresh('drain') });
   await expect(late).rejects.toThrow('has an active operation');
+});
+
+it('ingot drain of what is draining succeeds with the operation that runs, and follows it to its end', async () => {
+  const { machineId, operation } = await waiting('draining');
+  const drain = (options: string) =>
+    launch(server.grpcAddress, `drain ${machineId} ${options}`, { env: { INGOT_TOKEN: server.adminToken } });
+  const accepted = await drain('--no-wait').ended;
+  expect(accepted).toMatchObject({ code: 0, stdout: expect.stringContaining(operation.operationId) });
+  expect(await drain('--no-wait -o name').ended).toMatchObject({
+    code: 0,
+    stdout: `${operation.operationId}\n`,
+  });
+  const followed = drain('');
+  await until(
+    async () => followed.stdout.text + followed.stderr.text,
+    (text) => text.includes(operation.operationId),
+  );
+  await server.machines.cancelOperation({ operationId: operation.operationId });
+  const { code, stdout, stderr } = await followed.ended;
+  expect(code).not.toBe(0);
+  expect(stdout + stderr).toContain('CANCELED');
+  const { operations } = await server.operations.listOperations({ filter: `machine_id=${machineId}` });
+  expect(operations.map(({ operationId }) => operationId)).toEqual([operation.operationId]);
 });
 
 it('a removal of what is removing returns the operation that does it, and so does no other workflow', async () => {

@@ -171,8 +171,17 @@ describe('overview', () => {
     await server.sql(`UPDATE machines SET service_since = now() - interval '5 hours' WHERE machine_id = $1`, [
       slow,
     ]);
+    await server.sql(
+      `INSERT INTO upstream_reads (provider, due_at, failure, read_at) VALUES
+         ('site-a', now(), 'it lists none of its machines', now() - interval '2 hours'),
+         ('site-b', now(), 'it does not answer', NULL), ('site-c', now(), '', now()),
+         ('configured-no-more', now() - interval '1 hour', 'it does not answer', NULL)`,
+    );
     const { code, stdout } = await ingot('overview');
     expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /Upstreams that can’t be read:\nPROVIDER .*\nsite-a +2h ago +it lists none of its machines\nsite-b +never +it does not answer\n\n/,
+    );
     expect(stdout).toMatch(/^machines +\d+\neffective_state +.*ATTENTION 1/);
     expect(stdout).toMatch(/ended in 24 h +.*FAILED 1/);
     expect(stdout).toMatch(new RegExp(`1 +NeedsIntervention .*${machineId}: .*attention=NeedsIntervention`));

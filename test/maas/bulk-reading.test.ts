@@ -1,6 +1,7 @@
 /** What it costs a MAAS to be watched: a large fleet is read in bulk, by one replica at a time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forEachBounded } from '../../src/cli/for-each-bounded.ts';
+import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { until } from '../api/fleet.ts';
 import { cloneDatabase, openPool } from '../parts/postgres.ts';
 import type { TestServer } from '../parts/server.ts';
@@ -81,6 +82,55 @@ describe('a fleet of 5,000 machines', () => {
       const asked = requests.flatMap(({ query }) => new URLSearchParams(query).getAll('id'));
       const first = asked.slice(0, MACHINES - UNKNOWN);
       expect(new Set(first).size).toBe(first.length);
+    },
+    TIME_LIMIT,
+  );
+
+  it(
+    'keeps its place when the key loses its rights and MAAS lists none of them: the upstream is unhealthy',
+    async () => {
+      const [replica] = replicas;
+      if (!replica) throw new Error('there is a replica');
+      const fleet = replica.client(FleetService, replica.adminToken);
+      const { admin } = site.simulator;
+      const inService = () =>
+        replica.sql<{ word: string; machines: number }>(
+          `SELECT concat_ws(' ', service, observed ->> 'state') AS word, count(*)::int AS machines
+           FROM machines WHERE service IS NOT NULL GROUP BY 1`,
+        );
+      const all = [{ word: 'offline Deployed', machines: MACHINES - UNKNOWN }];
+      const sweepNow = () => replica.sql('UPDATE upstream_reads SET due_at = now()');
+      const overviewWith = async (upstreams: number) => {
+        await sweepNow();
+        return until(
+          () => fleet.getOverview({}),
+          ({ unhealthyUpstreams }) => unhealthyUpstreams.length === upstreams,
+          TIME_LIMIT / 4,
+        );
+      };
+      await admin.changeSite({ user: { username: 'another', isAdmin: false } });
+      const { unhealthyUpstreams } = await overviewWith(1);
+      expect(unhealthyUpstreams).toMatchObject([
+        {
+          provider: 'site-a',
+          failure: expect.stringContaining(`(${MACHINES - UNKNOWN} of ${MACHINES - UNKNOWN})`),
+        },
+      ]);
+      const { upstream } = await replica.admin.explainMachine({ machineId: `gpu-${MACHINES}` });
+      expect(upstream).toMatchObject({ state: 'Deployed', failure: unhealthyUpstreams[0]?.failure });
+      expect(await inService()).toEqual(all);
+
+      // One that is gone by itself is drift, as soon as MAAS is well again.
+      const [gone] = (await admin.machines()).slice(-1);
+      await admin.removeMachine(gone?.system_id ?? '');
+      await admin.changeSite({ user: { username: 'ingot', isAdmin: true } });
+      await overviewWith(0);
+      expect(await inService()).toEqual(
+        expect.arrayContaining([
+          { word: 'offline Deployed', machines: MACHINES - UNKNOWN - 1 },
+          { word: 'quarantined absent', machines: 1 },
+        ]),
+      );
     },
     TIME_LIMIT,
   );

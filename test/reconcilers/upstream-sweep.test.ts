@@ -184,3 +184,45 @@ it('shows what is known of a machine by its address, and follows nothing from it
   await sweepOf({ machines: {} }).sweep.pass(NEVER);
   expect(await states()).toMatchObject({ new: 'active absent', nowhere: 'active' });
 });
+
+it('quarantines nothing when a large part of the machines is gone at once, and says so, until they are back', async () => {
+  const ids = Array.from({ length: 20 }, (_, index) => `m-${index}`);
+  for (const id of ids) await add(id, `u-${id}`);
+  const listed = (some: readonly string[], state = 'Deployed') =>
+    Object.fromEntries(some.map((id) => [`u-${id}`, state]));
+  const due = () => lookout.sql(`UPDATE upstream_reads SET due_at = now()`);
+  const inService = async () =>
+    Object.values(await states()).filter((each) => each === 'active Deployed').length;
+
+  await expect(sweepOf({ machines: {} }).sweep.pass(NEVER)).rejects.toThrow('no longer listed');
+  expect(await inService()).toBe(20);
+  expect(await reads()).toMatchObject([
+    { sweeps: 0, read: false, failure: expect.stringContaining('20 of 20') },
+  ]);
+
+  // Three of twenty are more than a tenth; what is listed still counts.
+  await due();
+  const few = sweepOf({ machines: { ...listed(ids.slice(3)), 'u-m-19': 'Broken' } });
+  await expect(few.sweep.pass(NEVER)).rejects.toThrow('no longer listed');
+  expect(await states()).toMatchObject({ 'm-0': 'active Deployed', 'm-19': 'quarantined Broken' });
+
+  // Two are drift; and so is what is left when an operator has taken the others out of use.
+  await due();
+  await sweepOf({ machines: listed(ids.slice(2)) }).sweep.pass(NEVER);
+  expect(await states()).toMatchObject({
+    'm-0': 'quarantined absent',
+    'm-1': 'quarantined absent',
+    'm-2': 'active Deployed',
+  });
+  expect(await reads()).toMatchObject([{ sweeps: 1, failure: '' }]);
+  await due();
+  await expect(sweepOf({ machines: listed(ids.slice(6)) }).sweep.pass(NEVER)).rejects.toThrow();
+  await lookout.sql(`UPDATE machines SET service = 'quarantined' WHERE machine_id IN ('m-2', 'm-3', 'm-4')`);
+  await due();
+  await sweepOf({ machines: listed(ids.slice(6)) }).sweep.pass(NEVER);
+  expect(await states()).toMatchObject({
+    'm-4': 'quarantined absent',
+    'm-5': 'quarantined absent',
+    'm-6': 'active Deployed',
+  });
+});

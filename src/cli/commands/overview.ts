@@ -5,6 +5,7 @@ import {
   type Overdue,
   type Overview,
   OverviewSchema,
+  type UnhealthyUpstream,
 } from '../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { effectiveStateColour } from '../machine-rendering.ts';
@@ -50,6 +51,10 @@ function describe(context: CommandContext, overview: Overview): void {
     out.line('\nNeeds somebody:');
     new Table(out, attentionColumns(context.now())).write(overview.attention);
   }
+  if (overview.unhealthyUpstreams.length > 0) {
+    out.line('\nUpstreams that can’t be read:');
+    new Table(out, upstreamColumns(context.now())).write(overview.unhealthyUpstreams);
+  }
   if (overview.overdue.length > 0) {
     out.line('\nLonger than it should be:');
     new Table(out, OVERDUE_COLUMNS).write(overview.overdue);
@@ -80,6 +85,14 @@ function attentionColumns(now: number): readonly Column<Attention>[] {
       cell: ({ exampleMachineId, exampleMessage }) => `${exampleMachineId}: ${exampleMessage}`,
     },
     { header: 'FILTER', cell: ({ filter }) => filter },
+  ];
+}
+
+function upstreamColumns(now: number): readonly Column<UnhealthyUpstream>[] {
+  return [
+    { header: 'PROVIDER', cell: ({ provider }) => provider },
+    { header: 'LAST_READ', cell: ({ readAt }) => (readAt ? `${ageText(readAt, now)} ago` : 'never') },
+    { header: 'WHY', cell: ({ failure }) => failure },
   ];
 }
 

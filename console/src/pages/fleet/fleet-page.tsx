@@ -10,6 +10,7 @@ import { AttentionPanel } from './attention-panel.tsx';
 import { EffectiveStates } from './effective-states.tsx';
 import { FailedPanel, UnderWayPanel } from './operation-panels.tsx';
 import { OverduePanel } from './overdue-panel.tsx';
+import { UpstreamsPanel } from './upstreams-panel.tsx';
 
 export function FleetPage() {
   const overview = useQuery({ queryKey: ['sums', 'overview'], queryFn: () => fleet.getOverview({}) });
@@ -35,6 +36,7 @@ export function FleetPage() {
           <EffectiveStates overview={overview.data} />
           <div className="columns">
             <div className="stack">
+              <UpstreamsPanel overview={overview.data} />
               <AttentionPanel overview={overview.data} />
               <UnderWayPanel overview={overview.data} />
               <AgentsPanel overview={overview.data} />

@@ -24,6 +24,10 @@ export function overviewMessage(overview: Overview): MessageInitShape<typeof Ove
     agentsReady: withPresence(counts.facets, 'ready'),
     agentsLost: withPresence(counts.facets, 'expired'),
     machinesSchedulable: counted(counts.facets, SCHEDULABLE, 'true'),
+    unhealthyUpstreams: overview.unhealthyUpstreams.map(({ provider, failure, readAt }) => ({
+      ...{ provider, failure },
+      ...(readAt && { readAt: timestampFromDate(readAt) }),
+    })),
   };
 }
 

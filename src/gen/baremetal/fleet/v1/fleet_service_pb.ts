@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/fleet_service.proto.
  */
 export const file_baremetal_fleet_v1_fleet_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QiNwoISWRlbnRpdHkSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEg8KB3ZlcnNpb24YAyABKAkiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IqwECghPdmVydmlldxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbWFjaGluZXMYAiABKAUSKQoGZmFjZXRzGAMgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0EjAKCWF0dGVudGlvbhgEIAMoCzIdLmJhcmVtZXRhbC5mbGVldC52MS5BdHRlbnRpb24SUgoUb3BlcmF0aW9uc191bmRlcl93YXkYBSADKAsyNC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSSwoQb3BlcmF0aW9uc19lbmRlZBgGIAMoCzIxLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zRW5kZWRFbnRyeRIsCgdvdmVyZHVlGAcgAygLMhsuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJkdWUSFAoMYWdlbnRzX3JlYWR5GAggASgFEhMKC2FnZW50c19sb3N0GAkgASgFEhwKFG1hY2hpbmVzX3NjaGVkdWxhYmxlGBQgASgFGjkKF09wZXJhdGlvbnNVbmRlcldheUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAEaNgoUT3BlcmF0aW9uc0VuZGVkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ASKxAQoJQXR0ZW50aW9uEg4KBnJlYXNvbhgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBRIOCgZmaWx0ZXIYAyABKAkSGgoSZXhhbXBsZV9tYWNoaW5lX2lkGAQgASgJEhcKD2V4YW1wbGVfbWVzc2FnZRgFIAEoCRIqCgZuZXdlc3QYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWNvbmRpdGlvbhgHIAEoCSJwCgdPdmVyZHVlEg0KBWxheWVyGAEgASgJEg0KBXN0YXRlGAIgASgJEhUKDWxpbWl0X3NlY29uZHMYAyABKAMSEAoIbWFjaGluZXMYBCABKAUSDgoGZmlsdGVyGAUgASgJEg4KBmFkdmljZRgGIAEoCSI2ChRDb3VudE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDgoGZmFjZXRzGAIgAygJIlEKFUNvdW50TWFjaGluZXNSZXNwb25zZRINCgV0b3RhbBgBIAEoBRIpCgZmYWNldHMYAiADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRmFjZXQiRgoFRmFjZXQSDQoFZmllbGQYASABKAkSLgoGdmFsdWVzGAIgAygLMh4uYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0VmFsdWUiLQoKRmFjZXRWYWx1ZRINCgV2YWx1ZRgBIAEoCRIQCghtYWNoaW5lcxgCIAEoBSJMChRJbmRleE1hY2hpbmVzUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSEAoIb3JkZXJfYnkYAiABKAkSEgoKZGVzY2VuZGluZxgDIAEoCCIyCgxNYWNoaW5lSW5kZXgSDQoFdG90YWwYASABKAUSEwoLbWFjaGluZV9pZHMYAiADKAkiKQoSR2V0TWFjaGluZXNSZXF1ZXN0EhMKC21hY2hpbmVfaWRzGAEgAygJIj4KE0dldE1hY2hpbmVzUmVzcG9uc2USJwoIbWFjaGluZXMYASADKAsyFS5iYXJlbWV0YWwudjIuTWFjaGluZSLtAQoFRXZlbnQSEAoIZXZlbnRfaWQYASABKAMSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAyABKAkSDwoHc3ViamVjdBgEIAEoCRIMCgRmcm9tGAUgASgJEgoKAnRvGAYgASgJEhIKCmFjdG9yX2tpbmQYByABKAkSEAoIYWN0b3JfaWQYCCABKAkSDwoHY29tbWVudBgJIAEoCRISCgptYWNoaW5lX2lkGAogASgJEhQKDG9wZXJhdGlvbl9pZBgLIAEoCRIQCghtZXRhZGF0YRgMIAEoCSI0ChJXYXRjaEV2ZW50c1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmN1cnNvchgCIAEoCSLZAQoMV2F0Y2hlZEV2ZW50EjMKBGtpbmQYASABKA4yJS5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hlZEV2ZW50LktpbmQSKAoFZXZlbnQYAiABKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRXZlbnQSDgoGY3Vyc29yGAMgASgJEiYKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIyCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIJCgVBTElWRRABEgkKBUVWRU5UEAIiSgoRTGlzdEV2ZW50c1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlgKEkxpc3RFdmVudHNSZXNwb25zZRIpCgZldmVudHMYASADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi0KF0dldE1ldHJpY0hpc3RvcnlSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkiQgoNTWV0cmljSGlzdG9yeRIxCgdzYW1wbGVzGAEgAygLMiAuYmFyZW1ldGFsLmZsZWV0LnYxLk1ldHJpY1NhbXBsZSKmAQoMTWV0cmljU2FtcGxlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+CgdtZXRyaWNzGAIgAygLMi0uYmFyZW1ldGFsLmZsZWV0LnYxLk1ldHJpY1NhbXBsZS5NZXRyaWNzRW50cnkaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEy7wUKDEZsZWV0U2VydmljZRJJCgZXaG9BbUkSIS5iYXJlbWV0YWwuZmxlZXQudjEuV2hvQW1JUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5JZGVudGl0eRJTCgtHZXRPdmVydmlldxImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRPdmVydmlld1JlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcSZAoNQ291bnRNYWNoaW5lcxIoLmJhcmVtZXRhbC5mbGVldC52MS5Db3VudE1hY2hpbmVzUmVxdWVzdBopLmJhcmVtZXRhbC5mbGVldC52MS5Db3VudE1hY2hpbmVzUmVzcG9uc2USXQoNSW5kZXhNYWNoaW5lcxIoLmJhcmVtZXRhbC5mbGVldC52MS5JbmRleE1hY2hpbmVzUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5NYWNoaW5lSW5kZXgwARJeCgtHZXRNYWNoaW5lcxImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNYWNoaW5lc1JlcXVlc3QaJy5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWFjaGluZXNSZXNwb25zZRJZCgtXYXRjaEV2ZW50cxImLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hlZEV2ZW50MAESWwoKTGlzdEV2ZW50cxIlLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0RXZlbnRzUmVxdWVzdBomLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0RXZlbnRzUmVzcG9uc2USYgoQR2V0TWV0cmljSGlzdG9yeRIrLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNZXRyaWNIaXN0b3J5UmVxdWVzdBohLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNIaXN0b3J5YgZwcm90bzM", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QiNwoISWRlbnRpdHkSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEg8KB3ZlcnNpb24YAyABKAkiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IvAECghPdmVydmlldxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbWFjaGluZXMYAiABKAUSKQoGZmFjZXRzGAMgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0EjAKCWF0dGVudGlvbhgEIAMoCzIdLmJhcmVtZXRhbC5mbGVldC52MS5BdHRlbnRpb24SUgoUb3BlcmF0aW9uc191bmRlcl93YXkYBSADKAsyNC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSSwoQb3BlcmF0aW9uc19lbmRlZBgGIAMoCzIxLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zRW5kZWRFbnRyeRIsCgdvdmVyZHVlGAcgAygLMhsuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJkdWUSFAoMYWdlbnRzX3JlYWR5GAggASgFEhMKC2FnZW50c19sb3N0GAkgASgFEhwKFG1hY2hpbmVzX3NjaGVkdWxhYmxlGBQgASgFEkIKE3VuaGVhbHRoeV91cHN0cmVhbXMYFSADKAsyJS5iYXJlbWV0YWwuZmxlZXQudjEuVW5oZWFsdGh5VXBzdHJlYW0aOQoXT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ARo2ChRPcGVyYXRpb25zRW5kZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBImMKEVVuaGVhbHRoeVVwc3RyZWFtEhAKCHByb3ZpZGVyGAEgASgJEg8KB2ZhaWx1cmUYAiABKAkSKwoHcmVhZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisQEKCUF0dGVudGlvbhIOCgZyZWFzb24YASABKAkSEAoIbWFjaGluZXMYAiABKAUSDgoGZmlsdGVyGAMgASgJEhoKEmV4YW1wbGVfbWFjaGluZV9pZBgEIAEoCRIXCg9leGFtcGxlX21lc3NhZ2UYBSABKAkSKgoGbmV3ZXN0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb25kaXRpb24YByABKAkicAoHT3ZlcmR1ZRINCgVsYXllchgBIAEoCRINCgVzdGF0ZRgCIAEoCRIVCg1saW1pdF9zZWNvbmRzGAMgASgDEhAKCG1hY2hpbmVzGAQgASgFEg4KBmZpbHRlchgFIAEoCRIOCgZhZHZpY2UYBiABKAkiNgoUQ291bnRNYWNoaW5lc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmZhY2V0cxgCIAMoCSJRChVDb3VudE1hY2hpbmVzUmVzcG9uc2USDQoFdG90YWwYASABKAUSKQoGZmFjZXRzGAIgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0IkYKBUZhY2V0Eg0KBWZpZWxkGAEgASgJEi4KBnZhbHVlcxgCIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5GYWNldFZhbHVlIi0KCkZhY2V0VmFsdWUSDQoFdmFsdWUYASABKAkSEAoIbWFjaGluZXMYAiABKAUiTAoUSW5kZXhNYWNoaW5lc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhAKCG9yZGVyX2J5GAIgASgJEhIKCmRlc2NlbmRpbmcYAyABKAgiMgoMTWFjaGluZUluZGV4Eg0KBXRvdGFsGAEgASgFEhMKC21hY2hpbmVfaWRzGAIgAygJIikKEkdldE1hY2hpbmVzUmVxdWVzdBITCgttYWNoaW5lX2lkcxgBIAMoCSI+ChNHZXRNYWNoaW5lc1Jlc3BvbnNlEicKCG1hY2hpbmVzGAEgAygLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUi7QEKBUV2ZW50EhAKCGV2ZW50X2lkGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRraW5kGAMgASgJEg8KB3N1YmplY3QYBCABKAkSDAoEZnJvbRgFIAEoCRIKCgJ0bxgGIAEoCRISCgphY3Rvcl9raW5kGAcgASgJEhAKCGFjdG9yX2lkGAggASgJEg8KB2NvbW1lbnQYCSABKAkSEgoKbWFjaGluZV9pZBgKIAEoCRIUCgxvcGVyYXRpb25faWQYCyABKAkSEAoIbWV0YWRhdGEYDCABKAkiNAoSV2F0Y2hFdmVudHNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIOCgZjdXJzb3IYAiABKAki2QEKDFdhdGNoZWRFdmVudBIzCgRraW5kGAEgASgOMiUuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoZWRFdmVudC5LaW5kEigKBWV2ZW50GAIgASgLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkV2ZW50Eg4KBmN1cnNvchgDIAEoCRImCgJhdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMgoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFQUxJVkUQARIJCgVFVkVOVBACIkoKEUxpc3RFdmVudHNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJYChJMaXN0RXZlbnRzUmVzcG9uc2USKQoGZXZlbnRzGAEgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSItChdHZXRNZXRyaWNIaXN0b3J5UmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIkIKDU1ldHJpY0hpc3RvcnkSMQoHc2FtcGxlcxgBIAMoCzIgLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNTYW1wbGUipgEKDE1ldHJpY1NhbXBsZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoHbWV0cmljcxgCIAMoCzItLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNTYW1wbGUuTWV0cmljc0VudHJ5Gi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBMu8FCgxGbGVldFNlcnZpY2USSQoGV2hvQW1JEiEuYmFyZW1ldGFsLmZsZWV0LnYxLldob0FtSVJlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuSWRlbnRpdHkSUwoLR2V0T3ZlcnZpZXcSJi5iYXJlbWV0YWwuZmxlZXQudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0GhwuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJ2aWV3EmQKDUNvdW50TWFjaGluZXMSKC5iYXJlbWV0YWwuZmxlZXQudjEuQ291bnRNYWNoaW5lc1JlcXVlc3QaKS5iYXJlbWV0YWwuZmxlZXQudjEuQ291bnRNYWNoaW5lc1Jlc3BvbnNlEl0KDUluZGV4TWFjaGluZXMSKC5iYXJlbWV0YWwuZmxlZXQudjEuSW5kZXhNYWNoaW5lc1JlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuTWFjaGluZUluZGV4MAESXgoLR2V0TWFjaGluZXMSJi5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWFjaGluZXNSZXF1ZXN0GicuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1hY2hpbmVzUmVzcG9uc2USWQoLV2F0Y2hFdmVudHMSJi5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hFdmVudHNSZXF1ZXN0GiAuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoZWRFdmVudDABElsKCkxpc3RFdmVudHMSJS5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEV2ZW50c1JlcXVlc3QaJi5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEV2ZW50c1Jlc3BvbnNlEmIKEEdldE1ldHJpY0hpc3RvcnkSKy5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWV0cmljSGlzdG9yeVJlcXVlc3QaIS5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljSGlzdG9yeWIGcHJvdG8z", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.WhoAmIRequest
@@ -145,6 +145,13 @@ export type Overview = Message<"baremetal.fleet.v1.Overview"> & {
    * @generated from field: int32 machines_schedulable = 20;
    */
   machinesSchedulable: number;
+
+  /**
+   * Upstreams such as a MAAS whose machines could not be read the last time.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.UnhealthyUpstream unhealthy_upstreams = 21;
+   */
+  unhealthyUpstreams: UnhealthyUpstream[];
 };
 
 /**
@@ -153,6 +160,39 @@ export type Overview = Message<"baremetal.fleet.v1.Overview"> & {
  */
 export const OverviewSchema: GenMessage<Overview> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_fleet_service, 3);
+
+/**
+ * @generated from message baremetal.fleet.v1.UnhealthyUpstream
+ */
+export type UnhealthyUpstream = Message<"baremetal.fleet.v1.UnhealthyUpstream"> & {
+  /**
+   * The provider that was asked.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * Why, such as "site-a does not answer".
+   *
+   * @generated from field: string failure = 2;
+   */
+  failure: string;
+
+  /**
+   * When its machines were last read completely; absent where they never were.
+   *
+   * @generated from field: google.protobuf.Timestamp read_at = 3;
+   */
+  readAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.UnhealthyUpstream.
+ * Use `create(UnhealthyUpstreamSchema)` to create a new message.
+ */
+export const UnhealthyUpstreamSchema: GenMessage<UnhealthyUpstream> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 4);
 
 /**
  * @generated from message baremetal.fleet.v1.Attention
@@ -207,7 +247,7 @@ export type Attention = Message<"baremetal.fleet.v1.Attention"> & {
  * Use `create(AttentionSchema)` to create a new message.
  */
 export const AttentionSchema: GenMessage<Attention> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 4);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 5);
 
 /**
  * @generated from message baremetal.fleet.v1.Overdue
@@ -255,7 +295,7 @@ export type Overdue = Message<"baremetal.fleet.v1.Overdue"> & {
  * Use `create(OverdueSchema)` to create a new message.
  */
 export const OverdueSchema: GenMessage<Overdue> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 5);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 6);
 
 /**
  * @generated from message baremetal.fleet.v1.CountMachinesRequest
@@ -280,7 +320,7 @@ export type CountMachinesRequest = Message<"baremetal.fleet.v1.CountMachinesRequ
  * Use `create(CountMachinesRequestSchema)` to create a new message.
  */
 export const CountMachinesRequestSchema: GenMessage<CountMachinesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 6);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 7);
 
 /**
  * @generated from message baremetal.fleet.v1.CountMachinesResponse
@@ -302,7 +342,7 @@ export type CountMachinesResponse = Message<"baremetal.fleet.v1.CountMachinesRes
  * Use `create(CountMachinesResponseSchema)` to create a new message.
  */
 export const CountMachinesResponseSchema: GenMessage<CountMachinesResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 7);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 8);
 
 /**
  * @generated from message baremetal.fleet.v1.Facet
@@ -326,7 +366,7 @@ export type Facet = Message<"baremetal.fleet.v1.Facet"> & {
  * Use `create(FacetSchema)` to create a new message.
  */
 export const FacetSchema: GenMessage<Facet> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 8);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 9);
 
 /**
  * @generated from message baremetal.fleet.v1.FacetValue
@@ -350,7 +390,7 @@ export type FacetValue = Message<"baremetal.fleet.v1.FacetValue"> & {
  * Use `create(FacetValueSchema)` to create a new message.
  */
 export const FacetValueSchema: GenMessage<FacetValue> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 9);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 10);
 
 /**
  * @generated from message baremetal.fleet.v1.IndexMachinesRequest
@@ -380,7 +420,7 @@ export type IndexMachinesRequest = Message<"baremetal.fleet.v1.IndexMachinesRequ
  * Use `create(IndexMachinesRequestSchema)` to create a new message.
  */
 export const IndexMachinesRequestSchema: GenMessage<IndexMachinesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 10);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 11);
 
 /**
  * @generated from message baremetal.fleet.v1.MachineIndex
@@ -404,7 +444,7 @@ export type MachineIndex = Message<"baremetal.fleet.v1.MachineIndex"> & {
  * Use `create(MachineIndexSchema)` to create a new message.
  */
 export const MachineIndexSchema: GenMessage<MachineIndex> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 11);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 12);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMachinesRequest
@@ -423,7 +463,7 @@ export type GetMachinesRequest = Message<"baremetal.fleet.v1.GetMachinesRequest"
  * Use `create(GetMachinesRequestSchema)` to create a new message.
  */
 export const GetMachinesRequestSchema: GenMessage<GetMachinesRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 12);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 13);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMachinesResponse
@@ -440,7 +480,7 @@ export type GetMachinesResponse = Message<"baremetal.fleet.v1.GetMachinesRespons
  * Use `create(GetMachinesResponseSchema)` to create a new message.
  */
 export const GetMachinesResponseSchema: GenMessage<GetMachinesResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 13);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 14);
 
 /**
  * @generated from message baremetal.fleet.v1.Event
@@ -520,7 +560,7 @@ export type Event = Message<"baremetal.fleet.v1.Event"> & {
  * Use `create(EventSchema)` to create a new message.
  */
 export const EventSchema: GenMessage<Event> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 14);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 15);
 
 /**
  * @generated from message baremetal.fleet.v1.WatchEventsRequest
@@ -546,7 +586,7 @@ export type WatchEventsRequest = Message<"baremetal.fleet.v1.WatchEventsRequest"
  * Use `create(WatchEventsRequestSchema)` to create a new message.
  */
 export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 15);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 16);
 
 /**
  * @generated from message baremetal.fleet.v1.WatchedEvent
@@ -582,7 +622,7 @@ export type WatchedEvent = Message<"baremetal.fleet.v1.WatchedEvent"> & {
  * Use `create(WatchedEventSchema)` to create a new message.
  */
 export const WatchedEventSchema: GenMessage<WatchedEvent> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 16);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 17);
 
 /**
  * @generated from enum baremetal.fleet.v1.WatchedEvent.Kind
@@ -610,7 +650,7 @@ export enum WatchedEvent_Kind {
  * Describes the enum baremetal.fleet.v1.WatchedEvent.Kind.
  */
 export const WatchedEvent_KindSchema: GenEnum<WatchedEvent_Kind> = /*@__PURE__*/
-  enumDesc(file_baremetal_fleet_v1_fleet_service, 16, 0);
+  enumDesc(file_baremetal_fleet_v1_fleet_service, 17, 0);
 
 /**
  * @generated from message baremetal.fleet.v1.ListEventsRequest
@@ -639,7 +679,7 @@ export type ListEventsRequest = Message<"baremetal.fleet.v1.ListEventsRequest"> 
  * Use `create(ListEventsRequestSchema)` to create a new message.
  */
 export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 17);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 18);
 
 /**
  * @generated from message baremetal.fleet.v1.ListEventsResponse
@@ -661,7 +701,7 @@ export type ListEventsResponse = Message<"baremetal.fleet.v1.ListEventsResponse"
  * Use `create(ListEventsResponseSchema)` to create a new message.
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 18);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 19);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMetricHistoryRequest
@@ -678,7 +718,7 @@ export type GetMetricHistoryRequest = Message<"baremetal.fleet.v1.GetMetricHisto
  * Use `create(GetMetricHistoryRequestSchema)` to create a new message.
  */
 export const GetMetricHistoryRequestSchema: GenMessage<GetMetricHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 19);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 20);
 
 /**
  * @generated from message baremetal.fleet.v1.MetricHistory
@@ -697,7 +737,7 @@ export type MetricHistory = Message<"baremetal.fleet.v1.MetricHistory"> & {
  * Use `create(MetricHistorySchema)` to create a new message.
  */
 export const MetricHistorySchema: GenMessage<MetricHistory> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 20);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 21);
 
 /**
  * @generated from message baremetal.fleet.v1.MetricSample
@@ -719,7 +759,7 @@ export type MetricSample = Message<"baremetal.fleet.v1.MetricSample"> & {
  * Use `create(MetricSampleSchema)` to create a new message.
  */
 export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 21);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 22);
 
 /**
  * The fleet as a whole, for people who look at it and for dashboards: counts, lists in any order, and what happened.
