@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cloneDatabase } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { createMachine, enrol, keepalive, post, registration } from './calls.ts';
+import { createMachine, enrol, get, keepalive, post, registration } from './calls.ts';
 
 const cleanups: Array<() => Promise<void>> = [];
 afterEach(async () => {
@@ -51,6 +51,14 @@ describe('an agent that falls silent', () => {
     expect(status).toMatchObject({ presence: 'expired', service: 'offline' });
     expect(status?.conditions).toMatchObject([{ type: 'Reachable', status: false, reason: 'AgentSilent' }]);
     expect(await statusOf(server, lively.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
+    expect(status).toMatchObject({ schedulable: false, unschedulableReason: 'offline' });
+    const { body } = await get(server, 'list', server.adminToken);
+    expect(body).toMatchObject([{ state: { machine_id: lively.machineId, schedulable: true } }]);
+    expect(await server.admin.getPool({ name: 'gpu' })).toMatchObject({
+      ...{ total: 2, schedulable: 1, unschedulable: { offline: 1 } },
+      capacity: { gpuCount: 1 },
+      totalCapacity: { gpuCount: 2 },
+    });
     const events = await server.sql<{ kind: string; late: number }>(
       `SELECT e.kind, extract(epoch FROM e.at - p.expires_at)::float8 AS late FROM events e
        JOIN agent_presence p USING (machine_id)

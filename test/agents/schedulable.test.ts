@@ -5,7 +5,7 @@ import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
-import { type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
+import { createMachine, type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
 
 const noRedis = ensureRedis();
 
@@ -71,6 +71,33 @@ describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
       },
     ],
     [
+      'draining',
+      'draining',
+      async (machine) => {
+        const metrics = { worker_count: 1 };
+        await post(
+          server,
+          'keepalive',
+          machine.token,
+          keepalive(machine, { pool_name: 'draining', metrics }),
+        );
+        await server.admin.drainMachine({ machineId: machine.machineId, requestId: requestId() });
+      },
+    ],
+    [
+      'quarantined',
+      'quarantined',
+      ({ machineId }) =>
+        server.sql(`UPDATE machines SET service = 'quarantined' WHERE machine_id = $1`, [machineId]),
+    ],
+    [
+      // Its token is revoked on the way there; what is left of an agent must not be offered.
+      'removing',
+      'removing',
+      ({ machineId }) =>
+        server.sql(`UPDATE machines SET service = 'removing' WHERE machine_id = $1`, [machineId]),
+    ],
+    [
       'flagged RMA',
       'flagged_rma',
       ({ machineId }) =>
@@ -130,6 +157,64 @@ describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
     expect(await found('schedulable=true')).toEqual([stays.machineId]);
     expect(await found('schedulable=false')).toEqual([machineId]);
     expect(await found(`unschedulable_reason=${reason}`)).toEqual([machineId]);
+  });
+
+  it('one with an operation under way, whatever its type; and it is back when that ends', async () => {
+    const pool = await newPool('working');
+    const machineId = `working-${store.toLowerCase()}`;
+    await server.machines.registerMachine({
+      machine: { machineId, labels: { 'fake/hang-step': 'reboot' }, spec: { provider: 'fake' } },
+    });
+    await server.sql(`UPDATE machines SET phase = 'READY' WHERE machine_id = $1`, [machineId]);
+    const machine = await createMachine(server, pool, machineId);
+    const fake = { pool_name: pool, provider_name: 'fake' };
+    expect((await post(server, 'register', machine.token, registration(machine, fake))).status).toBe(200);
+    expect((await post(server, 'keepalive', machine.token, keepalive(machine, fake))).status).toBe(200);
+    const said = async () => {
+      const [entry] = await list(`pool_name=${pool}&provider_name=fake`);
+      const { schedulable, unschedulable } = await server.admin.getPool({ name: pool });
+      return {
+        listed: entry?.state.schedulable,
+        reason: entry?.state.unschedulable_reason,
+        schedulable,
+        unschedulable,
+      };
+    };
+    const free = { listed: true, reason: '', schedulable: 1, unschedulable: {} };
+    expect(await said()).toEqual(free);
+    const operation = await server.machines.rebootMachine({ machineId, requestId: requestId() });
+    expect(await said()).toEqual({
+      ...{ listed: false, reason: 'operation', schedulable: 0 },
+      unschedulable: { operation: 1 },
+    });
+    await server.machines.cancelOperation({ operationId: operation.operationId });
+    await ended(operation);
+    expect(await said()).toEqual(free);
+  });
+
+  it('a decommission takes it out of the list at once, and out of Redis, and its agent is turned away for good', async () => {
+    const pool = await newPool('leaving');
+    const machine = await enrol(server, pool);
+    const metrics = { worker_count: 0, container_count: 0 };
+    const speaks = () =>
+      post(server, 'keepalive', machine.token, keepalive(machine, { pool_name: pool, metrics }));
+    await speaks();
+    const { machineId } = machine;
+    await ended(await server.admin.drainMachine({ machineId, requestId: requestId() }));
+    if (redis) expect(redis.cli('keys', `*${pool}*`)).toHaveLength(3);
+    await ended(await server.admin.removeMachine({ machineId, requestId: requestId() }));
+    if (redis) expect(redis.cli('keys', `*${pool}*`)).toEqual([]);
+    expect(await list(`pool_name=${pool}`)).toEqual([]);
+    expect(await server.admin.getPool({ name: pool })).toMatchObject({
+      total: 0,
+      schedulable: 0,
+      machines: {},
+    });
+    expect(await speaks()).toMatchObject({
+      status: 403,
+      body: { error_code: 'invalid_token', revoked: true },
+    });
+    if (redis) expect(redis.cli('keys', `*${pool}*`)).toEqual([]);
   });
 
   it('a pool with nothing to offer is degraded, whatever its agents say, and the log says both', async () => {

@@ -77,13 +77,13 @@ async function moves(machineId: string): Promise<string[]> {
   return states.slice(states.indexOf('draining'));
 }
 
-describe.concurrent('a decommission', () => {
+describe.concurrent('a decommission, or a drain,', () => {
   it(
     'that runs takes its node from draining to retired, and is removing while it uninstalls; then deleted',
     async () => {
       const { id, mac } = await inService();
       // The record in MAAS goes late enough for somebody to see it.
-      await site.simulator.admin.fault({ fault: 'slow', method: 'DELETE', mac, ms: 3_000, times: 1 });
+      await site.simulator.admin.fault({ fault: 'slow', method: 'DELETE', mac, ms: 1_500, times: 1 });
       const { operationId } = await decommission(id, 'FULL_DECOMMISSION');
       expect(await statusOf(server, id)).toMatchObject({ service: 'draining' });
       const removing = await until(
@@ -180,20 +180,22 @@ describe.concurrent('a decommission', () => {
     },
     TIME_LIMIT,
   );
-});
 
-it(
-  'a drain that failed while the agent reports is not blamed on the agent',
-  async () => {
-    const { id } = await inService();
-    answers.set(`drain_node ${id}`, 400);
-    const drain = await server.admin.drainMachine({ machineId: id, requestId: requestId() });
-    expect(await ended(server, drain)).toMatchObject({ status: 'failed_manual_intervention' });
-    expect(await statusOf(server, id)).toMatchObject({ service: 'offline', presence: 'ready' });
-    const { summary, obstacles } = await server.admin.explainMachine({ machineId: id });
-    expect(summary).toContain('is not in service: DRAIN op-');
-    expect(obstacles).toHaveLength(1);
-    expect(JSON.stringify(obstacles.map(({ what, unblock }) => [what, unblock]))).not.toMatch(/silent|agent/);
-  },
-  TIME_LIMIT,
-);
+  it(
+    'that failed while the agent reports is not blamed on the agent',
+    async () => {
+      const { id } = await inService();
+      answers.set(`drain_node ${id}`, 400);
+      const drain = await server.admin.drainMachine({ machineId: id, requestId: requestId() });
+      expect(await ended(server, drain)).toMatchObject({ status: 'failed_manual_intervention' });
+      expect(await statusOf(server, id)).toMatchObject({ service: 'offline', presence: 'ready' });
+      const { summary, obstacles } = await server.admin.explainMachine({ machineId: id });
+      expect(summary).toContain('is not in service: DRAIN op-');
+      expect(obstacles).toHaveLength(1);
+      expect(JSON.stringify(obstacles.map(({ what, unblock }) => [what, unblock]))).not.toMatch(
+        /silent|agent/,
+      );
+    },
+    TIME_LIMIT,
+  );
+});

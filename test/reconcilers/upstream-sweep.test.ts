@@ -217,11 +217,11 @@ it('quarantines nothing when a large part of the machines is gone at once, and s
   expect(await reads()).toMatchObject([{ sweeps: 1, failure: '' }]);
   await due();
   await expect(sweepOf({ machines: listed(ids.slice(6)) }).sweep.pass(NEVER)).rejects.toThrow();
-  await lookout.sql(`UPDATE machines SET service = 'quarantined' WHERE machine_id IN ('m-2', 'm-3', 'm-4')`);
+  await lookout.sql(`UPDATE machines SET service = 'retired' WHERE machine_id IN ('m-2', 'm-3', 'm-4')`);
   await due();
   await sweepOf({ machines: listed(ids.slice(6)) }).sweep.pass(NEVER);
   expect(await states()).toMatchObject({
-    'm-4': 'quarantined absent',
+    'm-4': 'retired absent',
     'm-5': 'quarantined absent',
     'm-6': 'active Deployed',
   });
