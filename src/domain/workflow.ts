@@ -70,6 +70,16 @@ export function isOwnInstallerFile(path: string): boolean {
   return path === BUILT_IN_WORKFLOW.kernel || path === BUILT_IN_WORKFLOW.initrd;
 }
 
+/** A system that a workflow boots with no address of an image on its command line finds what it installs by itself. */
+export function needsImage({ cmdline }: Workflow): boolean {
+  return cmdline.includes('{image_url}');
+}
+
+/** Whether a machine that boots this workflow learns the token of its boot. */
+export function handsOutToken({ cmdline }: Workflow): boolean {
+  return cmdline.includes('{boot_token}');
+}
+
 export const ERASE_WORKFLOW_NAME = 'erase';
 
 /** What erases a machine, unless the site has a workflow of this name. It is served no image. */

@@ -12,6 +12,7 @@ import {
   DEFAULT_WORKFLOW,
   ERASE_WORKFLOW_NAME,
   isOwnInstallerFile,
+  needsImage,
   type Workflow,
   type WorkflowImage,
 } from '../domain/workflow.ts';
@@ -36,7 +37,8 @@ export interface ServedImage {
 export interface InstallPlan {
   /** With the kernel and initramfs for the node's architecture. */
   readonly workflow: Workflow;
-  readonly image: ServedImage;
+  /** Null: what the workflow boots asks for none. */
+  readonly image: ServedImage | null;
 }
 
 export type ObstacleCode =
@@ -92,6 +94,7 @@ export async function readInstallPlan(
   const prepared = preparedInstall(dependencies, facts);
   if ('code' in prepared) return prepared;
   const { workflow, wanted } = prepared;
+  if (wanted === null) return { workflow, image: null };
   if ('url' in wanted) return { workflow, image: { name: '', ...wanted } };
   const image = await findImage(session, wanted.name);
   if (!image) return imageMissing(wanted.name);
@@ -105,13 +108,13 @@ export async function readInstallPlan(
 export function preparedInstall(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
   { workflowName, workflow, arch, orderedImage }: InstallFactsOfNode,
-): { readonly workflow: Workflow; readonly wanted: WorkflowImage } | InstallObstacle {
+): { readonly workflow: Workflow; readonly wanted: WorkflowImage | null } | InstallObstacle {
   if (!workflow) return workflowMissing(workflowName);
   if (workflowName === ERASE_WORKFLOW_NAME) return erasesOnly();
   const forArch = bootable(bootDir, workflow, arch);
   if ('code' in forArch) return forArch;
   const wanted = orderedImage === '' ? workflow.image : { name: orderedImage };
-  if (!wanted) return noImageNamed(workflowName);
+  if (wanted === null && needsImage(workflow)) return noImageNamed(workflowName);
   return { workflow: forArch, wanted };
 }
 
@@ -191,7 +194,7 @@ function noImageNamed(workflowName: string): InstallObstacle {
   return {
     code: 'NO_IMAGE',
     problem: `workflow ${workflowName} names no image`,
-    fix: 'add one with `ingot image add NAME FILE` and name it in a workflow with `ingot workflow create -f FILE`',
+    fix: 'add one with `ingot image add NAME FILE`, name it in a workflow with `ingot workflow create -f FILE`, and give the node that workflow',
   };
 }
 
@@ -203,21 +206,7 @@ export function imageMissing(name: string): InstallObstacle {
   };
 }
 
-/** What an approved node still lacks, which an operation, or another workflow, may give it. Null: nothing. */
-export async function stillMissing(
-  dependencies: InstallPlanDependencies,
-  session: Session,
-  node: Node,
-): Promise<string | null> {
-  if (node.state !== 'pending') return null;
-  const plan = await readInstallPlan(dependencies, session, node);
-  return 'code' in plan ? `${plan.problem}, so it boots from its disk; ${plan.fix}` : null;
-}
-
-/**
- * Whether a node may wait for its installation. One whose workflow names no image may: an operation can name it, and the
- * node can get another workflow before it boots; until then it boots from its disk, and says why.
- */
+/** Whether a node may wait for its installation: one that nothing can install would boot from its disk at every boot. */
 export async function checkApproval(
   dependencies: InstallPlanDependencies,
   session: Session,
@@ -226,7 +215,7 @@ export async function checkApproval(
   // Who approves wants what the workflow says, not what an operation that is over had ordered.
   const asked = { ...node, order: { ...node.order, image: '' } };
   const plan = await readInstallPlan(dependencies, session, asked);
-  if (!('code' in plan) || plan.code === 'NO_IMAGE') return;
+  if (!('code' in plan)) return;
   throw new Fault('failed_precondition', {
     reason: plan.code,
     message: `The node can't be installed: ${plan.problem}; ${plan.fix}`,

@@ -167,11 +167,12 @@ async function checkImage(tools: BootTools, session: Session, node: Node, image:
   );
 }
 
-/** The name of the image that must be in the store; null: the workflow fetches one from elsewhere. */
+/** The name of the image that must be in the store; null: the workflow fetches one from elsewhere, or none. */
 function imageWanted(tools: BootTools, facts: InstallFactsOfNode): string | null {
   const prepared = preparedInstall(tools, facts);
   if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
-  return 'name' in prepared.wanted ? prepared.wanted.name : null;
+  const { wanted } = prepared;
+  return wanted !== null && 'name' in wanted ? wanted.name : null;
 }
 
 const MAX_NAMED_IMAGES = 20;

@@ -7,10 +7,12 @@ import { Fault } from '../domain/fault.ts';
 import { applyReport, applyStall, type InstallReport, type ReportOutcome } from '../domain/install-report.ts';
 import { applyChange } from '../domain/machine-change.ts';
 import type { FactName, HardwareFacts, Node } from '../domain/node.ts';
+import { handsOutToken } from '../domain/workflow.ts';
 import { type BootToken, findBootToken } from '../store/boot-tokens.ts';
 import type { Session } from '../store/database.ts';
 import { countDiscovered, type LastEntry, lastInHistory, recentNotes } from '../store/node-lists.ts';
 import { findNodeIdByMac, isOperationWanted, type LockedNode, type NodeChange } from '../store/nodes.ts';
+import { knownWorkflow, workflowNameOf } from './install-plan.ts';
 import { quoted } from './lenient.ts';
 import { type ApprovingTools, approveByRule } from './node-approval.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
@@ -57,7 +59,8 @@ export async function reportNode(
       return { ...seen, events: notes, wakes: migrationOf(locked.node) };
     const { operationId } = locked.node.order;
     const isLive = operationId === null || (await isOperationWanted(session, operationId));
-    checkToken(locked.node, boot, token, isLive);
+    const wasGiven = await wasGivenToken(tools, session, locked.node);
+    checkToken(locked.node, boot, { token, wasGiven, isLive });
     const told = tellInstallation(
       tools,
       seen,
@@ -215,12 +218,25 @@ function disputes(node: Node, told: HardwareFacts): Record<string, string> {
   );
 }
 
+/** Whether a boot of this installation knows its token: one whose command line does not name it can't. */
+async function wasGivenToken(tools: NodeTools, session: Session, node: Node): Promise<boolean> {
+  if (node.bootsIssued < node.story.firstBootNo) return false;
+  if (node.state === 'deprovisioning') return true;
+  const workflow = await knownWorkflow(tools, session, workflowNameOf(node));
+  return workflow === null || handsOutToken(workflow);
+}
+
+interface ShownToken {
+  readonly token: string | null;
+  readonly wasGiven: boolean;
+  readonly isLive: boolean;
+}
+
 /**
  * A boot that got a token must show it. Only where none was given since the installation was wanted, a report is taken
- * on its word: somebody else's installer, which knows of no tokens.
+ * on its word: another installer than Ingot's, which knows of no tokens.
  */
-function checkToken(node: Node, boot: BootToken | null, token: string | null, isLive: boolean): void {
-  const wasGiven = node.bootsIssued >= node.story.firstBootNo;
+function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLive }: ShownToken): void {
   if (boot === null && token === null && !wasGiven) return;
   if (boot && boot.machineId === node.machineId && isLive && boot.operationId === node.order.operationId)
     return;

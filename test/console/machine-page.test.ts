@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineView } from '../../src/cli/machine-view.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { prepareInstall } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
@@ -189,7 +190,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(page.url()).toContain('kinds=phase');
   });
 
-  it('shows a node that was discovered, and approves it', async () => {
+  it('shows a node that was discovered, refuses it with the command that helps, and approves it', async () => {
     const response = await fetch(`${console.server.httpUrl}/api/v1/report`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -201,6 +202,9 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await panel(page, 'What next').getByRole('button', { name: 'Approve node' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Comment' }).fill('ours');
+    await dialog.getByRole('button', { name: 'Approve node' }).click();
+    await dialog.getByRole('alert').getByText('ingot image add NAME FILE').waitFor();
+    await prepareInstall(console.server);
     await dialog.getByRole('button', { name: 'Approve node' }).click();
     await page.getByRole('region', { name: 'Layers of its state' }).getByText('pending').waitFor();
     await panel(page, 'Node').getByText('ours').waitFor();

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call, createNode, nodeOf, report, setState } from '../nodes/rest.ts';
+import { call, createNode, nodeOf, prepareInstall, report, setState } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible } from './console.ts';
 
 describe.skipIf(CHROMIUM === null)('nodes that are selected', () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();
+    await prepareInstall(console.server);
   });
   afterAll(() => console.stop());
 

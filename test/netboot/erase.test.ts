@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { phaseOf, run } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
-import { boot, call, historyOf, nodeOf } from '../nodes/rest.ts';
+import { boot, call, historyOf, nodeOf, prepareInstall } from '../nodes/rest.ts';
 import { buildTestInstaller, ensureBootImages } from '../parts/boot-images.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, DISK_SERIAL, ensureQemu, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
@@ -53,6 +53,7 @@ describe.skipIf(isShort || obstacle !== null)('an erasure of a real machine', ()
     const spec = { provider: 'dc-1', bmcEndpoint: bmc.endpoint, macAddresses: [machine.mac] };
     await server.machines.registerMachine({ machine: { machineId: id, spec } });
     await boot(server, machine.mac);
+    await prepareInstall(server);
     for (const state of ['pending', 'installing', 'installed', 'active'])
       await call(server, 'PATCH', `/nodes/${id}/state`, { state });
     await run(server, 'ENTER_MAINTENANCE', id);

@@ -21,6 +21,13 @@ beforeAll(async () => {
     { name: 'debian', image: { name: 'debian-13' } },
     { name: 'gone', image: { name: 'debian-99' } },
     { name: 'own', kernel: 'own/vmlinuz', initrd: 'own/initrd.gz', image: { name: 'debian-13' } },
+    { name: 'bare' },
+    {
+      name: 'foreign',
+      kernel: 'http://192.0.2.9/linux',
+      initrd: 'http://192.0.2.9/initrd',
+      cmdline: 'auto=true url=http://192.0.2.9/seed',
+    },
     {
       name: 'elsewhere',
       kernel: 'http://192.0.2.9/vmlinuz',
@@ -67,6 +74,8 @@ describe('an approval is refused', () => {
   it.each([
     ['gone', 'IMAGE_NOT_FOUND', ['debian-99', '`ingot image add debian-99 FILE`']],
     ['nowhere', 'WORKFLOW_NOT_FOUND', ['nowhere', '`ingot workflow create -f FILE`']],
+    ['bare', 'NO_IMAGE', ['bare', '`ingot image add NAME FILE`', '`ingot workflow create -f FILE`']],
+    ['', 'NO_IMAGE', ['workflow install', '`ingot image add NAME FILE`']],
     ['own', 'BOOT_FILE_MISSING', ['boot/own/vmlinuz', '`ingot workflow create -f FILE`']],
   ])('for workflow %s: %s', async (workflow, reason, words) => {
     putInstaller(installer);
@@ -118,21 +127,20 @@ describe('an approval is refused', () => {
 });
 
 describe('an approval is taken', () => {
-  it('where no image is named yet, and says so', async () => {
-    putInstaller(installer);
-    const { id, mac } = await createNode(server);
-    const { status, body } = await setState(server, id, 'pending');
-    expect(status).toBe(200);
-    expect(body.message).toContain('workflow install names no image, so it boots from its disk');
-    // Once it has booted for nothing, it is one of those that are stuck.
-    const stalled = async () => (await call(server, 'GET', '/nodes/stalled')).body.data;
-    expect(await stalled()).toEqual([]);
-    await boot(server, mac);
-    expect(await stalled()).toMatchObject([{ id, last_install_error: 'workflow install names no image' }]);
-    await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'debian' });
-    const { token } = await boot(server, mac);
-    await report(server, mac, 'started', {}, token);
-    expect(await stalled()).toEqual([]);
+  it('where what is booted asks for no image, and the node reports as every other', async () => {
+    const { id, mac } = await createNode(server, { workflow: 'foreign' });
+    expect((await setState(server, id, 'pending')).status).toBe(200);
+    const { script, token } = await boot(server, mac);
+    expect(script).toMatch(
+      /kernel http:\/\/192\.0\.2\.9\/linux initrd=initrd auto=true url=http:\/\/192\.0\.2\.9\/seed/,
+    );
+    expect(token).toBe(null);
+    for (const [status, state] of [
+      ['started', 'installing'],
+      ['progress', 'installing'],
+      ['complete', 'installed'],
+    ] as const)
+      expect(await report(server, mac, status)).toMatchObject({ status: 200, body: { data: { state } } });
   });
 
   it('where another server has the kernel', async () => {

@@ -127,9 +127,12 @@ describe('GET /boot', () => {
   );
 
   it('without an image or with an unknown workflow it boots from disk, and says why', async () => {
-    const { id, mac } = await createNode(server);
-    await setState(server, id, 'pending');
+    const { id, mac } = await pendingNode();
+    await call(server, 'PATCH', `/nodes/${id}`, { workflow_id: null });
     expect((await boot(server, mac)).script).toContain('workflow install names no image; booting from disk');
+    expect((await call(server, 'GET', '/nodes/stalled')).body.data).toMatchObject([
+      { id, last_install_error: 'workflow install names no image' },
+    ]);
     await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'nowhere' });
     for (const _again of [1, 2])
       expect((await boot(server, mac)).script).toContain('there is no workflow nowhere; booting from disk');

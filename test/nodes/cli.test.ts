@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launch, type Run } from '../cli/harness.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { boot, newMac, report } from './rest.ts';
+import { boot, newMac, prepareInstall, report } from './rest.ts';
 
 let server: TestServer;
 let dir: string;
@@ -126,6 +126,7 @@ it('errors say what is wrong and what to do', async () => {
 });
 
 it('counts, finds the stalled, and changes many nodes by name or by filter', async () => {
+  await prepareInstall(server);
   const macs = [newMac(), newMac(), newMac()];
   for (const mac of macs) await boot(server, mac);
   const ids: string[] = [];

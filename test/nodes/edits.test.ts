@@ -4,11 +4,12 @@ import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/m
 import { readMigrations } from '../../src/store/migration-files.ts';
 import { cloneDatabase, openPool } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { call, createNode, newMac, nodeOf, report, setState } from './rest.ts';
+import { call, createNode, newMac, nodeOf, prepareInstall, report, setState } from './rest.ts';
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer({ netboot: { auto_promote: ['labels.group=lab'] } });
+  await prepareInstall(server);
 });
 afterAll(() => server?.stop());
 

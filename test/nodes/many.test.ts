@@ -3,7 +3,17 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
-import { boot, call, createNode, historyOf, newMac, nodeOf, report, setState } from './rest.ts';
+import {
+  boot,
+  call,
+  createNode,
+  historyOf,
+  newMac,
+  nodeOf,
+  prepareInstall,
+  report,
+  setState,
+} from './rest.ts';
 
 const RULE = { macPrefixes: [], vendors: [], serialNumbers: [], workflow: '' };
 
@@ -21,10 +31,8 @@ beforeAll(async () => {
     },
   });
   ({ secret: viewer } = await server.admin.createToken({ name: 'v', role: 'viewer' }));
-  await server.sql(
-    `INSERT INTO images (image_name, sha256, size_bytes, created_by) VALUES ('disk', repeat('0', 64), 1, 'admin:t')`,
-  );
-  await call(server, 'POST', '/workflows', { name: 'from-rule', image: { name: 'disk' } });
+  await prepareInstall(server);
+  await call(server, 'POST', '/workflows', { name: 'from-rule', image: { name: 'any' } });
 });
 afterAll(() => server?.stop());
 
@@ -190,7 +198,7 @@ describe('rules that approve', () => {
 
   it('a workflow that a person gave stays', async () => {
     const mac = macIn('52:54:aa');
-    await call(server, 'POST', '/workflows', { name: 'chosen', image: { name: 'disk' } });
+    await call(server, 'POST', '/workflows', { name: 'chosen', image: { name: 'any' } });
     const { body } = await call(server, 'POST', '/nodes', { mac_address: mac, workflow: 'chosen' });
     expect(body.data.state).toBe('discovered');
     await boot(server, mac);
@@ -206,7 +214,7 @@ describe('rules that approve', () => {
     expect(refusals).toMatchObject([
       { to_state: 'discovered', metadata: { rule: 'lost', reason: 'WORKFLOW_NOT_FOUND' } },
     ]);
-    await call(server, 'POST', '/workflows', { name: 'nowhere', image: { name: 'disk' } });
+    await call(server, 'POST', '/workflows', { name: 'nowhere', image: { name: 'any' } });
     rmSync(join(server.bootDir, 'installer'), { recursive: true, force: true });
     await boot(server, mac);
     expect((await nodeOf(server, id)).state).toBe('discovered');

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installLifecycle } from '../../src/domain/install-state.ts';
 import { nextStates, statesOf } from '../../src/domain/lifecycle.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { call, createNode, historyOf, newMac, nodeOf, report, setState } from './rest.ts';
+import { call, createNode, historyOf, newMac, nodeOf, prepareInstall, report, setState } from './rest.ts';
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
+  await prepareInstall(server);
 });
 afterAll(() => server?.stop());
 
@@ -282,7 +283,7 @@ describe('POST /report', () => {
     ]);
     const refused = await setState(server, id, 'pending');
     expect(refused).toMatchObject({ status: 400, body: { detail: expect.stringContaining('force') } });
-    await call(server, 'POST', '/workflows', { name: 'another' });
+    await call(server, 'POST', '/workflows', { name: 'another', image: { name: 'any' } });
     await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'another' });
     expect((await setState(server, id, 'pending', { force: true })).status).toBe(200);
     expect(await nodeOf(server, id)).toMatchObject({
@@ -349,6 +350,7 @@ describe('the configuration of groups', () => {
     const grouped = await startTestServer({
       netboot: { auto_promote: ['labels.env=lab'], stalled_after_seconds: 1 },
     });
+    await prepareInstall(grouped);
     try {
       const mac = newMac();
       await grouped.machines.registerMachine({

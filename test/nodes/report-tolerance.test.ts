@@ -1,11 +1,12 @@
 /** A report never loses its status for a side field. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { call, createNode, historyOf, newMac, nodeOf, report, setState } from './rest.ts';
+import { call, createNode, historyOf, newMac, nodeOf, prepareInstall, report, setState } from './rest.ts';
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
+  await prepareInstall(server);
 });
 afterAll(() => server?.stop());
 

@@ -29,6 +29,15 @@ export async function call(
   };
 }
 
+/** What every approval needs: an image, and a workflow that names it, which is that of nodes without one of their own. */
+export async function prepareInstall(server: TestServer): Promise<void> {
+  await server.sql(
+    `INSERT INTO images (image_name, sha256, size_bytes, created_by) VALUES ('any', repeat('0', 64), 1, 'admin:t')`,
+  );
+  const { status } = await call(server, 'POST', '/workflows', { name: 'install', image: { name: 'any' } });
+  if (status !== 201) throw new Error(`the workflow install was answered with ${status}`);
+}
+
 let macs = 0;
 export function newMac(): string {
   macs += 1;

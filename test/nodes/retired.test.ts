@@ -4,12 +4,23 @@ import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_servic
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { boot, call, createNode, historyOf, nodeOf, report, setState, type TestNode } from './rest.ts';
+import {
+  boot,
+  call,
+  createNode,
+  historyOf,
+  nodeOf,
+  prepareInstall,
+  report,
+  setState,
+  type TestNode,
+} from './rest.ts';
 
 let server: TestServer;
 let operator: string;
 beforeAll(async () => {
   server = await startTestServer({ pools: ['gpu'], netboot: { provider: 'fake' } });
+  await prepareInstall(server);
   ({ secret: operator } = await server.admin.createToken({ name: 'op', role: 'operator' }));
 });
 afterAll(() => server?.stop());

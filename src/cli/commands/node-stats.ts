@@ -46,7 +46,9 @@ const PAGE = 1000;
 
 export function stalledNodes(context: CommandContext): Command {
   const command = new Command('stalled')
-    .description('List nodes that are being installed and were not seen for too long, the longest first')
+    .description(
+      'List nodes that are stuck: not seen for too long while installing, or booted from disk while pending',
+    )
     .option('--limit <n>', 'at most so many', wholeNumber);
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat; limit?: number }>(async ({ options, rest }) => {

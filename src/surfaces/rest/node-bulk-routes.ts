@@ -57,7 +57,7 @@ function summaryRoutes(app: FastifyInstance, parts: NodeBulkRouteParts): void {
       success: true,
       data: found.nodes.map(nodeBody),
       total: found.total,
-      message: `${found.total} nodes are being installed and were not seen for ${stalledAfterSeconds} seconds`,
+      message: `${found.total} nodes are stuck: not seen for ${stalledAfterSeconds} seconds while they are installed, or booted from disk while they wait`,
     });
   });
 }

@@ -7,7 +7,6 @@ import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { macProblem, type Node, normalMac } from '../../domain/node.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
-import { stillMissing } from '../../operations/install-plan.ts';
 import type { BootTools } from '../../operations/node-boot.ts';
 import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/node-input.ts';
 import { createNode, getNode, patchNode, retireNode, setNodeState, tagNode } from '../../operations/nodes.ts';
@@ -109,8 +108,7 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     const change = readStateChange(request.body);
     checkMayMove(caller, change.state);
     const node = await setNodeState(nodes, request.params.id, change, caller.actor);
-    const missing = await stillMissing(nodes, nodes.database, node);
-    return done(reply, node, `Node is ${node.state}${missing === null ? '' : `: ${missing}`}`);
+    return done(reply, node, `Node is ${node.state}`);
   });
 
   app.delete<ById>('/api/v1/nodes/:id', async (request, reply) => {
@@ -192,7 +190,7 @@ function countOf(
 ): number {
   const text = textOf(query, name);
   if (text === null) return fallback;
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= min && value <= max))
     throw invalidField(name, `must be a whole number from ${min} to ${max}`);
   return value;
