@@ -1,9 +1,8 @@
 /**
- * The whole story on a real machine: it boots from the network with an empty disk, is discovered, approved, installed,
- * boots from disk and phones home, and its hardware is known; a REIMAGE puts another image on it, in the format qcow2; an
+ * The whole story on a real machine: it boots from the network with an empty disk, is discovered, approved, installed
+ * with a qcow2 image, boots from disk and phones home, and its hardware is known; a REIMAGE puts another image on it; an
  * image whose bytes are not what its digest says fails three times; at last its disks are erased. Nothing serves it but
- * Ingot; its power is behind a real IPMI BMC. The test checks each
- * chapter, and the demo tells it.
+ * Ingot; its power is behind a real IPMI BMC. The test checks each chapter, and the demo prints it.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
@@ -48,8 +47,8 @@ export async function openPxeSite(tell: Tell): Promise<PxeSite> {
     tell('building the installer and two disk images');
     await buildTestInstaller(join(dataDir, 'boot', 'installer'));
     const images = {
-      first: await makeDiskImage({ version: 'first-1.0', afterReport: 'stay' }),
-      second: asQcow2(await makeDiskImage({ version: 'second-2.0', afterReport: 'stay' })),
+      first: asQcow2(await makeDiskImage({ version: 'first-1.0', afterReport: 'stay' })),
+      second: await makeDiskImage({ version: 'second-2.0', afterReport: 'stay' }),
     };
     const key = unusedKey();
     cleanups.push(() => key.remove());
@@ -151,7 +150,7 @@ export async function installMachine(site: PxeSite, id: string, tell: Tell): Pro
   const { server } = site;
   await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'first' });
   await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending', comment: 'approved' });
-  tell(`approved ${id} with workflow first`);
+  tell(`approved ${id} with workflow first and its image first-1.0, ${await imageText(server, 'first-1.0')}`);
   const seen = new Set<string>();
   await until(
     site,
@@ -211,13 +210,18 @@ export async function reimageMachine(site: PxeSite, id: string, tell: Tell) {
     requestId: 'reimage-second',
     imageRef: 'second-2.0',
   });
-  const { body } = await call(server, 'GET', '/images/second-2.0');
-  const { format, virtual_size_bytes: size } = body.data;
-  tell(`REIMAGE ${started.operationId} with second-2.0, a ${format} image of a disk of ${bytesText(size)}`);
+  tell(`REIMAGE ${started.operationId} with second-2.0, ${await imageText(server, 'second-2.0')}`);
   const operation = await endOf(site, started, tell);
   await phonesHome(site, id, 'second-2.0');
   tell('it booted from its disk and phoned home: second-2.0');
   return operation;
+}
+
+async function imageText(server: TestServer, name: string): Promise<string> {
+  const { body } = await call(server, 'GET', `/images/${name}`);
+  const { format, size_bytes: bytes, virtual_size_bytes: disk } = body.data;
+  const ofDisk = disk === null ? '' : ` of a disk of ${bytesText(disk)}`;
+  return `a ${format} image of ${bytesText(bytes)}${ofDisk}`;
 }
 
 /** The bytes on the server are no longer those of the digest: no machine may ever write them. */
