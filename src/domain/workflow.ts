@@ -122,7 +122,11 @@ export function fillCmdline(cmdline: string, values: Readonly<Record<Placeholder
   return cmdline.replace(PLACEHOLDER, (_whole, name: Placeholder) => values[name]);
 }
 
+/** To an installer that knows no rules this is the name of a disk that no machine has: it writes nothing. */
+const BY_RULE = 'ingot.disk=by-rule';
+
 /** What the rest of a workflow says to the installer. Whatever its command line is, these words follow it. */
 export function furtherWords({ disk, userData }: Workflow): string[] {
-  return [...diskWords(disk), ...(userData === '' ? [] : ['ingot.seed=yes'])];
+  const words = [...diskWords(disk), ...(userData === '' ? [] : ['ingot.seed=yes'])];
+  return words.length === 0 ? [] : [BY_RULE, ...words];
 }

@@ -1,8 +1,12 @@
-/** Makes the two files that a machine boots to be installed: a kernel, and an initramfs whose init is init.sh. */
+/**
+ * Makes the two files that a machine boots to be installed: a kernel, and an initramfs whose init is init.sh. A third one,
+ * written last, says which command lines they understand.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { INSTALLER_INTERFACE, INSTALLER_MANIFEST, manifestText } from '../domain/installer-manifest.ts';
 import { ARCHITECTURES } from './architecture.ts';
 import type { PackageTarget } from './debian-package.ts';
 import { DRIVERS } from './driver-list.ts';
@@ -47,9 +51,11 @@ export async function buildInstaller(options: InstallerOptions): Promise<BuiltIn
     udhcpcEvent: scriptText('udhcpc-event.sh'),
     scripts: nounScripts(),
   });
+  const manifest = manifestText({ interface: INSTALLER_INTERFACE, initrdBytes: archive.length });
   const files = [
     { path: join(outputDir, 'vmlinuz'), content: kernel.image },
     { path: join(outputDir, 'initrd.gz'), content: archive },
+    { path: join(outputDir, INSTALLER_MANIFEST), content: Buffer.from(manifest) },
   ];
   await replaceAll(outputDir, files);
   return {

@@ -208,6 +208,25 @@ it.skipIf(!hasBusybox)('the inventory is JSON of what the kernel and the firmwar
   ]);
 });
 
+describe.skipIf(!hasBusybox)('the words of the command line', () => {
+  const read = (words: string, commands: string) => {
+    add('proc/cmdline', `BOOT_IMAGE=vmlinuz ${words}\n`);
+    return run(`read_parameters; ${commands}`);
+  };
+
+  it('are read, and a rule takes no disk away that was named', () => {
+    const words = 'ingot.disk=/dev/sda ingot.disk=by-rule ingot.disk.pick=smallest ingot.seed=yes';
+    expect(read(words, 'check_words; echo "$wanted_disk $disk_rule_pick $seed"')).toBe('sda smallest yes');
+    expect(read('ingot.disk=by-rule', 'echo "<$wanted_disk>"')).toBe('<>');
+  });
+
+  it('that it does not know stop it, by name and without their values', () => {
+    expect(read('quiet ingot.new=secret ingot.mode=erase other.word=1', 'check_words; echo on')).toBe(
+      'failed: this installer does not know ingot.new: build it again with `ingot installer build`',
+    );
+  });
+});
+
 it('no two of the installer’s files have a function of the same name: the later would be the one', () => {
   const names = readdirSync(scripts)
     .filter((name) => name.endsWith('.sh'))

@@ -83,6 +83,7 @@ if [ "$?" = 2 ]; then
   say 'the server wants no installation from this boot: nothing was written'
   restart 30
 fi
+check_words
 case $mode in
   install)
     install

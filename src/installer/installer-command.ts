@@ -73,7 +73,8 @@ export function installerCommand(around: InstallerSurroundings): ExtraCommand {
         helpAfter: `
 Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Those for
 another architecture need no change of this machine: its package lists are kept apart. Files that are there already are
-replaced, each at once.
+replaced, each at once. A server serves no installer that does not understand it: build it again when it says so, which may be
+after an update of Ingot.
 Further programs are hdparm, nvme, qemu-img, sfdisk and zstd: without them the installer erases disks by overwriting only,
 and refuses images in the formats zstd and qcow2, and user data. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
         run: (options) => build(around, options),
@@ -116,7 +117,7 @@ async function build(
     });
     around.writeErr(`Linux ${built.release} with ${built.modules} modules\n`);
     around.writeErr(programLines(built));
-    for (const { path: file, bytes } of built.files) around.writeErr(`${file}: ${mebibytes(bytes)} MiB\n`);
+    for (const { path: file, bytes } of built.files) around.writeErr(`${file}: ${sizeText(bytes)}\n`);
     around.writeOut(built.files.map(({ sha256, path: file }) => `${sha256}  ${file}\n`).join(''));
     return 0;
   } catch (error) {
@@ -143,6 +144,6 @@ function programLines({ programs, absentPrograms }: BuiltInstaller): string {
   return `programs: ${names}\n${absent.join('')}`;
 }
 
-function mebibytes(bytes: number): string {
-  return (bytes / 1024 / 1024).toFixed(1);
+function sizeText(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes} bytes` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }

@@ -5,8 +5,8 @@ decoded() { printf '%b' "$(printf '%s' "$1" | sed 's/\\/\\\\/g; s/%\([0-9A-Fa-f]
 
 read_parameters() {
   url='' mac='' token='' image='' sha256='' size='' wanted_disk='' post='' mode=install overwrite=ends
-  disk_rule_pick=first disk_rule_model='' disk_rule_serial='' disk_rule_min='' disk_rule_max='' disk_usb=no seed=no
-  for word in $(cat /proc/cmdline); do
+  disk_rule_pick=first disk_rule_model='' disk_rule_serial='' disk_rule_min='' disk_rule_max='' disk_usb=no seed=no unknown_words=''
+  for word in $(cat "$PROCFS/cmdline"); do
     case $word in
       ingot.url=*) url=${word#*=} ;;
       ingot.mac=*) mac=$(printf '%s' "${word#*=}" | tr 'A-F-' 'a-f:') ;;
@@ -14,6 +14,8 @@ read_parameters() {
       ingot.image=*) image=${word#*=} ;;
       ingot.sha256=*) sha256=$(printf '%s' "${word#*=}" | tr 'A-F' 'a-f') ;;
       ingot.size=*) size=${word#*=} ;;
+      # What follows it is the rule; an installer that knows no rules takes it for a disk that is not there.
+      ingot.disk=by-rule) ;;
       ingot.disk=*) wanted_disk=${word#*=} ;;
       ingot.disk.pick=*) disk_rule_pick=${word#*=} ;;
       ingot.disk.model=*) disk_rule_model=$(decoded "${word#*=}") ;;
@@ -25,10 +27,16 @@ read_parameters() {
       ingot.post=*) post=${word#*=} ;;
       ingot.mode=*) mode=${word#*=} ;;
       ingot.overwrite=*) overwrite=${word#*=} ;;
+      ingot.*) unknown_words="$unknown_words ${word%%=*}" ;;
     esac
   done
   url=${url%/}
   wanted_disk=${wanted_disk#/dev/}
+}
+
+# What such a word asks for is not known, and passing over it may do harm.
+check_words() {
+  [ -z "$unknown_words" ] || fail "this installer does not know$unknown_words: build it again with \`ingot installer build\`"
 }
 
 check_parameters() {

@@ -2,10 +2,11 @@
  * What a node is installed with, and what is missing for it: one answer for approvals, operations and boots. Kernels and
  * initramfs are files of the server that is asked; replicas on several hosts share a data directory, or each must have them.
  */
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type InstallerArch, installerArchOf, installerFile } from '../domain/architecture.ts';
 import { Fault } from '../domain/fault.ts';
+import { INSTALLER_MANIFEST, manifestProblem, readManifest } from '../domain/installer-manifest.ts';
 import type { Node } from '../domain/node.ts';
 import {
   builtInWorkflow,
@@ -120,9 +121,20 @@ export function preparedInstall(
 
 /** The workflow as the node's architecture boots it. */
 function bootable(bootDir: string, workflow: Workflow, arch: string): Workflow | InstallObstacle {
-  const forArch = workflowFor(workflow, installerArchOf(arch));
+  const ofArch = installerArchOf(arch);
+  const forArch = workflowFor(workflow, ofArch);
   const missing = [forArch.kernel, forArch.initrd].find((path) => !isBootFile(bootDir, path));
-  return missing === undefined ? forArch : bootFileMissing(missing, workflow, installerArchOf(arch));
+  if (missing !== undefined) return bootFileMissing(missing, workflow, ofArch);
+  const problem = isOwnInstallerFile(workflow.initrd) ? ownInitrdProblem(bootDir, forArch.initrd) : null;
+  return problem === null ? forArch : installerOutdated(forArch.initrd, ofArch, problem);
+}
+
+/** Why Ingot's own installer, which is there, must not be served; null: it may. */
+function ownInitrdProblem(bootDir: string, initrd: string): string | null {
+  const file = join(bootDir, initrd);
+  const manifest = join(dirname(file), INSTALLER_MANIFEST);
+  const isThere = statSync(manifest, { throwIfNoEntry: false })?.isFile() === true;
+  return manifestProblem(isThere ? readManifest(readFileSync(manifest, 'utf8')) : null, statSync(file).size);
 }
 
 /** What erases the node: the site's workflow of that name, or Ingot's own. */
@@ -176,11 +188,10 @@ function bootFileMissing(path: string, workflow: Workflow, arch: InstallerArch):
     (own) => isOwnInstallerFile(own) && installerFile(own, arch) === path,
   );
   if (isOwn) {
-    const option = arch === 'x86_64' ? '' : ` --arch ${arch}`;
     return {
       code: 'INSTALLER_NOT_BUILT',
       problem: `this server has no installer for ${arch} machines (boot/${path})`,
-      fix: `build it on the server’s host with \`ingot installer build${option}\``,
+      fix: `build it on the server’s host with ${buildCommand(arch)}`,
     };
   }
   return {
@@ -188,6 +199,18 @@ function bootFileMissing(path: string, workflow: Workflow, arch: InstallerArch):
     problem: `workflow ${workflow.name} boots boot/${path}, and this server has no such file`,
     fix: 'put it into the server’s data directory, or name another in the workflow with `ingot workflow create -f FILE`',
   };
+}
+
+function installerOutdated(path: string, arch: InstallerArch, problem: string): InstallObstacle {
+  return {
+    code: 'INSTALLER_NOT_BUILT',
+    problem: `this server’s installer for ${arch} machines is not one for its version: ${problem} (boot/${path})`,
+    fix: `build it again on the server’s host with ${buildCommand(arch)}`,
+  };
+}
+
+function buildCommand(arch: InstallerArch): string {
+  return `\`ingot installer build${arch === 'x86_64' ? '' : ` --arch ${arch}`}\``;
 }
 
 function noImageNamed(workflowName: string): InstallObstacle {

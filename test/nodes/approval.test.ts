@@ -1,7 +1,8 @@
 /** Who approves a node that nothing could install hears so at once, with the command that changes it. */
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { INSTALLER_MANIFEST } from '../../src/domain/installer-manifest.ts';
 import { launch } from '../cli/harness.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { boot, call, createNode, nodeOf, report, setState } from './rest.ts';
@@ -58,6 +59,30 @@ describe('an approval is refused', () => {
     rmSync(join(installer, 'initrd.gz'));
     expect(await setState(server, id, 'pending')).toMatchObject(refused('INSTALLER_NOT_BUILT', 'initrd.gz'));
     putInstaller(installer);
+    expect((await setState(server, id, 'pending')).status).toBe(200);
+  });
+
+  it.each([
+    ['that says nothing', null],
+    ['whose manifest is cut off', '{"interface": 2'],
+    ['whose manifest is none', '[]'],
+    ['of an earlier version', '{"interface": 1, "initrd_bytes": 12}'],
+    ['with an initramfs of another build', '{"interface": 2, "initrd_bytes": 13}'],
+  ])('with an installer %s', async (_title, manifest) => {
+    putInstaller(installer);
+    const file = join(installer, INSTALLER_MANIFEST);
+    rmSync(file);
+    if (manifest !== null) writeFileSync(file, manifest);
+    const { id } = await createNode(server, { workflow: 'debian' });
+    expect(await setState(server, id, 'pending')).toMatchObject(
+      refused(
+        'INSTALLER_NOT_BUILT',
+        'is not one for its version',
+        'build it again',
+        '`ingot installer build`',
+      ),
+    );
+    writeFileSync(file, '{"interface": 3, "initrd_bytes": 12}');
     expect((await setState(server, id, 'pending')).status).toBe(200);
   });
 

@@ -412,7 +412,7 @@ describe('what a workflow asks of the installer', () => {
     await setState(server, node.id, 'pending');
     const { script } = await boot(server, node.mac);
     expect(script).toContain(
-      ' ingot.disk.pick=smallest ingot.disk.model=Samsung%20SSD* ingot.disk.min=107374182400 ||',
+      ' ingot.disk=by-rule ingot.disk.pick=smallest ingot.disk.model=Samsung%20SSD* ingot.disk.min=107374182400 ||',
     );
     expect(script).not.toContain('ingot.seed');
     expect((await call(server, 'DELETE', '/workflows/ruled')).status).toBe(200);

@@ -1,14 +1,15 @@
 /** Erasures, by an admin who sets the state, and work on hardware that boots the machine over its BMC. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INSTALLER_MANIFEST } from '../../src/domain/installer-manifest.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run, until } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import {
   boot,
   call,
@@ -58,8 +59,6 @@ describe.skipIf(problem !== null)('an erasure', () => {
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'ingot-erasure-'));
-    mkdirSync(join(dataDir, 'boot', 'installer'), { recursive: true });
-    for (const file of ['vmlinuz', 'initrd.gz']) writeFileSync(join(dataDir, 'boot', 'installer', file), 'x');
     bmc = await startBmc();
     const dc = datacenterConfiguration.parse({
       kind: 'datacenter',
@@ -182,11 +181,31 @@ describe.skipIf(problem !== null)('an erasure', () => {
 
     it('is refused while no installer is built, for nothing leads back', async () => {
       const { id } = await activeNode();
-      rmSync(join(dataDir, 'boot', 'installer', 'initrd.gz'));
+      const installer = join(dataDir, 'boot', 'installer');
+      rmSync(join(installer, 'initrd.gz'));
       const refused = await setState(server, id, 'deprovisioning');
-      writeFileSync(join(dataDir, 'boot', 'installer', 'initrd.gz'), 'x');
+      putInstaller(installer);
       expect(refused.status).toBe(400);
       expect(JSON.stringify(refused.body)).toContain('ingot installer build');
+    });
+
+    it('is refused with an installer of an earlier version, which would install', async () => {
+      const { id, mac } = await activeNode();
+      const manifest = join(dataDir, 'boot', 'installer', INSTALLER_MANIFEST);
+      rmSync(manifest);
+      const refused = await setState(server, id, 'deprovisioning');
+      putInstaller(dirname(manifest));
+      expect(refused).toMatchObject({ status: 400, body: { reason: 'INSTALLER_NOT_BUILT' } });
+      expect(refused.body.detail).toContain(
+        'build it again on the server’s host with `ingot installer build`',
+      );
+      // One that was replaced after the decision is not served either.
+      expect((await setState(server, id, 'deprovisioning')).status).toBe(200);
+      rmSync(manifest);
+      const { script } = await boot(server, mac);
+      putInstaller(dirname(manifest));
+      expect(script).not.toContain('kernel ');
+      expect(script).toContain('is not one for its version');
     });
   });
 

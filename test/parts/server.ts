@@ -20,6 +20,11 @@ import * as grpc from '@grpc/grpc-js';
 import type pg from 'pg';
 import pino from 'pino';
 import { type Configuration, readConfiguration } from '../../src/configuration.ts';
+import {
+  INSTALLER_INTERFACE,
+  INSTALLER_MANIFEST,
+  manifestText,
+} from '../../src/domain/installer-manifest.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
@@ -165,12 +170,17 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
 }
 
-/** Files that no machine could boot, for a server that only looks whether they are there. One that was built stays. */
+/** Files that no machine could boot, for a server that only checks that they are there. One that was built stays. */
 export function putInstaller(dir: string): void {
   mkdirSync(dir, { recursive: true });
-  for (const name of ['vmlinuz', 'initrd.gz']) {
-    if (!existsSync(join(dir, name))) writeFileSync(join(dir, name), `no ${name}`);
-  }
+  const initrd = 'no initrd.gz';
+  const manifest = manifestText({ interface: INSTALLER_INTERFACE, initrdBytes: initrd.length });
+  for (const [name, text] of [
+    ['vmlinuz', 'no vmlinuz'],
+    ['initrd.gz', initrd],
+    [INSTALLER_MANIFEST, manifest],
+  ] as const)
+    if (!existsSync(join(dir, name))) writeFileSync(join(dir, name), text);
 }
 
 /** Two clients of one process would otherwise share a connection, and a stopped server's with it. */

@@ -181,7 +181,8 @@ const INSTALL_FAILURES = {
     who: 'operator',
   },
   INSTALLER_NOT_BUILT: {
-    whatHappened: 'the server has no installer for machines of this architecture',
+    whatHappened:
+      'the server has no installer for machines of this architecture, or one of an earlier version',
     check: 'build it on the host of the server with "ingot installer build"',
     action: 'retry_stage',
     who: 'admin',
