@@ -94,7 +94,7 @@ export function deployImage(
       await context.save({ ...context.memo, lastAct: actFor(context, next) });
       return next === 'release'
         ? release(scene, context, seen)
-        : deploy(scene, context, seen, { ...found, pool });
+        : deploy(scene, context, seen, { ...found, pool, asked: image });
     },
 
     async undo(context) {
@@ -190,7 +190,7 @@ async function deploy(
   scene: MaasScene,
   context: StepContext,
   seen: MaasMachine,
-  wanted: MaasImage & { readonly pool: string },
+  wanted: MaasImage & { readonly pool: string; readonly asked: string },
 ): Promise<Acted> {
   const call = callOf(context, scene.machine);
   if (madeIn(context).released) {

@@ -6,6 +6,7 @@
 import type { StepContext } from '../engine/step-handler.ts';
 import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
+import { imageText } from '../providers/maas/maas-images.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { type HostKey, newHostKey } from '../providers/ssh/host-key.ts';
 import { bringsHostKeys, renderCloudInit } from './cloud-init.ts';
@@ -22,6 +23,8 @@ export interface WantedDeployment {
   readonly pool: string;
   readonly osystem: string;
   readonly distroSeries: string;
+  /** How the image was named. */
+  readonly asked?: string;
 }
 
 /** What the site deploys where nobody names anything else. */
@@ -86,7 +89,8 @@ export function datasourceFailed(): Seen {
 /** A kernel is one of a release: MAAS refuses it for another image, which gets the one that MAAS chooses. */
 function kernelFor({ machine, can: { maas } }: MaasScene, wanted: WantedDeployment): string | null {
   const { osystem, distroSeries } = maas.site.deploy;
-  const isSites = wanted.osystem === osystem && wanted.distroSeries === distroSeries;
+  const isNamedSo = wanted.osystem === osystem && wanted.distroSeries === distroSeries;
+  const isSites = isNamedSo || wanted.asked === imageText(maas.site.deploy);
   return isSites ? maas.site.optionsFor(machine).kernel.deploy : null;
 }
 

@@ -1,5 +1,5 @@
 /** Everything that MaasControl can do, over real HTTP against a simulated MAAS in a process of its own. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { MaasControl, MaasMachine, MaasStatus } from '../../src/providers/maas/maas-control.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { BMC_PASSWORD, callFor, failureOf, maasAt, machineWith, type TestMaas } from './call.ts';
@@ -249,20 +249,87 @@ describe('whose a machine is', () => {
     expect(sent.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('is not known where what answers has no such call: then the lock counts alone, and the log says so', async () => {
-    const strange = maasAt(simulator);
-    await simulator.admin.fault({ fault: 'not_found', path: 'users/', times: null });
-    const said: string[] = [];
-    const logging = callFor({ log: (text) => said.push(text) });
-    await strange.maas.release(logging, await given('alice'), PLAIN_RELEASE);
-    expect(said.join()).toContain('does not say who we are: whether alice is us');
-    const { system_id: locked } = await simulator.admin.addMachine({
-      ...{ mac_addresses: [newMac()], status: 'Deployed', locked: true },
+  describe('where what answers does not say who we are', () => {
+    const strange = async (settings: Readonly<Record<string, unknown>> = {}) => {
+      await simulator.admin.fault({ fault: 'not_found', path: 'users/', times: null });
+      return maasAt(simulator, settings);
+    };
+    afterEach(() => simulator.admin.clearFaults());
+
+    it('what anyone has counts as another user’s, and the refusal says what to configure', async () => {
+      const { maas: unknown, remove } = await strange();
+      const id = await given('ingot');
+      for (const work of [
+        unknown.release(call, id, PLAIN_RELEASE),
+        unknown.abort(call, id, ''),
+        unknown.remove(call, id),
+      ]) {
+        const failure = await failureOf(work);
+        expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_MACHINE_OWNED' });
+        expect(failure.message).toContain('belongs to ingot in site-a, which does not say who we are');
+        expect(failure.message).toContain('username');
+      }
+      expect((await seen(id)).status).toBe('Deployed');
+      remove();
     });
-    expect(await failureOf(strange.maas.release(call, locked, PLAIN_RELEASE))).toMatchObject({
-      code: 'MAAS_MACHINE_LOCKED',
+
+    it('the configuration may name us', async () => {
+      const { maas: named, remove } = await strange({ username: 'ingot' });
+      await named.release(call, await given('ingot'), PLAIN_RELEASE);
+      expect(await failureOf(named.release(call, await given('alice'), PLAIN_RELEASE))).toMatchObject({
+        code: 'MAAS_MACHINE_OWNED',
+      });
+      remove();
     });
-    strange.remove();
+
+    it('a MAAS that does say so is believed before the configuration', async () => {
+      const { maas: named, remove } = maasAt(simulator, { username: 'alice' });
+      expect(await failureOf(named.release(call, await given('alice'), PLAIN_RELEASE))).toMatchObject({
+        code: 'MAAS_MACHINE_OWNED',
+      });
+      remove();
+    });
+
+    it.each(['deploy', 'commission'] as const)(
+      'whom MAAS names as the owner of what we %s is us, and no one else is',
+      async (op) => {
+        const { maas: learning, remove } = await strange();
+        const [ours, alices] = [await given('ingot'), await given('alice')];
+        if (op === 'deploy') await learning.deploy(call, await at('Ready'), DEPLOYMENT);
+        else await learning.commission(call, await at('Ready'));
+        await learning.release(call, ours, PLAIN_RELEASE);
+        expect(await failureOf(learning.release(call, alices, PLAIN_RELEASE))).toMatchObject({
+          code: 'MAAS_MACHINE_OWNED',
+        });
+        remove();
+      },
+    );
+
+    it('is asked again, so that one strange answer does not count for ever', async () => {
+      const { maas: patient, remove } = await strange();
+      const id = await given('ingot');
+      await failureOf(patient.release(call, id, PLAIN_RELEASE));
+      await simulator.admin.clearFaults();
+      await patient.release(call, id, PLAIN_RELEASE);
+      remove();
+    });
+
+    it('a lock counts as ever', async () => {
+      const { maas: unknown, remove } = await strange({ username: 'ingot' });
+      const { system_id: locked } = await simulator.admin.addMachine({
+        ...{ mac_addresses: [newMac()], status: 'Deployed', locked: true },
+      });
+      expect(await failureOf(unknown.release(call, locked, PLAIN_RELEASE))).toMatchObject({
+        code: 'MAAS_MACHINE_LOCKED',
+      });
+      remove();
+    });
+  });
+
+  it('stops a removal, too', async () => {
+    const id = await given('alice');
+    expect(await failureOf(maas.remove(call, id))).toMatchObject({ code: 'MAAS_MACHINE_OWNED' });
+    expect((await seen(id)).status).toBe('Deployed');
   });
 });
 

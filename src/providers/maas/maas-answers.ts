@@ -113,6 +113,8 @@ const resource = z.object({ name: z.string(), architecture: text });
 
 export const machineAnswer = machine;
 export const machinesAnswer = z.array(machine);
+/** Of any answer that may be a machine. */
+export const ownerAnswer = machine.pick({ owner: true });
 /** Each is read by itself. */
 export const rawMachinesAnswer = z.array(z.unknown());
 export const interfaceAnswer = networkInterface;
@@ -220,13 +222,17 @@ const BOOT_LOADERS: readonly string[] = [
   'open-firmware',
 ];
 const UPLOADED = 'custom';
+/** A release's own kernel has its version, which MAAS takes as an alias and does not list. */
+const GA_KERNEL = /^ga-(\d+\.\d+)$/;
 
 /** "ubuntu/noble", or the name alone of an image that somebody uploaded; for "amd64/ga-24.04". */
 export function viewOfResources(given: z.output<typeof resourcesAnswer>): MaasResource[] {
   return given.flatMap(({ name, architecture: full }) => {
     const [osystem = '', distroSeries = ''] = name.includes('/') ? name.split('/') : [UPLOADED, name];
-    const [architecture = ''] = full.split('/');
-    return BOOT_LOADERS.includes(osystem) ? [] : [{ osystem, distroSeries, architecture }];
+    const [architecture = '', kernel = ''] = full.split('/');
+    const version = osystem === 'ubuntu' ? GA_KERNEL.exec(kernel)?.[1] : undefined;
+    const resource = { osystem, distroSeries, architecture, ...(version && { version }) };
+    return BOOT_LOADERS.includes(osystem) ? [] : [resource];
   });
 }
 

@@ -67,6 +67,7 @@ describe('is refused', () => {
     ['two keys', { api_key_env: VARIABLE }, /needs exactly one of api_key_file and api_key_env/],
     ['no key', { api_key_file: undefined }, /needs exactly one of api_key_file and api_key_env/],
     ['a field that nobody knows', { api_key: 'a:b:c' }, /api_key/],
+    ['a user that no MAAS could have', { username: 'a b' }, /username: must be the name of a user/],
     ['an architecture without a flavour', { architecture: 'amd64' }, /must be like amd64\/generic/],
     ['power without a password', { power: { type: 'ipmi', user: 'a' } }, /power: needs exactly one of/],
   ])('%s', (_name, fields, problem) => {

@@ -77,6 +77,11 @@ export const maasConfiguration = z
     url: z.string().refine(isMaasUrl, 'must be an http(s):// URL without user, query or fragment'),
     api_key_file: filePath.optional(),
     api_key_env: variableName.optional(),
+    /** Whom the key belongs to, for what answers without users/?op=whoami. */
+    username: z
+      .string()
+      .regex(/^[\w.@+-]{1,150}$/, 'must be the name of a user of the MAAS')
+      .optional(),
     /** Certificates that vouch for it; without it, those that Node trusts. */
     ca_file: filePath.optional(),
     request_timeout_seconds: z.number().min(0.1).max(300).default(30),

@@ -102,6 +102,8 @@ export interface MaasImage {
 export interface MaasResource extends MaasImage {
   /** For instance amd64; empty where MAAS does not say. */
   readonly architecture: string;
+  /** Another name of the release, for instance 24.04; none where MAAS does not show one. */
+  readonly version?: string;
 }
 
 export interface MaasDisk {
@@ -235,8 +237,8 @@ export interface MaasControl {
   whoAmI(call: MaasReadCall): Promise<MaasUser | null>;
   /**
    * Throws where the machine is locked, or another user has it: MAAS would let an administrator deploy and release it
-   * all the same. deploy and release look by themselves; who does something else before them looks first. Where nobody
-   * says who we are, only the lock counts.
+   * all the same. deploy, release, abort and remove check by themselves; who does something else before them checks
+   * first. Where it is not known who we are, what anyone has is another user's.
    */
   checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void>;
   /** MAAS fails (500) where the machine has no power type. */

@@ -5,7 +5,7 @@ import { MemoryMaas } from './memory-maas.fixture.ts';
 
 const call: MaasReadCall = { signal: new AbortController().signal };
 const RESOURCES: readonly MaasResource[] = [
-  { osystem: 'ubuntu', distroSeries: 'noble', architecture: 'amd64' },
+  { osystem: 'ubuntu', distroSeries: 'noble', architecture: 'amd64', version: '24.04' },
   { osystem: 'ubuntu', distroSeries: 'noble', architecture: 'amd64' },
   { osystem: 'ubuntu', distroSeries: 'noble', architecture: 'arm64' },
   { osystem: 'ubuntu', distroSeries: 'plucky', architecture: 'arm64' },
@@ -23,6 +23,8 @@ function find(image: string, resources: readonly MaasResource[] | null = RESOURC
 it.each([
   ['ubuntu/noble', 'ubuntu', 'noble'],
   ['noble', 'ubuntu', 'noble'],
+  ['ubuntu/24.04', 'ubuntu', 'noble'],
+  ['24.04', 'ubuntu', 'noble'],
   ['centos/9', 'centos', '9'],
   ['gpu-node', 'custom', 'gpu-node'],
   ['custom/gpu-node', 'custom', 'gpu-node'],
@@ -35,6 +37,8 @@ it.each([
     'plucky',
     /no image plucky for amd64\/generic; it has ubuntu\/noble, centos\/9, custom\/9, custom\/gpu-node$/,
   ],
+  ['centos/24.04', /no image centos\/24.04/],
+  ['ubuntu/24', /no image ubuntu\/24 /],
   ['9', /several images of the name 9: centos\/9, custom\/9/],
   ['ubuntu/', /can’t be the name/],
   ['../machines', /can’t be the name/],

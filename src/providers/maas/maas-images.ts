@@ -1,6 +1,7 @@
 /**
  * Images by their names. "ubuntu/noble" is a release of an operating system, "noble" the same where no other system has a
- * release of that name, "custom/gpu-node" or "gpu-node" an image that somebody uploaded to the MAAS.
+ * release of that name, "custom/gpu-node" or "gpu-node" an image that someone uploaded to the MAAS. "ubuntu/24.04" is
+ * "ubuntu/noble": MAAS is always given the release's name, because before 3.6 it takes no other.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { DeployedImages } from '../provider.ts';
@@ -39,10 +40,14 @@ export function createMaasImages(name: string, maas: Pick<MaasControl, 'images' 
       // Whether there is such an image shows when it is deployed.
       if (listed === null)
         return { osystem: maas.site.deploy.osystem, distroSeries: image, ...named(wanted) };
-      const usable = distinct(listed.filter((one) => isFor(machine, one)));
-      const found = usable.filter(
-        ({ osystem, distroSeries }) =>
-          distroSeries === wanted?.distroSeries && (wanted.osystem ?? osystem) === osystem,
+      const suitable = listed.filter((one) => isFor(machine, one));
+      const usable = distinct(suitable);
+      const found = distinct(
+        suitable.filter(
+          ({ osystem, distroSeries, version }) =>
+            [distroSeries, version].includes(wanted?.distroSeries) &&
+            (wanted?.osystem ?? osystem) === osystem,
+        ),
       );
       const [only, second] = found;
       if (only && !second) return only;

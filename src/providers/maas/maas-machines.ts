@@ -9,6 +9,7 @@ import {
   interfaceAnswer,
   machineAnswer,
   machinesAnswer,
+  ownerAnswer,
   powerOf,
   powerStateAnswer,
   resourcesAnswer,
@@ -39,7 +40,7 @@ import type {
 } from './maas-control.ts';
 import { MaasFailure } from './maas-failure.ts';
 import { MaasLister } from './maas-listing.ts';
-import { lockedProblem, ownedProblem } from './maas-ownership.ts';
+import { LearnedUser, lockedProblem, ownedProblem } from './maas-ownership.ts';
 import { MaasRecord, placeForm } from './maas-record.ts';
 
 export interface MaasMachinesOptions {
@@ -47,6 +48,8 @@ export interface MaasMachinesOptions {
   readonly api: MaasApi;
   readonly site: MaasSite;
   readonly now: () => number;
+  /** Who we are, where MAAS does not say. */
+  readonly username?: string | undefined;
 }
 
 /** MAAS gives no more in one answer. */
@@ -59,8 +62,11 @@ export class MaasMachines implements MaasControl {
   readonly #now: () => number;
   readonly #lister: MaasLister;
   readonly #record: MaasRecord;
+  readonly #username: string | null;
+  readonly #learned = new LearnedUser();
 
-  constructor({ name, api, site, now }: MaasMachinesOptions) {
+  constructor({ name, api, site, now, username }: MaasMachinesOptions) {
+    this.#username = username ?? null;
     this.#record = new MaasRecord({ name, api, now });
     this.site = site;
     this.#name = name;
@@ -131,15 +137,16 @@ export class MaasMachines implements MaasControl {
   }
 
   async checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void> {
-    // Who we are matters only where somebody has it.
-    const user = machine.owner === null ? null : await this.whoAmI(call);
-    const owned = user === null ? null : ownedProblem(machine, user, this.#name);
+    // Who we are matters only where someone has it.
+    const username = machine.owner === null ? null : await this.#ourName(call);
+    const owned = ownedProblem(machine, username, this.#name);
     const problem = owned ?? lockedProblem(machine, this.#name);
     if (problem) throw problem;
   }
 
   async commission(call: ProviderCall, systemId: string, options?: MaasCommissioning): Promise<void> {
-    await this.#tell(call, systemId, 'commission', options ? commissioningForm(options) : []);
+    const form = options ? commissioningForm(options) : [];
+    this.#learn(await this.#tell(call, systemId, 'commission', form));
   }
 
   async overrideFailedTesting(call: ProviderCall, systemId: string, comment: string): Promise<void> {
@@ -155,7 +162,7 @@ export class MaasMachines implements MaasControl {
   }
 
   async deploy(call: ProviderCall, systemId: string, deployment: MaasDeployment): Promise<void> {
-    await this.#checkOurs(call, systemId);
+    const before = await this.#checkOurs(call, systemId);
     const { userData, osystem, distroSeries, enableHardwareSync, hweKernel } = deployment;
     const encoded = Buffer.from(userData, 'utf8').toString('base64');
     const form: Parameters = [
@@ -164,7 +171,8 @@ export class MaasMachines implements MaasControl {
       ['enable_hw_sync', String(enableHardwareSync)],
       ...(hweKernel ? [['hwe_kernel', hweKernel] as const] : []),
     ];
-    await this.#tell(call, systemId, 'deploy', form, [encoded, ...wordsOf(userData)]);
+    const answer = await this.#tell(call, systemId, 'deploy', form, [encoded, ...wordsOf(userData)]);
+    if (before?.owner === null) this.#learn(answer);
   }
 
   async release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void> {
@@ -203,6 +211,7 @@ export class MaasMachines implements MaasControl {
   }
 
   async remove(call: ProviderCall, systemId: string): Promise<void> {
+    await this.#checkOurs(call, systemId);
     const request: MaasWrite = {
       doing: `removing ${systemId}`,
       method: 'DELETE',
@@ -316,12 +325,20 @@ export class MaasMachines implements MaasControl {
   }
 
   /** Whatever is not there is MAAS' to say. */
-  async #checkOurs(call: ProviderCall, systemId: string): Promise<void> {
+  async #checkOurs(call: ProviderCall, systemId: string): Promise<MaasMachine | null> {
     const seen = await this.read(call, systemId);
-    if (!seen) return;
-    await this.checkOurs(call, seen);
-    if (seen.owner === null || (await this.whoAmI(call)) !== null) return;
-    call.log(`${this.#name} does not say who we are: whether ${seen.owner} is us can’t be told`, 'stderr');
+    if (seen) await this.checkOurs(call, seen);
+    return seen;
+  }
+
+  async #ourName(call: MaasReadCall): Promise<string | null> {
+    const user = await this.whoAmI(call);
+    return user?.username ?? this.#username ?? this.#learned.username(this.#api.keyId());
+  }
+
+  /** From MAAS' answer to what makes us the owner. */
+  #learn(answer: unknown): void {
+    this.#learned.learn(this.#api.keyId(), ownerAnswer.safeParse(answer).data?.owner);
   }
 
   async #machines(call: MaasReadCall, request: MaasRead): Promise<MaasMachine[]> {
@@ -337,9 +354,9 @@ export class MaasMachines implements MaasControl {
     op: string,
     form: Parameters,
     secrets: readonly string[] = [],
-  ): Promise<void> {
+  ): Promise<unknown> {
     const doing = `${op.replaceAll('_', ' ')} ${systemId}`;
-    await this.#api.write(call, { doing, method: 'POST', path: machinePath(systemId), op, form, secrets });
+    return this.#api.write(call, { doing, method: 'POST', path: machinePath(systemId), op, form, secrets });
   }
 
   #viewOf(answer: unknown, doing: string): MaasMachine {
@@ -388,7 +405,7 @@ function nodePath(systemId: string): string {
 }
 
 /** MAAS fails (500) where it can't switch the power, and the machine is what it was before. */
-async function unlessSwitched(answer: Promise<void>): Promise<void> {
+async function unlessSwitched(answer: Promise<unknown>): Promise<void> {
   try {
     await answer;
   } catch (error) {

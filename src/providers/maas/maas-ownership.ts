@@ -1,8 +1,11 @@
 /**
  * Whose machine it is. MAAS lets an administrator, which our key must be, deploy and release what another user has; we
  * don't. A machine that is locked MAAS refuses to everybody, with 403 and not a word, so that is said before it is asked.
+ *
+ * Who we are is what MAAS says (whoami). Where it does not, it is what the configuration says; without that, whom MAAS names
+ * as the owner of what we commission or deploy. Until one of them is known, what anyone has counts as another user's.
  */
-import type { MaasMachine, MaasUser } from './maas-control.ts';
+import type { MaasMachine } from './maas-control.ts';
 import { MaasFailure } from './maas-failure.ts';
 
 type Held = Pick<MaasMachine, 'systemId' | 'hostname' | 'owner' | 'locked'>;
@@ -10,10 +13,18 @@ type Held = Pick<MaasMachine, 'systemId' | 'hostname' | 'owner' | 'locked'>;
 /** As a refusal, which it is: nothing was sent. */
 const REFUSED = { status: 403, retryAfterMs: null } as const;
 
-/** Null: nobody else has it. */
-export function ownedProblem({ owner, ...machine }: Held, user: MaasUser, maas: string): MaasFailure | null {
-  if (owner === null || owner === user.username) return null;
-  const message = `${nameOf(machine)} belongs to ${owner} in ${maas}, and we are ${user.username} there`;
+/** Null: no one else has it. A username of null: who we are is not known. */
+export function ownedProblem(
+  { owner, ...machine }: Held,
+  username: string | null,
+  maas: string,
+): MaasFailure | null {
+  if (owner === null || owner === username) return null;
+  const who =
+    username === null
+      ? `, which does not say who we are: if ${owner} is our user there, set username in the configuration of ${maas}`
+      : `, and we are ${username} there`;
+  const message = `${nameOf(machine)} belongs to ${owner} in ${maas}${who}`;
   return new MaasFailure({ class: 'needs_human', code: 'MAAS_MACHINE_OWNED', message }, REFUSED);
 }
 
@@ -23,6 +34,29 @@ export function lockedProblem({ owner, locked, ...machine }: Held, maas: string)
   const holder = owner === null ? '' : ` (it belongs to ${owner})`;
   const message = `${nameOf(machine)} is locked in ${maas}${holder}: MAAS changes nothing about it until it is unlocked there`;
   return new MaasFailure({ class: 'needs_human', code: 'MAAS_MACHINE_LOCKED', message }, REFUSED);
+}
+
+/** Whom MAAS names as the owner of what we set off. Two names can't both be us: then neither is known to be. */
+export class LearnedUser {
+  #key = '';
+  readonly #names = new Set<string>();
+
+  learn(key: string, owner: string | null | undefined): void {
+    this.#forgetOther(key);
+    if (owner) this.#names.add(owner);
+  }
+
+  username(key: string): string | null {
+    this.#forgetOther(key);
+    const [name, second] = this.#names;
+    return second === undefined ? (name ?? null) : null;
+  }
+
+  /** Another key may be another user's. */
+  #forgetOther(key: string): void {
+    if (key !== this.#key) this.#names.clear();
+    this.#key = key;
+  }
 }
 
 function nameOf({ systemId, hostname }: Pick<Held, 'systemId' | 'hostname'>): string {

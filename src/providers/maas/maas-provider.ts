@@ -33,7 +33,8 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
   const { name, configuration, now, monotonicNow, clusters, hostKeys } = options;
   const api = new MaasApi(options);
   const site = createMaasSite(name, configuration);
-  const maas = new MaasMachines({ name, api, site, now });
+  const { username } = configuration;
+  const maas = new MaasMachines({ name, api, site, now, username });
   const images = createMaasImages(name, maas);
   const { ssh } = configuration;
   const hosts = ssh ? new SshHosts(ssh, monotonicNow, createMaasHosts(maas, hostKeys)) : null;

@@ -32,7 +32,7 @@ const WIPE_SCRIPT = 'wipe-disks';
 export class MaasRecord {
   readonly #options: MaasRecordOptions;
   /** Of the key that it was asked with. */
-  #user: { readonly key: string; readonly user: MaasUser | null } | null = null;
+  #user: { readonly key: string; readonly user: MaasUser } | null = null;
 
   constructor(options: MaasRecordOptions) {
     this.#options = options;
@@ -42,7 +42,8 @@ export class MaasRecord {
     const key = this.#options.api.keyId();
     if (this.#user?.key === key) return this.#user.user;
     const user = await this.#unlessUnknown(() => this.#readUser(call));
-    this.#user = { key, user };
+    // What does not say so now, may once it is what it should be.
+    this.#user = user && { key, user };
     return user;
   }
 
