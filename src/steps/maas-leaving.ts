@@ -19,7 +19,11 @@ export async function whileLeaving(
   { call, seen }: { call: ProviderCall; seen: MaasMachine },
 ): Promise<Seen> {
   const { isErased, powerOffFailed } = await sightErasing(scene, context, call);
-  if (!isErased) return underWayIn(context, seen);
+  if (!isErased) {
+    // Another erasing than the one before: it has its own time to be off.
+    if (countOf(context, 'erasedAt') > 0) await context.save({ ...context.memo, erasedAt: 0 });
+    return underWayIn(context, seen);
+  }
   const since = countOf(context, 'erasedAt');
   const now = context.now().getTime();
   if (since === 0) await context.save({ ...context.memo, erasedAt: now });

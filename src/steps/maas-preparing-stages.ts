@@ -119,7 +119,7 @@ export const PREPARING_STAGES = {
       inMaas(scene, context, (seen) => {
         if (seen.status === 'Ready' || BEYOND_READY.includes(seen.status))
           return done(`MAAS says ${seen.status}`);
-        if (seen.status === 'Commissioning' || seen.status === 'Testing' || seen.status === 'Releasing') {
+        if (['Commissioning', 'Testing', 'Releasing', 'Disk erasing'].includes(seen.status)) {
           return underWayIn(context, seen);
         }
         if (seen.status === 'Failed testing') return whereTestsFailed(scene, context, seen);

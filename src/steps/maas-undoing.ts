@@ -3,9 +3,13 @@
  * somebody else did meanwhile, stays.
  */
 import type { StepContext } from '../engine/step-handler.ts';
+import type { MaasMachine } from '../providers/maas/maas-control.ts';
+import type { ProviderCall } from '../providers/provider.ts';
+import { markRelease } from './maas-erasing.ts';
 import { hostnamesOf } from './maas-hostname.ts';
+import { endHung, isLeaving, whileLeaving } from './maas-leaving.ts';
 import { idOf, type MaasScene } from './maas-scene.ts';
-import { type Acted, countOf, madeIn, observedIn, spaced, started } from './stage-tools.ts';
+import { type Acted, countOf, madeIn, observedIn, REPEAT_UNDO_MS, spaced, started } from './stage-tools.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
 
 const LEFT: Acted = { result: 'done', message: 'it was there before: left as it is' };
@@ -13,6 +17,9 @@ const COMMISSIONING: readonly string[] = ['Commissioning', 'Testing'];
 /** Somebody has it: allocated, deployed or on the way there. */
 const IN_USE: readonly string[] = ['Allocated', 'Reserved', 'Deploying', 'Deployed'];
 const TO_BE_RELEASED: readonly string[] = ['Deployed', 'Failed deployment', 'Allocated', 'Reserved'];
+
+/** How often a release that hangs is helped. */
+const MAX_HELPED = 3;
 
 const done = (message: string): Acted => ({ result: 'done', message });
 
@@ -56,16 +63,35 @@ export async function takeBack(scene: MaasScene, context: StepContext): Promise<
       quickErase: false,
       comment: 'the operation was canceled',
     };
+    await markRelease(scene, context, call);
     await spaced(context, 'releasedAt', () => can.maas.release(call, seen.systemId, release));
     return started('waiting for MAAS to release the machine');
   }
-  if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
-    return started(`MAAS says ${seen.status}`);
-  if (isFailed) {
-    const message = `MAAS could not release the machine: ${seen.status}, ${seen.statusMessage}`;
-    return { result: 'failed', failure: { class: 'retryable', code: 'RELEASE_FAILED', message } };
-  }
+  if (isLeaving(seen)) return waitForLeaving(scene, context, { call, seen });
+  if (isFailed) return notReleased(seen);
   return { ...done(`released: MAAS says ${seen.status}`), change: observed(scene, context, seen) };
+}
+
+/** A release that hangs is helped, as in a decommission; each time, because the site has the disks erased once more. */
+async function waitForLeaving(
+  scene: MaasScene,
+  context: StepContext,
+  { call, seen }: { call: ProviderCall; seen: MaasMachine },
+): Promise<Acted> {
+  const leaving = await whileLeaving(scene, context, { call, seen });
+  if (leaving.seen === 'under_way') return started(leaving.reason, leaving.lookAgainMs);
+  if (countOf(context, 'helped') >= MAX_HELPED) return notReleased(seen);
+  if (context.now().getTime() - countOf(context, 'helpedAt') < REPEAT_UNDO_MS && seen.status === 'Releasing')
+    return started(`MAAS says ${seen.status}`);
+  const helped = await endHung(scene, context, { call, seen });
+  const memo = { helped: countOf(context, 'helped') + 1, helpedAt: context.now().getTime(), releasedAt: 0 };
+  await context.save({ ...context.memo, ...memo });
+  return helped;
+}
+
+function notReleased({ status, statusMessage }: MaasMachine): Acted {
+  const message = `MAAS could not release the machine: ${status}, ${statusMessage}`;
+  return { result: 'failed', failure: { class: 'retryable', code: 'RELEASE_FAILED', message } };
 }
 
 export async function undoRecord(scene: MaasScene, context: StepContext): Promise<Acted> {

@@ -112,7 +112,7 @@ export async function making<T>(context: StepContext, name: string, effect: () =
 }
 
 /** As the engine spaces acts, for an undo, which acts in the same breath as it probes. */
-const REPEAT_UNDO_MS = 10_000;
+export const REPEAT_UNDO_MS = 10_000;
 
 export async function spaced(
   context: StepContext,

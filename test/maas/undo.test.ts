@@ -19,7 +19,7 @@ let site: MaasSite;
 let server: TestServer;
 
 beforeAll(async () => {
-  site = await openMaasSite();
+  site = await openMaasSite({ waits: { power_off_seconds: 1 } });
   server = await startMaasServer(site);
 }, TIME_LIMIT);
 afterAll(async () => {
@@ -164,6 +164,31 @@ describe.concurrent('a cancel', () => {
         expect(await refusal(act(operationId, action))).toMatchObject({ reason: 'ACTION_NOT_APPLICABLE' });
       }
       expect(await inMaas(machine)).toHaveLength(1);
+    },
+    TIME_LIMIT,
+  );
+});
+
+/** Alone: how disks are erased is the whole site's. */
+describe('a cancel at a site that erases at every release', () => {
+  it.each(['power_off_failure', 'power_off_failure_quiet'] as const)(
+    'does not wait for a release that hangs after the erasing (%s)',
+    async (fault) => {
+      const { admin } = site.simulator;
+      const machine = await newMachine(server);
+      const { operationId } = await waitingForAgent(machine);
+      await admin.changeSite({ settings: { enable_disk_erasing_on_release: true } });
+      await admin.fault({ fault, mac: machine.mac });
+      const [{ system_id: systemId } = { system_id: '' }] = await inMaas(machine);
+      await act(operationId, 'CANCEL');
+      const canceled = await ended(server, { operationId });
+      await admin.changeSite({ settings: { enable_disk_erasing_on_release: false } });
+      expect(canceled.status).toBe('cancelled');
+      expect(await inMaas(machine)).toEqual([]);
+      const orders = (await admin.requests())
+        .filter(({ method, path }) => method === 'POST' && path.includes(systemId))
+        .map(({ op }) => op);
+      expect(orders.slice(-3)).toEqual(['release', 'abort', 'release']);
     },
     TIME_LIMIT,
   );
