@@ -26,6 +26,7 @@ export interface DispatcherOptions {
   /** For crash tests. */
   readonly reach?: (point: CrashPoint, job: Job) => void;
   readonly repeatActMs?: number;
+  readonly maxProbeMs?: number;
 }
 
 export function createDispatcher(
@@ -65,6 +66,7 @@ export function createDispatcher(
     monotonicNow: () => performance.now(),
     random: Math.random,
     repeatActMs: options.repeatActMs,
+    maxProbeMs: options.maxProbeMs,
     reach: options.reach ?? (() => {}),
     onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
     watch: options.watch,

@@ -78,6 +78,7 @@ export interface ReplicaOptions {
   readonly reach?: (point: CrashPoint, job: Job) => void;
   /** For tests that would have to wait otherwise. */
   readonly repeatActMs?: number;
+  readonly maxProbeMs?: number;
 }
 
 export interface Replica {

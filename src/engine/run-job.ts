@@ -53,6 +53,8 @@ export interface JobTools<Change> {
   readonly onUnexpected: (error: unknown, job: Job) => void;
   /** For tests; REPEAT_ACT_MS without it. */
   readonly repeatActMs?: number | undefined;
+  /** For tests: no longer wait between two probes of what is under way. */
+  readonly maxProbeMs?: number | undefined;
   readonly reach: (point: CrashPoint, job: Job) => void;
 }
 
@@ -294,7 +296,7 @@ class JobRunner<Change> {
           ? undone(this.#job, moment, rules, outcome)
           : succeed(this.#job, moment, rules, outcome);
       case 'wait':
-        return wait(this.#job, moment, { ...outcome, lookAgainMs: this.#untilDeadline(outcome.lookAgainMs) });
+        return wait(this.#job, moment, { ...outcome, lookAgainMs: this.#untilProbe(outcome.lookAgainMs) });
       case 'held':
         return hold(this.#job, moment, this.#untilDeadline(outcome.lookAgainMs));
       case 'unanswered':
@@ -306,6 +308,10 @@ class JobRunner<Change> {
       case 'failed':
         return fail(this.#job, moment, rules, outcome.failure, outcome.change ?? null);
     }
+  }
+
+  #untilProbe(waitMs: number): number {
+    return this.#untilDeadline(Math.min(waitMs, this.#tools.maxProbeMs ?? waitMs));
   }
 
   /** No wait goes beyond the attempt's limit: what is not done by then has failed. */

@@ -99,6 +99,7 @@ export async function until<Seen>(
   look: () => Promise<Seen>,
   holds: (seen: Seen) => boolean,
   limitMs = 15_000,
+  everyMs = 5,
 ): Promise<Seen> {
   const deadline = performance.now() + limitMs;
   for (;;) {
@@ -110,7 +111,7 @@ export async function until<Seen>(
       );
       throw new Error(`still not so after ${limitMs} ms: ${shown}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }
 

@@ -60,12 +60,14 @@ export async function openMaasSite(options: SiteOptions = {}): Promise<MaasSite>
 
 /** The simulator's clock is fast, and so is the repetition of what was not carried out. */
 const REPEAT_ACT_MS = 500;
+const MAX_PROBE_MS = 100;
 
 export function startMaasServer(site: MaasSite, options: TestServerOptions = {}): Promise<TestServer> {
   return startTestServer({
     providers: site.providers,
     pools: ['gpu'],
     repeatActMs: REPEAT_ACT_MS,
+    maxProbeMs: MAX_PROBE_MS,
     ...options,
   });
 }
@@ -120,6 +122,8 @@ export function ended(server: TestServer, { operationId }: { operationId: string
     () => server.operations.getOperation({ operationId }),
     ({ finishedAt }) => finishedAt !== undefined,
     120_000,
+    // Many wait at once: each question costs the server as much as a step.
+    25,
   );
 }
 

@@ -97,7 +97,7 @@ describe.concurrent('reimage', () => {
   );
 
   it(
-    'takes the site’s image where none is named, a release without its system, and an image that somebody uploaded',
+    'takes the site’s image where none is named, a release by its version, and an image that somebody uploaded',
     async () => {
       const { id, mac } = await inService();
       expect(await ended(server, await reimage(id))).toMatchObject({
@@ -105,6 +105,9 @@ describe.concurrent('reimage', () => {
         params: { image_ref: 'ubuntu/noble' },
       });
       expect(await seenAs(mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'noble' });
+      // A version is another name of a release: MAAS is given the release's own.
+      expect(await ended(server, await reimage(id, 'ubuntu/22.04'))).toMatchObject({ status: 'completed' });
+      expect(await seenAs(mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'jammy' });
       expect(await ended(server, await reimage(id, 'gpu-node-7'))).toMatchObject({ status: 'completed' });
       expect(await seenAs(mac)).toMatchObject({ osystem: 'custom', distro_series: 'gpu-node-7' });
     },

@@ -50,6 +50,8 @@ export interface TestServerOptions {
   readonly leaseMs?: number;
   /** How soon an act is repeated that was not carried out. */
   readonly repeatActMs?: number;
+  /** How soon what is under way is probed again, at the latest. */
+  readonly maxProbeMs?: number;
   /** How many operations it works on at once. */
   readonly maxInHand?: number;
   /** Any free one without it. */
@@ -139,6 +141,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       throw error;
     },
     ...(options.repeatActMs === undefined ? {} : { repeatActMs: options.repeatActMs }),
+    ...(options.maxProbeMs === undefined ? {} : { maxProbeMs: options.maxProbeMs }),
     ...(options.schemaCheckMs === undefined ? {} : { schemaCheckMs: options.schemaCheckMs }),
   });
   const adminToken = readFileSync(server.adminTokenFile, 'utf8').trim();
