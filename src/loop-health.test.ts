@@ -56,6 +56,20 @@ it('failures that are not in a row are chance', () => {
   expect(readiness.reason).toBeNull();
 });
 
+it('logs what a fault says of itself, which /readyz does not show', () => {
+  const entries: unknown[] = [];
+  const log = { error: (entry: unknown) => entries.push(entry), info: () => {} };
+  const options = { monotonicNow: () => now, readiness };
+  loops = new LoopHealth({
+    ...options,
+    log: log as unknown as ConstructorParameters<typeof LoopHealth>[0]['log'],
+  });
+  const detail = { reason: 'TOO_MANY', message: 'too many', metadata: { missing: '3' } };
+  fail(3, new Fault('unavailable', detail));
+  expect(entries).toMatchObject([{ failures: 1, reason: 'TOO_MANY', missing: '3' }]);
+  expect(readiness.reason).toBe('watching agents fails: too many');
+});
+
 it('logs the first failure, then one a minute with their number, and the end', () => {
   fail(100, new Error('x'));
   now += 59_999;

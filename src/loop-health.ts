@@ -77,7 +77,8 @@ export class LoopHealth implements LoopWatch {
     // That Redis is away is logged where it is noticed.
     if (now - failing.loggedAt >= LOG_EVERY_MS && !(error instanceof KeepalivesAway)) {
       failing.loggedAt = now;
-      log.error({ err: error, failures: failing.failures }, loop);
+      const about = error instanceof Fault ? { reason: error.reason, ...error.metadata } : {};
+      log.error({ err: error, failures: failing.failures, ...about }, loop);
     }
     return failing.failures;
   }

@@ -82,12 +82,16 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       ],
     );
     await server.sql(
-      `INSERT INTO upstream_reads (provider, started_at, read_at)
-       VALUES ('site-a', now(), now() - interval '2 minutes')`,
+      `INSERT INTO upstream_reads (provider, due_at, started_at, read_at, failure)
+       VALUES ('site-a', now(), now(), now() - interval '2 minutes', 'it lists none of its machines')`,
     );
+    const fleet = await console.open({ path: '/' });
+    const unread = panel(fleet, 'Upstreams that can’t be read').getByRole('row', { name: /site-a/ });
+    await unread.getByText('it lists none of its machines').waitFor();
     const page = await console.open({ path: '/machines/drifted-1' });
     const layers = page.getByRole('region', { name: 'Layers of its state' });
     await layers.getByText('site-a says Broken, and a node that is active should be Deployed').waitFor();
+    await layers.getByText('Not read since: it lists none of its machines.').waitFor();
     await layers.getByText(/Seen 2\s?m.* ago/).waitFor();
     const next = panel(page, 'What next');
     await next

@@ -5,6 +5,8 @@ import { type MaasSite, newMachine, onboard, openMaasSite, startMaasServer } fro
 
 const MACHINES = 500;
 const TIME_LIMIT = 240_000;
+/** Twice what one machine alone takes: none waits for the others by asking. */
+const REQUESTS_A_MACHINE = 60;
 /** As many calls at a time as a test's own client should have under way. */
 const AT_A_TIME = 50;
 
@@ -53,7 +55,9 @@ it(
     const known = await site.simulator.admin.machines();
     expect(known.map(({ status_name: status }) => status)).toEqual(Array(MACHINES).fill('Deployed'));
     expect(new Set(known.flatMap(({ mac_addresses: macs }) => macs)).size).toBe(MACHINES);
-    expect(took).toBeLessThan(120_000);
+    // How long it takes is this host's; what it costs the MAAS is ours. Some 33 requests each are measured.
+    const requests = await site.simulator.admin.requests();
+    expect(requests.length).toBeLessThan(MACHINES * REQUESTS_A_MACHINE);
   },
   TIME_LIMIT,
 );

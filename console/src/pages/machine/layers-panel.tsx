@@ -12,7 +12,7 @@ import {
   OBSERVED_QUESTION,
   observedDisagreement,
 } from './layers.ts';
-import { useSince } from './use-machine.ts';
+import { useExplanation, useSince } from './use-machine.ts';
 
 /** The layers side by side: none of them follows from another. */
 export function LayersPanel({ machine }: { machine: MachineView }) {
@@ -95,6 +95,7 @@ function Observed({ machine }: { machine: MachineView }) {
   const observed = machine.message.status?.observed;
   const disagreement = observed ? observedDisagreement(observed, machine.service) : null;
   const tone = disagreement === null ? 'gray' : 'red';
+  const failure = useExplanation(machine.machineId).data?.upstream?.failure ?? '';
   return (
     <LayerCard
       title="Observed"
@@ -116,6 +117,11 @@ function Observed({ machine }: { machine: MachineView }) {
       {observed?.seenAt && (
         <p className="soft">
           Seen <Age at={observed.seenAt} />.
+        </p>
+      )}
+      {failure !== '' && (
+        <p>
+          <strong>Not read since:</strong> {failure}.
         </p>
       )}
       {disagreement !== null && (
