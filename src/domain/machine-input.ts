@@ -75,7 +75,12 @@ export function checkLabels(labels: Labels): Labels {
   return labels;
 }
 
-export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): MachineSpec {
+/** Addresses that the machine has already are not judged again: they were stored before the rule, and hold up no other change. */
+export function checkSpec(
+  spec: MachineSpec,
+  providers: ReadonlySet<string>,
+  stored: readonly string[] = [],
+): MachineSpec {
   if (!providers.has(spec.provider)) throw unknownProvider(spec.provider, providers);
   checkLength(spec.ssh_endpoint, 'spec.ssh_endpoint');
   checkEndpoint(spec.ssh_endpoint, 'spec.ssh_endpoint');
@@ -83,7 +88,7 @@ export function checkSpec(spec: MachineSpec, providers: ReadonlySet<string>): Ma
   if (spec.target_cluster_ref !== '' && !CLUSTER_RULE.test(spec.target_cluster_ref)) {
     throw invalidField('spec.target_cluster_ref', 'must be a cluster’s name');
   }
-  const macs = checkMacs(spec.mac_addresses, 'spec.mac_addresses');
+  const macs = checkMacs(spec.mac_addresses, 'spec.mac_addresses', stored);
   for (const name of TEXT_FIELD_NAMES) checkPlainField(spec, name);
   return { ...spec, mac_addresses: macs };
 }
@@ -130,9 +135,12 @@ function unknownProvider(provider: string, providers: ReadonlySet<string>, field
 }
 
 /** In lower case with colons, none of them twice. */
-export function checkMacs(given: readonly string[], field: string): string[] {
+export function checkMacs(given: readonly string[], field: string, stored: readonly string[] = []): string[] {
   if (given.length > MAX_MACS) throw invalidField(field, `must be at most ${MAX_MACS}`);
-  const macs = given.map((mac, index) => checkMac(mac, `${field}[${index}]`));
+  const macs = given.map((mac, index) => {
+    const normal = mac.toLowerCase().replaceAll('-', ':');
+    return stored.includes(normal) ? normal : checkMac(mac, `${field}[${index}]`);
+  });
   const twice = macs.find((mac, index) => macs.indexOf(mac) !== index);
   if (twice !== undefined) throw invalidField(field, `${twice} is there twice`);
   return macs;

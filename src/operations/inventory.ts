@@ -71,7 +71,7 @@ export async function updateMachine(
   return replace(tools, machineId, actor, (machine) => {
     const described = masked(machine, description, paths);
     const next = namesProvider(description, paths) ? described : followingLabel(machine, described);
-    return checked(tools, next, tools.defaultProvider);
+    return checked(tools, next, tools.defaultProvider, machine.spec.mac_addresses);
   });
 }
 
@@ -137,11 +137,12 @@ function checked(
   tools: Pick<InventoryTools, 'providers'>,
   input: MachineInput,
   otherwise: string,
+  storedMacs: readonly string[] = [],
 ): MachineInput {
   const labels = checkLabels(input.labels);
   const configured = new Set(tools.providers.keys());
   const provider = chosenProvider({ spec: input.spec, labels, otherwise }, configured);
-  const spec = checkSpec({ ...input.spec, provider }, configured);
+  const spec = checkSpec({ ...input.spec, provider }, configured, storedMacs);
   const problem = tools.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
   if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
   return { machineId: input.machineId, labels, spec };

@@ -171,6 +171,34 @@ describe('addresses that are no machine’s', () => {
   );
 });
 
+describe('a machine that was stored with an address that is no machine’s', () => {
+  it('takes every other change, and can be corrected', async () => {
+    const [bad, good] = ['01:00:5e:00:00:fb', newMac()];
+    const machineId = 'old-1';
+    const update = (machine: Record<string, unknown>, ...paths: string[]) =>
+      server.machines.updateMachine({ machine: { machineId, ...machine }, updateMask: { paths } });
+    await server.machines.registerMachine({ machine: { machineId, spec: { macAddresses: [newMac()] } } });
+    await server.sql(
+      `UPDATE machines SET spec = jsonb_set(spec, '{mac_addresses}', $2) WHERE machine_id = $1`,
+      [machineId, JSON.stringify([bad])],
+    );
+    await update({ labels: { rack: 'r1' } }, 'labels');
+    await update({ spec: { serial: 'S1' } }, 'spec.serial');
+    await update({ spec: { macAddresses: [bad.toUpperCase(), good] } }, 'spec.mac_addresses');
+    await expect(
+      update({ spec: { macAddresses: [bad, '33:33:00:00:00:01'] } }, 'spec.mac_addresses'),
+    ).rejects.toThrow(/mac_addresses\[1\]: is a multicast/);
+    await update({ spec: { macAddresses: [good] } }, 'spec.mac_addresses');
+    await expect(update({ spec: { macAddresses: [bad] } }, 'spec.mac_addresses')).rejects.toThrow(
+      /mac_addresses\[0\]: is a multicast/,
+    );
+    expect((await server.machines.getMachine({ machineId })).spec).toMatchObject({
+      macAddresses: [good],
+      serial: 'S1',
+    });
+  });
+});
+
 describe('tags', () => {
   it('have one case on every path, and are there once', async () => {
     const { id } = await createNode(server, { tags: ['GPU', 'gpu', 'Rack-1'] });
