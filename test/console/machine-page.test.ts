@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineView } from '../../src/cli/machine-view.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { prepareInstall } from '../nodes/rest.ts';
+import { boot, call, prepareInstall } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
@@ -194,7 +194,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(page.url()).toContain('kinds=phase');
   });
 
-  it('shows a node that was discovered, refuses it with the command that helps, and approves it', async () => {
+  it('shows a node that was discovered, refuses it with the command that helps, approves it, and shows its boots', async () => {
     const response = await fetch(`${console.server.httpUrl}/api/v1/report`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -212,6 +212,14 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await dialog.getByRole('button', { name: 'Approve node' }).click();
     await page.getByRole('region', { name: 'Layers of its state' }).getByText('pending').waitFor();
     await panel(page, 'Node').getByText('ours').waitFor();
+    await panel(page, 'Node').getByText('It has fetched nothing yet.').waitFor();
+    await boot(console.server, '02:00:00:00:aa:01');
+    await panel(page, 'Node').getByText('script: installer').waitFor();
+    await call(console.server, 'PATCH', `/nodes/${data.id}`, { workflow: 'nowhere' });
+    await boot(console.server, '02:00:00:00:aa:01');
+    const boots = panel(page, 'Node').getByRole('region', { name: 'Boots' });
+    await boots.getByText('there is no workflow nowhere').waitFor();
+    await expectAccessible(page);
   });
 
   it('shows text from outside as text', async () => {

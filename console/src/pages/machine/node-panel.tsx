@@ -11,10 +11,12 @@ import { Failed, Loading } from '../../ui/blank.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, momentText } from '../../ui/time.tsx';
 import { type HistoryBody, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
+import { BootList } from './boot-list.tsx';
 
 interface Node extends NodeBody {
   readonly system_uuid: string | null;
   readonly notes: string | null;
+  readonly group: string | null;
   readonly inventory: InventoryBody | null;
 }
 
@@ -51,7 +53,8 @@ export function NodePanel({ machine }: { machine: MachineView }) {
         <div className="stack">
           <NodeFacts node={node.data} />
           {node.data.inventory && <Hardware inventory={node.data.inventory} />}
-          <h3>Boots and reports</h3>
+          <BootList machineId={machineId} install={install} />
+          <h3>States and reports</h3>
           {history.isError && !history.data && (
             <Failed
               what="Its history can’t be read"
@@ -82,6 +85,7 @@ function NodeFacts({ node }: { node: Node }) {
     ['Address', node.ip_address],
     ['Hostname', node.hostname],
     ['Workflow', node.workflow],
+    ['Group', node.group],
     ['Attempts', `${node.install_attempts} of ${MAX_INSTALL_ATTEMPTS}`],
     ['Progress', node.install_progress === null ? '' : `${node.install_progress}%`],
     ['Tags', node.tags.join(', ')],

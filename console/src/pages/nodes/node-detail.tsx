@@ -6,6 +6,7 @@ import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Age, momentText } from '../../ui/time.tsx';
+import { BootList } from '../machine/boot-list.tsx';
 import { type HistoryBody, type NodeBody, nodeHistory } from './nodes.ts';
 
 /** What is known of a node, and every report and transition that it had. */
@@ -45,7 +46,8 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
             </>
           )}
         </dl>
-        <h3>Boots and reports</h3>
+        <BootList machineId={node.id} install={node.state} />
+        <h3>States and reports</h3>
         {history.isPending && <Loading />}
         {history.isError && (
           <Failed

@@ -33,6 +33,19 @@ export interface HistoryBody {
   readonly created_at: string;
 }
 
+export interface BootFetchBody {
+  readonly id: string;
+  readonly boot: number | null;
+  readonly address: string;
+  readonly fetched: string;
+  readonly served: string;
+  readonly reason: string | null;
+  readonly bytes: number;
+  readonly total_bytes: number | null;
+  readonly complete: boolean;
+  readonly created_at: string;
+}
+
 export interface Workflow {
   readonly name: string;
 }
@@ -55,6 +68,11 @@ export function listStalled(query: Readonly<Record<string, string>>): Promise<An
 
 export function nodeHistory(id: string): Promise<Answer<HistoryBody[]>> {
   return rest('GET', `${path(id)}/history?limit=100`);
+}
+
+/** The newest. */
+export function nodeBoots(id: string): Promise<Answer<BootFetchBody[]>> {
+  return rest('GET', `${path(id)}/boots?limit=10`);
 }
 
 export async function listWorkflows(): Promise<Workflow[]> {
