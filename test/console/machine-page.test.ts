@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineView } from '../../src/cli/machine-view.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { boot, call, prepareInstall } from '../nodes/rest.ts';
+import { boot, call, nodeOf, prepareInstall } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
@@ -201,6 +201,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       body: JSON.stringify({ mac_address: '02:00:00:00:aa:01', vendor: 'Acme', serial_number: 'SN-4711' }),
     });
     const { data } = (await response.json()) as { data: { id: string } };
+    await call(console.server, 'POST', '/workflows', { name: 'gone', image: { name: 'debian-99' } });
     const page = await console.open({ path: `/machines/${data.id}` });
     await panel(page, 'Node').getByText('SN-4711').waitFor();
     await panel(page, 'What next').getByRole('button', { name: 'Approve node' }).click();
@@ -208,6 +209,11 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await dialog.getByRole('textbox', { name: 'Comment' }).fill('ours');
     await dialog.getByRole('button', { name: 'Approve node' }).click();
     await dialog.getByRole('alert').getByText('ingot image add NAME FILE').waitFor();
+    await dialog.getByRole('combobox', { name: 'Workflow' }).selectOption('gone');
+    await dialog.getByRole('button', { name: 'Approve node' }).click();
+    await dialog.getByRole('alert').getByText('ingot image add debian-99 FILE').waitFor();
+    expect((await nodeOf(console.server, data.id)).workflow).toBe(null);
+    await dialog.getByRole('combobox', { name: 'Workflow' }).selectOption('');
     await prepareInstall(console.server);
     await dialog.getByRole('button', { name: 'Approve node' }).click();
     await page.getByRole('region', { name: 'Layers of its state' }).getByText('pending').waitFor();

@@ -7,7 +7,7 @@ import {
   Overwrite_Value,
 } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
-import { changeNode } from '../nodes/nodes.ts';
+import { approveNode, changeNode } from '../nodes/nodes.ts';
 import { macsOf, type Values } from './action-form.ts';
 
 export interface ActionRequest {
@@ -79,11 +79,11 @@ export const CALLS = {
     return NONE;
   },
   async approve_node({ machineId, values: { workflow, comment } }) {
-    await changeNode(machineId, { state: 'pending', force: false, workflow, comment });
+    await approveNode(machineId, { force: false, workflow, comment });
     return NONE;
   },
   async set_install({ machineId, values: { state, force, comment } }) {
-    await changeNode(machineId, { state, force: force !== '', workflow: '', comment });
+    await changeNode(machineId, { state, force: force !== '', comment });
     return NONE;
   },
 } as const satisfies Record<MachineAction, (request: ActionRequest) => Promise<Started>>;

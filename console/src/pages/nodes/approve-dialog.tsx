@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
-import { changeNode, listWorkflows, type NodeBody } from './nodes.ts';
+import { approveNode, listWorkflows, type NodeBody } from './nodes.ts';
 
 /** A discovered node is approved; one whose installation failed is reset, which begins its attempts anew. */
 export function ApproveDialog({ node, onClose }: { node: NodeBody; onClose: () => void }) {
@@ -16,7 +16,7 @@ export function ApproveDialog({ node, onClose }: { node: NodeBody; onClose: () =
   const { tell } = useToasts();
   const workflows = useQuery({ queryKey: ['workflows'], queryFn: listWorkflows });
   const change = useMutation({
-    mutationFn: () => changeNode(node.id, { state: 'pending', comment, force: isReset, workflow }),
+    mutationFn: () => approveNode(node.id, { comment, force: isReset, workflow }),
     onSuccess: () => {
       tell(`${node.id} is installed when it boots next`);
       void queries.invalidateQueries({ queryKey: ['sums', 'nodes'] });

@@ -1,5 +1,5 @@
 /** Document 4's nodes, as its REST API tells them. */
-import { rest } from '../../api/rest.ts';
+import { RestFailure, rest } from '../../api/rest.ts';
 
 export interface NodeBody {
   readonly id: string;
@@ -83,13 +83,25 @@ export interface StateChange {
   readonly state: string;
   readonly comment: string;
   readonly force: boolean;
+}
+
+export async function changeNode(id: string, { comment, ...change }: StateChange): Promise<void> {
+  await rest('PATCH', `${path(id)}/state`, { ...change, ...(comment !== '' && { comment }) });
+}
+
+export interface Approval extends Omit<StateChange, 'state'> {
   /** Empty: the one it has, or the default. */
   readonly workflow: string;
 }
 
-export async function changeNode(id: string, { workflow, comment, ...change }: StateChange): Promise<void> {
-  if (workflow !== '') await rest('PATCH', path(id), { workflow });
-  await rest('PATCH', `${path(id)}/state`, { ...change, ...(comment !== '' && { comment }) });
+/** The workflow and the state together: what is refused leaves the node as it was. */
+export async function approveNode(id: string, { workflow, comment, force }: Approval): Promise<void> {
+  const [result] = await changeNodes('approve', [id], {
+    force,
+    ...(workflow !== '' && { workflow }),
+    ...(comment !== '' && { comment }),
+  });
+  if (!result?.success) throw new RestFailure(400, result?.detail ?? 'the node was not approved');
 }
 
 export interface BulkResult {
