@@ -4,11 +4,15 @@ onto_disk() { /bin/dd of="/dev/$disk" bs=1M iflag=fullblock conv=fsync,notrunc s
 
 # What an earlier system left at the very end (a second partition table, RAID metadata) must not outlive it.
 clear_end_of_disk() {
-  local mebibytes=$((disk_bytes / 1048576))
-  dd if=/dev/zero of="/dev/$disk" bs=1M seek=$((mebibytes - 1)) conv=notrunc status=none 2> /dev/null
+  local start=$(((disk_bytes / 1048576 - 1) * 2048))
+  dd if=/dev/zero of="/dev/$disk" bs=512 seek="$start" count=$((disk_bytes / 512 - start)) conv=fsync,notrunc status=none 2> /dev/null
 }
 
-make_unbootable() { dd if=/dev/zero of="/dev/$disk" bs=1M count=1 conv=fsync,notrunc status=none; }
+# Firmware that finds no table at the start of a disk takes the second one of a GPT, at its end.
+make_unbootable() {
+  dd if=/dev/zero of="/dev/$disk" bs=1M count=1 conv=fsync,notrunc status=none
+  clear_end_of_disk
+}
 
 write_kept() { unpack < /image/packed | onto_disk; }
 write_stream() { fetch -O - | tee /tmp/hashing | unpack | onto_disk; }

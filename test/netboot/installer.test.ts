@@ -16,6 +16,7 @@ import {
   makeDiskImage,
   qcow2Of,
 } from '../parts/boot-images.ts';
+import { readByNoCloud } from '../parts/cloud-init.ts';
 import { ensureIpmi, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, ensureQemu, type QemuMachine, type QemuOptions } from '../parts/qemu.ts';
 import { type BootServer, type Expected, type Heard, startBootServer } from './boot-server.ts';
@@ -347,6 +348,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       const seed = {
         'user-data': '#cloud-config\npassword: "täst"\n',
         'meta-data': '{"instance-id":"machine-1-1","local-hostname":"node-1"}\n',
+        'network-config': 'version: 2\nethernets: {eth0: {dhcp4: true}}\n',
       };
       const site = createSite(context, {
         images: [packed],
@@ -364,12 +366,16 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       ]);
       expect(Object.fromEntries(texts)).toEqual(seed);
       expect(site.machine.serial()).not.toContain('password');
-      // The program by which cloud-init finds it says the same.
-      const partition = join(installerDir, 'seed');
-      writeFileSync(partition, site.machine.readDisk(8 * MEBIBYTE, 55 * MEBIBYTE));
-      const { stdout } = spawnSync('blkid', ['-p', '-o', 'export', partition], { encoding: 'utf8' });
-      expect(stdout).toContain('LABEL=CIDATA\n');
-      expect(stdout).toContain('TYPE=vfat\n');
+      const partition = site.machine.readDisk(8 * MEBIBYTE, 55 * MEBIBYTE);
+      expect(await readByNoCloud(partition, Object.fromEntries(texts))).toEqual({
+        found: true,
+        instance: 'machine-1-1',
+        hostname: 'node-1',
+        userData: seed['user-data'],
+        network: { version: 2, ethernets: { eth0: { dhcp4: true } } },
+      });
+      // The label is what it is found by.
+      expect(await readByNoCloud(Buffer.alloc(MEBIBYTE), seed)).toMatchObject({ found: false });
     },
     TIME_LIMIT,
   );
