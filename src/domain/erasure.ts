@@ -92,3 +92,33 @@ function diskText({ name, serial, method, result, not_done: notDone }: DiskErasu
 function skippedText({ name, reason }: SkippedDisk): string {
   return `${name} (${reason})`;
 }
+
+const OUTCOME_TEXTS = {
+  erased: 'erased',
+  partial: 'partly erased',
+  failed: 'not erased',
+  unproven: 'reported as complete, and no disk was named: nothing is proven',
+} as const satisfies Record<EraseOutcome, string>;
+
+export function outcomeText(outcome: EraseOutcome): string {
+  return OUTCOME_TEXTS[outcome];
+}
+
+/** For people: one line a disk, with what was done, what was read back, and what was not done. */
+export function erasureLines({ disks, skipped }: ErasedDisks): [label: string, text: string][] {
+  return [
+    ...disks.map((disk): [string, string] => [disk.name, evidenceText(disk)]),
+    ...skipped.map(({ name, reason }): [string, string] => [name, `not touched: ${reason}`]),
+  ];
+}
+
+function evidenceText({ model, serial, method, result, verified, not_done: notDone }: DiskErasure): string {
+  const how = method === 'none' ? '' : ` by ${method}`;
+  return [
+    `${result}${how}`,
+    ...(model === '' ? [] : [`model ${model}`]),
+    ...(serial === '' ? [] : [`serial ${serial}`]),
+    ...(verified === '' ? [] : [`read back: ${verified}`]),
+    ...(notDone === '' ? [] : [`not done: ${notDone}`]),
+  ].join('; ');
+}

@@ -73,7 +73,26 @@ it('tells the story of a node from discovery to retirement', async () => {
   expect(history).toMatch(/installed +active +admin:/);
   expect(history).toMatch(/discovered +pending +admin:\S+ +cabled/);
   expect((await ingot(`node show ${id}`)).stdout).toMatch(/state: +active/);
-  expect((await ingot(`node retire ${id}`)).stdout).toBe(`${id} is retired\n`);
+  expect((await ingot(`node show ${id}`)).stdout).toMatch(/\nerasure: +-\n/);
+  const misplaced = await ingot(`node state ${id} migrating --full-overwrite`);
+  expect(misplaced.stderr).toContain('is for the state deprovisioning');
+  expect((await ingot(`node state ${id} deprovisioning --full-overwrite`)).stdout).toBe(
+    `${id} is deprovisioning\n`,
+  );
+  const eraser = await boot(server, mac);
+  expect(eraser.script).toContain('ingot.overwrite=whole');
+  const disks = [
+    { name: 'sda', serial: 'D1', method: 'overwrite-full', result: 'erased', verified: 'no marks' },
+    { name: 'sdb', method: 'overwrite-partial', result: 'partial', not_done: 'the middle \u001b[31m' },
+  ];
+  const skipped = [{ name: 'sdc', reason: 'removable' }];
+  await report(server, mac, 'complete', { erase: { disks, skipped } }, eraser.token);
+  const erased = (await ingot(`node show ${id}`)).stdout;
+  expect(erased).toMatch(/\nstate: +retired\n/);
+  expect(erased).toMatch(/\nerasure: +partly erased, 20\S+\n/);
+  expect(erased).toMatch(/\n {2}sda: +erased by overwrite-full; serial D1; read back: no marks\n/);
+  expect(erased).toMatch(/\n {2}sdb: +partial by overwrite-partial; not done: the middle +\[31m\n/);
+  expect(erased).toMatch(/\n {2}sdc: +not touched: removable\n/);
   expect((await ingot('workflow remove ubuntu')).code).toBe(0);
 });
 

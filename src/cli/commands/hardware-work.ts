@@ -15,8 +15,8 @@ ${ERASE_METHOD_NAMES.filter((method) => method !== 'none')
   .map((method) => `  ${method.padEnd(20)}${ERASE_METHODS[method]}`)
   .join('\n')}
 A disk without an erase command is written over at its ends alone, and the evidence says so; --full-overwrite writes over
-all of it. The evidence is in "ingot node history <machine-id>". A machine without a BMC is erased when it boots from the
-network after "ingot node state <machine-id> deprovisioning".`;
+all of it. The evidence is in "ingot node show <machine-id>" and "ingot node history <machine-id>". A machine without a BMC
+is erased when it boots from the network after "ingot node state <machine-id> deprovisioning", which takes --full-overwrite, too.`;
 
 export function eraseMachine(context: CommandContext): Command {
   return workflowCommand<{ fullOverwrite?: true }>(context, {

@@ -1,5 +1,6 @@
 /** Nodes: machines in the inventory with their coarse states, and what is installed on those that boot from the network. */
 import { Command, Option } from 'commander';
+import { type Erasure, erasureLines, outcomeText } from '../../domain/erasure.ts';
 import type { HardwareInventory } from '../../domain/hardware-inventory.ts';
 import { hardwareLines } from '../../domain/hardware-text.ts';
 import { installLifecycle } from '../../domain/install-state.ts';
@@ -146,7 +147,7 @@ async function* inventoryPages(rest: Rest, options: ListOptions): AsyncGenerator
 
 function showNode(context: CommandContext): Command {
   const command = new Command('show')
-    .description('Show one node, with the hardware that its installer found')
+    .description('Show one node, with the hardware that its installer found and what became of its disks')
     .argument('<node-id>');
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
@@ -162,6 +163,10 @@ function writeNode(context: CommandContext, output: OutputFormat, node: NodeBody
     for (const [field, value] of Object.entries(node)) {
       if (field === 'inventory') {
         writeInventory(context, value as InventoryOfNode | null);
+        continue;
+      }
+      if (field === 'erasure') {
+        writeErasure(context, value as Erasure | null);
         continue;
       }
       const text = Array.isArray(value) ? value.join(', ') : String(value ?? '');
@@ -187,8 +192,17 @@ function writeInventory(context: CommandContext, inventory: InventoryOfNode | nu
     context.out.line(`  ${`${label}:`.padEnd(18)}${plainText(text)}`);
 }
 
+/** What became of each disk. */
+function writeErasure(context: CommandContext, erasure: Erasure | null): void {
+  const outcome = erasure === null ? '-' : `${outcomeText(erasure.outcome)}, ${plainText(erasure.at)}`;
+  context.out.line(`${'erasure:'.padEnd(20)}${outcome}`);
+  for (const [label, text] of erasure === null ? [] : erasureLines(erasure))
+    context.out.line(`  ${`${plainText(label)}:`.padEnd(18)}${plainText(text)}`);
+}
+
 interface ChangeOptions {
   readonly output: OutputFormat;
+  readonly fullOverwrite?: true;
   readonly comment?: string;
   readonly force?: boolean;
 }
@@ -200,8 +214,9 @@ async function change(
   state: string,
   options: ChangeOptions,
 ): Promise<void> {
-  const { comment, force = false } = options;
-  const body = { state, force, ...(comment === undefined ? {} : { comment }) };
+  const { comment, force = false, fullOverwrite } = options;
+  const overwrite = fullOverwrite ? { overwrite: 'whole' } : {};
+  const body = { state, force, ...overwrite, ...(comment === undefined ? {} : { comment }) };
   const { data } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
   writeOne(context.out, options.output, nodes(context.now()), data, () =>
     context.out.line(`${plainText(data.id)} is ${plainText(data.state)}`),
@@ -216,7 +231,11 @@ function stateOfNode(context: CommandContext): Command {
     .option('--comment <text>', 'goes into the history')
     .option(
       '--force',
-      'past the limit of attempts, whose counter begins anew; an illegal step stays illegal',
+      'past the limit of attempts, whose counter begins again; an illegal step stays illegal',
+    )
+    .option(
+      '--full-overwrite',
+      'with deprovisioning: write over the whole of disks that have no erase command; may take hours',
     );
   return addOutput(command).action(
     context.restAction<ChangeOptions>(async ({ args: [id = '', state = ''], options, rest }) => {

@@ -1,5 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
+import {
+  type DiskErasure,
+  ERASE_METHODS,
+  type Erasure,
+  outcomeText,
+} from '../../../../src/domain/erasure.ts';
 import type { HardwareInventory } from '../../../../src/domain/hardware-inventory.ts';
 import { hardwareLines } from '../../../../src/domain/hardware-text.ts';
 import { MAX_INSTALL_ATTEMPTS } from '../../../../src/domain/node.ts';
@@ -18,6 +24,7 @@ interface Node extends NodeBody {
   readonly notes: string | null;
   readonly group: string | null;
   readonly inventory: InventoryBody | null;
+  readonly erasure: Erasure | null;
 }
 
 interface InventoryBody extends HardwareInventory {
@@ -52,6 +59,7 @@ export function NodePanel({ machine }: { machine: MachineView }) {
       {node.data && (
         <div className="stack">
           <NodeFacts node={node.data} />
+          {node.data.erasure && <ErasedDisks erasure={node.data.erasure} />}
           {node.data.inventory && <Hardware inventory={node.data.inventory} />}
           <BootList machineId={machineId} install={install} />
           <h3>States and reports</h3>
@@ -134,8 +142,54 @@ function Hardware({ inventory }: { inventory: InventoryBody }) {
   );
 }
 
+/** What became of each disk, and what was not done to it. */
+function ErasedDisks({ erasure }: { erasure: Erasure }) {
+  return (
+    <section aria-label="Erasure">
+      <h3>
+        Erasure{' '}
+        <span className="soft">
+          {outcomeText(erasure.outcome)}, <Age at={Date.parse(erasure.at)} />
+          {erasure.operation_id && (
+            <>
+              , by <Link href={operationHref(erasure.operation_id)}>{erasure.operation_id}</Link>
+            </>
+          )}
+        </span>
+      </h3>
+      <dl className="facts wide-facts">
+        {erasure.disks.map((disk) => (
+          <div key={disk.name} className="fact">
+            <dt>{diskTitle(disk)}</dt>
+            <dd>
+              <div title={ERASE_METHODS[disk.method]}>
+                {disk.result}
+                {disk.method !== 'none' && ` by ${disk.method}`}
+              </div>
+              {disk.verified && <div className="soft">read back: {disk.verified}</div>}
+              {disk.not_done && <div className="fault">not done: {disk.not_done}</div>}
+            </dd>
+          </div>
+        ))}
+        {erasure.skipped.map(({ name, reason }) => (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd>not touched: {reason}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function diskTitle({ name, model, serial }: DiskErasure): string {
+  return [name, model, serial && `serial ${serial}`].filter(Boolean).join(', ');
+}
+
 function Report({ entry }: { entry: HistoryBody }) {
   const details = Object.entries(entry.metadata ?? {})
+    // The evidence is above, and the comment or the error says what it amounts to.
+    .filter(([name]) => name !== 'erase')
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
   return (
