@@ -27,6 +27,7 @@ it.each([
   const sentAt: number[] = [];
   const maas = {
     read: async () => ({ systemId: 'abc', status: 'Ready', power: 'on' }),
+    checkOurs: async () => {},
     powerOff: async () => {
       sentAt.push(Date.now());
       await answer();
@@ -46,4 +47,28 @@ it.each([
   const gaps = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
   expect(store.job()).toMatchObject({ status: 'running', steps: [{ attempts: 1 }] });
+});
+
+it('a machine that another user took after the release is not switched off', async () => {
+  const owned = { class: 'needs_human', code: 'MAAS_MACHINE_OWNED', message: 'it belongs to alice' } as const;
+  const powerOff = vi.fn();
+  const maas = {
+    read: async () => ({
+      systemId: 'abc',
+      status: 'Deployed',
+      power: 'on',
+      powerType: 'ipmi',
+      owner: 'alice',
+    }),
+    checkOurs: () => Promise.reject(new StepFailure(owned)),
+    powerOff,
+  };
+  const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
+  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasScene;
+  const handler = MAAS_STAGES.power_off_maas_node(scene, { pool: '', erase: false });
+  const store = new MemoryJobStore<string>(Date.now);
+  store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));
+  await (await hold(store, handler as StepHandler<never> as StepHandler<string>)).over;
+  expect(store.job()).toMatchObject({ error: { code: 'MAAS_MACHINE_OWNED' } });
+  expect(powerOff).not.toHaveBeenCalled();
 });

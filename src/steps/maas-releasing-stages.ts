@@ -107,6 +107,8 @@ export const RELEASING_STAGES = {
             `it was told to switch off, and MAAS can’t tell whether it did (${seen.powerType})`,
           ),
         );
+      // Released, it may be another user's by now.
+      await scene.can.maas.checkOurs(call, seen);
       return ABSENT;
     },
     async act(context) {

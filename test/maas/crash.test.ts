@@ -17,7 +17,7 @@ import { type Operation, StepStatus_State } from '../../src/gen/baremetal/v2/ope
 import { ReplicaProcess } from '../chaos/replica-process.ts';
 import type { SimMachineView } from '../parts/maas/simulator.ts';
 import { cloneDatabase, openPool, type TestDatabase } from '../parts/postgres.ts';
-import { type Death, type DeathPlan, everyDeath } from './death-plan.ts';
+import { type Death, type DeathPlan, everyDeath, REIMAGE_STEPS, reimageDeaths } from './death-plan.ts';
 import { bmcOf, type MaasSite, newMac, openMaasSite } from './fleet.ts';
 
 const REPLICAS = 3;
@@ -45,10 +45,13 @@ const AT_ONCE = 16;
 const STRIDE = 23;
 /** Each death costs the start of a process: `npm test` takes every third boundary, `npm run test:crashes` all of them. */
 const EVERY = process.env.INGOT_LONG_TESTS === '1' ? 1 : 3;
-const cases = everyDeath()
-  .map((_, index, all) => all[(index * STRIDE) % all.length] as Death)
-  .filter((_, index) => index % EVERY === 0);
-const nameOf = ({ type, stage, point }: Death) => `${type} ${stage} ${point}`;
+const cases = [
+  ...everyDeath()
+    .map((_, index, all) => all[(index * STRIDE) % all.length] as Death)
+    .filter((_, index) => index % EVERY === 0),
+  ...(EVERY === 1 ? reimageDeaths() : []),
+];
+const nameOf = ({ type, stage, point, nth }: Death) => [type, stage, point, nth ?? ''].join(' ').trim();
 const attemptsOf = (round: number) =>
   cases.map((death, index) => ({ ...death, id: `crash-${index}-${round}`, mac: newMac() }));
 const rounds = Array.from({ length: ROUNDS }, (_, round) => attemptsOf(round));
@@ -58,7 +61,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'ingot-crash-'));
   mkdirSync(join(folder, 'deaths'));
   const plan: DeathPlan = Object.fromEntries(
-    rounds.flat().map(({ id, type, stage, point }): [string, Death] => [id, { type, stage, point }]),
+    rounds.flat().map(({ id, mac: _mac, ...death }): [string, Death] => [id, death]),
   );
   writeFileSync(join(folder, 'deaths', 'plan.json'), JSON.stringify(plan));
   const [usual, slow, mute] = await Promise.all([
@@ -183,6 +186,13 @@ async function play(attempt: Attempt): Promise<Operation> {
   );
   // Judged below, with everything that is known of it.
   if (type === 'ONBOARD' || onboarded.status !== 'completed') return onboarded;
+  if (type === 'REIMAGE') {
+    await toItsEnd(({ machines }) => machines.enterMaintenance({ machineId: id, requestId: 'rest' }));
+    const imageRef = 'ubuntu/jammy';
+    return toItsEnd(({ machines }) =>
+      machines.reimageMachine({ machineId: id, requestId: 'again', imageRef }),
+    );
+  }
   // What MAAS has released it has switched off, unless nobody can tell.
   if (stage === 'power_off_maas_node') await fault({ fault: 'bmc_silent', mac, times: null });
   const mode = DecommissionMode_Value.FULL_DECOMMISSION;
@@ -235,9 +245,21 @@ it(
   TIME_LIMIT,
 );
 
+const STAGES: Readonly<Record<Death['type'], readonly string[]>> = {
+  ONBOARD: ONBOARDING,
+  DECOMMISSION: DECOMMISSION_MODES.full_decommission.stages,
+  REIMAGE: REIMAGE_STEPS,
+};
+const SERVICE: Readonly<Record<Death['type'], readonly string[]>> = {
+  ONBOARD: ['enrolling', 'active'],
+  DECOMMISSION: ['enrolling', 'active', 'draining', 'retired', 'removing', 'deleted'],
+  // Its new agent brings it back, at a time of its own.
+  REIMAGE: ['enrolling', 'active', 'offline'],
+};
+
 function expected({ type, stage }: Death) {
-  const stages = type === 'ONBOARD' ? ONBOARDING : DECOMMISSION_MODES.full_decommission.stages;
-  const isIn = type === 'ONBOARD';
+  const stages = STAGES[type];
+  const isIn = type !== 'DECOMMISSION';
   return {
     status: 'completed',
     error: undefined,
@@ -245,9 +267,9 @@ function expected({ type, stage }: Death) {
     history: stages.flatMap((name) => [`${name}: waiting to running`, `${name}: running to succeeded`]),
     inMaas: isIn ? ['Deployed'] : [],
     // The lease of each ran out at least once; that moved none of them.
-    service: ['enrolling', 'active', ...(isIn ? [] : ['draining', 'retired', 'removing', 'deleted'])],
+    service: SERVICE[type],
     // A record that is gone from MAAS tells nothing about its deployments any more.
-    deployments: !isIn ? 0 : stage === 'recover_for_datasource_retry' ? 2 : 1,
+    deployments: !isIn ? 0 : type === 'REIMAGE' || stage === 'recover_for_datasource_retry' ? 2 : 1,
   };
 }
 
@@ -280,7 +302,10 @@ async function witness() {
       steps: end.steps.map(({ state }) => state),
       history: moves.filter((move) => move.operation_id === end.operationId).map(({ line }) => line),
       inMaas: its.map((seen) => seen.status_name),
-      service: services.filter((row) => row.machine_id === attempt.id).map((row) => row.to_state),
+      service: services
+        .filter((row) => row.machine_id === attempt.id)
+        .map((row) => row.to_state)
+        .slice(0, SERVICE[attempt.type].length + (attempt.type === 'REIMAGE' ? 0 : 1)),
       deployments: deployed.filter((path) => paths.some((part) => path.includes(part))).length,
     };
   };

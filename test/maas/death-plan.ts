@@ -3,10 +3,15 @@ import { DECOMMISSION_MODES, ONBOARDING, type StageName } from '../../src/domain
 import type { CrashPoint } from '../../src/engine/run-job.ts';
 
 export interface Death {
-  readonly type: 'ONBOARD' | 'DECOMMISSION';
-  readonly stage: StageName;
+  readonly type: 'ONBOARD' | 'DECOMMISSION' | 'REIMAGE';
+  readonly stage: StageName | (typeof REIMAGE_STEPS)[number];
   readonly point: CrashPoint;
+  /** At which time that the operation comes there; the first without it. */
+  readonly nth?: number;
 }
+
+/** Of a machine of a MAAS, without a cluster. */
+export const REIMAGE_STEPS = ['netboot', 'repave'] as const;
 
 export type DeathPlan = Readonly<Record<string, Death>>;
 
@@ -24,6 +29,22 @@ const WITHOUT_EFFECTS: ReadonlySet<StageName> = new Set([
   'retire_gpuaas_node',
   'remove_gpuaas_node_record',
 ]);
+
+/** Its effects are: release, forget the token, forget it again before the deployment, deploy. */
+const RELEASE = 1;
+const DEPLOY = 4;
+
+export function reimageDeaths(): Death[] {
+  const repave = { type: 'REIMAGE', stage: 'repave' } as const;
+  return [
+    { type: 'REIMAGE', stage: 'netboot', point: 'before_commit' },
+    ...[RELEASE, DEPLOY].flatMap((nth) => [
+      { ...repave, point: 'before_effect' as const, nth },
+      { ...repave, point: 'after_effect' as const, nth },
+    ]),
+    { ...repave, point: 'before_commit' },
+  ];
+}
 
 /** Every stage of both workflows, at every point that it has. */
 export function everyDeath(): Death[] {

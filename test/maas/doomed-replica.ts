@@ -21,12 +21,18 @@ function reach(point: CrashPoint, job: Job): void {
   const death = plan[job.subject];
   const stage = job.steps[job.current]?.name;
   if (death?.type !== job.type || death.stage !== stage || death.point !== point) return;
+  // Whichever replica came there before: each pass may be another one's.
+  for (let nth = 1; nth < (death.nth ?? 1); nth++) if (isFirst(`${job.subject}.${nth}`)) return;
+  if (isFirst(job.subject)) process.kill(process.pid, 'SIGKILL');
+}
+
+function isFirst(name: string): boolean {
   try {
-    closeSync(openSync(join(folder, job.subject), 'wx'));
+    closeSync(openSync(join(folder, name), 'wx'));
+    return true;
   } catch {
-    return;
+    return false;
   }
-  process.kill(process.pid, 'SIGKILL');
 }
 
 const settings = readSettings(process.env, {}, process.cwd());

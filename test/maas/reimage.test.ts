@@ -52,6 +52,7 @@ async function inMaintenance(id: string): Promise<void> {
 /** Onboarded, in service, and in maintenance. */
 async function inService(): Promise<{ id: string; mac: string }> {
   const machine = await newMachine(server);
+  await site.simulator.admin.addMachine({ mac_addresses: [machine.mac], status: 'Ready' });
   expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
   await inMaintenance(machine.id);
   return machine;

@@ -7,6 +7,7 @@ import {
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
+import { until } from '../api/fleet.ts';
 import type { SimMachineDetails } from '../parts/maas/simulator.ts';
 import { refusal, type TestServer } from '../parts/server.ts';
 import {
@@ -62,6 +63,8 @@ async function inMaas(mac: string): Promise<SimMachineDetails> {
 
 async function inService(provider = 'site-a') {
   const machine = await newMachine(server, { provider });
+  // Commissioned already: that is not what these are about.
+  await site.simulator.admin.addMachine({ mac_addresses: [machine.mac], status: 'Ready' });
   expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
   return machine;
 }
@@ -152,12 +155,19 @@ describe.concurrent('a MAAS', () => {
     async () => {
       const [plain, other] = [newMac(), newMac()];
       const ids = [`same-${plain.slice(-2)}.x`, `same-${plain.slice(-2)}_x`];
+      const operations: Operation[] = [];
       for (const [index, mac] of [plain, other].entries()) {
         const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
         const machineId = ids[index] ?? '';
         await server.machines.registerMachine({ machine: { machineId, spec } });
-        expect(await ended(server, await onboard(server, machineId))).toMatchObject({ status: 'completed' });
+        operations.push(await onboard(server, machineId));
+        await until(
+          () => inMaas(mac).catch(() => null),
+          (found) => found !== null,
+        );
       }
+      for (const operation of operations)
+        expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
       const { hostname } = await inMaas(plain);
       expect((await inMaas(other)).hostname).toBe(`${hostname}-${other.replaceAll(':', '').slice(-6)}`);
     },
@@ -351,7 +361,7 @@ describe.concurrent('a MAAS', () => {
       async () => {
         const machines = [await newMachine(server), await newMachine(server), await newMachine(server)];
         const [labelled, , bad] = machines;
-        for (const { id, mac } of machines) {
+        const fail = async ({ id, mac }: { id: string; mac: string }) => {
           await site.simulator.admin.fault({ fault: 'testing_failure', mac });
           const operation = await ended(server, await onboard(server, id));
           expect(operation).toMatchObject({
@@ -365,13 +375,14 @@ describe.concurrent('a MAAS', () => {
             if (id === labelled?.id) await server.machines.updateMachine(update);
             await retry(operation.operationId);
             expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-            continue;
+            return;
           }
           const gone = await ended(server, await decommission(id, 'full_decommission'));
           expect(gone).toMatchObject({ status: 'completed' });
           expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
           await expect(inMaas(mac)).rejects.toThrow('MAAS has no machine');
-        }
+        };
+        await Promise.all(machines.map(fail));
       },
       TIME_LIMIT,
     );
