@@ -38,11 +38,20 @@ it('counts machines that absence would quarantine', () => {
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'x', at: '' };
   const inUse = (service: Parameters<typeof isInUse>[0]['service']) =>
     isInUse({ service, activeOperationId: null, observed });
-  expect((['active', 'offline', 'enrolling'] as const).map(inUse)).toEqual([true, true, true]);
+  expect((['active', 'offline'] as const).map(inUse)).toEqual([true, true]);
   expect(
-    ([null, 'bootstrap_issued', 'quarantined', 'draining', 'retired', 'removing', 'deleted'] as const).map(
-      inUse,
-    ),
+    (
+      [
+        null,
+        'bootstrap_issued',
+        'enrolling',
+        'quarantined',
+        'draining',
+        'retired',
+        'removing',
+        'deleted',
+      ] as const
+    ).map(inUse),
   ).not.toContain(true);
   expect(isInUse({ service: 'active', activeOperationId: 'op', observed })).toBe(false);
   expect(

@@ -22,13 +22,15 @@ export function massAbsence({ missing, inUse }: Absences): boolean {
   return missing === inUse || missing > Math.max(FEW, inUse * LARGE_PART);
 }
 
-/** Machines that would be quarantined for being absent: in service, or on their way into it, and nothing works on them. */
+/**
+ * Machines that would be quarantined for being absent. One that is enrolling is not: nothing runs on it, and a canceled
+ * onboarding takes its own record away.
+ */
 export function isInUse({
   service,
   activeOperationId,
   observed,
 }: Pick<Machine, 'service' | 'activeOperationId' | 'observed'>): boolean {
   if (service === null || activeOperationId !== null || observed?.state === 'absent') return false;
-  const { otherwise } = EXPECTED[service];
-  return otherwise === 'quarantine' || otherwise === 'workflow';
+  return EXPECTED[service].otherwise === 'quarantine';
 }

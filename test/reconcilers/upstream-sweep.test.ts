@@ -226,3 +226,11 @@ it('quarantines nothing when a large part of the machines is gone at once, and s
     'm-6': 'active Deployed',
   });
 });
+
+it('takes records that canceled onboardings have taken away for what they are', async () => {
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) await add(id, `u-${id}`);
+  await lookout.sql(`UPDATE machines SET service = 'enrolling'`);
+  expect(await sweepOf({ machines: {} }).sweep.pass(NEVER)).toBe('passed');
+  expect(await states()).toEqual(Object.fromEntries(ids.map((id) => [id, 'enrolling absent'])));
+});
