@@ -144,6 +144,17 @@ it('errors say what is wrong and what to do', async () => {
   expect((await ingot('node list', { INGOT_TOKEN: 'wrong' })).code).toBe(4);
 });
 
+it.each(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', '33:33:00:00:00:01'])(
+  'refuses the address %s, and registers nothing with it',
+  async (mac) => {
+    const { code, stderr } = await ingot(`register no-mac --mac ${mac}`);
+    expect(code).toBe(64);
+    expect(stderr).toMatch(/spec\.mac_addresses\[0\]: is .* which is no machine’s/);
+    expect((await ingot('show no-mac')).code).not.toBe(0);
+    expect((await ingot(`node list --mac ${mac}`)).stderr).toContain('which is no machine’s');
+  },
+);
+
 it('counts, finds the stalled, and changes many nodes by name or by filter', async () => {
   await prepareInstall(server);
   const macs = [newMac(), newMac(), newMac()];

@@ -162,21 +162,28 @@ describe('the state machine', () => {
 
   it.each(statesOf(installLifecycle))('every transition from %s, and no other', async (from) => {
     const allowed = nextStates(installLifecycle, from);
-    for (const to of [...statesOf(installLifecycle), 'nonsense']) {
+    const nodeIn = async () => {
       const { id } = await createNode(server);
       for (const state of PATHS[from]) expect((await setState(server, id, state)).status).toBe(200);
-      const answer = await setState(server, id, to, { force: true });
-      if ((allowed as string[]).includes(to)) {
-        expect(answer).toMatchObject({ status: 200, body: { success: true, data: { state: to } } });
-        continue;
-      }
-      const list = allowed.map((state) => `'${state}'`).join(', ');
-      expect(answer).toMatchObject({
+      return id;
+    };
+    const list = allowed.map((state) => `'${state}'`).join(', ');
+    // What is refused leaves the node where it is, for the next try.
+    const staying = await nodeIn();
+    for (const to of [...statesOf(installLifecycle), 'nonsense']) {
+      if ((allowed as string[]).includes(to)) continue;
+      expect(await setState(server, staying, to, { force: true })).toMatchObject({
         status: 400,
         body: { detail: `Invalid state transition from '${from}' to '${to}'. Valid transitions: [${list}]` },
       });
-      expect((await nodeOf(server, id)).state).toBe(from);
     }
+    expect((await nodeOf(server, staying)).state).toBe(from);
+    expect(await historyOf(server, staying)).toHaveLength(PATHS[from].length);
+    for (const to of allowed)
+      expect(await setState(server, await nodeIn(), to, { force: true })).toMatchObject({
+        status: 200,
+        body: { success: true, data: { state: to } },
+      });
   });
 
   it('tells who, why and when, newest first, and the log hears it', async () => {
