@@ -1,5 +1,5 @@
 /** Images for machines of a MAAS, through both APIs: it releases what is deployed, deploys the image, and waits for it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { until } from '../api/fleet.ts';
 import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
@@ -16,6 +16,9 @@ import {
 } from './fleet.ts';
 
 const TIME_LIMIT = 90_000;
+
+// They wait for MAAS more than they work.
+vi.setConfig({ maxConcurrency: 16 });
 
 let site: MaasSite;
 let server: TestServer;

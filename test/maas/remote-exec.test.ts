@@ -57,6 +57,7 @@ describe.skipIf(problem !== null).concurrent('on a machine that a MAAS deployed'
     const mac = newMac();
     const host = await startDeployedHost(site.simulator.admin, mac);
     hosts.push(host);
+    await site.simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
     const { id } = await newMachine(server, { mac, sshEndpoint: host.endpoint, ...spec });
     expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
     return { id, mac, host };

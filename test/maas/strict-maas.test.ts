@@ -1,5 +1,5 @@
 /** Document 3 against a MAAS that behaves as its source says: owners, locks, power, erasing, failed tests, places. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DecommissionMode } from '../../src/domain/stage.ts';
 import {
   DecommissionMode_Value,
@@ -24,6 +24,9 @@ import {
 } from './fleet.ts';
 
 const TIME_LIMIT = 120_000;
+// They wait for MAAS more than they work.
+vi.setConfig({ maxConcurrency: 16 });
+
 let site: MaasSite;
 let server: TestServer;
 
