@@ -46,7 +46,19 @@ describe('what a machine reports of its disks', () => {
     expect(kept).toMatchObject({ result: 'erased', serial: '', size_bytes: null, seconds: null });
     expect(kept?.model).toHaveLength(300);
     expect(kept?.model.startsWith('a b')).toBe(true);
-    expect(readErased({ disks: [[], 'x', { method: 'none', result: 'failed' }] })?.disks).toHaveLength(1);
+    expect(readErased({ disks: [[], 'x', { method: 'none', result: 'failed' }] })?.disks).toMatchObject([
+      { name: 'disk 1', result: 'failed' },
+      { name: 'others', result: 'partial', not_done: expect.stringContaining('2 further disks') },
+    ]);
+  });
+
+  it('is not made better by entries that can’t be read, or are too many', () => {
+    const good = { name: 'sda', method: 'overwrite-full', result: 'erased' };
+    for (const disks of [[good, 'sdb'], [null, good], Array.from({ length: 1025 }, () => good)]) {
+      const erased = readErased({ disks });
+      expect(erased && eraseOutcome(erased)).toBe('partial');
+      expect(erased?.disks.at(-1)?.not_done).toContain('1 further disk:');
+    }
   });
 
   it.each([null, 'erased', 3, [[]]])('is none at all: %j', (given) => {

@@ -20,7 +20,7 @@ import {
   lenientObject,
 } from './lenient.ts';
 
-const MAX_DISKS = 256;
+const MAX_DISKS = 1024;
 const name = lenientLine(64);
 const line = lenientLine(300);
 const count = lenientCount(0, Number.MAX_SAFE_INTEGER);
@@ -46,8 +46,27 @@ const evidence = lenientObject({
 export const readErased: LenientReader<ErasedDisks> = (value, field, note) => {
   const read = evidence(value, field, note);
   if (read === undefined) return undefined;
-  return { disks: (read.disks ?? []).map(diskOf), skipped: (read.skipped ?? []).map(skippedOf) };
+  const disks = (read.disks ?? []).map(diskOf);
+  const lost = disks.length === 0 ? 0 : entriesOf(value) - disks.length;
+  return {
+    disks: lost > 0 ? [...disks, unknownDisks(lost)] : disks,
+    skipped: (read.skipped ?? []).map(skippedOf),
+  };
 };
+
+function entriesOf(value: unknown): number {
+  const { disks } = Object(value);
+  return Array.isArray(disks) ? disks.length : 0;
+}
+
+/** A disk whose entry can't be read is none that was erased; the others must not hide that. */
+function unknownDisks(lost: number): DiskErasure {
+  return {
+    ...diskOf({ name: 'others', method: 'none' }, 0),
+    result: 'partial',
+    not_done: `nothing is known of ${lost} further ${lost === 1 ? 'disk' : 'disks'}: what the node reports of them can’t be read`,
+  };
+}
 
 type ReadDisk = NonNullable<ReturnType<typeof disk>>;
 

@@ -1,7 +1,7 @@
 /** Starts work on the hardware of a machine: erasing its disks, and moving its identity to other hardware. */
 import { type Actor, actorLabel } from '../domain/actor.ts';
 import type { Overwrite } from '../domain/erasure.ts';
-import { Fault, missingField } from '../domain/fault.ts';
+import { Fault, invalidField, missingField } from '../domain/fault.ts';
 import { HARDWARE_WORK, wrongInstall } from '../domain/hardware-work.ts';
 import type { Machine, MachineSpec } from '../domain/machine.ts';
 import { checkBmcEndpoint, checkMacs, checkText } from '../domain/machine-input.ts';
@@ -79,7 +79,7 @@ export async function migrateMachine(
     type: 'MIGRATE',
     params: paramsOf(replacement, image),
     steps: migrationSteps(replacement, image),
-    fault: await foundTaken(tools.database, machineId, replacement),
+    fault: await replacementFault(tools.database, machineId, replacement),
     becomes: (machine) => ({ ...machine, spec: specWith(machine.spec, replacement) }),
   });
 }
@@ -163,20 +163,34 @@ function writing(image: string): StepDefinition {
   });
 }
 
-/** Another machine has what the replacement goes by, and is no discovered node that could be it. */
-async function foundTaken(
+/**
+ * Another machine has what the replacement goes by, and is no discovered node that could be it; or nothing tells it from the
+ * hardware that it replaces, which would be taken for it at its next boot.
+ */
+async function replacementFault(
   database: Database,
   machineId: string,
   replacement: Replacement,
 ): Promise<Fault | null> {
   const machine = await findMachine(database, machineId);
   if (!machine) return null;
+  if (machine.install === 'active' && isSameHardware(machine.spec, replacement))
+    return invalidField(
+      'mac_addresses',
+      'the machine has these already; give the serial number of the replacement where it has the same network cards',
+    );
   const holders = await hardwareHolders(database, { machineId, spec: specWith(machine.spec, replacement) });
   for (const { machineId: holder, fault } of holders) {
     const other = await findMachine(database, holder);
     if (other && !canBeTakenIn(other)) return fault;
   }
   return null;
+}
+
+function isSameHardware({ mac_addresses: macs }: MachineSpec, replacement: Replacement): boolean {
+  const { mac_addresses: wanted, serial_number: serial, system_uuid: uuid } = replacement;
+  if (serial !== '' || uuid !== '') return false;
+  return macs.length === wanted.length && wanted.every((mac) => macs.includes(mac));
 }
 
 async function start(tools: StartTools, call: HardwareCall, work: HardwareWork): Promise<Operation> {

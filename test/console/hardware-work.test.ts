@@ -1,8 +1,8 @@
 /** The hardware of a machine in the browser: what it is, what became of its disks, and the work on it. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newMachine } from '../api/fleet.ts';
-import { boot, createNode, nodeOf, report, setState } from '../nodes/rest.ts';
+import { run } from '../api/fleet.ts';
+import { boot, createNode, newMac, nodeOf, report, setState } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 describe.skipIf(CHROMIUM === null)('the hardware of a machine', () => {
@@ -60,44 +60,67 @@ describe.skipIf(CHROMIUM === null)('the hardware of a machine', () => {
     await expectAccessible(page);
   });
 
+  const action = async (page: Page, name: string) => {
+    await page.getByRole('button', { name: 'More actions' }).click();
+    const list = page.getByRole('list', { name: 'More actions' });
+    await list.getByRole('button', { name: new RegExp(`^${name}`) }).click();
+    return page.getByRole('dialog');
+  };
+
+  async function maintainedNode() {
+    const node = await createNode(console.server);
+    await console.server.sql(`UPDATE machines SET install = 'active' WHERE machine_id = $1`, [node.id]);
+    await run(console.server, 'ENTER_MAINTENANCE', node.id);
+    return node;
+  }
+
+  const ended = (id: string, type: string) =>
+    expect
+      .poll(
+        async () => {
+          const filter = `machine_id = ${id} AND type = ${type}`;
+          return (await console.server.operations.listOperations({ filter })).operations;
+        },
+        { timeout: 20_000 },
+      )
+      .toMatchObject([{ status: 'completed' }]);
+
   it('is erased after the name was typed', async () => {
-    const machineId = await newMachine(console.server, { labels: { 'fake/step-ms': '20' } });
-    await console.server.sql(`UPDATE machines SET install = 'active' WHERE machine_id = $1`, [machineId]);
-    const page = await console.open({ path: `/machines/${machineId}` });
-    await page.getByRole('button', { name: 'Erase', exact: true }).first().click();
-    const dialog = page.getByRole('dialog');
+    const { id } = await maintainedNode();
+    await console.server.machines.updateMachine({
+      machine: { machineId: id, spec: { provider: 'fake' } },
+      updateMask: { paths: ['spec.provider'] },
+    });
+    const page = await console.open({ path: `/machines/${id}`, role: 'admin' });
+    const dialog = await action(page, 'Erase');
     const go = dialog.getByRole('button', { name: 'Erase', exact: true });
     expect(await go.getAttribute('aria-disabled')).toBe('true');
     await dialog.getByRole('checkbox').check();
-    await dialog.getByRole('textbox', { name: `Type ${machineId} to confirm` }).fill(machineId);
-    await dialog.getByText(`ingot erase ${machineId} --full-overwrite`).waitFor();
+    await dialog.getByRole('textbox', { name: `Type ${id} to confirm` }).fill(id);
+    await dialog.getByText(`ingot erase ${id} --full-overwrite`).waitFor();
     await go.click();
-    await page.getByRole('region', { name: 'Last operation' }).getByText('100%').waitFor();
-    const { operations } = await console.server.operations.listOperations({
-      filter: `machine_id = ${machineId} AND type = ERASE`,
-    });
-    expect(operations).toMatchObject([{ status: 'completed' }]);
+    await ended(id, 'ERASE');
+    const { operations } = await console.server.operations.listOperations({ filter: `machine_id = ${id}` });
+    expect(operations).toContainEqual(expect.objectContaining({ params: { overwrite: 'whole' } }));
   });
 
   it('is replaced by hardware with other addresses, and what is wrong with them is said', async () => {
     const { server } = console;
-    const machineId = await newMachine(server, { labels: { 'fake/step-ms': '20' } });
-    await server.sql(`UPDATE machines SET install = 'active' WHERE machine_id = $1`, [machineId]);
-    const page = await console.open({ path: `/machines/${machineId}` });
-    await page.getByRole('button', { name: 'Migrate', exact: true }).first().click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('textbox', { name: /^MAC addresses/ }).fill('no address');
-    const confirm = dialog.getByRole('textbox', { name: `Type ${machineId} to confirm` });
-    if ((await confirm.count()) > 0) await confirm.fill(machineId);
+    const { id } = await maintainedNode();
+    const page = await console.open({ path: `/machines/${id}`, role: 'admin' });
+    const dialog = await action(page, 'Migrate');
+    const addresses = dialog.getByRole('textbox', { name: /^MAC addresses/ });
+    await addresses.fill('no address');
     const go = dialog.getByRole('button', { name: 'Migrate', exact: true });
     await go.click();
-    await dialog.getByRole('alert').getByText('mac_addresses').waitFor();
-    await dialog.getByRole('textbox', { name: /^MAC addresses/ }).fill('52-54-00-AB-CD-01');
+    await dialog.getByRole('alert').getByText('mac_addresses[0]').waitFor();
+    const mac = newMac();
+    await addresses.fill(mac.toUpperCase().replaceAll(':', '-'));
     await go.click();
-    await page.getByRole('region', { name: 'Last operation' }).getByText('100%').waitFor();
-    expect((await server.machines.getMachine({ machineId })).spec?.macAddresses).toEqual([
-      '52:54:00:ab:cd:01',
-    ]);
-    expect((await nodeOf(server, machineId)).mac_address).toBe('52:54:00:ab:cd:01');
+    await expect.poll(async () => (await nodeOf(server, id)).state, { timeout: 20_000 }).toBe('migrating');
+    await report(server, mac, null, { serial_number: 'NEW-1' });
+    await ended(id, 'MIGRATE');
+    await section(page, 'Node').getByText('NEW-1').first().waitFor();
+    expect((await server.machines.getMachine({ machineId: id })).spec?.macAddresses).toEqual([mac]);
   });
 });

@@ -118,6 +118,19 @@ describe('a migration', () => {
     expect((await nodeOf(server, id)).state).toBe('active');
   });
 
+  it('refuses what nothing tells from the hardware that it replaces', async () => {
+    const { id, mac } = await maintainedNode();
+    await expect(migrate(id, [mac.toUpperCase()])).rejects.toThrow(
+      /mac_addresses: the machine has these already/,
+    );
+    expect(await nodeOf(server, id)).toMatchObject({ state: 'active', serial_number: 'OLD-1' });
+    // Its network card was moved into another machine.
+    const started = await migrate(id, [mac], { serialNumber: 'NEW-2' });
+    await untilState(id, 'migrating');
+    await report(server, mac, null, { serial_number: 'NEW-2' });
+    expect(phaseOf(await ended(server, started))).toBe('SUCCEEDED');
+  }, 30_000);
+
   it('stops at hardware that is another, and a cancel goes back to the old one', async () => {
     const { id, mac: oldMac } = await maintainedNode();
     const mac = newMac();

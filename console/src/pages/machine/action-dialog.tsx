@@ -64,7 +64,7 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
       }}
       foot={
         <>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind={info.confirm === 'name' ? 'danger-primary' : 'primary'}

@@ -92,7 +92,7 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
         >
           Save {paths.length > 0 && `${paths.length} ${paths.length === 1 ? 'change' : 'changes'}`}
         </Button>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </form>
   );

@@ -31,7 +31,7 @@ export function ApproveDialog({ node, onClose }: { node: NodeBody; onClose: () =
       onSubmit={() => change.mutate()}
       foot={
         <>
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind="danger-primary"
