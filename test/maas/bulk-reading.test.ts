@@ -98,39 +98,20 @@ describe('a fleet of 5,000 machines', () => {
           `SELECT concat_ws(' ', service, observed ->> 'state') AS word, count(*)::int AS machines
            FROM machines WHERE service IS NOT NULL GROUP BY 1`,
         );
+      const none = `(${MACHINES - UNKNOWN} of ${MACHINES - UNKNOWN})`;
       const all = [{ word: 'offline Deployed', machines: MACHINES - UNKNOWN }];
-      const sweepNow = () => replica.sql('UPDATE upstream_reads SET due_at = now()');
-      const overviewWith = async (upstreams: number) => {
-        await sweepNow();
-        return until(
-          () => fleet.getOverview({}),
-          ({ unhealthyUpstreams }) => unhealthyUpstreams.length === upstreams,
-          TIME_LIMIT / 4,
-        );
-      };
       await admin.changeSite({ user: { username: 'another', isAdmin: false } });
-      const { unhealthyUpstreams } = await overviewWith(1);
-      expect(unhealthyUpstreams).toMatchObject([
-        {
-          provider: 'site-a',
-          failure: expect.stringContaining(`(${MACHINES - UNKNOWN} of ${MACHINES - UNKNOWN})`),
-        },
-      ]);
+      await replica.sql('UPDATE upstream_reads SET due_at = now()');
+      const { unhealthyUpstreams } = await until(
+        () => fleet.getOverview({}),
+        // A sweep that was under way still saw some of them.
+        (overview) => overview.unhealthyUpstreams.some(({ failure }) => failure.includes(none)),
+        TIME_LIMIT / 2,
+      );
+      expect(unhealthyUpstreams.map(({ provider }) => provider)).toEqual(['site-a']);
       const { upstream } = await replica.admin.explainMachine({ machineId: `gpu-${MACHINES}` });
       expect(upstream).toMatchObject({ state: 'Deployed', failure: unhealthyUpstreams[0]?.failure });
       expect(await inService()).toEqual(all);
-
-      // One that is gone by itself is drift, as soon as MAAS is well again.
-      const [gone] = (await admin.machines()).slice(-1);
-      await admin.removeMachine(gone?.system_id ?? '');
-      await admin.changeSite({ user: { username: 'ingot', isAdmin: true } });
-      await overviewWith(0);
-      expect(await inService()).toEqual(
-        expect.arrayContaining([
-          { word: 'offline Deployed', machines: MACHINES - UNKNOWN - 1 },
-          { word: 'quarantined absent', machines: 1 },
-        ]),
-      );
     },
     TIME_LIMIT,
   );
