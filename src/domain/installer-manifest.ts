@@ -1,14 +1,22 @@
 /**
  * What a built installer says of itself, in a file beside its kernel and initramfs: which command lines it understands. An
  * installer that passes over a word can write to the wrong disk, or install where it shall erase; so a server serves none
- * that it does not know to understand every word.
+ * that is not known to understand every word that this boot needs.
  */
 
 /**
- * Counted up with every word of the command line that an installer must not pass over. No word goes: an installer of a later
- * version understands an earlier server. 1: an image onto a disk. 2: erasing, rules for the disk, user data.
+ * Which interface each thing needs that an installer must not pass over. Counted up with every new one. None goes: an
+ * installer of a later version understands an earlier server. One without a manifest has the first.
  */
-export const INSTALLER_INTERFACE = 2;
+export const INTERFACES = {
+  images: 1,
+  formats: 2,
+  diskRules: 2,
+  userData: 2,
+  erasing: 2,
+} as const satisfies Record<string, number>;
+
+export const INSTALLER_INTERFACE = Math.max(...Object.values(INTERFACES));
 
 export const INSTALLER_MANIFEST = 'manifest.json';
 
@@ -33,10 +41,15 @@ export function readManifest(text: string): InstallerManifest | null {
   }
 }
 
-/** Why such an installer is not served; null: it is. */
-export function manifestProblem(manifest: InstallerManifest | null, initrdBytes: number): string | null {
+/** Why such an installer is not served where this interface is needed; null: it is. */
+export function manifestProblem(
+  manifest: InstallerManifest | null,
+  initrdBytes: number,
+  needed: number,
+): string | null {
+  if (needed <= INTERFACES.images) return null;
   if (manifest === null) return 'it does not say what it understands, as those of earlier versions do not';
   if (manifest.initrdBytes !== initrdBytes) return 'its initramfs is not the one that its manifest is about';
-  if (manifest.interface >= INSTALLER_INTERFACE) return null;
-  return `its interface is ${manifest.interface}, and this server needs ${INSTALLER_INTERFACE}`;
+  if (manifest.interface >= needed) return null;
+  return `its interface is ${manifest.interface}, and interface ${needed} is needed`;
 }

@@ -6,7 +6,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type InstallerArch, installerArchOf, installerFile } from '../domain/architecture.ts';
 import { Fault } from '../domain/fault.ts';
-import { INSTALLER_MANIFEST, manifestProblem, readManifest } from '../domain/installer-manifest.ts';
+import {
+  INSTALLER_MANIFEST,
+  INTERFACES,
+  manifestProblem,
+  readManifest,
+} from '../domain/installer-manifest.ts';
 import type { Node } from '../domain/node.ts';
 import {
   builtInWorkflow,
@@ -18,7 +23,7 @@ import {
   type WorkflowImage,
 } from '../domain/workflow.ts';
 import type { Session } from '../store/database.ts';
-import { findImage, findWorkflow } from '../store/images.ts';
+import { findImage, findWorkflow, type Image } from '../store/images.ts';
 
 export interface InstallPlanDependencies {
   /** Those of the configuration, by name; they win over stored ones. */
@@ -99,6 +104,8 @@ export async function readInstallPlan(
   if ('url' in wanted) return { workflow, image: { name: '', ...wanted } };
   const image = await findImage(session, wanted.name);
   if (!image) return imageMissing(wanted.name);
+  const obstacle = formatObstacle(dependencies, workflow, node.facts.arch, image);
+  if (obstacle) return obstacle;
   return {
     workflow,
     image: { name: image.name, url: null, sha256: image.sha256, sizeBytes: image.sizeBytes },
@@ -112,29 +119,55 @@ export function preparedInstall(
 ): { readonly workflow: Workflow; readonly wanted: WorkflowImage | null } | InstallObstacle {
   if (!workflow) return workflowMissing(workflowName);
   if (workflowName === ERASE_WORKFLOW_NAME) return erasesOnly();
-  const forArch = bootable(bootDir, workflow, arch);
+  const forArch = bootable(bootDir, workflow, arch, interfaceOf(workflow));
   if ('code' in forArch) return forArch;
   const wanted = orderedImage === '' ? workflow.image : { name: orderedImage };
   if (wanted === null && needsImage(workflow)) return noImageNamed(workflowName);
   return { workflow: forArch, wanted };
 }
 
+/** An installer that does not know the image's format would write the file as it is. Null: it knows it. */
+export function formatObstacle(
+  { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
+  workflow: Workflow,
+  arch: string,
+  { format }: Pick<Image, 'format'>,
+): InstallObstacle | null {
+  if (format === null || format === 'raw' || format === 'gzip') return null;
+  const bootables = bootable(bootDir, workflow, arch, INTERFACES.formats);
+  return 'code' in bootables ? bootables : null;
+}
+
+/** What the installer must understand, or it would write to another disk, or leave out the user data. */
+function interfaceOf({ disk, userData, networkConfig }: Workflow): number {
+  if (disk !== null) return INTERFACES.diskRules;
+  return userData === '' && networkConfig === '' ? INTERFACES.images : INTERFACES.userData;
+}
+
 /** The workflow as the node's architecture boots it. */
-function bootable(bootDir: string, workflow: Workflow, arch: string): Workflow | InstallObstacle {
+function bootable(
+  bootDir: string,
+  workflow: Workflow,
+  arch: string,
+  needed: number,
+): Workflow | InstallObstacle {
   const ofArch = installerArchOf(arch);
   const forArch = workflowFor(workflow, ofArch);
   const missing = [forArch.kernel, forArch.initrd].find((path) => !isBootFile(bootDir, path));
   if (missing !== undefined) return bootFileMissing(missing, workflow, ofArch);
-  const problem = isOwnInstallerFile(workflow.initrd) ? ownInitrdProblem(bootDir, forArch.initrd) : null;
+  const problem = isOwnInstallerFile(workflow.initrd)
+    ? ownInitrdProblem(bootDir, forArch.initrd, needed)
+    : null;
   return problem === null ? forArch : installerOutdated(forArch.initrd, ofArch, problem);
 }
 
 /** Why Ingot's own installer, which is there, must not be served; null: it may. */
-function ownInitrdProblem(bootDir: string, initrd: string): string | null {
+function ownInitrdProblem(bootDir: string, initrd: string, needed: number): string | null {
   const file = join(bootDir, initrd);
   const manifest = join(dirname(file), INSTALLER_MANIFEST);
   const isThere = statSync(manifest, { throwIfNoEntry: false })?.isFile() === true;
-  return manifestProblem(isThere ? readManifest(readFileSync(manifest, 'utf8')) : null, statSync(file).size);
+  const read = isThere ? readManifest(readFileSync(manifest, 'utf8')) : null;
+  return manifestProblem(read, statSync(file).size, needed);
 }
 
 /** What erases the node: the site's workflow of that name, or Ingot's own. */
@@ -152,7 +185,9 @@ export function preparedErase(
   workflow: Workflow | null,
   arch: string,
 ): Workflow | InstallObstacle {
-  return workflow ? bootable(bootDir, workflow, arch) : workflowMissing(ERASE_WORKFLOW_NAME);
+  return workflow
+    ? bootable(bootDir, workflow, arch, INTERFACES.erasing)
+    : workflowMissing(ERASE_WORKFLOW_NAME);
 }
 
 /** Ingot's own installer has files for each architecture; what a workflow brings of its own is taken as it is. */
@@ -229,21 +264,58 @@ export function imageMissing(name: string): InstallObstacle {
   };
 }
 
-/** Whether a node may wait for its installation: one that nothing can install would boot from its disk at every boot. */
+/** What is missing for the installation that the node's workflow describes; null: nothing. */
+async function obstacleOf(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<InstallObstacle | null> {
+  // Who approves wants what the workflow says, not what an operation that is over had ordered.
+  const asked = { ...node, order: { ...node.order, image: '' } };
+  const plan = await readInstallPlan(dependencies, session, asked);
+  return 'code' in plan ? plan : null;
+}
+
+/** What a pending node lacks, for the answer of a call that took it all the same; null: nothing. */
+export async function stillMissing(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<string | null> {
+  if (node.state !== 'pending') return null;
+  const obstacle = await obstacleOf(dependencies, session, node);
+  return obstacle && `${obstacle.problem}, so it boots from its disk; ${obstacle.fix}`;
+}
+
+/**
+ * Whether a node may be set to pending. One whose workflow names no image may: an operation can name it, and the node can get
+ * another workflow before it boots; until then it boots from its disk and says why.
+ */
+export async function checkMayPend(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<void> {
+  const obstacle = await obstacleOf(dependencies, session, node);
+  if (obstacle && obstacle.code !== 'NO_IMAGE') throw cantInstall(node, obstacle);
+}
+
+/** Whether a node may be approved: one that nothing can install would boot from its disk at every boot. */
 export async function checkApproval(
   dependencies: InstallPlanDependencies,
   session: Session,
   node: Node,
 ): Promise<void> {
-  // Who approves wants what the workflow says, not what an operation that is over had ordered.
-  const asked = { ...node, order: { ...node.order, image: '' } };
-  const plan = await readInstallPlan(dependencies, session, asked);
-  if (!('code' in plan)) return;
-  throw new Fault('failed_precondition', {
-    reason: plan.code,
-    message: `The node can't be installed: ${plan.problem}; ${plan.fix}`,
+  const obstacle = await obstacleOf(dependencies, session, node);
+  if (obstacle) throw cantInstall(node, obstacle);
+}
+
+function cantInstall(node: Node, { code, problem, fix }: InstallObstacle): Fault {
+  return new Fault('failed_precondition', {
+    reason: code,
+    message: `The node can't be installed: ${problem}; ${fix}`,
     metadata: { workflow: workflowNameOf(node) },
-    violations: [{ subject: 'install', description: `${plan.problem}; ${plan.fix}` }],
+    violations: [{ subject: 'install', description: `${problem}; ${fix}` }],
   });
 }
 

@@ -17,6 +17,7 @@ import { findMachine } from '../store/machines.ts';
 import { findNode, type LockedNode, type NodeChange } from '../store/nodes.ts';
 import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
 import {
+  formatObstacle,
   type InstallFactsOfNode,
   imageMissing,
   knownWorkflow,
@@ -160,11 +161,16 @@ async function checkImage(tools: BootTools, session: Session, node: Node, image:
   const workflow = await knownWorkflow(tools, session, workflowName);
   const { arch } = node.facts;
   const wanted = imageWanted(tools, { workflowName, workflow, arch, orderedImage: image });
-  if (wanted === null || (await findImage(session, wanted))) return;
-  throw noImage(
-    wanted,
-    (await listImages(session)).map((known) => known.name),
-  );
+  if (wanted === null) return;
+  const found = await findImage(session, wanted);
+  if (!found) {
+    throw noImage(
+      wanted,
+      (await listImages(session)).map((known) => known.name),
+    );
+  }
+  const obstacle = workflow && formatObstacle(tools, workflow, arch, found);
+  if (obstacle) throw permanent(obstacle.code, `${obstacle.problem}; ${obstacle.fix}`);
 }
 
 /** The name of the image that must be in the store; null: the workflow fetches one from elsewhere, or none. */

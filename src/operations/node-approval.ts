@@ -22,9 +22,12 @@ export async function approveNode(
   actor: Actor,
 ): Promise<Node> {
   const { workflow, comment, force } = approval;
-  return changeAndTell(tools, id, (locked, session) => {
+  return changeAndTell(tools, id, async (locked, session) => {
     const node = workflow === undefined ? locked.node : { ...locked.node, workflow: workflow ?? '' };
-    return movedByAdmin(tools, session, { ...locked, node }, { state: 'pending', comment, force }, actor);
+    const asked = { ...locked, node };
+    const moved = await movedByAdmin(tools, session, asked, { state: 'pending', comment, force }, actor);
+    await checkMayInstall(tools, session, asked);
+    return moved;
   });
 }
 

@@ -23,7 +23,7 @@ import {
   machinesWithMac,
   type NodeChange,
 } from '../store/nodes.ts';
-import { checkApproval, checkErasable, type InstallPlanDependencies } from './install-plan.ts';
+import { checkApproval, checkErasable, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
 import { bareMachine, machineEvent } from './inventory.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import {
@@ -262,7 +262,10 @@ export async function movedByAdmin(
   if (change.overwrite != null && to !== 'deprovisioning')
     throw invalidField('overwrite', 'is for the state deprovisioning');
   if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
-  if (to === 'pending') await checkMayInstall(tools, session, locked);
+  if (to === 'pending') {
+    checkNotRetired(locked.machine);
+    await checkMayPend(tools, session, node);
+  }
   if (to === 'deprovisioning') await checkErasable(tools, session, node);
   const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
   const reset = force || to === 'installed' || to === 'active';

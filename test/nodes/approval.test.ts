@@ -15,7 +15,8 @@ beforeAll(async () => {
   installer = join(server.bootDir, 'installer');
   const image = 'repeat($1, 64), 1';
   await server.sql(
-    `INSERT INTO images (image_name, sha256, size_bytes, created_by) VALUES ('debian-13', ${image}, 'admin:t')`,
+    `INSERT INTO images (image_name, sha256, size_bytes, format, created_by)
+     VALUES ('debian-13', ${image}, 'raw', 'admin:t'), ('debian-qcow2', ${image}, 'qcow2', 'admin:t')`,
     ['0'],
   );
   for (const workflow of [
@@ -23,6 +24,9 @@ beforeAll(async () => {
     { name: 'gone', image: { name: 'debian-99' } },
     { name: 'own', kernel: 'own/vmlinuz', initrd: 'own/initrd.gz', image: { name: 'debian-13' } },
     { name: 'bare' },
+    { name: 'ruled', image: { name: 'debian-13' }, disk: { pick: 'smallest' } },
+    { name: 'seeded', image: { name: 'debian-13' }, user_data: '#cloud-config' },
+    { name: 'packed', image: { name: 'debian-qcow2' } },
     {
       name: 'foreign',
       kernel: 'http://192.0.2.9/linux',
@@ -63,17 +67,21 @@ describe('an approval is refused', () => {
   });
 
   it.each([
-    ['that says nothing', null],
-    ['whose manifest is cut off', '{"interface": 2'],
-    ['whose manifest is none', '[]'],
-    ['of an earlier version', '{"interface": 1, "initrd_bytes": 12}'],
-    ['with an initramfs of another build', '{"interface": 2, "initrd_bytes": 13}'],
-  ])('with an installer %s', async (_title, manifest) => {
+    ['ruled', 'that says nothing', null],
+    ['seeded', 'that says nothing', null],
+    ['packed', 'that says nothing', null],
+    ['ruled', 'whose manifest is cut off', '{"interface": 2'],
+    ['ruled', 'whose manifest is none', '[]'],
+    ['ruled', 'of an earlier version', '{"interface": 1, "initrd_bytes": 12}'],
+    ['ruled', 'with an initramfs of another build', '{"interface": 2, "initrd_bytes": 13}'],
+  ])('for workflow %s, with an installer %s', async (workflow, _title, manifest) => {
     putInstaller(installer);
     const file = join(installer, INSTALLER_MANIFEST);
     rmSync(file);
     if (manifest !== null) writeFileSync(file, manifest);
-    const { id } = await createNode(server, { workflow: 'debian' });
+    const plain = await createNode(server, { workflow: 'debian' });
+    expect((await setState(server, plain.id, 'pending')).status).toBe(200);
+    const { id } = await createNode(server, { workflow });
     expect(await setState(server, id, 'pending')).toMatchObject(
       refused(
         'INSTALLER_NOT_BUILT',
@@ -99,8 +107,6 @@ describe('an approval is refused', () => {
   it.each([
     ['gone', 'IMAGE_NOT_FOUND', ['debian-99', '`ingot image add debian-99 FILE`']],
     ['nowhere', 'WORKFLOW_NOT_FOUND', ['nowhere', '`ingot workflow create -f FILE`']],
-    ['bare', 'NO_IMAGE', ['bare', '`ingot image add NAME FILE`', '`ingot workflow create -f FILE`']],
-    ['', 'NO_IMAGE', ['workflow install', '`ingot image add NAME FILE`']],
     ['own', 'BOOT_FILE_MISSING', ['boot/own/vmlinuz', '`ingot workflow create -f FILE`']],
   ])('for workflow %s: %s', async (workflow, reason, words) => {
     putInstaller(installer);
@@ -108,6 +114,28 @@ describe('an approval is refused', () => {
     expect(await setState(server, id, 'pending')).toMatchObject(refused(reason, ...words));
     expect((await nodeOf(server, id)).state).toBe('discovered');
   });
+
+  it.each([
+    ['bare', 'workflow bare names no image'],
+    ['', 'workflow install names no image'],
+  ])(
+    'for workflow %s, which names no image; as a state it is taken, with a warning',
+    async (workflow, problem) => {
+      putInstaller(installer);
+      const { id } = await createNode(server, { workflow });
+      const words = new RegExp(`${problem}.*ingot image add NAME FILE.*ingot workflow create -f FILE`);
+      const { body } = await call(server, 'POST', '/nodes/bulk/approve', { node_ids: [id] });
+      expect(body).toMatchObject({
+        success: false,
+        data: [{ id, success: false, reason: 'NO_IMAGE', detail: expect.stringMatching(words) }],
+      });
+      expect((await nodeOf(server, id)).state).toBe('discovered');
+      expect(await setState(server, id, 'pending')).toMatchObject({
+        status: 200,
+        body: { data: { state: 'pending' }, message: expect.stringMatching(words) },
+      });
+    },
+  );
 
   it('also after a failure, with force, and after reprovision', async () => {
     putInstaller(installer);

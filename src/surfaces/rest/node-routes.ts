@@ -7,6 +7,7 @@ import { installLifecycle } from '../../domain/install-state.ts';
 import { statesOf } from '../../domain/lifecycle.ts';
 import { macProblem, type Node, normalMac } from '../../domain/node.ts';
 import { serviceLifecycle } from '../../domain/service-state.ts';
+import { stillMissing } from '../../operations/install-plan.ts';
 import type { BootTools } from '../../operations/node-boot.ts';
 import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/node-input.ts';
 import { createNode, getNode, patchNode, retireNode, setNodeState, tagNode } from '../../operations/nodes.ts';
@@ -108,7 +109,8 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): P
     const change = readStateChange(request.body);
     checkMayMove(caller, change.state);
     const node = await setNodeState(nodes, request.params.id, change, caller.actor);
-    return done(reply, node, `Node is ${node.state}`);
+    const missing = await stillMissing(nodes, nodes.database, node);
+    return done(reply, node, `Node is ${node.state}${missing === null ? '' : `: ${missing}`}`);
   });
 
   app.delete<ById>('/api/v1/nodes/:id', async (request, reply) => {
