@@ -34,6 +34,6 @@ with tempfile.TemporaryDirectory() as state:
         "instance": source.get_instance_id(),
         "hostname": source.get_hostname().hostname,
         "userData": user_data.decode() if isinstance(user_data, bytes) else user_data,
-        "network": source.network_config,
+        "network": source.network_config if found else None,
     }
 print(json.dumps(answer))
