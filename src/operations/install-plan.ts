@@ -276,15 +276,28 @@ async function obstacleOf(
   return 'code' in plan ? plan : null;
 }
 
-/** What a pending node lacks, for the answer of a call that took it all the same; null: nothing. */
+/**
+ * What a node lacks that is to be installed or erased, for the answer of a call that set its state all the same; null:
+ * nothing. Until it is there, the node boots from its disk.
+ */
 export async function stillMissing(
   dependencies: InstallPlanDependencies,
   session: Session,
   node: Node,
 ): Promise<string | null> {
-  if (node.state !== 'pending') return null;
-  const obstacle = await obstacleOf(dependencies, session, node);
+  const obstacle = await obstacleInState(dependencies, session, node);
   return obstacle && `${obstacle.problem}, so it boots from its disk; ${obstacle.fix}`;
+}
+
+async function obstacleInState(
+  dependencies: InstallPlanDependencies,
+  session: Session,
+  node: Node,
+): Promise<InstallObstacle | null> {
+  if (node.state === 'pending') return obstacleOf(dependencies, session, node);
+  if (node.state !== 'deprovisioning') return null;
+  const plan = await readErasePlan(dependencies, session, node);
+  return 'code' in plan ? plan : null;
 }
 
 /**
@@ -316,21 +329,5 @@ function cantInstall(node: Node, { code, problem, fix }: InstallObstacle): Fault
     message: `The node can't be installed: ${problem}; ${fix}`,
     metadata: { workflow: workflowNameOf(node) },
     violations: [{ subject: 'install', description: `${problem}; ${fix}` }],
-  });
-}
-
-/** What can't be served must not be waited for: nothing leads back out of deprovisioning. */
-export async function checkErasable(
-  dependencies: InstallPlanDependencies,
-  session: Session,
-  node: Node,
-): Promise<void> {
-  const plan = await readErasePlan(dependencies, session, node);
-  if (!('code' in plan)) return;
-  throw new Fault('failed_precondition', {
-    reason: plan.code,
-    message: `The node can't be erased: ${plan.problem}; ${plan.fix}`,
-    metadata: { workflow: ERASE_WORKFLOW_NAME },
-    violations: [{ subject: 'install', description: `${plan.problem}; ${plan.fix}` }],
   });
 }

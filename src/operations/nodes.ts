@@ -23,7 +23,7 @@ import {
   machinesWithMac,
   type NodeChange,
 } from '../store/nodes.ts';
-import { checkApproval, checkErasable, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
+import { checkApproval, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
 import { bareMachine, machineEvent } from './inventory.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import {
@@ -266,7 +266,6 @@ export async function movedByAdmin(
     checkNotRetired(locked.machine);
     await checkMayPend(tools, session, node);
   }
-  if (to === 'deprovisioning') await checkErasable(tools, session, node);
   const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
   const reset = force || to === 'installed' || to === 'active';
   const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;

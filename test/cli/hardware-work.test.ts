@@ -26,6 +26,8 @@ describe('ingot erase', () => {
     ['machine-2', 2, 0],
     ['y', 2, 0],
   ])('asks for the name of the machine: %s', async (typed, code, calls) => {
+    // Not waited for, so it would end in the fleet of the next test.
+    cli.fleet.onStart = () => {};
     const run = await cli.run('erase machine-1 --no-wait', { isTerminal: true, answer: `${typed}\n` });
     expect(run.stderr).toContain(QUESTION);
     expect(run.code).toBe(code);

@@ -169,6 +169,20 @@ describe('an approval is refused', () => {
     });
   });
 
+  it('not as a state on the command line, which prints what is missing', async () => {
+    putInstaller(installer);
+    const { id } = await createNode(server, { workflow: 'bare' });
+    const { code, stdout } = await launch(server.grpcAddress, `node state ${id} pending`, {
+      env: { INGOT_TOKEN: server.adminToken, INGOT_HTTP_URL: server.httpUrl },
+    }).ended;
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        `${id} is pending: workflow bare names no image, so it boots from its disk; .*ingot image add`,
+      ),
+    });
+  });
+
   it('on the command line in the same words', async () => {
     const { id } = await createNode(server, { workflow: 'debian' });
     const { code, stderr } = await launch(server.grpcAddress, `node approve ${id}`, {

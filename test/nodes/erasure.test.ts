@@ -179,31 +179,34 @@ describe.skipIf(problem !== null)('an erasure', () => {
       });
     });
 
-    it('is refused while no installer is built, for nothing leads back', async () => {
-      const { id } = await activeNode();
+    it('warns while no installer is built, and boots the disk until there is one', async () => {
+      const { id, mac } = await activeNode();
       const installer = join(dataDir, 'boot', 'installer');
       rmSync(join(installer, 'initrd.gz'));
-      const refused = await setState(server, id, 'deprovisioning');
+      const taken = await setState(server, id, 'deprovisioning');
+      const { script } = await boot(server, mac);
       putInstaller(installer);
-      expect(refused.status).toBe(400);
-      expect(JSON.stringify(refused.body)).toContain('ingot installer build');
+      expect(taken).toMatchObject({
+        status: 200,
+        body: {
+          data: { state: 'deprovisioning' },
+          message: expect.stringMatching(/boots from its disk; .*`ingot installer build`/),
+        },
+      });
+      expect(script).not.toContain('kernel ');
+      expect((await boot(server, mac)).script).toContain('kernel ');
     });
 
-    it('is refused with an installer of an earlier version, which would install', async () => {
+    it('is not served an installer of an earlier version, which would install', async () => {
       const { id, mac } = await activeNode();
       const manifest = join(dataDir, 'boot', 'installer', INSTALLER_MANIFEST);
       rmSync(manifest);
-      const refused = await setState(server, id, 'deprovisioning');
-      putInstaller(dirname(manifest));
-      expect(refused).toMatchObject({ status: 400, body: { reason: 'INSTALLER_NOT_BUILT' } });
-      expect(refused.body.detail).toContain(
-        'build it again on the server’s host with `ingot installer build`',
-      );
-      // One that was replaced after the decision is not served either.
-      expect((await setState(server, id, 'deprovisioning')).status).toBe(200);
-      rmSync(manifest);
+      const taken = await setState(server, id, 'deprovisioning');
       const { script } = await boot(server, mac);
       putInstaller(dirname(manifest));
+      expect(taken.body.message).toContain(
+        'build it again on the server’s host with `ingot installer build`',
+      );
       expect(script).not.toContain('kernel ');
       expect(script).toContain('is not one for its version');
     });

@@ -217,9 +217,13 @@ async function change(
   const { comment, force = false, fullOverwrite } = options;
   const overwrite = fullOverwrite ? { overwrite: 'whole' } : {};
   const body = { state, force, ...overwrite, ...(comment === undefined ? {} : { comment }) };
-  const { data } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
+  const { data, message = '' } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
+  // What the node still lacks follows its state.
+  const lacks = message.startsWith(`Node is ${data.state}: `)
+    ? message.slice(`Node is ${data.state}`.length)
+    : '';
   writeOne(context.out, options.output, nodes(context.now()), data, () =>
-    context.out.line(`${plainText(data.id)} is ${plainText(data.state)}`),
+    context.out.line(`${plainText(data.id)} is ${plainText(data.state)}${plainText(lacks)}`),
   );
 }
 
