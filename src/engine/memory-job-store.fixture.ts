@@ -75,6 +75,13 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     this.#rows.set(id, { job: { ...job, cancel, signals: job.signals + 1 }, owner, dueAt: due });
   }
 
+  /** What the job waits for may have come. */
+  signal(id = 'job-1'): void {
+    const { job, owner, dueAt } = this.#row(id);
+    const due = owner === null ? this.#now() : dueAt;
+    this.#rows.set(id, { job: { ...job, signals: job.signals + 1 }, owner, dueAt: due });
+  }
+
   kill(owner: string): void {
     this.#dead.add(owner);
   }

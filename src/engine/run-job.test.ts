@@ -66,6 +66,19 @@ describe('a pass over a step', () => {
     expect(store.ownerOf()).toBeNull();
   });
 
+  it('looks again at once when a signal came between what it saw and a write of its own', async () => {
+    store.add(sampleJob());
+    await run({
+      ...device.handler,
+      async observe(context) {
+        store.signal();
+        await context.save({ percent: 1 });
+        return { seen: 'under_way', reason: 'writing', lookAgainMs: 15_000 };
+      },
+    });
+    expect(store.dueInMs()).toBe(0);
+  });
+
   it('does not act when the work is done already', async () => {
     store.add(sampleJob());
     device.effects = 1;

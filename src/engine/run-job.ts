@@ -269,7 +269,10 @@ class JobRunner<Change> {
       save: async (memo) => {
         lease.check();
         signal.throwIfAborted();
+        const { signals } = this.#job;
         await this.#record(remember(this.#job, this.#moment(), memo));
+        // What was observed may be older than a signal that this write met: it still counts when the step goes to wait.
+        this.#job = { ...this.#job, signals };
       },
       effect: async (work) => {
         this.#tools.reach('before_effect', this.#job);
