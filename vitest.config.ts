@@ -37,7 +37,7 @@ const ON_DEBIAN = {
     'test/{agents,api,api-v1,fleet,nodes,reconcilers}/**/*.test.ts',
   ],
   short: [
-    'src/store/{agent-watch,array-literal,migrate,plans,postgres-job-store}.test.ts',
+    'src/store/{agents/agent-watch,database/array-literal,schema/migrate,operations/plans,operations/operation-store}.test.ts',
     'test/filter-agrees-with-sql.test.ts',
     'test/lifecycles-agree-with-sql.test.ts',
     'test/agents/story.test.ts',

@@ -1,7 +1,7 @@
 /** The page about failures, from the table that gives the advice. */
-import { FAILURE_GROUPS } from '../src/domain/failure-code.ts';
-import { ADVISED, type FailureAdvice } from '../src/domain/failures/advice.ts';
-import { OPERATOR_ACTIONS } from '../src/domain/operator-action.ts';
+import { FAILURE_GROUPS } from '../src/domain/error/failure-code.ts';
+import { ADVISED, type FailureAdvice } from '../src/domain/error/failures/advice.ts';
+import { OPERATOR_ACTIONS } from '../src/domain/operation/operator-action.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =

@@ -5,18 +5,18 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packageRoot } from '../src/cli/package-root.ts';
-import { CONDITION_TYPES, CONDITIONS, type ConditionType } from '../src/domain/condition.ts';
+import { CONDITION_TYPES, CONDITIONS, type ConditionType } from '../src/domain/condition/condition.ts';
+import { type Lifecycle, statesOf } from '../src/domain/lifecycle/lifecycle.ts';
+import { LIFECYCLES } from '../src/domain/lifecycle/lifecycles.ts';
 import {
   EFFECTIVE_STATES,
   type EffectiveState,
   type EffectiveStateInput,
   effectiveState,
-} from '../src/domain/effective-state.ts';
-import { type Lifecycle, statesOf } from '../src/domain/lifecycle.ts';
-import { LIFECYCLES } from '../src/domain/lifecycles.ts';
-import { OPERATION_TYPES } from '../src/domain/operation-type.ts';
-import { phaseLifecycle } from '../src/domain/phase.ts';
+} from '../src/domain/machine/effective-state.ts';
+import { phaseLifecycle } from '../src/domain/machine/phase.ts';
+import { OPERATION_TYPES } from '../src/domain/operation/operation-type.ts';
+import { packageRoot } from '../src/package-root.ts';
 import { failurePage } from './failure-page.ts';
 import { code, page, table } from './markdown.ts';
 import { workflowPage } from './workflow-page.ts';

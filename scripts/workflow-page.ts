@@ -1,10 +1,15 @@
 /** The page about document 3's workflows, from the tables that carry them out. */
-import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../src/domain/erasure.ts';
-import { HARDWARE_WORK } from '../src/domain/hardware-work.ts';
-import { jobLifecycle } from '../src/domain/job-status.ts';
-import { statesOf } from '../src/domain/lifecycle.ts';
-import { OPERATOR_ACTION_NAMES, OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operator-action.ts';
-import { type ServiceOwner, serviceLifecycle } from '../src/domain/service-state.ts';
+import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../src/domain/install/erasure.ts';
+import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
+import { type ServiceOwner, serviceLifecycle } from '../src/domain/machine/service-state.ts';
+import { HARDWARE_WORK } from '../src/domain/operation/hardware-work.ts';
+import { jobLifecycle } from '../src/domain/operation/operation-status.ts';
+import {
+  OPERATOR_ACTION_NAMES,
+  OPERATOR_ACTIONS,
+  VERDICTS,
+} from '../src/domain/operation/operator-action.ts';
+import type { HardwareWorkType } from '../src/domain/operation/work-type.ts';
 import {
   DECOMMISSION_MODE_NAMES,
   DECOMMISSION_MODES,
@@ -16,8 +21,7 @@ import {
   REMOVE_STAGES,
   STAGES,
   type StageName,
-} from '../src/domain/stage.ts';
-import type { HardwareWorkType } from '../src/domain/work-type.ts';
+} from '../src/domain/workflow/stage.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =

@@ -1,12 +1,18 @@
 /** The command line's entry: `serve` is the server, everything else is a client of it. */
 import { agentCommand } from './agent/agent-command.ts';
-import { checkAddress } from './check-address.ts';
 import { runClient } from './cli/command-line.ts';
-import { packageVersion } from './cli/package-root.ts';
 import { installerCommand } from './installer/installer-command.ts';
 import { InstallerError } from './installer/installer-error.ts';
 import { netbootCommand } from './netboot/netboot-command.ts';
-import { type FlagValues, readSettings, SETTINGS, SettingError, type Settings } from './settings.ts';
+import { packageVersion } from './package-root.ts';
+import { checkAddress } from './server/settings/check-address.ts';
+import {
+  type FlagValues,
+  readSettings,
+  SETTINGS,
+  SettingError,
+  type Settings,
+} from './server/settings/settings.ts';
 
 export interface Invocation {
   readonly program: string;
@@ -73,14 +79,14 @@ function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
 async function serve(program: string, flags: FlagValues): Promise<number> {
   try {
     const settings = readSettings(process.env, flags, process.cwd());
-    const { readConfiguration } = await import('./configuration.ts');
+    const { readConfiguration } = await import('./server/settings/configuration.ts');
     const configuration = readConfiguration(settings.configFile);
     await checkAddress(settings.httpAddress, SETTINGS.httpAddress.variable);
     await checkAddress(settings.grpcAddress, SETTINGS.grpcAddress.variable);
-    const { readPlanFiles } = await import('./plan-files.ts');
+    const { readPlanFiles } = await import('./server/settings/plan-files.ts');
     const planFiles = readPlanFiles(settings.plansDir);
     // Loaded here, so that a client command does not pay for the server.
-    const { runServer } = await import('./run-server.ts');
+    const { runServer } = await import('./server/run-server.ts');
     return await runServer(program, { settings, configuration, planFiles });
   } catch (error) {
     if (!(error instanceof SettingError)) throw error;

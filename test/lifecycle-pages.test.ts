@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { generatedPages, stalePages } from '../scripts/lifecycle-pages.ts';
-import { packageRoot } from '../src/cli/package-root.ts';
-import { EFFECTIVE_STATES } from '../src/domain/effective-state.ts';
-import { FAILURES } from '../src/domain/failure-code.ts';
-import type { FailureAdvice } from '../src/domain/failures/advice.ts';
-import { statesOf } from '../src/domain/lifecycle.ts';
-import { LIFECYCLES } from '../src/domain/lifecycles.ts';
-import { OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operator-action.ts';
-import { DECOMMISSION_MODES, DECOMMISSION_STAGES, ONBOARDING } from '../src/domain/stage.ts';
+import { FAILURES } from '../src/domain/error/failure-code.ts';
+import type { FailureAdvice } from '../src/domain/error/failures/advice.ts';
+import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
+import { LIFECYCLES } from '../src/domain/lifecycle/lifecycles.ts';
+import { EFFECTIVE_STATES } from '../src/domain/machine/effective-state.ts';
+import { OPERATOR_ACTIONS, VERDICTS } from '../src/domain/operation/operator-action.ts';
+import { DECOMMISSION_MODES, DECOMMISSION_STAGES, ONBOARDING } from '../src/domain/workflow/stage.ts';
+import { packageRoot } from '../src/package-root.ts';
 
 const pages = generatedPages();
 

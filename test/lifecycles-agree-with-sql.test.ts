@@ -1,19 +1,24 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACTOR_KINDS, ROLES } from '../src/domain/actor.ts';
-import { CONDITION_TYPES, type Conditions } from '../src/domain/condition.ts';
-import { effectiveState } from '../src/domain/effective-state.ts';
-import { OVERWRITES } from '../src/domain/erasure.ts';
+import { presenceLifecycle } from '../src/domain/agent/presence.ts';
+import { CONDITION_TYPES, type Conditions } from '../src/domain/condition/condition.ts';
 import { EVENT_KINDS } from '../src/domain/event.ts';
-import { installLifecycle } from '../src/domain/install-state.ts';
-import { ACTIVE_JOB_STATUSES, type JobStatus, jobLifecycle, PHASE_OF_JOB } from '../src/domain/job-status.ts';
-import { statesOf } from '../src/domain/lifecycle.ts';
-import { BOOT_PURPOSES } from '../src/domain/node.ts';
-import { type Phase, phaseLifecycle } from '../src/domain/phase.ts';
-import { presenceLifecycle } from '../src/domain/presence.ts';
-import { schedulable } from '../src/domain/schedulable.ts';
-import { serviceLifecycle } from '../src/domain/service-state.ts';
-import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../src/store/schedulable-column.ts';
+import { OVERWRITES } from '../src/domain/install/erasure.ts';
+import { installLifecycle } from '../src/domain/install/install-state.ts';
+import { BOOT_PURPOSES } from '../src/domain/install/node.ts';
+import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
+import { effectiveState } from '../src/domain/machine/effective-state.ts';
+import { type Phase, phaseLifecycle } from '../src/domain/machine/phase.ts';
+import { schedulable } from '../src/domain/machine/schedulable.ts';
+import { serviceLifecycle } from '../src/domain/machine/service-state.ts';
+import {
+  ACTIVE_JOB_STATUSES,
+  type JobStatus,
+  jobLifecycle,
+  PHASE_OF_JOB,
+} from '../src/domain/operation/operation-status.ts';
+import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../src/store/machines/schedulable-column.ts';
 import { cloneDatabase, type TestDatabase } from './parts/postgres.ts';
 
 let database: TestDatabase;

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { isRole } from '../../src/domain/actor.ts';
-import { operationIdOf } from '../../src/domain/run-id.ts';
+import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { fleet } from './api/clients.ts';
 import { IdentityProvider, type Who } from './identity.tsx';
 import { PageActionProvider } from './keyboard/page-actions.tsx';

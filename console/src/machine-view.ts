@@ -1,11 +1,11 @@
 /** A machine of the API, as the tables of src/domain know it. */
-import { type Conditions, isConditionType } from '../../src/domain/condition.ts';
-import type { EffectiveState } from '../../src/domain/effective-state.ts';
-import type { GatedMachine } from '../../src/domain/gate.ts';
-import type { MachineSpec } from '../../src/domain/machine.ts';
-import { specOfMessage } from '../../src/domain/machine-spec.ts';
-import type { Phase } from '../../src/domain/phase.ts';
-import type { ServiceState } from '../../src/domain/service-state.ts';
+import { type Conditions, isConditionType } from '../../src/domain/condition/condition.ts';
+import type { EffectiveState } from '../../src/domain/machine/effective-state.ts';
+import type { MachineSpec } from '../../src/domain/machine/machine.ts';
+import { specOfMessage } from '../../src/domain/machine/machine-spec.ts';
+import type { Phase } from '../../src/domain/machine/phase.ts';
+import type { ServiceState } from '../../src/domain/machine/service-state.ts';
+import type { GatedMachine } from '../../src/domain/operation/gate.ts';
 import {
   EffectiveState_Value,
   type Machine,

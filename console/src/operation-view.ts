@@ -1,8 +1,8 @@
 /** An operation of the API, with its enums as the words that people know. */
-import type { JobStatus, OperationPhase } from '../../src/domain/job-status.ts';
-import { isActive } from '../../src/domain/job-status.ts';
-import type { StepState } from '../../src/domain/step-state.ts';
-import type { WorkType } from '../../src/domain/work-type.ts';
+import type { JobStatus, OperationPhase } from '../../src/domain/operation/operation-status.ts';
+import { isActive } from '../../src/domain/operation/operation-status.ts';
+import type { StepState } from '../../src/domain/operation/step-state.ts';
+import type { WorkType } from '../../src/domain/operation/work-type.ts';
 import {
   type Operation,
   Operation_Phase,

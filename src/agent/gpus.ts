@@ -1,6 +1,6 @@
 /** GPUs: as nvidia-smi reports them, and as the PCI bus shows them where that tool is missing. */
 import { spawn } from 'node:child_process';
-import type { GpuModel } from '../domain/agent.ts';
+import type { GpuModel } from '../domain/agent/agent.ts';
 import { type PciGpu, type PciOptions, readPciGpus } from './pci-gpus.ts';
 
 export interface Gpus {

@@ -1,7 +1,7 @@
 /** What the agent tells of its machine. A figure that can't be had is left out, never made up. */
 import { statfs } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import type { GpuModel, Metrics } from '../domain/agent.ts';
+import type { GpuModel, Metrics } from '../domain/agent/agent.ts';
 import { countContainers } from './containers.ts';
 import { startCpuMeter } from './cpu-meter.ts';
 import { createGpuReaders } from './gpus.ts';

@@ -1,6 +1,6 @@
 /** Turns what went wrong into what a person needs: the fact, its reason code, and the command that fixes it. */
 import { status } from '@grpc/grpc-js';
-import { OPERATION_TYPES, type OperationType } from '../domain/operation-type.ts';
+import { OPERATION_TYPES, type OperationType } from '../domain/operation/operation-type.ts';
 import { CallError } from './call-error.ts';
 import { EXIT_OF_STATUS, type Exit } from './exit-code.ts';
 import { plainText } from './output/plain-text.ts';

@@ -1,8 +1,8 @@
-import { METRIC_NAMES, METRICS, type MetricName } from '../domain/agent.ts';
-import { EFFECTIVE_STATES, type EffectiveState } from '../domain/effective-state.ts';
-import { specOfMessage } from '../domain/machine-spec.ts';
-import { bytesText, metricText } from '../domain/metric-text.ts';
-import { locationText } from '../domain/spec-field.ts';
+import { METRIC_NAMES, METRICS, type MetricName } from '../domain/agent/agent.ts';
+import { bytesText, metricText } from '../domain/agent/metric-text.ts';
+import { EFFECTIVE_STATES, type EffectiveState } from '../domain/machine/effective-state.ts';
+import { specOfMessage } from '../domain/machine/machine-spec.ts';
+import { locationText } from '../domain/machine/spec-field.ts';
 import { type Agent, type Condition, type Machine, MachineSchema } from '../gen/baremetal/v2/machine_pb.ts';
 import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
 import type { Colour } from './output/colour.ts';

@@ -1,5 +1,5 @@
 /** The state of a machine as one of the two APIs shows it. */
-import { CONDITION_TYPES } from '../domain/condition.ts';
+import { CONDITION_TYPES } from '../domain/condition/condition.ts';
 import { type Machine as V1Machine, MachineStatus_Phase as V1Phase } from '../gen/baremetal/v1/machine_pb.ts';
 import {
   type Condition,

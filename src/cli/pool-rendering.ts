@@ -1,7 +1,11 @@
 /** One pool in full, for people. */
-import { METRIC_NAMES, METRICS } from '../domain/agent.ts';
-import { bytesText, metricText } from '../domain/metric-text.ts';
-import { UNSCHEDULABLE, UNSCHEDULABLE_REASONS, type UnschedulableReason } from '../domain/schedulable.ts';
+import { METRIC_NAMES, METRICS } from '../domain/agent/agent.ts';
+import { bytesText, metricText } from '../domain/agent/metric-text.ts';
+import {
+  UNSCHEDULABLE,
+  UNSCHEDULABLE_REASONS,
+  type UnschedulableReason,
+} from '../domain/machine/schedulable.ts';
 import type { Pool, PoolCapacity } from '../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { padEnd, plainText } from './output/plain-text.ts';
 import { Table } from './output/table.ts';

@@ -1,7 +1,12 @@
 /** Options that set fields of a machine's spec, made from the table of those fields. */
 import { type Command, Option } from 'commander';
-import { EMPTY_SPEC, messageOfSpec } from '../domain/machine-spec.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName, withSpecValue } from '../domain/spec-field.ts';
+import { EMPTY_SPEC, messageOfSpec } from '../domain/machine/machine-spec.ts';
+import {
+  SPEC_FIELD_NAMES,
+  SPEC_FIELDS,
+  type SpecFieldName,
+  withSpecValue,
+} from '../domain/machine/spec-field.ts';
 import { several } from './options.ts';
 
 const HELP = {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { packageRoot } from './package-root.ts';
+import { packageRoot } from '../package-root.ts';
 import { isThisMachine, type ServerAddress } from './server-address.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -1,5 +1,5 @@
 /** Waits for one operation or run in front of somebody, and turns how it ended into an exit code. */
-import type { OperationType } from '../domain/operation-type.ts';
+import type { OperationType } from '../domain/operation/operation-type.ts';
 import type { Api } from './api.ts';
 import type { CommandContext } from './context.ts';
 import { BoxDisplay } from './display/box-display.ts';

@@ -1,5 +1,5 @@
 import { type Actor, type Role, roleCovers } from './actor.ts';
-import type { OperationProgress } from './operation.ts';
+import type { OperationProgress } from './operation/operation.ts';
 
 /** Which lifecycle or record an event is about. */
 export type EventKind =

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sortableId } from './id.ts';
-import { checkOperationId } from './machine-input.ts';
+import { checkOperationId } from './machine/machine-input.ts';
 
 const moment = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 const bytes = fc.uint8Array({ minLength: 10, maxLength: 10 });

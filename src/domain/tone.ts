@@ -3,13 +3,14 @@
  * same things with the same six: gray is not begun or over, green is well, blue is working, yellow is out of service on
  * purpose, orange needs somebody, red is unusable.
  */
-import { EFFECTIVE_STATES } from './effective-state.ts';
-import type { InstallState } from './install-state.ts';
-import type { JobStatus } from './job-status.ts';
-import type { Phase } from './phase.ts';
-import type { Presence } from './presence.ts';
-import type { ServiceState } from './service-state.ts';
-import type { StepState } from './step-state.ts';
+
+import type { Presence } from './agent/presence.ts';
+import type { InstallState } from './install/install-state.ts';
+import { EFFECTIVE_STATES } from './machine/effective-state.ts';
+import type { Phase } from './machine/phase.ts';
+import type { ServiceState } from './machine/service-state.ts';
+import type { JobStatus } from './operation/operation-status.ts';
+import type { StepState } from './operation/step-state.ts';
 
 export type Tone = (typeof EFFECTIVE_STATES)[keyof typeof EFFECTIVE_STATES]['colour'];
 

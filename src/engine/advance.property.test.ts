@@ -1,11 +1,11 @@
 /** Whatever happens to a job, in whatever order, the decisions of advance.ts keep these promises. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { FailureClass } from '../domain/failure.ts';
-import { isActive, type JobStatus, jobLifecycle } from '../domain/job-status.ts';
-import { checkTransition } from '../domain/lifecycle.ts';
-import type { Step } from '../domain/step.ts';
-import { type StepState, stepLifecycle } from '../domain/step-state.ts';
+import type { FailureClass } from '../domain/error/failure.ts';
+import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
+import { isActive, type JobStatus, jobLifecycle } from '../domain/operation/operation-status.ts';
+import type { Step } from '../domain/operation/step.ts';
+import { type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
 import { type AdvanceRules, begin, fail, remember, succeed, turnBack, undone, wait } from './advance.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';

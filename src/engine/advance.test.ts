@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { FAILURE_CLASSES, type Failure, type FailureClass } from '../domain/failure.ts';
-import type { Step } from '../domain/step.ts';
+import { FAILURE_CLASSES, type Failure, type FailureClass } from '../domain/error/failure.ts';
+import type { Step } from '../domain/operation/step.ts';
 import { type AdvanceRules, begin, fail, remember, succeed, turnBack, undone, wait } from './advance.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import type { Job } from './job.ts';

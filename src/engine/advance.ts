@@ -7,11 +7,11 @@
  */
 import type { Actor } from '../domain/actor.ts';
 import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
-import { FAILURE_CLASSES, type Failure } from '../domain/failure.ts';
-import { type JobOwner, type JobStatus, jobLifecycle } from '../domain/job-status.ts';
-import { checkTransition } from '../domain/lifecycle.ts';
-import { type Memo, madeOf, type OperatorClaim, type Step } from '../domain/step.ts';
-import { type StepOwner, type StepState, stepLifecycle } from '../domain/step-state.ts';
+import { FAILURE_CLASSES, type Failure } from '../domain/error/failure.ts';
+import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
+import { type JobOwner, type JobStatus, jobLifecycle } from '../domain/operation/operation-status.ts';
+import { type Memo, madeOf, type OperatorClaim, type Step } from '../domain/operation/step.ts';
+import { type StepOwner, type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 import { answered, type Outage, unansweredBy, waitingForAnswer } from './outage.ts';
 

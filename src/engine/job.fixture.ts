@@ -1,4 +1,4 @@
-import { newStep, type Step } from '../domain/step.ts';
+import { newStep, type Step } from '../domain/operation/step.ts';
 import type { Job } from './job.ts';
 
 export const START = new Date('2026-01-01T00:00:00.000Z');

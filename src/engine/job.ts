@@ -4,9 +4,9 @@
  * transaction as the step's completion.
  */
 import type { Actor } from '../domain/actor.ts';
-import type { JobStatus } from '../domain/job-status.ts';
-import type { OperationError } from '../domain/operation.ts';
-import type { Step } from '../domain/step.ts';
+import type { OperationError } from '../domain/operation/operation.ts';
+import type { JobStatus } from '../domain/operation/operation-status.ts';
+import type { Step } from '../domain/operation/step.ts';
 
 export interface Job {
   readonly id: string;

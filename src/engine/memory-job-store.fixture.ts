@@ -3,8 +3,8 @@
  * when the row has others. Its clock is passed in. A killed owner is a process that died: nothing of what it
  * asks for happens any more.
  */
-import { isActive } from '../domain/job-status.ts';
-import { deadlineOf } from '../domain/step.ts';
+import { isActive } from '../domain/operation/operation-status.ts';
+import { deadlineOf } from '../domain/operation/step.ts';
 import type { CancelRequest, Job, JobEvent, JobMove } from './job.ts';
 import type {
   Claimed,

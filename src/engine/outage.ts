@@ -2,7 +2,7 @@
  * An upstream that does not answer is not a failure: it is waited out until the step's own limit. Since when is kept in
  * the step, so that it outlives the process, and forgotten with the first answer.
  */
-import type { Step, Unanswered } from '../domain/step.ts';
+import type { Step, Unanswered } from '../domain/operation/step.ts';
 
 /** An upstream that does not answer. It is waited for until the step's own limit, and uses up no retries. */
 export interface Outage {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isActive } from '../domain/job-status.ts';
-import type { StepState } from '../domain/step-state.ts';
+import { isActive } from '../domain/operation/operation-status.ts';
+import type { StepState } from '../domain/operation/step-state.ts';
 import { Device, forever, untilStopped } from './device.fixture.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import type { Job } from './job.ts';

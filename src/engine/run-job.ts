@@ -3,9 +3,9 @@
  * advance.ts and written by one fenced `record`; a write that comes back stale means that somebody else has the
  * job, and then this holder stops without another word.
  */
-import type { Failure } from '../domain/failure.ts';
-import { isActive } from '../domain/job-status.ts';
-import { deadlineOf, type Step } from '../domain/step.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import { isActive } from '../domain/operation/operation-status.ts';
+import { deadlineOf, type Step } from '../domain/operation/step.ts';
 import {
   type AdvanceRules,
   awaitAnswer,

@@ -3,8 +3,8 @@
  * attempt's time-out, by a cancel, by a hand-over or because the lease is gone; only the first two say something
  * about the step, the others leave it to whoever has the job next.
  */
-import type { Failure } from '../domain/failure.ts';
-import { deadlineOf, type OperatorClaim, type Step } from '../domain/step.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import { deadlineOf, type OperatorClaim, type Step } from '../domain/operation/step.ts';
 import { StoreAway } from './job-store.ts';
 import { LeaseLost } from './lease.ts';
 import { type Outage, unansweredBy, waitingForAnswer } from './outage.ts';

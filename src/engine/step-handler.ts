@@ -4,8 +4,8 @@
  * sets it off, and is called only when observe said absent. Both may be called any number of times. A step that
  * must remember something before it acts (the boot count before a reboot) saves it first.
  */
-import type { Failure } from '../domain/failure.ts';
-import type { Memo } from '../domain/step.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import type { Memo } from '../domain/operation/step.ts';
 import type { Outage } from './outage.ts';
 
 export type Observation<Change> =

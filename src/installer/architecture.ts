@@ -1,5 +1,5 @@
 /** The architectures of machines that an installer can be made for, as Debian names them. */
-import { type InstallerArch, knownArch } from '../domain/architecture.ts';
+import { type InstallerArch, knownArch } from '../domain/install/architecture.ts';
 
 interface InstallerTarget {
   readonly elfMachine: number;

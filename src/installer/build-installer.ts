@@ -6,7 +6,11 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { INSTALLER_INTERFACE, INSTALLER_MANIFEST, manifestText } from '../domain/installer-manifest.ts';
+import {
+  INSTALLER_INTERFACE,
+  INSTALLER_MANIFEST,
+  manifestText,
+} from '../domain/install/installer-manifest.ts';
 import { ARCHITECTURES } from './architecture.ts';
 import type { PackageTarget } from './debian-package.ts';
 import { DRIVERS } from './driver-list.ts';

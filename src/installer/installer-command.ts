@@ -1,7 +1,7 @@
 /** The command `installer build`, as data. */
 import { join, resolve } from 'node:path';
 import type { ExtraCommand } from '../cli/command-tree.ts';
-import { INSTALLER_ARCHES } from '../domain/architecture.ts';
+import { INSTALLER_ARCHES } from '../domain/install/architecture.ts';
 import { ARCHITECTURES, type Architecture, debianArchitecture } from './architecture.ts';
 import type { BuiltInstaller } from './build-installer.ts';
 import { InstallerError } from './installer-error.ts';

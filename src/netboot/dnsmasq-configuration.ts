@@ -4,7 +4,7 @@
  * Every value is checked before it becomes part of a line, for a line more or a comma more could be any directive.
  */
 import { isIPv4 } from 'node:net';
-import { IPXE_QUERY } from '../domain/ipxe-query.ts';
+import { IPXE_QUERY } from '../domain/install/ipxe-query.ts';
 import { NetbootError } from './netboot-error.ts';
 
 export interface DnsmasqOptions {

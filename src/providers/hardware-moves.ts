@@ -1,7 +1,7 @@
 /** A machine's identity and the hardware behind it, as steps see them. Nothing here touches the hardware itself. */
-import type { InstallState } from '../domain/install-state.ts';
-import type { FactName, HardwareFacts } from '../domain/node.ts';
-import type { Replacement } from '../domain/replacement.ts';
+import type { InstallState } from '../domain/install/install-state.ts';
+import type { FactName, HardwareFacts } from '../domain/install/node.ts';
+import type { Replacement } from '../domain/machine/replacement.ts';
 import type { ProviderCall } from './provider.ts';
 
 /** What the identity goes by at one time: enough to go back to it. */

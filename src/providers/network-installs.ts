@@ -1,8 +1,8 @@
 /** The install layer as a provider sees it: what shall be on a machine's disk, and what the machine itself reports. */
-import type { Erasure, Overwrite } from '../domain/erasure.ts';
-import type { InstallState } from '../domain/install-state.ts';
-import type { Machine } from '../domain/machine.ts';
-import type { Workflow } from '../domain/workflow.ts';
+import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
+import type { Workflow } from '../domain/install/install-profile.ts';
+import type { InstallState } from '../domain/install/install-state.ts';
+import type { Machine } from '../domain/machine/machine.ts';
 
 /** What the store knows at the start of an operation, beside the machine itself. */
 export interface InstallFacts {

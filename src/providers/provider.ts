@@ -7,10 +7,11 @@
  * done, or under way for the same key, answers as if it had just begun it. Whatever can't be told apart from
  * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
-import type { Erasure, Overwrite } from '../domain/erasure.ts';
-import type { Labels, Machine } from '../domain/machine.ts';
-import type { NodeSight } from '../domain/node-sight.ts';
-import type { StepDefinition } from '../domain/step.ts';
+
+import type { NodeSight } from '../domain/condition/node-sight.ts';
+import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
+import type { Labels, Machine } from '../domain/machine/machine.ts';
+import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
 import type { HardwareMoves } from './hardware-moves.ts';
 import type { MaasControl, MaasImage, MaasMachine, MaasReadCall } from './maas/maas-control.ts';

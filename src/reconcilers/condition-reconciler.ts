@@ -2,19 +2,19 @@
  * Looks at every machine once an interval, and keeps its conditions true. One loop claims looks that are due, as
  * many as there is room for, and sleeps until the next is due or room has become; each look then goes its own way:
  * probes, rules, and a record if they found anything new. Records meet in batches. When looks are due and who has
- * one is the business of store/machine-looks.ts, what a look means that of derive-conditions.ts.
+ * one is the business of store/machines/machine-probes.ts, what a look means that of derive-conditions.ts.
  *
  * Nothing that a look told has to be kept: the next look tells it again. So a record that fails, that comes late or
  * that finds its machine changed or locked by an operation is dropped, and an operation never waits for a look.
  */
 import { setMaxListeners } from 'node:events';
 import type { Actor } from '../domain/actor.ts';
-import { applyChange } from '../domain/machine-change.ts';
+import { applyChange } from '../domain/machine/machine-change.ts';
 import { FailurePause, type LoopWatch, sleepUntilAborted } from '../engine/background-loop.ts';
 import type { Provider } from '../providers/provider.ts';
-import { Bell } from '../store/bell.ts';
-import { Coalescer } from '../store/coalescer.ts';
-import { type Database, isStatementError } from '../store/database.ts';
+import { Coalescer } from '../store/database/coalescer.ts';
+import { type Database, isStatementError } from '../store/database/database.ts';
+import { Bell } from '../store/database/signal.ts';
 import {
   claimLooks,
   insertMissingLooks,
@@ -24,10 +24,10 @@ import {
   recordLooks,
   returnLooks,
   spreadLooks,
-} from '../store/machine-looks.ts';
+} from '../store/machines/machine-probes.ts';
 import { deriveConditions, type Sightings } from './derive-conditions.ts';
-import { lookAtMachine, NOTHING_SEEN } from './look-at-machine.ts';
-import { LookSlots } from './look-slots.ts';
+import { lookAtMachine, NOTHING_SEEN } from './probe-machine.ts';
+import { LookSlots } from './probe-slots.ts';
 
 export interface LookSettings {
   /** Every machine is looked at once in this time. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Conditions } from '../domain/condition.ts';
-import { sampleMachine } from '../domain/machine.fixture.ts';
-import type { Machine } from '../domain/machine.ts';
-import { type ClusterNode, inClusterAsSeen } from '../domain/node-sight.ts';
+import type { Conditions } from '../domain/condition/condition.ts';
+import { type ClusterNode, inClusterAsSeen } from '../domain/condition/node-sight.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
+import type { Machine } from '../domain/machine/machine.ts';
 import type { ClusterSighting } from '../providers/provider.ts';
 import { deriveConditions, type Sightings } from './derive-conditions.ts';
 

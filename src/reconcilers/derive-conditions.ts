@@ -9,11 +9,16 @@
  * While an operation is active nothing is derived: the operation owns its machine's story, and a machine that is
  * being rebooted is not unreachable.
  */
-import { applyCondition, type ConditionChange, type ConditionType, isTrue } from '../domain/condition.ts';
-import type { Machine } from '../domain/machine.ts';
-import { drainedAsSeen, OUT_OF_CLUSTER, type Verdict } from '../domain/node-sight.ts';
+import {
+  applyCondition,
+  type ConditionChange,
+  type ConditionType,
+  isTrue,
+} from '../domain/condition/condition.ts';
+import { drainedAsSeen, OUT_OF_CLUSTER, type Verdict } from '../domain/condition/node-sight.ts';
+import type { Machine } from '../domain/machine/machine.ts';
 import type { ClusterSighting, Inspect, Sighting } from '../providers/provider.ts';
-import type { Misses } from '../store/machine-looks.ts';
+import type { Misses } from '../store/machines/machine-probes.ts';
 
 /** Null: nothing was learned. */
 export interface Sightings extends Readonly<Record<keyof Inspect, Sighting | null>> {

@@ -1,9 +1,9 @@
 /** Finds installations that nobody has reported about for too long, and counts each as an attempt that failed. */
 import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
-import { stallNode } from '../operations/node-report.ts';
-import type { NodeTools } from '../operations/nodes.ts';
-import type { DatabaseTime } from '../store/database-clock.ts';
-import { stalledNodes } from '../store/node-lists.ts';
+import { stallNode } from '../operations/nodes/node-report.ts';
+import type { NodeTools } from '../operations/nodes/nodes.ts';
+import type { DatabaseTime } from '../store/database/database-clock.ts';
+import { stalledNodes } from '../store/nodes/node-lists.ts';
 
 export interface InstallWatchOptions {
   readonly tools: NodeTools;

@@ -4,9 +4,14 @@
  * complete, and keepalives have not. One that is cut short, by a stop or a store that does not answer, is a gap.
  */
 import { BackgroundLoop, type LoopWatch, sleepUntilAborted } from '../engine/background-loop.ts';
-import type { Database } from '../store/database.ts';
-import type { KeepaliveStore } from '../store/keepalive-store.ts';
-import { claimSample, readyAddresses, type SampleClaim, storeSamples } from '../store/metric-samples.ts';
+import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
+import {
+  claimSample,
+  readyAddresses,
+  type SampleClaim,
+  storeSamples,
+} from '../store/agents/metric-samples.ts';
+import type { Database } from '../store/database/database.ts';
 
 export interface MetricSamplerOptions {
   readonly database: Database;

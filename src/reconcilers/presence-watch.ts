@@ -6,8 +6,8 @@
  * While nobody listened, nobody could be heard: after a pause of the whole service every agent has a whole time to
  * live to speak again before anybody is declared lost. Any replica that listens counts.
  */
-import type { PresenceTtls } from '../domain/agent.ts';
-import type { Machine } from '../domain/machine.ts';
+import type { PresenceTtls } from '../domain/agent/agent.ts';
+import type { Machine } from '../domain/machine/machine.ts';
 import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import {
   type AgentToCheck,
@@ -15,12 +15,12 @@ import {
   checkAgentsLater,
   expireAgents,
   watchAgents,
-} from '../store/agent-watch.ts';
-import { type Database, untilNotDeadlocked } from '../store/database.ts';
-import type { DatabaseTime } from '../store/database-clock.ts';
-import { removeForgotten, removeRevokedEntries } from '../store/forget-agent.ts';
-import type { KeepaliveStore } from '../store/keepalive-store.ts';
-import { poolsWithSchedulable } from '../store/pool-health.ts';
+} from '../store/agents/agent-watch.ts';
+import { removeForgotten, removeRevokedEntries } from '../store/agents/forget-agent.ts';
+import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
+import { poolsWithSchedulable } from '../store/agents/pool-health.ts';
+import { type Database, untilNotDeadlocked } from '../store/database/database.ts';
+import type { DatabaseTime } from '../store/database/database-clock.ts';
 
 export interface PresenceWatchOptions {
   readonly database: Database;

@@ -3,27 +3,33 @@
  * has drifted is quarantined, and a workflow that failed although the world went on without it is offered what is
  * observed. Every change says why; nothing is touched while an operation works on it.
  *
- * One replica at a time sweeps an upstream (store/upstream-reads.ts). Pages bound what is in memory, and the probes of
+ * One replica at a time sweeps an upstream (store/machines/upstream-reads.ts). Pages bound what is in memory, and the probes of
  * single machines take what is recorded here, so that a fleet costs its MAAS no more than one sweep an interval.
  *
  * A machine that is not listed any more is judged at the end of the sweep, together with all others: where a large part
- * of the machines in use is gone at once (domain/mass-absence.ts), the upstream is unhealthy and none of them is absent.
+ * of the machines in use is gone at once (domain/condition/mass-absence.ts), the upstream is unhealthy and none of them is absent.
  */
 import { randomUUID } from 'node:crypto';
 import type { Actor } from '../domain/actor.ts';
-import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/drift.ts';
-import { Fault } from '../domain/fault.ts';
-import type { Machine, ObservedState } from '../domain/machine.ts';
-import { applyChange, type MachineChange } from '../domain/machine-change.ts';
-import { type Absences, isInUse, massAbsence } from '../domain/mass-absence.ts';
+import { changeByDrift, DRIFT_ACTOR, driftAtStage } from '../domain/condition/drift.ts';
+import { type Absences, isInUse, massAbsence } from '../domain/condition/mass-absence.ts';
+import { Fault } from '../domain/error/fault.ts';
+import type { Machine, ObservedState } from '../domain/machine/machine.ts';
+import { applyChange, type MachineChange } from '../domain/machine/machine-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
-import { type ActionCall, type ActionTools, takeAction } from '../operations/operator-actions.ts';
+import { type ActionCall, type ActionTools, takeAction } from '../operations/start/act-on-operation.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
-import type { Database } from '../store/database.ts';
-import { changeMachine, findMachines } from '../store/machines.ts';
-import { lastOperationOf } from '../store/operations.ts';
-import { lastServiceMover, machinesUpstream, type UpstreamKey } from '../store/service-machines.ts';
-import { claimSweep, endSweep, renewSweep, type SweepClaim, type SweepEnd } from '../store/upstream-reads.ts';
+import type { Database } from '../store/database/database.ts';
+import { changeMachine, findMachines } from '../store/machines/machines.ts';
+import { lastServiceMover, machinesUpstream, type UpstreamKey } from '../store/machines/service-machines.ts';
+import {
+  claimSweep,
+  endSweep,
+  renewSweep,
+  type SweepClaim,
+  type SweepEnd,
+} from '../store/machines/upstream-reads.ts';
+import { lastOperationOf } from '../store/operations/operations.ts';
 
 export interface UpstreamSweepOptions {
   readonly database: Database;

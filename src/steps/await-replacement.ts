@@ -1,4 +1,4 @@
-import { hardwareMismatch, notReportedYet } from '../domain/replacement.ts';
+import { hardwareMismatch, notReportedYet } from '../domain/machine/replacement.ts';
 import { REPLACEMENT_CONFIG, type ReplacementConfig } from './replace-hardware.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { MachineChange } from '../domain/machine-change.ts';
-import type { NodeSight } from '../domain/node-sight.ts';
+import type { NodeSight } from '../domain/condition/node-sight.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
 import { completeCluster } from './cluster-ref.ts';
 import { type ClusterScene, changeSeen, drainNode, undoCordon } from './drain-node.ts';

@@ -1,5 +1,5 @@
-import { Fault } from '../domain/fault.ts';
-import type { Machine } from '../domain/machine.ts';
+import { Fault } from '../domain/error/fault.ts';
+import type { Machine } from '../domain/machine/machine.ts';
 
 /** A step that names no cluster means the one that the machine is meant for. */
 export function completeCluster(config: { cluster_ref: string }, machine: Machine): { cluster_ref: string } {

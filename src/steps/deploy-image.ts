@@ -9,7 +9,7 @@
  * A release is asked not to erase: the deployment writes a new partition table over the disks of its layout, and others keep
  * what is on them. A site may have them erased all the same, so what MAAS did is read and logged.
  */
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import type { MaasImage, MaasMachine } from '../providers/maas/maas-control.ts';
 import { imageText, isImage } from '../providers/maas/maas-images.ts';

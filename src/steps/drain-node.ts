@@ -4,8 +4,8 @@
  * whose disruption budget refuses is asked for again, until the step's own limit.
  */
 
-import type { MachineChange } from '../domain/machine-change.ts';
-import { conditionsSeen, isDrained, type NodeSight, workloadsText } from '../domain/node-sight.ts';
+import { conditionsSeen, isDrained, type NodeSight, workloadsText } from '../domain/condition/node-sight.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { ActResult, Observation, StepContext, StepHandler } from '../engine/step-handler.ts';
 import { callOf, type Scene, undoCallOf } from './step-kind.ts';
 

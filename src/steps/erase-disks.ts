@@ -4,8 +4,8 @@
  * so that a retry starts again. What nothing proves is never taken for done.
  */
 import { z } from 'zod';
-import { erasureText, OVERWRITES } from '../domain/erasure.ts';
-import type { MachineChange } from '../domain/machine-change.ts';
+import { erasureText, OVERWRITES } from '../domain/install/erasure.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { ActResult, Observation, StepContext } from '../engine/step-handler.ts';
 import type { ErasingState } from '../providers/provider.ts';
 import { callOf, type StepKind, undoCallOf } from './step-kind.ts';

@@ -1,5 +1,5 @@
 /** What an image that is written, or was not written to its end, means for the machine. */
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 
 /** The disk is wiped from the first byte on: what was provisioned is not any more. */
 export function wiped(reason: string, message: string): MachineChange {

@@ -3,7 +3,7 @@
  * another record's: then the machine's address is added to it.
  */
 import { createHash } from 'node:crypto';
-import type { Machine } from '../domain/machine.ts';
+import type { Machine } from '../domain/machine/machine.ts';
 import { MaasFailure } from '../providers/maas/maas-failure.ts';
 
 /** Of one part of a DNS name. */

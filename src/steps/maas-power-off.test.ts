@@ -1,6 +1,6 @@
 /** MAAS repeats what it last heard of the power, minutes later: a machine that is not seen off is not switched off again and again. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { sampleMachine } from '../domain/machine.fixture.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import { START, sampleJob, sampleStep } from '../engine/job.fixture.ts';
 import { hold } from '../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../engine/memory-job-store.fixture.ts';

@@ -1,5 +1,5 @@
 /** Stages that give a machine back to MAAS, and take it out of there. */
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';

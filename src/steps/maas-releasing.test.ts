@@ -1,6 +1,6 @@
 /** What the release stage does where MAAS goes back, or where the machine moved between a look and an act. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { sampleMachine } from '../domain/machine.fixture.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import { START, sampleJob, sampleStep } from '../engine/job.fixture.ts';
 import { hold } from '../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../engine/memory-job-store.fixture.ts';

@@ -1,6 +1,6 @@
 /** What the stages that are MAAS's to carry out have in common: the machine as MAAS has it, and how it is looked at. */
-import type { InterventionCode } from '../domain/intervention.ts';
-import type { DecommissionStage, OnboardingStage } from '../domain/stage.ts';
+import type { InterventionCode } from '../domain/condition/intervention.ts';
+import type { DecommissionStage, OnboardingStage } from '../domain/workflow/stage.ts';
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';

@@ -1,6 +1,6 @@
 /** Taking a machine back where its site erases at every release, and MAAS waits for ever for the power to be off. */
 import { expect, it } from 'vitest';
-import { sampleMachine } from '../domain/machine.fixture.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasScene } from './maas-scene.ts';
 import { takeBack } from './maas-undoing.ts';

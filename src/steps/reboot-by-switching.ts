@@ -6,7 +6,7 @@
  * Once the power is being switched, a BMC that refuses for the moment is waited for: to fail and to start again would
  * switch the machine off once more, and use up what was set for one boot.
  */
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import { type StepContext, StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { BootState } from '../providers/provider.ts';
 import { callOf, type Scene, undoCallOf } from './step-kind.ts';

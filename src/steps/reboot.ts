@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import { StepFailure, type StepHandler, wasNotCarriedOut } from '../engine/step-handler.ts';
 import { CAME_BACK, rebootBySwitching } from './reboot-by-switching.ts';
 import { callOf, type Scene, type StepKind } from './step-kind.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../domain/fault.ts';
-import { sampleMachine } from '../domain/machine.fixture.ts';
+import { Fault } from '../domain/error/fault.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import { type StepContext, StepFailure } from '../engine/step-handler.ts';
 import { createFakeProvider } from '../providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../providers/fake/memory-fake-world.fixture.ts';

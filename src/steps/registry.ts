@@ -1,8 +1,8 @@
 /** Every step kind, and how a stored step finds its handler. */
-import { Fault } from '../domain/fault.ts';
-import type { Machine } from '../domain/machine.ts';
-import type { MachineChange } from '../domain/machine-change.ts';
-import type { StepDefinition } from '../domain/step.ts';
+import { Fault } from '../domain/error/fault.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
+import type { StepDefinition } from '../domain/operation/step.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider } from '../providers/provider.ts';
 import { awaitReplacement } from './await-replacement.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import { deploysImages, type Imaging, type ImagingState } from '../providers/provider.ts';
 import { deployImage } from './deploy-image.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
 import { changeSeen, drainNode } from './drain-node.ts';
 import { callOf, type Scene, type StepKind } from './step-kind.ts';

@@ -1,5 +1,5 @@
 /** The stages of document 3 that are about the node itself: its place in the inventory, its workloads, its agent. */
-import type { DecommissionStage } from '../domain/stage.ts';
+import type { DecommissionStage } from '../domain/workflow/stage.ts';
 import { hooked } from './hooked.ts';
 import { ABSENT, done, type StageHandler, underWay } from './stage-tools.ts';
 import { callOf, type Scene } from './step-kind.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Machine } from '../domain/machine.ts';
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { callOf, type StepKind, undoCallOf } from './step-kind.ts';

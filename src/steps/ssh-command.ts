@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Failure } from '../domain/failure.ts';
+import type { Failure } from '../domain/error/failure.ts';
 import { StepFailure, wasNotCarriedOut } from '../engine/step-handler.ts';
 import { runRepeatable } from './repeatable-command.ts';
 import { callOf, type StepKind } from './step-kind.ts';

@@ -1,10 +1,10 @@
 /** What stages have in common. */
 
-import type { FailureClass } from '../domain/failure.ts';
-import type { FailureCode } from '../domain/failure-code.ts';
-import type { InterventionCode } from '../domain/intervention.ts';
-import type { Machine } from '../domain/machine.ts';
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { InterventionCode } from '../domain/condition/intervention.ts';
+import type { FailureClass } from '../domain/error/failure.ts';
+import type { FailureCode } from '../domain/error/failure-code.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import {
   type ActResult,
   type Observation,

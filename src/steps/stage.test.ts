@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { sampleMachine } from '../domain/machine.fixture.ts';
-import { isUndone, STAGE_NAMES } from '../domain/stage.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
+import { isUndone, STAGE_NAMES } from '../domain/workflow/stage.ts';
 import { canUndo, defineStep } from './registry.ts';
 import { workflowStage } from './stage.ts';
 

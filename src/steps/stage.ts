@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isUndone, STAGE_NAMES, type StageName } from '../domain/stage.ts';
+import { isUndone, STAGE_NAMES, type StageName } from '../domain/workflow/stage.ts';
 import type { Capability } from '../providers/provider.ts';
 import type { MaasStage } from './maas-scene.ts';
 import { MAAS_STAGES } from './maas-stages.ts';

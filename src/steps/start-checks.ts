@@ -2,9 +2,9 @@
  * What is known to go wrong before anything starts: a capability that the provider hasn't got, and what the machine,
  * the configuration or the store lacks. Nothing is contacted for it.
  */
-import { Fault } from '../domain/fault.ts';
-import type { Machine } from '../domain/machine.ts';
-import type { StepDefinition } from '../domain/step.ts';
+import { Fault } from '../domain/error/fault.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import type { StepDefinition } from '../domain/operation/step.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import type { InstallFacts } from '../providers/network-installs.ts';
 import type { Provider } from '../providers/provider.ts';

@@ -3,8 +3,8 @@
  * engine drives. One file a kind; registry.ts lists them.
  */
 import type { z } from 'zod';
-import type { Machine } from '../domain/machine.ts';
-import type { MachineChange } from '../domain/machine-change.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider, ProviderCall } from '../providers/provider.ts';
 

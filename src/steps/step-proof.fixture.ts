@@ -3,12 +3,12 @@
  * cancel can strike at any point: right before and right after every call to the provider and every write.
  */
 
-import { isActive } from '../domain/job-status.ts';
-import { sampleMachine } from '../domain/machine.fixture.ts';
-import type { Machine } from '../domain/machine.ts';
-import { applyChange, type MachineChange, mergeChanges } from '../domain/machine-change.ts';
-import type { StepDefinition } from '../domain/step.ts';
-import { newStep } from '../domain/step.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import { applyChange, type MachineChange, mergeChanges } from '../domain/machine/machine-change.ts';
+import { isActive } from '../domain/operation/operation-status.ts';
+import type { StepDefinition } from '../domain/operation/step.ts';
+import { newStep } from '../domain/operation/step.ts';
 import { CANCEL, sampleJob } from '../engine/job.fixture.ts';
 import type { Job } from '../engine/job.ts';
 import { JobLog, LogWriter } from '../engine/job-log.ts';

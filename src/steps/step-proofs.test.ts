@@ -3,9 +3,9 @@
  * kinds come from the registry: one without a scenario here fails.
  */
 import { describe, expect, it } from 'vitest';
-import { sampleMachine } from '../domain/machine.fixture.ts';
-import type { MachineChange } from '../domain/machine-change.ts';
-import type { Memo } from '../domain/step.ts';
+import { sampleMachine } from '../domain/machine/machine.fixture.ts';
+import type { MachineChange } from '../domain/machine/machine-change.ts';
+import type { Memo } from '../domain/operation/step.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import { type FakeState, settle } from '../providers/fake/fake-state.ts';
 import { canUndo, handlerFor, STEP_KINDS } from './registry.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inClusterAsSeen } from '../domain/node-sight.ts';
+import { inClusterAsSeen } from '../domain/condition/node-sight.ts';
 import { completeCluster } from './cluster-ref.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 

@@ -2,8 +2,8 @@
 
 import type { FakeWorld } from '../providers/fake/fake-provider.ts';
 import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts';
-import { Coalescer } from './coalescer.ts';
-import { type Database, isStatementError } from './database.ts';
+import { Coalescer } from './database/coalescer.ts';
+import { type Database, isStatementError } from './database/database.ts';
 
 export function createFakeWorld(database: Database): FakeWorld {
   // Many looks at once, one statement: a simulated fleet is asked all the time.

@@ -1,9 +1,9 @@
 /** Bearer tokens: only their hashes are kept, so a copy of the database opens nothing. */
 import { hash, randomBytes } from 'node:crypto';
 import type { Actor, Role } from '../domain/actor.ts';
-import { Fault } from '../domain/fault.ts';
-import { appendEvents } from './append-events.ts';
-import { type Database, isUniqueViolation, type Session } from './database.ts';
+import { Fault } from '../domain/error/fault.ts';
+import { type Database, isUniqueViolation, type Session } from './database/database.ts';
+import { appendEvents } from './events/append-events.ts';
 
 export interface Token {
   readonly name: string;

@@ -3,8 +3,8 @@
  * not cost a query a call; a revocation is announced to every replica and ends that at once.
  */
 import type { Actor, Role } from '../domain/actor.ts';
-import { Fault } from '../domain/fault.ts';
-import type { Database } from '../store/database.ts';
+import { Fault } from '../domain/error/fault.ts';
+import type { Database } from '../store/database/database.ts';
 import { findToken, type Token, tokenKey } from '../store/tokens.ts';
 
 export interface Caller {

@@ -3,7 +3,7 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { FAULT_KINDS, Fault } from '../domain/fault.ts';
+import { FAULT_KINDS, Fault } from '../domain/error/fault.ts';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -11,7 +11,7 @@ import {
   RequestInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 import type { Status } from '../gen/google/rpc/status_pb.ts';
-import { AWAY_KINDS, type AwayKindName, DatabaseAway } from '../store/database-away.ts';
+import { AWAY_KINDS, type AwayKindName, DatabaseAway } from '../store/database/database-away.ts';
 import { faultOf, statusOf, WIRE } from './fault-wire.ts';
 
 const VIOLATIONS = [{ subject: 'spec.provider', description: 'is odd' }];

@@ -1,7 +1,7 @@
 /** The one table from faults to the wire. Anything that is not a Fault is "internal error" with a request id. */
 import { create } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
-import { Fault, type FaultKind } from '../domain/fault.ts';
+import { Fault, type FaultKind } from '../domain/error/fault.ts';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -9,8 +9,8 @@ import {
   RequestInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
-import { DatabaseAway } from '../store/database-away.ts';
-import { KeepalivesAway } from '../store/keepalive-store.ts';
+import { KeepalivesAway } from '../store/agents/keepalive-store.ts';
+import { DatabaseAway } from '../store/database/database-away.ts';
 
 const ERROR_DOMAIN = 'ingot';
 

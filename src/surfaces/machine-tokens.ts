@@ -3,9 +3,9 @@
  * again; a token that is replaced is announced to every replica and ends that at once. A stranger costs one row of a
  * lookup that he shares with other strangers, and never a place in the line of those who are known.
  */
-import { findAgentsByTokens, type TokenOwner } from '../store/agents.ts';
-import { Coalescer } from '../store/coalescer.ts';
-import { type Database, isStatementError } from '../store/database.ts';
+import { findAgentsByTokens, type TokenOwner } from '../store/agents/agents.ts';
+import { Coalescer } from '../store/database/coalescer.ts';
+import { type Database, isStatementError } from '../store/database/database.ts';
 import { tokenKey } from '../store/tokens.ts';
 
 export interface TokenBearer extends TokenOwner {

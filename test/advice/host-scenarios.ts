@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FAILURE_CODES, type FailureCode } from '../../src/domain/failure-code.ts';
+import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { fresh, until } from '../api/fleet.ts';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FAILURE_CODES, type FailureCode } from '../../src/domain/failure-code.ts';
+import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { DecommissionMode_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
 import { until } from '../api/fleet.ts';

@@ -1,6 +1,6 @@
 /** The advice for failures of a configuration, and that every row of the table has a scenario: see scenario.ts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAILURE_CODES, type FailureCode } from '../../src/domain/failure-code.ts';
+import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { BMC_SCENARIOS, IPMITOOL_SCENARIOS } from './bmc-scenarios.ts';
 import { HARDWARE_SCENARIOS } from './hardware-scenarios.ts';
 import { HOST_SCENARIOS } from './host-scenarios.ts';

@@ -1,9 +1,9 @@
 /** What a row of the table of failures promises, carried out: fail, remove the cause, take the advice, succeed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { FAILURES, type FailureCode } from '../../src/domain/failure-code.ts';
-import type { FailureAdvice } from '../../src/domain/failures/advice.ts';
-import type { OperatorAction } from '../../src/domain/operator-action.ts';
+import { FAILURES, type FailureCode } from '../../src/domain/error/failure-code.ts';
+import type { FailureAdvice } from '../../src/domain/error/failures/advice.ts';
+import type { OperatorAction } from '../../src/domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { phaseOf, until } from '../api/fleet.ts';

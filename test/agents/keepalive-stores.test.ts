@@ -1,7 +1,7 @@
 /** Both stores of keepalives, and what only Redis can do wrong. */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { createPostgresKeepalives } from '../../src/store/postgres-keepalives.ts';
-import { createRedisKeepalives } from '../../src/store/redis-keepalives.ts';
+import { createPostgresKeepalives } from '../../src/store/agents/postgres-keepalives.ts';
+import { createRedisKeepalives } from '../../src/store/agents/redis-keepalives.ts';
 import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
 import { keepaliveStoreContract } from './keepalive-store-contract.ts';
 

@@ -1,15 +1,15 @@
 /** A provider that can't do what a plan needs: the start is refused, not the middle of the run. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Fault } from '../../src/domain/fault.ts';
-import type { Operation } from '../../src/domain/operation.ts';
-import type { RunType } from '../../src/domain/work-type.ts';
-import { createPlan } from '../../src/operations/plans.ts';
-import { type StartRunTools, startRun } from '../../src/operations/start-run.ts';
+import { Fault } from '../../src/domain/error/fault.ts';
+import type { Operation } from '../../src/domain/operation/operation.ts';
+import type { RunType } from '../../src/domain/operation/work-type.ts';
+import { createPlan } from '../../src/operations/plans/plans.ts';
+import { type StartRunTools, startRun } from '../../src/operations/start/start-run.ts';
 import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../../src/providers/fake/memory-fake-world.fixture.ts';
 import type { Capability, Provider } from '../../src/providers/provider.ts';
-import { Database } from '../../src/store/database.ts';
-import { OperationStarter } from '../../src/store/start-operations.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { OperationStarter } from '../../src/store/operations/start-operations.ts';
 import { WIRE } from '../../src/surfaces/fault-wire.ts';
 import { fresh } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';

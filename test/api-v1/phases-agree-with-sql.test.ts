@@ -1,11 +1,11 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CONDITION_TYPES, type Conditions } from '../../src/domain/condition.ts';
-import { statesOf } from '../../src/domain/lifecycle.ts';
-import { phaseLifecycle } from '../../src/domain/phase.ts';
-import { type V1PhaseInput, v1EffectiveState, v1Phase } from '../../src/domain/v1-phase.ts';
-import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../../src/domain/work-type.ts';
-import { RUN_FILTER } from '../../src/store/filter-schemas.ts';
+import { CONDITION_TYPES, type Conditions } from '../../src/domain/condition/condition.ts';
+import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
+import { phaseLifecycle } from '../../src/domain/machine/phase.ts';
+import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../../src/domain/operation/work-type.ts';
+import { type V1PhaseInput, v1EffectiveState, v1Phase } from '../../src/domain/v1/v1-phase.ts';
+import { RUN_FILTER } from '../../src/store/machines/filter-schemas.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 let database: TestDatabase;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Api } from '../../src/cli/api.ts';
-import { operationIdOf } from '../../src/domain/run-id.ts';
+import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import type { Run } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';

@@ -1,6 +1,6 @@
 /** Returning a machine that is in service: its run drains it by itself, and says what it has seen. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationIdOf } from '../../src/domain/run-id.ts';
+import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { conditionOf, fakeStateOf, get, newMachine, waitingAt } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import {

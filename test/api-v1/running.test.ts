@@ -1,7 +1,7 @@
 /** What becomes of a run, and of its machine. */
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationIdOf } from '../../src/domain/run-id.ts';
+import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import type { Run, StepStatus } from '../../src/gen/baremetal/v1/run_pb.ts';
 import {
   fakeStateOf,

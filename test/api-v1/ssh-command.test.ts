@@ -1,8 +1,8 @@
 /** When a command may be run again, and when a person must look first. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sampleMachine } from '../../src/domain/machine.fixture.ts';
-import { operationIdOf } from '../../src/domain/run-id.ts';
-import type { Memo } from '../../src/domain/step.ts';
+import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
+import type { Memo } from '../../src/domain/operation/step.ts';
+import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import type { StepContext, StepHandler } from '../../src/engine/step-handler.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { RemoteExec } from '../../src/providers/provider.ts';

@@ -1,10 +1,10 @@
 /** One machine, two APIs: what is done in either is seen in both, each in its own words. */
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Conditions } from '../../src/domain/condition.ts';
-import { sampleMachine } from '../../src/domain/machine.fixture.ts';
-import { operationIdOf, runIdOf } from '../../src/domain/run-id.ts';
-import { V1_PHASES, type V1Phase } from '../../src/domain/v1-phase.ts';
+import type { Conditions } from '../../src/domain/condition/condition.ts';
+import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
+import { operationIdOf, runIdOf } from '../../src/domain/v1/run-id.ts';
+import { V1_PHASES, type V1Phase } from '../../src/domain/v1/v1-phase.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { MachineSchema, MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import { OperationType } from '../../src/gen/baremetal/v2/operation_pb.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runIdOf } from '../../src/domain/run-id.ts';
+import { runIdOf } from '../../src/domain/v1/run-id.ts';
 import { type LogChunk, type RunEvent, RunEvent_Kind } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OPERATION_TYPE_NAMES } from '../../src/domain/operation-type.ts';
+import { OPERATION_TYPE_NAMES } from '../../src/domain/operation/operation-type.ts';
 import { AdminService, MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Machine } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

@@ -1,7 +1,7 @@
 /** Machines to test with, and what happens to them, in the words of the API. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { OperationType } from '../../src/domain/operation-type.ts';
-import type { Phase } from '../../src/domain/phase.ts';
+import type { Phase } from '../../src/domain/machine/phase.ts';
+import type { OperationType } from '../../src/domain/operation/operation-type.ts';
 import {
   EffectiveState_Value,
   type Machine,

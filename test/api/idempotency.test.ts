@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Phase } from '../../src/domain/machine/phase.ts';
 import {
   OPERATION_TYPE_NAMES,
   OPERATION_TYPES,
   type OperationType,
-} from '../../src/domain/operation-type.ts';
-import type { Phase } from '../../src/domain/phase.ts';
+} from '../../src/domain/operation/operation-type.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { CallError, refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import {

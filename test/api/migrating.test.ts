@@ -1,8 +1,8 @@
 /** Replicas that serve while another one, of a newer version, migrates the schema under them. */
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { packageVersion } from '../../src/cli/package-root.ts';
-import { type MigrationWait, migrate } from '../../src/store/migrate.ts';
+import { packageVersion } from '../../src/package-root.ts';
+import { type MigrationWait, migrate } from '../../src/store/schema/migrate.ts';
 import { migrationFolder } from '../parts/migration-folder.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 

@@ -1,9 +1,13 @@
 /** Document 3 §8: every action on every job state, and what each does. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JobStatus } from '../../src/domain/job-status.ts';
-import { jobLifecycle } from '../../src/domain/job-status.ts';
-import { statesOf } from '../../src/domain/lifecycle.ts';
-import { OPERATOR_ACTION_NAMES, type OperatorAction, VERDICTS } from '../../src/domain/operator-action.ts';
+import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
+import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
+import { jobLifecycle } from '../../src/domain/operation/operation-status.ts';
+import {
+  OPERATOR_ACTION_NAMES,
+  type OperatorAction,
+  VERDICTS,
+} from '../../src/domain/operation/operator-action.ts';
 import {
   MachineFlag_Value,
   OperatorAction_Value,

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Phase, phaseLifecycle } from '../../src/domain/machine/phase.ts';
 import {
   OPERATION_TYPE_NAMES,
   OPERATION_TYPES,
   type OperationType,
-} from '../../src/domain/operation-type.ts';
-import { type Phase, phaseLifecycle } from '../../src/domain/phase.ts';
+} from '../../src/domain/operation/operation-type.ts';
 import { OperationType as OperationTypeMessage } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { conditionOf, get, newMachine, phaseOf, rowCounts, run, start, statusOf } from './fleet.ts';

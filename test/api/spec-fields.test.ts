@@ -2,8 +2,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { MACHINE_FILTER } from '../../src/store/filter-schemas.ts';
-import { machineCondition } from '../../src/store/machine-condition.ts';
+import { MACHINE_FILTER } from '../../src/store/machines/filter-schemas.ts';
+import { machineCondition } from '../../src/store/machines/machine-condition.ts';
 import { readFilter } from '../../src/surfaces/rpc/read-filter.ts';
 import { v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

@@ -9,7 +9,7 @@ import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { Authenticator } from '../../src/surfaces/authenticate.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';

@@ -4,9 +4,10 @@
  * The events' ids are drawn while the row that they tell about is locked, so their order is the order in which
  * things happened to that row.
  */
-import { isActive, type JobStatus, jobLifecycle } from '../../src/domain/job-status.ts';
-import { nextStates } from '../../src/domain/lifecycle.ts';
-import { type StepState, stepLifecycle } from '../../src/domain/step-state.ts';
+
+import { nextStates } from '../../src/domain/lifecycle/lifecycle.ts';
+import { isActive, type JobStatus, jobLifecycle } from '../../src/domain/operation/operation-status.ts';
+import { type StepState, stepLifecycle } from '../../src/domain/operation/step-state.ts';
 import type { EventFacts, Evidence, OperationFacts } from './evidence.ts';
 import { effectsAfterTakeover } from './stale-effects.ts';
 import { isTakeover, staleWrites } from './stale-writes.ts';

@@ -1,6 +1,6 @@
 /** Tells when operations end, with one query for all of them, and notices when none does any more. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JobStatus } from '../../src/domain/job-status.ts';
+import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
 import type { Rows } from './storm-database.ts';
 
 const LOOK_MS = 40;

@@ -1,8 +1,8 @@
 /** Everything that the checks look at, read after the storm: from the database, from the API, from the journals. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JobStatus } from '../../src/domain/job-status.ts';
-import type { StepState } from '../../src/domain/step-state.ts';
+import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
+import type { StepState } from '../../src/domain/operation/step-state.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { JournalLine } from './replica-messages.ts';
 import type { Rows } from './storm-database.ts';

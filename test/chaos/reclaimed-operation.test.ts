@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Job, JobMove } from '../../src/engine/job.ts';
-import { Database } from '../../src/store/database.ts';
-import { PostgresJobStore } from '../../src/store/postgres-job-store.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { PostgresJobStore } from '../../src/store/operations/operation-store.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 const OWNER = 'replica-a';

@@ -3,7 +3,7 @@
  * of the same transaction say who wrote. Three things give a zombie away: its events on a row that another held,
  * a write to a row that nobody held, a write to an operation that was over.
  */
-import { isActive, type JobStatus } from '../../src/domain/job-status.ts';
+import { isActive, type JobStatus } from '../../src/domain/operation/operation-status.ts';
 import type { EventFacts } from './evidence.ts';
 import type { Write } from './write-history.ts';
 

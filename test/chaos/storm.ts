@@ -3,8 +3,8 @@
  * operations through gRPC; faults strike the replicas and the database meanwhile. When it is over, everything is
  * read and checked. Which choices are made follows from the seed; how the processes interleave does not.
  */
-import { packageVersion } from '../../src/cli/package-root.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { packageVersion } from '../../src/package-root.ts';
+import { migrate } from '../../src/store/schema/migrate.ts';
 import { readApiFacts } from './api-facts.ts';
 import { type CheckName, runChecks } from './checks.ts';
 import { Endings } from './endings.ts';

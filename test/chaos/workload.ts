@@ -5,8 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from '../../src/cli/api.ts';
-import type { OperationType } from '../../src/domain/operation-type.ts';
-import type { Phase } from '../../src/domain/phase.ts';
+import type { Phase } from '../../src/domain/machine/phase.ts';
+import type { OperationType } from '../../src/domain/operation/operation-type.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import type { Endings } from './endings.ts';

@@ -1,10 +1,10 @@
 /** baremetal.v1 on a fake fleet: the same machines and operations, seen through document 1. */
 import { create } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
-import type { Conditions } from '../../src/domain/condition.ts';
-import type { Phase } from '../../src/domain/phase.ts';
-import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../src/domain/v1-phase.ts';
-import { RUN_TYPES, type RunType } from '../../src/domain/work-type.ts';
+import type { Conditions } from '../../src/domain/condition/condition.ts';
+import type { Phase } from '../../src/domain/machine/phase.ts';
+import { RUN_TYPES, type RunType } from '../../src/domain/operation/work-type.ts';
+import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../src/domain/v1/v1-phase.ts';
 import { MachineSchema, MachineStatus_Phase as V1Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import {
   LogChunkSchema,

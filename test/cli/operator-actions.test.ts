@@ -1,9 +1,9 @@
 /** Document 3 at the terminal: into service and out of it, and what people do about operations. */
 import { create } from '@bufbuild/protobuf';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FAILURES } from '../../src/domain/failure-code.ts';
-import { OPERATOR_ACTIONS } from '../../src/domain/operator-action.ts';
-import { DECOMMISSION_MODE_NAMES } from '../../src/domain/stage.ts';
+import { FAILURES } from '../../src/domain/error/failure-code.ts';
+import { OPERATOR_ACTIONS } from '../../src/domain/operation/operator-action.ts';
+import { DECOMMISSION_MODE_NAMES } from '../../src/domain/workflow/stage.ts';
 import {
   DecommissionMode_Value,
   OperatorAction_Value,

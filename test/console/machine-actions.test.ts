@@ -12,7 +12,7 @@ import {
   MACHINE_ACTION_NAMES,
   MACHINE_ACTIONS,
   type MachineAction,
-} from '../../src/domain/machine-action.ts';
+} from '../../src/domain/machine/machine-action.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
 import type { ServerParts } from '../../src/surfaces/rpc/server-parts.ts';
 import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../console/src/pages/machine/history.ts';
 import { checkFilter } from '../../src/domain/filter/check.ts';
 import { parseFilter } from '../../src/domain/filter/parse.ts';
-import { EVENT_FILTER } from '../../src/store/filter-schemas.ts';
+import { EVENT_FILTER } from '../../src/store/machines/filter-schemas.ts';
 
 describe('the kinds of a history', () => {
   it('are the usual ones without progress, unless the URL says others', () => {

@@ -6,8 +6,8 @@ import {
   meaningOf,
   observedDisagreement,
 } from '../../console/src/pages/machine/layers.ts';
-import { CONDITION_TYPES } from '../../src/domain/condition.ts';
-import { statesOf } from '../../src/domain/lifecycle.ts';
+import { CONDITION_TYPES } from '../../src/domain/condition/condition.ts';
+import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
 
 describe('the layers of a machine', () => {
   it('say what every state means, in the words of the lifecycle', () => {

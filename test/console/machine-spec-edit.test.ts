@@ -10,7 +10,7 @@ import {
   faultsOf,
   rebase,
 } from '../../console/src/pages/machine/spec-edit.ts';
-import { EMPTY_SPEC } from '../../src/domain/machine-spec.ts';
+import { EMPTY_SPEC } from '../../src/domain/machine/machine-spec.ts';
 
 const BASE: Description = {
   spec: {

@@ -7,7 +7,7 @@ import {
   reasonGroups,
 } from '../../console/src/pages/machines/bulk-actions.ts';
 import { BulkRun } from '../../console/src/pages/machines/bulk-run.ts';
-import { sampleMachine } from '../../src/domain/machine.fixture.ts';
+import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
 
 const ready = (machineId: string) => sampleMachine({ machineId, phase: 'READY' });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { whyNoAction } from '../../console/src/pages/operation/action-verdict.ts';
 import { actionLine, shellWord, startLine } from '../../console/src/pages/operation/command-lines.ts';
-import type { JobStatus } from '../../src/domain/job-status.ts';
-import { OPERATOR_ACTION_NAMES } from '../../src/domain/operator-action.ts';
+import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
+import { OPERATOR_ACTION_NAMES } from '../../src/domain/operation/operator-action.ts';
 
 const on = (status: JobStatus, fields: { cancelRequested?: boolean; machineRefuses?: string } = {}) => ({
   status,

@@ -9,7 +9,7 @@ import {
 } from '../../console/src/pages/operations/operation-list.ts';
 import { checkFilter } from '../../src/domain/filter/check.ts';
 import { parseFilter } from '../../src/domain/filter/parse.ts';
-import { OPERATION_FILTER } from '../../src/store/filter-schemas.ts';
+import { OPERATION_FILTER } from '../../src/store/machines/filter-schemas.ts';
 
 const check = (filter: string) => checkFilter(parseFilter(filter), OPERATION_FILTER);
 

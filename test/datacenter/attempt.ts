@@ -1,6 +1,6 @@
 /** An attempt of a step, driven by hand. */
-import type { MachineChange } from '../../src/domain/machine-change.ts';
-import type { Memo } from '../../src/domain/step.ts';
+import type { MachineChange } from '../../src/domain/machine/machine-change.ts';
+import type { Memo } from '../../src/domain/operation/step.ts';
 import type { Observation, StepContext, StepHandler } from '../../src/engine/step-handler.ts';
 
 export interface Attempt {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Machine } from '../../src/domain/machine.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { IpmiBmc } from '../parts/ipmi.ts';
 import { createSite, machineAt, type Site, type SiteOptions } from './site.ts';
 

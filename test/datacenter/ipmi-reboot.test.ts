@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Machine } from '../../src/domain/machine.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import { defineStep, handlerFor } from '../../src/steps/registry.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';

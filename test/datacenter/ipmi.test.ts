@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Machine } from '../../src/domain/machine.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createBmcSite, ipmitoolsOfOurs, machineWith } from './bmc-site.ts';
 import { callFor, failureOf, type Site, until } from './site.ts';

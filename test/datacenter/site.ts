@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sampleMachine } from '../../src/domain/machine.fixture.ts';
-import type { Machine } from '../../src/domain/machine.ts';
+import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { createDatacenterProvider } from '../../src/providers/datacenter/datacenter-provider.ts';

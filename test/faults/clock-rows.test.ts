@@ -1,11 +1,11 @@
 /** What a step of the database's clock does to each row that waits for it, and who may take a lease over meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { packageVersion } from '../../src/cli/package-root.ts';
-import { Database } from '../../src/store/database.ts';
-import { DatabaseClock } from '../../src/store/database-clock.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { stalledNodes } from '../../src/store/node-lists.ts';
-import { PostgresJobStore } from '../../src/store/postgres-job-store.ts';
+import { packageVersion } from '../../src/package-root.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { DatabaseClock } from '../../src/store/database/database-clock.ts';
+import { stalledNodes } from '../../src/store/nodes/node-lists.ts';
+import { PostgresJobStore } from '../../src/store/operations/operation-store.ts';
+import { migrate } from '../../src/store/schema/migrate.ts';
 import { type SteppedPostgres, startSteppedPostgres } from '../parts/stepped-postgres.ts';
 
 const HOUR = 3_600;

@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { packageVersion } from '../../src/cli/package-root.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { packageVersion } from '../../src/package-root.ts';
+import { migrate } from '../../src/store/schema/migrate.ts';
 import { enrol, keepalive, post } from '../agents/calls.ts';
 import { newMachine } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';

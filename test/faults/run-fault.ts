@@ -4,8 +4,8 @@
  * as after a storm (../chaos/checks.ts).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { packageVersion } from '../../src/cli/package-root.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { packageVersion } from '../../src/package-root.ts';
+import { migrate } from '../../src/store/schema/migrate.ts';
 import { readApiFacts } from '../chaos/api-facts.ts';
 import { CHECKS, type CheckName, runChecks } from '../chaos/checks.ts';
 import { Endings } from '../chaos/endings.ts';

@@ -1,6 +1,6 @@
 /** DATABASE_URL names several servers: the one that takes writes is found, and found again. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { startTestServer } from '../parts/server.ts';
 

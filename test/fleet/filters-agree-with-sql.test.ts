@@ -1,19 +1,19 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACTOR_KINDS } from '../../src/domain/actor.ts';
-import { ATTENTION_TYPES } from '../../src/domain/attention.ts';
+import { ATTENTION_TYPES } from '../../src/domain/condition/attention.ts';
 import { EVENT_KINDS } from '../../src/domain/event.ts';
 import { checkFilter } from '../../src/domain/filter/check.ts';
 import { parseFilter } from '../../src/domain/filter/parse.ts';
 import { filterPredicate } from '../../src/domain/filter/predicate.ts';
-import { statesOf } from '../../src/domain/lifecycle.ts';
-import { serviceLifecycle } from '../../src/domain/service-state.ts';
-import { Database } from '../../src/store/database.ts';
-import { listEvents } from '../../src/store/event-log.ts';
-import { EVENT_FILTER, MACHINE_FILTER } from '../../src/store/filter-schemas.ts';
-import { indexMachines } from '../../src/store/index-machines.ts';
-import { orderKey } from '../../src/store/machine-keys.ts';
-import { findMachines } from '../../src/store/machines.ts';
+import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
+import { serviceLifecycle } from '../../src/domain/machine/service-state.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { listEvents } from '../../src/store/events/event-log.ts';
+import { EVENT_FILTER, MACHINE_FILTER } from '../../src/store/machines/filter-schemas.ts';
+import { indexMachines } from '../../src/store/machines/index-machines.ts';
+import { orderKey } from '../../src/store/machines/machine-keys.ts';
+import { findMachines } from '../../src/store/machines/machines.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 let clone: TestDatabase;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { METRIC_NAMES } from '../../src/domain/agent.ts';
+import { METRIC_NAMES } from '../../src/domain/agent/agent.ts';
 import { FleetService, type MetricSample } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { Database } from '../../src/store/database.ts';
-import { claimSample, readSamples, storeSamples } from '../../src/store/metric-samples.ts';
+import { claimSample, readSamples, storeSamples } from '../../src/store/agents/metric-samples.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { type Enrolled, enrol, keepalive, post } from '../agents/calls.ts';
 import { newMachine, until } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';

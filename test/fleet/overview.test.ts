@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DWELL_LAYERS, DWELL_LIMITS } from '../../src/domain/dwell.ts';
+import { DWELL_LAYERS, DWELL_LIMITS } from '../../src/domain/machine/state-time-limit.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fresh, newMachine, run, start, waitingAt } from '../api/fleet.ts';

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Failure } from '../../src/domain/failure.ts';
-import { sampleMachine } from '../../src/domain/machine.fixture.ts';
-import type { Machine } from '../../src/domain/machine.ts';
+import type { Failure } from '../../src/domain/error/failure.ts';
+import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
 import type { MaasControl } from '../../src/providers/maas/maas-control.ts';

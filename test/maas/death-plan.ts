@@ -1,5 +1,5 @@
 /** Where replicas die: by the machine on whose operation they work. */
-import { DECOMMISSION_MODES, ONBOARDING, type StageName } from '../../src/domain/stage.ts';
+import { DECOMMISSION_MODES, ONBOARDING, type StageName } from '../../src/domain/workflow/stage.ts';
 import type { CrashPoint } from '../../src/engine/run-job.ts';
 
 export interface Death {

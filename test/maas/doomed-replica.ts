@@ -6,11 +6,11 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { readConfiguration } from '../../src/configuration.ts';
 import type { Job } from '../../src/engine/job.ts';
 import type { CrashPoint } from '../../src/engine/run-job.ts';
-import { startServer } from '../../src/server.ts';
-import { readSettings } from '../../src/settings.ts';
+import { startServer } from '../../src/server/server.ts';
+import { readConfiguration } from '../../src/server/settings/configuration.ts';
+import { readSettings } from '../../src/server/settings/settings.ts';
 import type { Report } from '../chaos/replica-messages.ts';
 import type { DeathPlan } from './death-plan.ts';
 

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FAILURES } from '../../src/domain/failure-code.ts';
-import { INTERVENTIONS, type InterventionCode } from '../../src/domain/intervention.ts';
-import { OPERATOR_ACTIONS } from '../../src/domain/operator-action.ts';
-import { DECOMMISSION_MODES, type DecommissionMode, ONBOARDING } from '../../src/domain/stage.ts';
+import { INTERVENTIONS, type InterventionCode } from '../../src/domain/condition/intervention.ts';
+import { FAILURES } from '../../src/domain/error/failure-code.ts';
+import { OPERATOR_ACTIONS } from '../../src/domain/operation/operator-action.ts';
+import { DECOMMISSION_MODES, type DecommissionMode, ONBOARDING } from '../../src/domain/workflow/stage.ts';
 import {
   DecommissionMode_Value,
   OperatorAction_Value,

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { packageRoot } from '../../src/cli/package-root.ts';
-import { INTERVENTIONS } from '../../src/domain/intervention.ts';
-import { STAGE_NAMES, STAGES } from '../../src/domain/stage.ts';
+import { INTERVENTIONS } from '../../src/domain/condition/intervention.ts';
+import { STAGE_NAMES, STAGES } from '../../src/domain/workflow/stage.ts';
+import { packageRoot } from '../../src/package-root.ts';
 import { MAAS_LABELS } from '../../src/providers/maas/maas-options.ts';
 
 const text = readFileSync(join(packageRoot(), 'docs/maas.md'), 'utf8');

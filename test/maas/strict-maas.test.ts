@@ -1,6 +1,6 @@
 /** Document 3 against a MAAS that behaves as its source says: owners, locks, power, erasing, failed tests, places. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { DecommissionMode } from '../../src/domain/stage.ts';
+import type { DecommissionMode } from '../../src/domain/workflow/stage.ts';
 import {
   DecommissionMode_Value,
   OperatorAction_Value,

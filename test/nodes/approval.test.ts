@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { INSTALLER_MANIFEST } from '../../src/domain/installer-manifest.ts';
+import { INSTALLER_MANIFEST } from '../../src/domain/install/installer-manifest.ts';
 import { launch } from '../cli/harness.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { boot, call, createNode, nodeOf, report, setState } from './rest.ts';

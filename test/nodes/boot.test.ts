@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { qcow2Head } from '../../src/domain/qcow2.fixture.ts';
+import { qcow2Head } from '../../src/domain/install/qcow2.fixture.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { boot, call, createNode, historyOf, newMac, nodeOf, report, setState } from './rest.ts';
 

@@ -1,7 +1,7 @@
 /** What operators may say of nodes, and what becomes of it when the machine says something else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
-import { readMigrations } from '../../src/store/migration-files.ts';
+import { readMigrations } from '../../src/store/schema/migration-files.ts';
 import { cloneDatabase, openPool } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { call, createNode, newMac, nodeOf, prepareInstall, report, setState } from './rest.ts';

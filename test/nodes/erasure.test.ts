@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INSTALLER_MANIFEST } from '../../src/domain/installer-manifest.ts';
+import { INSTALLER_MANIFEST } from '../../src/domain/install/installer-manifest.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run, until } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';

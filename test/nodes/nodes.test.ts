@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { installLifecycle } from '../../src/domain/install-state.ts';
-import { nextStates, statesOf } from '../../src/domain/lifecycle.ts';
+import { installLifecycle } from '../../src/domain/install/install-state.ts';
+import { nextStates, statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { call, createNode, historyOf, newMac, nodeOf, prepareInstall, report, setState } from './rest.ts';
 

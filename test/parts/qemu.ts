@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { IPXE_QUERY } from '../../src/domain/ipxe-query.ts';
+import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
 import { installPackages } from './debian.ts';
 
 /** Where the machine finds the server, whatever port that has on this host. */

@@ -19,12 +19,11 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
 import type pg from 'pg';
 import pino from 'pino';
-import { type Configuration, readConfiguration } from '../../src/configuration.ts';
 import {
   INSTALLER_INTERFACE,
   INSTALLER_MANIFEST,
   manifestText,
-} from '../../src/domain/installer-manifest.ts';
+} from '../../src/domain/install/installer-manifest.ts';
 import { AdminService } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
@@ -34,8 +33,9 @@ import {
   PreconditionFailureSchema,
 } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
-import { startServer } from '../../src/server.ts';
-import { readSettings } from '../../src/settings.ts';
+import { startServer } from '../../src/server/server.ts';
+import { type Configuration, readConfiguration } from '../../src/server/settings/configuration.ts';
+import { readSettings } from '../../src/server/settings/settings.ts';
 import { cloneDatabase, openPool, type TestDatabase } from './postgres.ts';
 
 export interface TestServerOptions {

@@ -2,8 +2,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConditionReconciler } from '../../src/reconcilers/condition-reconciler.ts';
-import { Database } from '../../src/store/database.ts';
-import { claimLooks, recordLooks } from '../../src/store/machine-looks.ts';
+import { Database } from '../../src/store/database/database.ts';
+import { claimLooks, recordLooks } from '../../src/store/machines/machine-probes.ts';
 import { conditionOf, fresh, get, newMachine, run, start, until } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { DOWN, UP, WatchedInspect } from './lookout.ts';

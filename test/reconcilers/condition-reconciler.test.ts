@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimLooks } from '../../src/store/machine-looks.ts';
+import { claimLooks } from '../../src/store/machines/machine-probes.ts';
 import { until } from '../api/fleet.ts';
 import { DOWN, type Lookout, openLookout, UP, WatchedInspect } from './lookout.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CONDITION_TYPES } from '../../src/domain/condition.ts';
+import { CONDITION_TYPES } from '../../src/domain/condition/condition.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const page = read('docs/conditions.md');
@@ -11,7 +11,9 @@ test('docs/conditions.md has every condition, and no other', () => {
 });
 
 test('docs/conditions.md tells every reason that the rules can give', () => {
-  const rules = ['src/reconcilers/derive-conditions.ts', 'src/domain/node-sight.ts'].map(read).join('');
+  const rules = ['src/reconcilers/derive-conditions.ts', 'src/domain/condition/node-sight.ts']
+    .map(read)
+    .join('');
   const reasons = [...rules.matchAll(/(?:reason:|const [A-Z_]+ =) '(\w+)'/g)];
   expect(reasons.length).toBeGreaterThan(11);
   for (const [, reason] of reasons) expect(page).toContain(`\`${reason}\``);

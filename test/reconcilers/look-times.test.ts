@@ -1,7 +1,7 @@
 /** How looks are spread over time, on a database whose clock stands still until the test moves it. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimLooks, insertMissingLooks, spreadLooks } from '../../src/store/machine-looks.ts';
+import { claimLooks, insertMissingLooks, spreadLooks } from '../../src/store/machines/machine-probes.ts';
 import { until } from '../api/fleet.ts';
 import { type Lookout, openLookout, WatchedInspect } from './lookout.ts';
 

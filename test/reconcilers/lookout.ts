@@ -1,10 +1,10 @@
 /** A database of machines, a provider whose every probe is watched, and reconcilers that look through it. */
 import type pg from 'pg';
-import type { Conditions } from '../../src/domain/condition.ts';
-import type { Machine } from '../../src/domain/machine.ts';
+import type { Conditions } from '../../src/domain/condition/condition.ts';
+import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { Inspect, Provider, Sighting } from '../../src/providers/provider.ts';
 import { ConditionReconciler, type LookSettings } from '../../src/reconcilers/condition-reconciler.ts';
-import { Database } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database/database.ts';
 import { cloneDatabase } from '../parts/postgres.ts';
 
 export const UP: Sighting = { ok: true, reason: 'PingOK', message: 'it answers' };

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
-import { packageVersion } from '../../src/cli/package-root.ts';
+import { packageVersion } from '../../src/package-root.ts';
 import { chooseAccount } from '../../src/store/embedded/account.ts';
 import type { Binaries } from '../../src/store/embedded/binaries.ts';
 import { clusterIn } from '../../src/store/embedded/cluster.ts';
 import { lockDataDir } from '../../src/store/embedded/data-dir-lock.ts';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
 import { stopOrphan } from '../../src/store/embedded/orphan.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate } from '../../src/store/schema/migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

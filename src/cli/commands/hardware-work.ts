@@ -1,7 +1,7 @@
 /** Work on the hardware of machines: erasing their disks, and moving them to other hardware. */
 import type { Command } from 'commander';
-import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../../domain/erasure.ts';
-import { HARDWARE_WORK } from '../../domain/hardware-work.ts';
+import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../../domain/install/erasure.ts';
+import { HARDWARE_WORK } from '../../domain/operation/hardware-work.ts';
 import { Overwrite_Value } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { several } from '../options.ts';

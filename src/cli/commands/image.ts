@@ -5,7 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { parse } from 'yaml';
-import { bytesText } from '../../domain/metric-text.ts';
+import { bytesText } from '../../domain/agent/metric-text.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput } from '../options.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../output/format.ts';

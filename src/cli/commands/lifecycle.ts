@@ -1,6 +1,6 @@
 /** reboot, reimage, enter-maintenance and exit-maintenance: the same command around four calls. */
 import { Command } from 'commander';
-import { OPERATION_TYPES, type OperationType } from '../../domain/operation-type.ts';
+import { OPERATION_TYPES, type OperationType } from '../../domain/operation/operation-type.ts';
 import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';

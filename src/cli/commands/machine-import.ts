@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { Command, InvalidArgumentError } from 'commander';
-import type { SpecFieldName } from '../../domain/spec-field.ts';
+import type { SpecFieldName } from '../../domain/machine/spec-field.ts';
 import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
 import type { Api } from '../api.ts';
 import { CallError } from '../call-error.ts';

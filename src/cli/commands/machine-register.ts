@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { SPEC_FIELD_NAMES } from '../../domain/spec-field.ts';
+import { SPEC_FIELD_NAMES } from '../../domain/machine/spec-field.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, pairs, several } from '../options.ts';
 import type { OutputFormat } from '../output/format.ts';

@@ -1,6 +1,6 @@
 /** What machines fetched while they booted. */
 import { Command } from 'commander';
-import { bytesText } from '../../domain/metric-text.ts';
+import { bytesText } from '../../domain/agent/metric-text.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, wholeNumber } from '../options.ts';
 import { isForPeople, type OutputFormat, type Rendering, writeList } from '../output/format.ts';

@@ -1,8 +1,8 @@
 /** One change for many nodes: those that are named, or those that a filter finds. Each has its own result. */
 import { status } from '@grpc/grpc-js';
 import { Command, Option } from 'commander';
-import { installLifecycle } from '../../domain/install-state.ts';
-import { statesOf } from '../../domain/lifecycle.ts';
+import { installLifecycle } from '../../domain/install/install-state.ts';
+import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import { agree } from '../bulk.ts';
 import { CallError } from '../call-error.ts';
 import type { CommandContext } from '../context.ts';

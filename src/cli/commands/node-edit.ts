@@ -1,6 +1,6 @@
 /** What an operator says of one node; it stays until it is cleared, whatever the machine reports. */
 import { Command, Option } from 'commander';
-import { ARCHITECTURES, BOOT_MODES } from '../../domain/node.ts';
+import { ARCHITECTURES, BOOT_MODES } from '../../domain/install/node.ts';
 import type { CommandContext } from '../context.ts';
 import { type Answer, type NodeBody, nodePath, nodes } from '../node-rendering.ts';
 import { addOutput, oneOf } from '../options.ts';

@@ -1,6 +1,10 @@
 /** Into service and out of it: document 3's workflows. */
 import { Argument, Command, Option } from 'commander';
-import { DECOMMISSION_MODE_NAMES, DECOMMISSION_MODES, type DecommissionMode } from '../../domain/stage.ts';
+import {
+  DECOMMISSION_MODE_NAMES,
+  DECOMMISSION_MODES,
+  type DecommissionMode,
+} from '../../domain/workflow/stage.ts';
 import { DecommissionMode_Value, ExplanationSchema } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { Api } from '../api.ts';

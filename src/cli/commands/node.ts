@@ -1,11 +1,11 @@
 /** Nodes: machines in the inventory with their coarse states, and what is installed on those that boot from the network. */
 import { Command, Option } from 'commander';
-import { type Erasure, erasureLines, outcomeText } from '../../domain/erasure.ts';
-import type { HardwareInventory } from '../../domain/hardware-inventory.ts';
-import { hardwareLines } from '../../domain/hardware-text.ts';
-import { installLifecycle } from '../../domain/install-state.ts';
-import { statesOf } from '../../domain/lifecycle.ts';
-import { serviceLifecycle } from '../../domain/service-state.ts';
+import { type Erasure, erasureLines, outcomeText } from '../../domain/install/erasure.ts';
+import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
+import { hardwareLines } from '../../domain/install/hardware-text.ts';
+import { installLifecycle } from '../../domain/install/install-state.ts';
+import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
+import { serviceLifecycle } from '../../domain/machine/service-state.ts';
 import type { CommandContext } from '../context.ts';
 import { type Answer, type NodeBody, nodePath, nodes } from '../node-rendering.ts';
 import { addOutput, oneOf, wholeNumber } from '../options.ts';

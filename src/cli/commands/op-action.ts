@@ -1,6 +1,6 @@
 /** What an operator can do about an operation, whoever started it. */
 import { Command } from 'commander';
-import { OPERATOR_ACTIONS, type OperatorAction } from '../../domain/operator-action.ts';
+import { OPERATOR_ACTIONS, type OperatorAction } from '../../domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, addReason } from '../options.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { METRIC_NAMES, type METRICS } from '../../domain/agent.ts';
-import { metricText } from '../../domain/metric-text.ts';
+import { METRIC_NAMES, type METRICS } from '../../domain/agent/agent.ts';
+import { metricText } from '../../domain/agent/metric-text.ts';
 import { type Pool, PoolSchema } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput } from '../options.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { packageVersion } from '../../package-root.ts';
 import type { CommandContext } from '../context.ts';
-import { packageVersion } from '../package-root.ts';
 
 export function versionCommand(context: CommandContext): Command {
   return new Command('version')

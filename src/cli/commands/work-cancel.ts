@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { OPERATOR_ACTIONS } from '../../domain/operator-action.ts';
+import { OPERATOR_ACTIONS } from '../../domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, addReason, addWaiting } from '../options.ts';

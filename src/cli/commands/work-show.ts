@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { FAILURE_CLASSES, type FailureClass } from '../../domain/failure.ts';
-import { jobLifecycle } from '../../domain/job-status.ts';
-import { statesOf } from '../../domain/lifecycle.ts';
-import { commandFor, nextActionFor } from '../../domain/next-action.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../../domain/error/failure.ts';
+import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
+import { commandFor, nextActionFor } from '../../domain/operation/next-action.ts';
+import { jobLifecycle } from '../../domain/operation/operation-status.ts';
 import type { OperatorActionRecord } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';

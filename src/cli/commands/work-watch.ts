@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { WORK_TYPE_NAMES } from '../../domain/work-type.ts';
+import { WORK_TYPE_NAMES } from '../../domain/operation/work-type.ts';
 import type { CommandContext } from '../context.ts';
 import { allOf, equals } from '../filter.ts';
 import { Reconnect } from '../follow/reconnect.ts';

@@ -1,4 +1,4 @@
-import type { EFFECTIVE_STATES } from '../../domain/effective-state.ts';
+import type { EFFECTIVE_STATES } from '../../domain/machine/effective-state.ts';
 
 export type Colour = (typeof EFFECTIVE_STATES)[keyof typeof EFFECTIVE_STATES]['colour'];
 

@@ -1,4 +1,4 @@
-import type { Fault } from '../fault.ts';
+import type { Fault } from '../error/fault.ts';
 import type { Comparator, FilterNode, Pattern, Restriction } from './ast.ts';
 import type { CheckedFilter, FieldTest, Order, TextTest } from './checked-filter.ts';
 import type { EnumField, FilterSchema, FlagsField, MapField, WholeField } from './fields.ts';

@@ -1,4 +1,4 @@
-import { Fault } from '../fault.ts';
+import { Fault } from '../error/fault.ts';
 
 export interface FilterProblem {
   readonly problem: string;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../fault.ts';
+import { Fault } from '../error/fault.ts';
 import { anyRestriction, filterOf } from './arbitrary.ts';
 import type { FilterNode } from './ast.ts';
 import { FILTER_LIMITS, parseFilter } from './parse.ts';

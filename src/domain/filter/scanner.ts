@@ -1,4 +1,4 @@
-import type { Fault } from '../fault.ts';
+import type { Fault } from '../error/fault.ts';
 import { COMPARATORS, type Comparator, type Pattern } from './ast.ts';
 import { invalidFilter, quoted } from './invalid-filter.ts';
 

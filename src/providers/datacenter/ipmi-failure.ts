@@ -1,5 +1,5 @@
 /** What a call of ipmitool that failed means. Its words are matched, never repeated: they are not ours to show. */
-import type { Failure } from '../../domain/failure.ts';
+import type { Failure } from '../../domain/error/failure.ts';
 import type { IpmitoolEnd } from './ipmitool.ts';
 
 /** What went wrong between us and a BMC, as a look tells it. */

@@ -1,5 +1,5 @@
 /** What a datacenter's steps need of the machine and of the configuration, by capability. */
-import type { Machine } from '../../domain/machine.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
 import { checkedNodeName } from '../kubernetes/node-name.ts';
 import type { NetworkInstalls } from '../network-installs.ts';

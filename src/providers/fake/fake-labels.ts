@@ -1,5 +1,5 @@
 /** Labels steer a fake machine, so that anybody can see a slow, a failing or a hanging one. */
-import type { Labels } from '../../domain/machine.ts';
+import type { Labels } from '../../domain/machine/machine.ts';
 import type { FakeStepKind, FakeTaskKind } from './fake-state.ts';
 
 export const FAKE_LABELS = {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sampleMachine } from '../../domain/machine.fixture.ts';
-import type { Labels } from '../../domain/machine.ts';
+import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
+import type { Labels } from '../../domain/machine/machine.ts';
 import type { Capabilities, Imaging, Netboot, ProviderCall } from '../provider.ts';
 import { checkFakeLabels, failuresWanted, hangs, stepDurationMs } from './fake-labels.ts';
 import { createFakeProvider } from './fake-provider.ts';

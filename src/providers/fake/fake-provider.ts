@@ -3,9 +3,9 @@
  * goes on while nobody looks, and what happened is found by looking.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Erasure } from '../../domain/erasure.ts';
-import type { Labels } from '../../domain/machine.ts';
-import { inClusterAsSeen } from '../../domain/node-sight.ts';
+import { inClusterAsSeen } from '../../domain/condition/node-sight.ts';
+import type { Erasure } from '../../domain/install/erasure.ts';
+import type { Labels } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import {
   type BootState,

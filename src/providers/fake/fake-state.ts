@@ -3,7 +3,7 @@
  * is over, its effect is in the state. Nothing runs in the background, so a simulated machine survives every
  * crash of the programs that look at it.
  */
-import type { NodeSight } from '../../domain/node-sight.ts';
+import type { NodeSight } from '../../domain/condition/node-sight.ts';
 
 export type FakeTaskKind =
   | 'netboot'

@@ -7,8 +7,8 @@
  * scheduling stays so. A cordon that an earlier operation of ours left becomes the later one's.
  */
 
-import type { Machine } from '../../domain/machine.ts';
-import { inClusterAsSeen, type NodeSight } from '../../domain/node-sight.ts';
+import { inClusterAsSeen, type NodeSight } from '../../domain/condition/node-sight.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { type ClusterSighting, type NodeControl, operationOf, type ProviderCall } from '../provider.ts';
 import type { ClusterApi, NodeView, WorkloadView } from './cluster-api.ts';

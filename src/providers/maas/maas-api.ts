@@ -26,7 +26,7 @@ import {
 import type { MaasReadCall } from './maas-control.ts';
 import { type Asked, MaasFailure, maasOutage, refusal, unreadable } from './maas-failure.ts';
 import { oauthHeader } from './oauth-header.ts';
-import { RequestLane } from './request-lane.ts';
+import { RequestLane } from './semaphore.ts';
 
 /** Names may come more than once. */
 export type Parameters = readonly (readonly [name: string, value: string])[];

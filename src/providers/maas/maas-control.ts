@@ -5,7 +5,7 @@
  * Failures are StepFailures: MAAS away, slow or overloaded is retryable; a login that it refuses, or a request that it
  * calls wrong, needs a human; a write whose answer was lost is retryable too, because every effect can be looked at.
  */
-import type { Machine } from '../../domain/machine.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import type { ProviderCall } from '../provider.ts';
 import type { MaasMachineOptions } from './maas-options.ts';
 

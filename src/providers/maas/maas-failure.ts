@@ -2,8 +2,8 @@
  * What a refused or lost request to MAAS means to a step. MAAS repeats in its answers what it was sent, so whatever of
  * them gets into a message has the request's secrets taken out first.
  */
-import type { Failure, FailureClass } from '../../domain/failure.ts';
-import type { FailureCode } from '../../domain/failure-code.ts';
+import type { Failure, FailureClass } from '../../domain/error/failure.ts';
+import type { FailureCode } from '../../domain/error/failure-code.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { HttpAnswer } from './http-exchange.ts';

@@ -1,6 +1,6 @@
 /** Where a deployed system is reached. Nothing is connected to here. */
 import { expect, it } from 'vitest';
-import { sampleMachine } from '../../domain/machine.fixture.ts';
+import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import type { ProviderCall } from '../provider.ts';
 import { createMaasHosts } from './maas-hosts.ts';
 import { MemoryMaas } from './memory-maas.fixture.ts';

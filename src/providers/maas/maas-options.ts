@@ -3,7 +3,7 @@
  * machines, and what a machine's own labels say instead. All names are MAAS' own.
  */
 import { z } from 'zod';
-import type { Labels } from '../../domain/machine.ts';
+import type { Labels } from '../../domain/machine/machine.ts';
 import type { MaasCommissioning } from './maas-control.ts';
 
 /** What MAAS takes, in its own rules; a value that it would refuse is refused where it is written. */

@@ -1,6 +1,6 @@
 /** Power where commands can be run on the deployed system: its kernel says which boot it is in. */
 import { describe, expect, it } from 'vitest';
-import { sampleMachine } from '../../domain/machine.fixture.ts';
+import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { ProviderCall, RemoteExec } from '../provider.ts';
 import type { MaasControl, MaasPowerState, MaasStatus } from './maas-control.ts';

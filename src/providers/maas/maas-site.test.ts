@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sampleMachine } from '../../domain/machine.fixture.ts';
+import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { maasConfiguration } from './maas-configuration.ts';
 import { createMaasSite } from './maas-site.ts';

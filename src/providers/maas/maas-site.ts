@@ -1,5 +1,5 @@
 /** What the configuration says about a MAAS' site, in the words of the steps. Credentials are read for each use. */
-import type { Machine } from '../../domain/machine.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem, readReferredFile } from '../kubernetes/credential-reference.ts';
 import { parseEndpoint } from '../ssh/endpoint.ts';

@@ -1,5 +1,5 @@
 /** A machine as MAAS has it, known by nothing but its addresses. */
-import type { Machine } from '../../domain/machine.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { MaasControl, MaasMachine, MaasReadCall } from './maas-control.ts';
 

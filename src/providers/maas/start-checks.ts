@@ -1,5 +1,5 @@
 /** What the steps on a machine of a MAAS need of its spec and of the configuration, by capability. */
-import type { Machine } from '../../domain/machine.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
 import { checkedNodeName } from '../kubernetes/node-name.ts';

@@ -1,19 +1,19 @@
 /** Commands on hosts, and looks at whether they are there: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
-import type { Machine } from '../../domain/machine.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import type { ProviderCall, RemoteCommand, RemoteExec, Sighting } from '../provider.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from './endpoint.ts';
 import type { DeployedHostKeys } from './host-key.ts';
 import { forward, JumpLine } from './jump-line.ts';
+import { Turns } from './keyed-mutex.ts';
 import { KnownHosts, knownHostsReader } from './known-hosts.ts';
 import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
 import { hasKey, type SshConfiguration } from './ssh-configuration.ts';
 import { hostAway, openSession, prepareLogin, type SshDoor, usableIdentity } from './ssh-session.ts';
 import { type ConnectLimits, NotConnected, openTcp } from './tcp.ts';
-import { Turns } from './turns.ts';
 
 const MAX_LOOK_MS = 5_000;
 const NO_HOSTS = new KnownHosts('');

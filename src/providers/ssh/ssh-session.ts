@@ -9,8 +9,8 @@ import ssh2, {
   type PublicKeyAuthMethod,
   type ServerHostKeyAlgorithm,
 } from 'ssh2';
-import type { Failure, FailureClass } from '../../domain/failure.ts';
-import type { FailureCode } from '../../domain/failure-code.ts';
+import type { Failure, FailureClass } from '../../domain/error/failure.ts';
+import type { FailureCode } from '../../domain/error/failure-code.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
 import { type Endpoint, endpointText } from './endpoint.ts';

@@ -4,15 +4,15 @@
  */
 import { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AgentAddress, PresenceTtls } from '../../domain/agent.ts';
-import { Fault } from '../../domain/fault.ts';
-import type { AgentCalls } from '../../operations/agent-calls.ts';
-import { isBody, readKeepalive, readRegistration } from '../../operations/agent-input.ts';
-import type { Database } from '../../store/database.ts';
-import { DatabaseAway } from '../../store/database-away.ts';
-import type { KeepaliveStore } from '../../store/keepalive-store.ts';
-import { poolExists } from '../../store/pools.ts';
-import { type ListedAgent, type ReadyRequest, readReadyAgents } from '../../store/ready-agents.ts';
+import type { AgentAddress, PresenceTtls } from '../../domain/agent/agent.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import type { AgentCalls } from '../../operations/agents/agent-calls.ts';
+import { isBody, readKeepalive, readRegistration } from '../../operations/agents/agent-input.ts';
+import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import { poolExists } from '../../store/agents/pools.ts';
+import { type ListedAgent, type ReadyRequest, readReadyAgents } from '../../store/agents/ready-agents.ts';
+import type { Database } from '../../store/database/database.ts';
+import { DatabaseAway } from '../../store/database/database-away.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';

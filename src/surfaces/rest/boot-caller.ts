@@ -1,8 +1,8 @@
 /** The boot that a request comes from, by the token that it shows. */
 import type { FastifyRequest } from 'fastify';
-import { type BootToken, findBootToken } from '../../store/boot-tokens.ts';
-import type { Database } from '../../store/database.ts';
-import { findNode, isOperationWanted } from '../../store/nodes.ts';
+import type { Database } from '../../store/database/database.ts';
+import { type BootToken, findBootToken } from '../../store/nodes/boot-tokens.ts';
+import { findNode, isOperationWanted } from '../../store/nodes/nodes.ts';
 import { bearerOf } from './rest-errors.ts';
 
 /** Null: no boot token, or that of an operation that is over. */

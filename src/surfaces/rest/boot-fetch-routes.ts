@@ -1,7 +1,7 @@
 /** What machines have fetched while they booted: of one node, or of all with those that are no node's. */
 import type { FastifyInstance } from 'fastify';
-import { getNode } from '../../operations/nodes.ts';
-import { type BootFetch, listBootFetches } from '../../store/boot-fetches.ts';
+import { getNode } from '../../operations/nodes/nodes.ts';
+import { type BootFetch, listBootFetches } from '../../store/nodes/boot-fetches.ts';
 import type { BootRouteParts } from './boot-routes.ts';
 import { macOf, pageOf, textOf } from './node-routes.ts';
 import { callerWith } from './rest-errors.ts';

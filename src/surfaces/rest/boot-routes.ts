@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { knownArch } from '../../domain/architecture.ts';
-import { invalidField } from '../../domain/fault.ts';
-import { macProblem, normalMac } from '../../domain/node.ts';
-import { diskScript, whoAreYouScript } from '../../operations/boot-script.ts';
+import { invalidField } from '../../domain/error/fault.ts';
+import { knownArch } from '../../domain/install/architecture.ts';
+import { macProblem, normalMac } from '../../domain/install/node.ts';
 import { lenientLine } from '../../operations/lenient.ts';
-import { type BootTools, bootScript } from '../../operations/node-boot.ts';
-import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/boot-fetches.ts';
+import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.ts';
+import { type BootTools, bootScript } from '../../operations/nodes/node-boot.ts';
+import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
 import type { RestSurroundings } from './rest-errors.ts';
 import { sendFile } from './send-file.ts';
 

@@ -1,10 +1,10 @@
 /** Images and workflows, for those who look after them and for the machines that are installed with them. */
 import type { FastifyInstance } from 'fastify';
 import type { Actor } from '../../domain/actor.ts';
-import { Fault, invalidField } from '../../domain/fault.ts';
-import { IMAGE_HEAD_BYTES, judgeImage } from '../../domain/image-format.ts';
-import { IMAGE_RULE } from '../../domain/machine-input.ts';
-import type { ImageFiles } from '../../store/image-files.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
+import { IMAGE_HEAD_BYTES, judgeImage } from '../../domain/install/image-format.ts';
+import { IMAGE_RULE } from '../../domain/machine/machine-input.ts';
+import type { ImageFiles } from '../../store/nodes/image-files.ts';
 import {
   findImage,
   type Image,
@@ -13,7 +13,7 @@ import {
   type NewImage,
   removeImage,
   storeImage,
-} from '../../store/images.ts';
+} from '../../store/nodes/images.ts';
 import { bootOf } from './boot-caller.ts';
 import { bootFetchRoutes } from './boot-fetch-routes.ts';
 import { type BootRouteParts, baseUrlOf, bootRoutes, fetchOf } from './boot-routes.ts';

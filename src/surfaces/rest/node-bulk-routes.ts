@@ -1,18 +1,18 @@
 /** Many nodes at once: how many there are in which state, who is stuck, and one change for all of a list. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { installLifecycle } from '../../domain/install-state.ts';
-import { statesOf } from '../../domain/lifecycle.ts';
-import { approveNode } from '../../operations/node-approval.ts';
-import { type BulkResult, forEachNode } from '../../operations/node-bulk.ts';
+import { installLifecycle } from '../../domain/install/install-state.ts';
+import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
+import { approveNode } from '../../operations/nodes/node-approval.ts';
+import { type BulkResult, forEachNode } from '../../operations/nodes/node-bulk.ts';
 import {
   readBulkApproval,
   readBulkGroup,
   readBulkStateChange,
   readBulkTags,
   readBulkWorkflow,
-} from '../../operations/node-input.ts';
-import { patchNode, setNodeState, tagNode } from '../../operations/nodes.ts';
-import { countNodes, listStalled } from '../../store/node-lists.ts';
+} from '../../operations/nodes/node-input.ts';
+import { patchNode, setNodeState, tagNode } from '../../operations/nodes/nodes.ts';
+import { countNodes, listStalled } from '../../store/nodes/node-lists.ts';
 import { checkMayMove, type NodeRouteParts, nodeBody, pageOf } from './node-routes.ts';
 import { answerFaults, callerWith, faultBody } from './rest-errors.ts';
 

@@ -1,19 +1,26 @@
 /** Document 4's nodes: the install layer of the same machines. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { inAnyCase } from '../../domain/any-case.ts';
-import { Fault, invalidField } from '../../domain/fault.ts';
-import type { KeptInventory } from '../../domain/hardware-inventory.ts';
-import { installLifecycle } from '../../domain/install-state.ts';
-import { statesOf } from '../../domain/lifecycle.ts';
-import { macProblem, type Node, normalMac } from '../../domain/node.ts';
-import { serviceLifecycle } from '../../domain/service-state.ts';
-import { stillMissing } from '../../operations/install-plan.ts';
-import type { BootTools } from '../../operations/node-boot.ts';
-import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/node-input.ts';
-import { createNode, getNode, patchNode, retireNode, setNodeState, tagNode } from '../../operations/nodes.ts';
-import { findHardwareInventory } from '../../store/hardware-inventories.ts';
-import { type InventoryEntry, listInventory } from '../../store/inventory-view.ts';
-import { type HistoryEntry, listNodes, nodeHistory } from '../../store/node-lists.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
+import type { KeptInventory } from '../../domain/install/hardware-inventory.ts';
+import { installLifecycle } from '../../domain/install/install-state.ts';
+import { macProblem, type Node, normalMac } from '../../domain/install/node.ts';
+import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
+import { serviceLifecycle } from '../../domain/machine/service-state.ts';
+import { stillMissing } from '../../operations/nodes/install-plan.ts';
+import type { BootTools } from '../../operations/nodes/node-boot.ts';
+import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/nodes/node-input.ts';
+import {
+  createNode,
+  getNode,
+  patchNode,
+  retireNode,
+  setNodeState,
+  tagNode,
+} from '../../operations/nodes/nodes.ts';
+import { type InventoryEntry, listInventory } from '../../store/machines/inventory-view.ts';
+import { findHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
+import { type HistoryEntry, listNodes, nodeHistory } from '../../store/nodes/node-lists.ts';
 import type { Caller } from '../authenticate.ts';
 import { answerFaults, callerWith, type RestSurroundings, requireRole } from './rest-errors.ts';
 

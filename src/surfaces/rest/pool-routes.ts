@@ -1,9 +1,14 @@
 /** What pools have to offer, for whoever may look at machines. */
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../../store/database.ts';
-import type { KeepaliveStore } from '../../store/keepalive-store.ts';
-import { type PoolCapacity, type PoolHealth, readPool, readPoolHealth } from '../../store/pool-health.ts';
-import { poolNotFound } from '../../store/pools.ts';
+import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import {
+  type PoolCapacity,
+  type PoolHealth,
+  readPool,
+  readPoolHealth,
+} from '../../store/agents/pool-health.ts';
+import { poolNotFound } from '../../store/agents/pools.ts';
+import type { Database } from '../../store/database/database.ts';
 import { answerFaults, callerWith, type RestSurroundings } from './rest-errors.ts';
 
 export interface PoolRouteParts extends RestSurroundings {

@@ -3,8 +3,8 @@
  * token. Installers are scripts, so the body is JSON whatever its content-type says.
  */
 import type { FastifyInstance } from 'fastify';
-import { reportNode } from '../../operations/node-report.ts';
-import { readReport } from '../../operations/report-input.ts';
+import { reportNode } from '../../operations/nodes/node-report.ts';
+import { readReport } from '../../operations/nodes/report-input.ts';
 import { NOT_JSON, unstorableText } from '../bad-body.ts';
 import { unstorablePath } from '../storable.ts';
 import type { NodeRouteParts } from './node-routes.ts';

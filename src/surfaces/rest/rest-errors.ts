@@ -1,7 +1,7 @@
 /** Errors of the REST routes that follow document 4: the words in `detail`, the reason for programs beside it. */
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type Role, roleCovers } from '../../domain/actor.ts';
-import { Fault, type FaultKind } from '../../domain/fault.ts';
+import { Fault, type FaultKind } from '../../domain/error/fault.ts';
 import type { Authenticator, Caller } from '../authenticate.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';

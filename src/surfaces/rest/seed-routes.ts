@@ -1,10 +1,10 @@
 /** The seed for cloud-init, for the boot that installs and for no one else: user data may hold secrets. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Fault } from '../../domain/fault.ts';
-import { SEED_FILES, type SeedFile, seedFile } from '../../domain/seed.ts';
-import { knownWorkflow, workflowNameOf } from '../../operations/install-plan.ts';
-import type { BootTools } from '../../operations/node-boot.ts';
-import { findNode } from '../../store/nodes.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import { SEED_FILES, type SeedFile, seedFile } from '../../domain/install/seed.ts';
+import { knownWorkflow, workflowNameOf } from '../../operations/nodes/install-plan.ts';
+import type { BootTools } from '../../operations/nodes/node-boot.ts';
+import { findNode } from '../../store/nodes/nodes.ts';
 import { bootOf } from './boot-caller.ts';
 
 interface SeedRouteDependencies {

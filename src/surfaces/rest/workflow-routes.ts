@@ -1,11 +1,11 @@
 /** Workflows: recipes of installations, from the configuration or stored here. */
 import type { FastifyInstance } from 'fastify';
-import { Fault } from '../../domain/fault.ts';
-import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/workflow.ts';
-import { knownWorkflow } from '../../operations/install-plan.ts';
-import type { BootTools } from '../../operations/node-boot.ts';
-import { readWorkflow, workflowText } from '../../operations/workflow-input.ts';
-import { listWorkflows, removeWorkflow, storeWorkflow } from '../../store/images.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/install/install-profile.ts';
+import { knownWorkflow } from '../../operations/nodes/install-plan.ts';
+import { readWorkflow, workflowText } from '../../operations/nodes/install-profile-input.ts';
+import type { BootTools } from '../../operations/nodes/node-boot.ts';
+import { listWorkflows, removeWorkflow, storeWorkflow } from '../../store/nodes/images.ts';
 import { callerWith, type RestSurroundings } from './rest-errors.ts';
 
 interface WorkflowRouteDependencies extends RestSurroundings {

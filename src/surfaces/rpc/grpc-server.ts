@@ -9,7 +9,7 @@ import {
 } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { Fault } from '../../domain/fault.ts';
+import { Fault } from '../../domain/error/fault.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { statusOf, WIRE } from '../fault-wire.ts';
 import type { Readiness } from '../readiness.ts';

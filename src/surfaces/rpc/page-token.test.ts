@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../domain/fault.ts';
+import { Fault } from '../../domain/error/fault.ts';
 import { cursorOf, MAX_PAGE, pageSize, pageToken, readCursor, readPageToken } from './page-token.ts';
 
 const id = fc.stringMatching(/^[A-Za-z0-9._-]{1,128}$/);

@@ -1,6 +1,6 @@
 /** Opaque tokens for pages and cursors. A page token is good only for the list and filter that it came from. */
 import { createHash } from 'node:crypto';
-import { Fault, invalidField } from '../../domain/fault.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
 
 const DEFAULT_PAGE = 100;
 export const MAX_PAGE = 1000;

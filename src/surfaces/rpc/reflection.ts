@@ -7,7 +7,7 @@ import { type DescEnum, type DescFile, type DescMessage, toBinary } from '@bufbu
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
-import { Fault } from '../../domain/fault.ts';
+import { Fault } from '../../domain/error/fault.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { WIRE } from '../fault-wire.ts';
 import type { Service } from './service.ts';

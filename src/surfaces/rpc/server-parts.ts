@@ -1,10 +1,10 @@
-import type { PresenceTtls } from '../../domain/agent.ts';
-import type { StartRunTools } from '../../operations/start-run.ts';
-import type { Database } from '../../store/database.ts';
-import type { EventFeed } from '../../store/event-feed.ts';
-import type { KeepaliveStore } from '../../store/keepalive-store.ts';
-import type { LogFollower } from '../../store/log-follower.ts';
-import type { MachineReader, MachineRegistrar } from '../../store/machines.ts';
+import type { PresenceTtls } from '../../domain/agent/agent.ts';
+import type { StartRunTools } from '../../operations/start/start-run.ts';
+import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { EventFeed } from '../../store/events/event-feed.ts';
+import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
+import type { LogFollower } from '../../store/operations/log-follower.ts';
 
 /** What the services are made of. */
 export interface ServerParts extends StartRunTools {

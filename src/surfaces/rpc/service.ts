@@ -12,7 +12,7 @@ import type {
   MessageShape,
 } from '@bufbuild/protobuf';
 import { type Role, roleCovers } from '../../domain/actor.ts';
-import { Fault, invalidField } from '../../domain/fault.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { Authenticator, Caller } from '../authenticate.ts';
 import { faultOf } from '../fault-wire.ts';
 import { isStorable, unstorablePath } from '../storable.ts';

@@ -1,10 +1,10 @@
 /** Agents, with their last keepalives and what they told. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
-import { METRICS, type MetricName } from '../../../../src/domain/agent.ts';
-import { statesOf } from '../../../../src/domain/lifecycle.ts';
-import { metricText } from '../../../../src/domain/metric-text.ts';
-import { presenceLifecycle } from '../../../../src/domain/presence.ts';
+import { METRICS, type MetricName } from '../../../../src/domain/agent/agent.ts';
+import { metricText } from '../../../../src/domain/agent/metric-text.ts';
+import { presenceLifecycle } from '../../../../src/domain/agent/presence.ts';
+import { statesOf } from '../../../../src/domain/lifecycle/lifecycle.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { machines } from '../../api/clients.ts';
 import { failureOf, isInvalid } from '../../api/failure.ts';

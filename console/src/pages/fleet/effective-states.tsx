@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { EFFECTIVE_STATES, type EffectiveState } from '../../../../src/domain/effective-state.ts';
+import { EFFECTIVE_STATES, type EffectiveState } from '../../../../src/domain/machine/effective-state.ts';
 import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { listOf } from '../../pages.ts';
 import { countsOf, numberText } from './counts.ts';

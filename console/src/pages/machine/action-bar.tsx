@@ -5,7 +5,7 @@ import {
   MACHINE_ACTIONS,
   type MachineAction,
   type MachineActionInfo,
-} from '../../../../src/domain/machine-action.ts';
+} from '../../../../src/domain/machine/machine-action.ts';
 import { Button } from '../../ui/button.tsx';
 
 const FIRST = [

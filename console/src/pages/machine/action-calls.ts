@@ -1,6 +1,6 @@
 /** Each action as a call of the public API. */
-import type { Flag, MachineAction } from '../../../../src/domain/machine-action.ts';
-import type { DecommissionMode } from '../../../../src/domain/stage.ts';
+import type { Flag, MachineAction } from '../../../../src/domain/machine/machine-action.ts';
+import type { DecommissionMode } from '../../../../src/domain/workflow/stage.ts';
 import {
   DecommissionMode_Value,
   MachineFlag_Value,

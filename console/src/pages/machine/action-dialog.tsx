@@ -6,7 +6,7 @@ import {
   MACHINE_ACTIONS,
   type MachineAction,
   type MachineActionInfo,
-} from '../../../../src/domain/machine-action.ts';
+} from '../../../../src/domain/machine/machine-action.ts';
 import { failureOf } from '../../api/failure.ts';
 import { newRequestId } from '../../api/request-id.ts';
 import { operationHref } from '../../pages.ts';

@@ -1,7 +1,7 @@
 /** The fields of an action's dialog, one kind of control each. */
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
-import type { ActionMachine, MachineAction } from '../../../../src/domain/machine-action.ts';
+import type { ActionMachine, MachineAction } from '../../../../src/domain/machine/machine-action.ts';
 import { admin } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';
 import { rest } from '../../api/rest.ts';

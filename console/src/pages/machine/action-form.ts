@@ -1,6 +1,6 @@
 /** What each action asks for, what can be chosen, what is still missing, and the command that does the same. */
 
-import { Fault } from '../../../../src/domain/fault.ts';
+import { Fault } from '../../../../src/domain/error/fault.ts';
 import {
   type ActionMachine,
   flagsSet,
@@ -8,10 +8,10 @@ import {
   installStatesByHand,
   MACHINE_ACTIONS,
   type MachineAction,
-} from '../../../../src/domain/machine-action.ts';
-import { checkImageRef } from '../../../../src/domain/machine-input.ts';
-import { DECOMMISSION_MODE_NAMES, DECOMMISSION_MODES } from '../../../../src/domain/stage.ts';
-import { serviceStatesByHand, whyNotWorkflow } from '../../../../src/domain/workflow-gate.ts';
+} from '../../../../src/domain/machine/machine-action.ts';
+import { checkImageRef } from '../../../../src/domain/machine/machine-input.ts';
+import { DECOMMISSION_MODE_NAMES, DECOMMISSION_MODES } from '../../../../src/domain/workflow/stage.ts';
+import { serviceStatesByHand, whyNotWorkflow } from '../../../../src/domain/workflow/workflow-gate.ts';
 
 export type FieldName =
   | 'image'

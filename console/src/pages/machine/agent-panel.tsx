@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
-import { METRIC_NAMES, METRICS } from '../../../../src/domain/agent.ts';
-import { bytesText, metricText } from '../../../../src/domain/metric-text.ts';
+import { METRIC_NAMES, METRICS } from '../../../../src/domain/agent/agent.ts';
+import { bytesText, metricText } from '../../../../src/domain/agent/metric-text.ts';
 import type { Agent } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { fleet } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { bytesText } from '../../../../src/domain/metric-text.ts';
+import { bytesText } from '../../../../src/domain/agent/metric-text.ts';
 import { Failed } from '../../ui/blank.tsx';
 import { Age, momentText } from '../../ui/time.tsx';
 import { type BootFetchBody, nodeBoots } from '../nodes/nodes.ts';

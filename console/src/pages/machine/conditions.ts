@@ -1,6 +1,6 @@
 /** Conditions, what matters first; those that nobody has looked at are told too. */
-import { CONDITION_TYPES, CONDITIONS, isConditionType } from '../../../../src/domain/condition.ts';
-import { conditionTone, TONES_BY_WEIGHT } from '../../../../src/domain/condition-tone.ts';
+import { CONDITION_TYPES, CONDITIONS, isConditionType } from '../../../../src/domain/condition/condition.ts';
+import { conditionTone, TONES_BY_WEIGHT } from '../../../../src/domain/condition/condition-tone.ts';
 import type { Tone } from '../../../../src/domain/tone.ts';
 
 export interface ToldCondition {

@@ -3,8 +3,8 @@ import {
   isMachineAction,
   MACHINE_ACTIONS,
   type MachineAction,
-} from '../../../../src/domain/machine-action.ts';
-import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operator-action.ts';
+} from '../../../../src/domain/machine/machine-action.ts';
+import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import type { Obstacle } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { operationHref } from '../../pages.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';

@@ -2,7 +2,7 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { Link, useLocation } from 'wouter';
-import { conditionTone } from '../../../../src/domain/condition-tone.ts';
+import { conditionTone } from '../../../../src/domain/condition/condition-tone.ts';
 import type { EventKind } from '../../../../src/domain/event.ts';
 import type { Event, ListEventsResponse } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/effective-state.ts';
+import { EFFECTIVE_STATES, effectiveReason } from '../../../../src/domain/machine/effective-state.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';

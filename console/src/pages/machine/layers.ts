@@ -1,13 +1,13 @@
 /** The layers of a machine's state, each with the question that it answers and what its state means. */
 
-import { upstreamDisagreement } from '../../../../src/domain/drift.ts';
-import { installLifecycle } from '../../../../src/domain/install-state.ts';
-import type { Lifecycle } from '../../../../src/domain/lifecycle.ts';
-import type { ObservedState } from '../../../../src/domain/machine.ts';
-import { phaseLifecycle } from '../../../../src/domain/phase.ts';
-import { presenceLifecycle } from '../../../../src/domain/presence.ts';
-import type { ServiceState } from '../../../../src/domain/service-state.ts';
-import { serviceLifecycle } from '../../../../src/domain/service-state.ts';
+import { presenceLifecycle } from '../../../../src/domain/agent/presence.ts';
+import { upstreamDisagreement } from '../../../../src/domain/condition/drift.ts';
+import { installLifecycle } from '../../../../src/domain/install/install-state.ts';
+import type { Lifecycle } from '../../../../src/domain/lifecycle/lifecycle.ts';
+import type { ObservedState } from '../../../../src/domain/machine/machine.ts';
+import { phaseLifecycle } from '../../../../src/domain/machine/phase.ts';
+import type { ServiceState } from '../../../../src/domain/machine/service-state.ts';
+import { serviceLifecycle } from '../../../../src/domain/machine/service-state.ts';
 
 export type LayerName = 'phase' | 'service' | 'install' | 'presence';
 

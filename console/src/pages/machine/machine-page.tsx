@@ -3,8 +3,8 @@ import {
   MACHINE_ACTION_NAMES,
   MACHINE_ACTIONS,
   type MachineAction,
-} from '../../../../src/domain/machine-action.ts';
-import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
+} from '../../../../src/domain/machine/machine-action.ts';
+import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { useForbidden } from '../../identity.tsx';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
 import type { MachineView } from '../../machine-view.ts';

@@ -1,6 +1,6 @@
 /** What an agent measured, as lines in charts. */
-import { METRICS, type MetricName } from '../../../../src/domain/agent.ts';
-import { metricText } from '../../../../src/domain/metric-text.ts';
+import { METRICS, type MetricName } from '../../../../src/domain/agent/agent.ts';
+import { metricText } from '../../../../src/domain/agent/metric-text.ts';
 
 export interface Sample {
   /** Milliseconds. */

@@ -5,10 +5,10 @@ import {
   ERASE_METHODS,
   type Erasure,
   outcomeText,
-} from '../../../../src/domain/erasure.ts';
-import type { HardwareInventory } from '../../../../src/domain/hardware-inventory.ts';
-import { hardwareLines } from '../../../../src/domain/hardware-text.ts';
-import { MAX_INSTALL_ATTEMPTS } from '../../../../src/domain/node.ts';
+} from '../../../../src/domain/install/erasure.ts';
+import type { HardwareInventory } from '../../../../src/domain/install/hardware-inventory.ts';
+import { hardwareLines } from '../../../../src/domain/install/hardware-text.ts';
+import { MAX_INSTALL_ATTEMPTS } from '../../../../src/domain/install/node.ts';
 import { rest } from '../../api/rest.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { operationHref } from '../../pages.ts';

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
+import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import { StepStatus_State } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { type OperationView, stepState } from '../../operation-view.ts';

@@ -2,10 +2,10 @@
  * Editing what clients say of a machine. Only what was changed is sent, by the paths of the update mask, so two people
  * who change different things do not undo each other; what changed under the editor is told, path by path.
  */
-import { Fault } from '../../../../src/domain/fault.ts';
-import type { Labels, MachineSpec } from '../../../../src/domain/machine.ts';
-import { checkLabels, checkSpec } from '../../../../src/domain/machine-input.ts';
-import { EMPTY_SPEC } from '../../../../src/domain/machine-spec.ts';
+import { Fault } from '../../../../src/domain/error/fault.ts';
+import type { Labels, MachineSpec } from '../../../../src/domain/machine/machine.ts';
+import { checkLabels, checkSpec } from '../../../../src/domain/machine/machine-input.ts';
+import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
   type SpecFieldName,
@@ -13,7 +13,7 @@ import {
   specValue,
   textOfField,
   withSpecValue,
-} from '../../../../src/domain/spec-field.ts';
+} from '../../../../src/domain/machine/spec-field.ts';
 
 export interface Description {
   readonly spec: MachineSpec;

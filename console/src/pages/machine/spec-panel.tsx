@@ -1,7 +1,7 @@
 /** What clients say of the machine: its spec and its labels. */
 import { useState } from 'react';
-import { specOfMessage } from '../../../../src/domain/machine-spec.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/spec-field.ts';
+import { specOfMessage } from '../../../../src/domain/machine/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
 import type { Machine } from '../../../../src/gen/baremetal/v2/machine_pb.ts';
 import { useForbidden } from '../../identity.tsx';
 import type { MachineView } from '../../machine-view.ts';

@@ -1,7 +1,7 @@
 /** A machine and what is asked beside it. Events about the machine refresh what begins with its key. */
 import { useQuery } from '@tanstack/react-query';
-import type { InstallState } from '../../../../src/domain/install-state.ts';
-import type { ActionMachine } from '../../../../src/domain/machine-action.ts';
+import type { InstallState } from '../../../../src/domain/install/install-state.ts';
+import type { ActionMachine } from '../../../../src/domain/machine/machine-action.ts';
 import { admin, fleet, machines } from '../../api/clients.ts';
 import { type MachineView, machineView } from '../../machine-view.ts';
 import { quoted } from '../../pages.ts';

@@ -1,7 +1,7 @@
 /** What can be done to many machines at once, which of them take it, and why the others do not. */
-import { type GatedMachine, whyNot } from '../../../../src/domain/gate.ts';
-import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation-type.ts';
-import { OPERATOR_ACTIONS } from '../../../../src/domain/operator-action.ts';
+import { type GatedMachine, whyNot } from '../../../../src/domain/operation/gate.ts';
+import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation/operation-type.ts';
+import { OPERATOR_ACTIONS } from '../../../../src/domain/operation/operator-action.ts';
 
 export type BulkActionName = OperationType | 'CANCEL';
 

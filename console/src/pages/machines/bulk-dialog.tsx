@@ -3,7 +3,7 @@
  * somebody says so, one request for each of those, then what came of every one.
  */
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
-import { IMAGE_RULE } from '../../../../src/domain/machine-input.ts';
+import { IMAGE_RULE } from '../../../../src/domain/machine/machine-input.ts';
 import { failureOf } from '../../api/failure.ts';
 import { newRequestId } from '../../api/request-id.ts';
 import { Failed } from '../../ui/blank.tsx';

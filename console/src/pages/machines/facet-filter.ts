@@ -5,7 +5,7 @@
 import type { FilterNode, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
 import { isAnything } from '../../../../src/domain/filter/pattern.ts';
-import { MACHINE_FILTER } from '../../../../src/store/filter-schemas.ts';
+import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 import { printFilter } from './filter-text.ts';
 
 export const FACETS = {

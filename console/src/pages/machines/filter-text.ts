@@ -1,10 +1,10 @@
 /** Filters as text: what is wrong with one, how one is written, and what plain words mean. */
 
-import { Fault } from '../../../../src/domain/fault.ts';
+import { Fault } from '../../../../src/domain/error/fault.ts';
 import type { FilterNode, Pattern, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { checkFilter } from '../../../../src/domain/filter/check.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
-import { MACHINE_FILTER } from '../../../../src/store/filter-schemas.ts';
+import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 
 export interface FilterFault {
   readonly message: string;

@@ -7,8 +7,8 @@ import {
 } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { EFFECTIVE_STATES } from '../../../../src/domain/effective-state.ts';
-import { locationText, rackOf } from '../../../../src/domain/spec-field.ts';
+import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state.ts';
+import { locationText, rackOf } from '../../../../src/domain/machine/spec-field.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';

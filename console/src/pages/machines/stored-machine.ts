@@ -1,7 +1,8 @@
 /** A machine of the API as the filter's fields know one, so that the server's own predicate can be asked about it. */
-import type { InstallState } from '../../../../src/domain/install-state.ts';
-import type { Machine } from '../../../../src/domain/machine.ts';
-import type { Presence } from '../../../../src/domain/presence.ts';
+
+import type { Presence } from '../../../../src/domain/agent/presence.ts';
+import type { InstallState } from '../../../../src/domain/install/install-state.ts';
+import type { Machine } from '../../../../src/domain/machine/machine.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { msOf } from '../../ui/time.tsx';
 

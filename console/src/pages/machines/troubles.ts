@@ -1,5 +1,9 @@
-import { CONDITION_TYPES, type Conditions, type ConditionType } from '../../../../src/domain/condition.ts';
-import { conditionTone } from '../../../../src/domain/condition-tone.ts';
+import {
+  CONDITION_TYPES,
+  type Conditions,
+  type ConditionType,
+} from '../../../../src/domain/condition/condition.ts';
+import { conditionTone } from '../../../../src/domain/condition/condition-tone.ts';
 import type { Tone } from '../../../../src/domain/tone.ts';
 
 const BAD: readonly Tone[] = ['red', 'orange', 'yellow'];

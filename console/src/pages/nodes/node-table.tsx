@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { installLifecycle } from '../../../../src/domain/install-state.ts';
+import { installLifecycle } from '../../../../src/domain/install/install-state.ts';
 import { useForbidden } from '../../identity.tsx';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';

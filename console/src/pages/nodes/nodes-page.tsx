@@ -1,8 +1,8 @@
 /** Machines that boot from the network: who waits for approval, what is being installed, and what they reported. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { installLifecycle } from '../../../../src/domain/install-state.ts';
-import { statesOf } from '../../../../src/domain/lifecycle.ts';
+import { installLifecycle } from '../../../../src/domain/install/install-state.ts';
+import { statesOf } from '../../../../src/domain/lifecycle/lifecycle.ts';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';

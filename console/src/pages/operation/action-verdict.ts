@@ -1,11 +1,11 @@
 /** Which operator actions do something to an operation right now, by the server's own tables. */
-import { isActive, type JobStatus, jobLifecycle } from '../../../../src/domain/job-status.ts';
+import { isActive, type JobStatus, jobLifecycle } from '../../../../src/domain/operation/operation-status.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
   type OperatorAction,
   VERDICTS,
-} from '../../../../src/domain/operator-action.ts';
+} from '../../../../src/domain/operation/operator-action.ts';
 
 export interface ActedOn {
   readonly status: JobStatus;

@@ -1,8 +1,8 @@
 /** What does the same at a terminal. */
-import { isActive } from '../../../../src/domain/job-status.ts';
-import { OPERATION_TYPES } from '../../../../src/domain/operation-type.ts';
-import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operator-action.ts';
-import { runTypeName, type WorkType } from '../../../../src/domain/work-type.ts';
+import { isActive } from '../../../../src/domain/operation/operation-status.ts';
+import { OPERATION_TYPES } from '../../../../src/domain/operation/operation-type.ts';
+import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
+import { runTypeName, type WorkType } from '../../../../src/domain/operation/work-type.ts';
 
 export interface StartedWork {
   readonly machineId: string;

@@ -1,7 +1,7 @@
 /** What ended badly, whether it may pass, and what to do about it. */
-import { FAILURE_CLASSES, type FailureClass } from '../../../../src/domain/failure.ts';
-import { nextActionFor } from '../../../../src/domain/next-action.ts';
-import type { OperatorAction } from '../../../../src/domain/operator-action.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../../../../src/domain/error/failure.ts';
+import { nextActionFor } from '../../../../src/domain/operation/next-action.ts';
+import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { ErrorStatus } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import type { OperationView } from '../../operation-view.ts';

@@ -1,13 +1,13 @@
 /** Document 3's operator actions: what each does, whether it can be done now, and a dialog that asks why. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { whyNot } from '../../../../src/domain/gate.ts';
-import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation-type.ts';
+import { whyNot } from '../../../../src/domain/operation/gate.ts';
+import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
   type OperatorAction,
-} from '../../../../src/domain/operator-action.ts';
+} from '../../../../src/domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin, machines } from '../../api/clients.ts';

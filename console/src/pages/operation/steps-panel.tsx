@@ -1,5 +1,5 @@
 /** The steps on one line of time. */
-import { stepLifecycle } from '../../../../src/domain/step-state.ts';
+import { stepLifecycle } from '../../../../src/domain/operation/step-state.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { StepStatus } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { type OperationView, stepState } from '../../operation-view.ts';

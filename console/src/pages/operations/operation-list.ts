@@ -1,5 +1,5 @@
 /** What the list asks for, and how it takes up what it hears, without moving a row. */
-import { ACTIVE_JOB_STATUSES } from '../../../../src/domain/job-status.ts';
+import { ACTIVE_JOB_STATUSES } from '../../../../src/domain/operation/operation-status.ts';
 import { quoted } from '../../pages.ts';
 
 export const SHOWN = {

@@ -2,7 +2,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import { jobLifecycle } from '../../../../src/domain/job-status.ts';
+import { jobLifecycle } from '../../../../src/domain/operation/operation-status.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';

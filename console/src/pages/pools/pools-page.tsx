@@ -1,7 +1,7 @@
 /** Pools: what their schedulable machines have, of what all have, and why the rest can't take work. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { bytesText, metricText } from '../../../../src/domain/metric-text.ts';
+import { bytesText, metricText } from '../../../../src/domain/agent/metric-text.ts';
 import type { Pool, PoolCapacity } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { admin } from '../../api/clients.ts';
 import { listOf, quoted } from '../../pages.ts';

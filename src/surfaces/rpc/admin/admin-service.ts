@@ -2,22 +2,22 @@
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Actor, actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
-import { POOL_RULE } from '../../../domain/agent.ts';
+import { POOL_RULE } from '../../../domain/agent/agent.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
-import { OVERWRITES, type Overwrite } from '../../../domain/erasure.ts';
-import { explain } from '../../../domain/explain.ts';
-import { invalidField, missingField } from '../../../domain/fault.ts';
+import { type UpstreamView, upstreamView } from '../../../domain/condition/upstream-view.ts';
+import { invalidField, missingField } from '../../../domain/error/fault.ts';
+import { OVERWRITES, type Overwrite } from '../../../domain/install/erasure.ts';
 import {
   checkImageRef,
   checkMachineId,
   checkOperationId,
   checkRequestId,
   checkText,
-} from '../../../domain/machine-input.ts';
-import { commandFor, nextActionFor } from '../../../domain/next-action.ts';
-import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../../domain/operator-action.ts';
-import { DECOMMISSION_MODE_NAMES, type DecommissionMode } from '../../../domain/stage.ts';
-import { type UpstreamView, upstreamView } from '../../../domain/upstream-view.ts';
+} from '../../../domain/machine/machine-input.ts';
+import { explain } from '../../../domain/operation/explain.ts';
+import { commandFor, nextActionFor } from '../../../domain/operation/next-action.ts';
+import { OPERATOR_ACTION_NAMES, type OperatorAction } from '../../../domain/operation/operator-action.ts';
+import { DECOMMISSION_MODE_NAMES, type DecommissionMode } from '../../../domain/workflow/stage.ts';
 import {
   AdminService,
   DecommissionMode_Value,
@@ -28,13 +28,13 @@ import {
   type UpstreamViewSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
-import { createAgentMachine } from '../../../operations/agent-machines.ts';
-import { type AdminFlag, setFlag } from '../../../operations/flags.ts';
-import { eraseMachine, migrateMachine } from '../../../operations/hardware-work.ts';
-import { takeAction } from '../../../operations/operator-actions.ts';
-import { checkPlan } from '../../../operations/plan-input.ts';
-import { createPlan } from '../../../operations/plans.ts';
-import { machineNotFound } from '../../../operations/start-operation.ts';
+import { createAgentMachine } from '../../../operations/agents/agent-machines.ts';
+import { type AdminFlag, setFlag } from '../../../operations/machines/flags.ts';
+import { checkPlan } from '../../../operations/plans/plan-input.ts';
+import { createPlan } from '../../../operations/plans/plans.ts';
+import { takeAction } from '../../../operations/start/act-on-operation.ts';
+import { eraseMachine, migrateMachine } from '../../../operations/start/hardware-work.ts';
+import { machineNotFound } from '../../../operations/start/start-operation.ts';
 import {
   decommissionMachine,
   drainMachine,
@@ -42,16 +42,16 @@ import {
   removeMachine,
   setServiceState,
   type WorkflowCall,
-} from '../../../operations/workflows.ts';
-import { operationNotFound } from '../../../store/cancel-operation.ts';
-import { findNode } from '../../../store/nodes.ts';
-import { findOperation, lastOperationOf } from '../../../store/operations.ts';
-import { actionsOn } from '../../../store/operator-actions.ts';
-import { readPool, readPoolHealth } from '../../../store/pool-health.ts';
-import { createPool, poolNotFound } from '../../../store/pools.ts';
-import { lastServiceMover } from '../../../store/service-machines.ts';
+} from '../../../operations/start/workflows.ts';
+import { readPool, readPoolHealth } from '../../../store/agents/pool-health.ts';
+import { createPool, poolNotFound } from '../../../store/agents/pools.ts';
+import { lastServiceMover } from '../../../store/machines/service-machines.ts';
+import { readUpstreamReads } from '../../../store/machines/upstream-reads.ts';
+import { findNode } from '../../../store/nodes/nodes.ts';
+import { operationNotFound } from '../../../store/operations/cancel-operation.ts';
+import { findOperation, lastOperationOf } from '../../../store/operations/operations.ts';
+import { actionsOn } from '../../../store/operations/record-operator-action.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
-import { readUpstreamReads } from '../../../store/upstream-reads.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { planMessage } from '../v1/to-proto.ts';

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { PoolSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
-import type { PoolCapacity, PoolHealth } from '../../../store/pool-health.ts';
+import type { PoolCapacity, PoolHealth } from '../../../store/agents/pool-health.ts';
 
 export function poolMessage(pool: PoolHealth): MessageInitShape<typeof PoolSchema> {
   return {

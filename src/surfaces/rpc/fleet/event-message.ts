@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import type { LoggedEvent } from '../../../store/event-log.ts';
+import type { LoggedEvent } from '../../../store/events/event-log.ts';
 
 export function eventMessage(event: LoggedEvent): MessageInitShape<typeof EventSchema> {
   return {

@@ -1,15 +1,15 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { overdueFilter } from '../../../domain/dwell.ts';
+import type { Presence } from '../../../domain/agent/presence.ts';
 import { quote } from '../../../domain/filter/quote.ts';
-import type { Presence } from '../../../domain/presence.ts';
+import { overdueFilter } from '../../../domain/machine/state-time-limit.ts';
 import type {
   AttentionSchema,
   OverdueSchema,
   OverviewSchema,
 } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import type { FacetCount } from '../../../store/count-machines.ts';
-import type { AttentionGroup, OverdueGroup, Overview } from '../../../store/overview.ts';
+import type { FacetCount } from '../../../store/machines/count-machines.ts';
+import type { AttentionGroup, OverdueGroup, Overview } from '../../../store/machines/overview.ts';
 
 export function overviewMessage(overview: Overview): MessageInitShape<typeof OverviewSchema> {
   const { counts } = overview;

@@ -13,8 +13,8 @@ import {
   WatchedEvent_Kind,
   type WatchedEventSchema,
 } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { type LoggedEvent, lastEventId } from '../../../store/event-log.ts';
-import { EVENT_FILTER } from '../../../store/filter-schemas.ts';
+import { type LoggedEvent, lastEventId } from '../../../store/events/event-log.ts';
+import { EVENT_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { cursorOf, readCursor } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';

@@ -1,7 +1,7 @@
 /** A service of document 1: what it refuses, it refuses in document 1's words. */
 import type { DescService } from '@bufbuild/protobuf';
-import { Fault } from '../../../domain/fault.ts';
-import { v1Fault } from '../../../domain/v1-words.ts';
+import { Fault } from '../../../domain/error/fault.ts';
+import { v1Fault } from '../../../domain/v1/v1-words.ts';
 import { type CallContext, defineService, type Handlers, type Roles, type Service } from '../service.ts';
 
 export function defineV1Service<S extends DescService>(

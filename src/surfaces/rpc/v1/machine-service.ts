@@ -1,11 +1,11 @@
 /** baremetal.v1.MachineService: the same machines, in document 1's words. */
-import { missingField } from '../../../domain/fault.ts';
-import { checkMachineId } from '../../../domain/machine-input.ts';
+import { missingField } from '../../../domain/error/fault.ts';
+import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import { MachineService } from '../../../gen/baremetal/v1/machine_service_pb.ts';
-import { registerMachine, updateMachine } from '../../../operations/inventory.ts';
-import { machineNotFound } from '../../../operations/start-operation.ts';
-import { V1_MACHINE_FILTER } from '../../../store/filter-schemas.ts';
-import { listMachines } from '../../../store/list.ts';
+import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
+import { machineNotFound } from '../../../operations/start/start-operation.ts';
+import { V1_MACHINE_FILTER } from '../../../store/machines/filter-schemas.ts';
+import { listMachines } from '../../../store/machines/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';

@@ -1,7 +1,7 @@
 /** baremetal.v1.PlanService. */
-import { missingField } from '../../../domain/fault.ts';
+import { missingField } from '../../../domain/error/fault.ts';
 import { PlanService } from '../../../gen/baremetal/v1/plan_service_pb.ts';
-import { findPlan, listPlans, planNotFound } from '../../../operations/plans.ts';
+import { findPlan, listPlans, planNotFound } from '../../../operations/plans/plans.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import type { ServerParts } from '../server-parts.ts';
 import type { Service } from '../service.ts';

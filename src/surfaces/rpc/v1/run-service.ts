@@ -5,17 +5,17 @@ import {
   checkOperationId,
   checkRequestId,
   checkText,
-} from '../../../domain/machine-input.ts';
-import { runIdOf } from '../../../domain/run-id.ts';
-import { v1Text } from '../../../domain/v1-words.ts';
+} from '../../../domain/machine/machine-input.ts';
+import { runIdOf } from '../../../domain/v1/run-id.ts';
+import { v1Text } from '../../../domain/v1/v1-words.ts';
 import { RunEvent_Kind } from '../../../gen/baremetal/v1/run_pb.ts';
 import { RunService } from '../../../gen/baremetal/v1/run_service_pb.ts';
-import { cancelOperation } from '../../../operations/cancel-operation.ts';
-import { startRun } from '../../../operations/start-run.ts';
-import { operationNotFound } from '../../../store/cancel-operation.ts';
-import { RUN_FILTER } from '../../../store/filter-schemas.ts';
-import { listOperations } from '../../../store/list.ts';
-import { findOperation } from '../../../store/operations.ts';
+import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
+import { startRun } from '../../../operations/start/start-run.ts';
+import { RUN_FILTER } from '../../../store/machines/filter-schemas.ts';
+import { listOperations } from '../../../store/machines/list.ts';
+import { operationNotFound } from '../../../store/operations/cancel-operation.ts';
+import { findOperation } from '../../../store/operations/operations.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';

@@ -1,17 +1,17 @@
 /** How the domain looks in baremetal.v1. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { isTrue } from '../../../domain/condition.ts';
-import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
-import type { Machine } from '../../../domain/machine.ts';
-import type { Operation } from '../../../domain/operation.ts';
-import type { Plan, PlanStep, StepDefaults } from '../../../domain/plan.ts';
-import { runIdOf } from '../../../domain/run-id.ts';
-import { hadSucceeded, retryCount, type Step } from '../../../domain/step.ts';
-import type { StepState } from '../../../domain/step-state.ts';
-import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../../domain/v1-phase.ts';
-import { v1Reason, v1Text } from '../../../domain/v1-words.ts';
-import { runTypeName } from '../../../domain/work-type.ts';
+import { isTrue } from '../../../domain/condition/condition.ts';
+import type { Machine } from '../../../domain/machine/machine.ts';
+import type { Operation } from '../../../domain/operation/operation.ts';
+import { PHASE_OF_JOB } from '../../../domain/operation/operation-status.ts';
+import type { Plan, PlanStep, StepDefaults } from '../../../domain/operation/plan.ts';
+import { hadSucceeded, retryCount, type Step } from '../../../domain/operation/step.ts';
+import type { StepState } from '../../../domain/operation/step-state.ts';
+import { runTypeName } from '../../../domain/operation/work-type.ts';
+import { runIdOf } from '../../../domain/v1/run-id.ts';
+import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../../domain/v1/v1-phase.ts';
+import { v1Reason, v1Text } from '../../../domain/v1/v1-words.ts';
 import {
   type ConditionSchema,
   type MachineSchema,
@@ -24,7 +24,7 @@ import {
   StepStatus_State,
   type StepStatusSchema,
 } from '../../../gen/baremetal/v1/run_pb.ts';
-import { defaultFor } from '../../../operations/plans.ts';
+import { defaultFor } from '../../../operations/plans/plans.ts';
 import { operationMessage, schedulableFields, machineMessage as v2Machine } from '../v2/to-proto.ts';
 
 /** Identity, labels, spec and conditions have the same shape in both APIs; the status is its own. */

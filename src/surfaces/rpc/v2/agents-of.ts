@@ -1,7 +1,7 @@
-import type { Agent } from '../../../domain/agent.ts';
-import type { Machine } from '../../../domain/machine.ts';
-import { readAgents } from '../../../store/agents.ts';
-import { type KeepaliveStore, KeepalivesAway } from '../../../store/keepalive-store.ts';
+import type { Agent } from '../../../domain/agent/agent.ts';
+import type { Machine } from '../../../domain/machine/machine.ts';
+import { readAgents } from '../../../store/agents/agents.ts';
+import { type KeepaliveStore, KeepalivesAway } from '../../../store/agents/keepalive-store.ts';
 import type { ServerParts } from '../server-parts.ts';
 
 /** Of those machines that have one. */

@@ -1,20 +1,20 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
-import { missingField } from '../../../domain/fault.ts';
+import { missingField } from '../../../domain/error/fault.ts';
 import {
   checkImageRef,
   checkMachineId,
   checkOperationId,
   checkRequestId,
   checkText,
-} from '../../../domain/machine-input.ts';
-import type { OperationType } from '../../../domain/operation-type.ts';
+} from '../../../domain/machine/machine-input.ts';
+import type { OperationType } from '../../../domain/operation/operation-type.ts';
 import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts';
-import { cancelOperation } from '../../../operations/cancel-operation.ts';
-import { registerMachine, updateMachine } from '../../../operations/inventory.ts';
-import { machineNotFound, startOperation } from '../../../operations/start-operation.ts';
-import { MACHINE_FILTER } from '../../../store/filter-schemas.ts';
-import { listMachines } from '../../../store/list.ts';
-import { upstreamSeenTimes } from '../../../store/upstream-reads.ts';
+import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
+import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
+import { machineNotFound, startOperation } from '../../../operations/start/start-operation.ts';
+import { MACHINE_FILTER } from '../../../store/machines/filter-schemas.ts';
+import { listMachines } from '../../../store/machines/list.ts';
+import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';

@@ -1,10 +1,10 @@
 /** baremetal.v2.OperationService: looking at operations. */
-import { checkOperationId } from '../../../domain/machine-input.ts';
+import { checkOperationId } from '../../../domain/machine/machine-input.ts';
 import { OperationService } from '../../../gen/baremetal/v2/operation_service_pb.ts';
-import { operationNotFound } from '../../../store/cancel-operation.ts';
-import { OPERATION_FILTER } from '../../../store/filter-schemas.ts';
-import { listOperations } from '../../../store/list.ts';
-import { findOperation } from '../../../store/operations.ts';
+import { OPERATION_FILTER } from '../../../store/machines/filter-schemas.ts';
+import { listOperations } from '../../../store/machines/list.ts';
+import { operationNotFound } from '../../../store/operations/cancel-operation.ts';
+import { findOperation } from '../../../store/operations/operations.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerParts } from '../server-parts.ts';

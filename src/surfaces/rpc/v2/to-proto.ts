@@ -1,16 +1,16 @@
 /** How the domain looks in baremetal.v2. Enum names are the same on both sides, so the tables are the enums. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { Agent } from '../../../domain/agent.ts';
-import { CONDITION_TYPES } from '../../../domain/condition.ts';
-import { effectiveState } from '../../../domain/effective-state.ts';
-import { PHASE_OF_JOB } from '../../../domain/job-status.ts';
-import type { Machine } from '../../../domain/machine.ts';
-import { messageOfSpec } from '../../../domain/machine-spec.ts';
-import { currentStep, type Operation } from '../../../domain/operation.ts';
-import { schedulable } from '../../../domain/schedulable.ts';
-import { overallProgress, retryCount, type Step } from '../../../domain/step.ts';
-import type { StepState } from '../../../domain/step-state.ts';
+import type { Agent } from '../../../domain/agent/agent.ts';
+import { CONDITION_TYPES } from '../../../domain/condition/condition.ts';
+import { effectiveState } from '../../../domain/machine/effective-state.ts';
+import type { Machine } from '../../../domain/machine/machine.ts';
+import { messageOfSpec } from '../../../domain/machine/machine-spec.ts';
+import { schedulable } from '../../../domain/machine/schedulable.ts';
+import { currentStep, type Operation } from '../../../domain/operation/operation.ts';
+import { PHASE_OF_JOB } from '../../../domain/operation/operation-status.ts';
+import { overallProgress, retryCount, type Step } from '../../../domain/operation/step.ts';
+import type { StepState } from '../../../domain/operation/step-state.ts';
 import {
   type AgentSchema,
   EffectiveState_Value,

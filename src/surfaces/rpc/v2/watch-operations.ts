@@ -5,7 +5,7 @@ import {
   type OperationEventSchema,
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
-import { OPERATION_FILTER } from '../../../store/filter-schemas.ts';
+import { OPERATION_FILTER } from '../../../store/machines/filter-schemas.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
 import { operationMessage } from './to-proto.ts';

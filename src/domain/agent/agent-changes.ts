@@ -1,0 +1,81 @@
+/**
+ * What an agent's life does to its machine. Presence is the fact; the service layer and Reachable follow it.
+ *
+ * Somebody who onboards a machine decides himself when it is in service. Where no operation is under way, the
+ * agent's own enrolment is the whole onboarding: it registers, it speaks, it is in service.
+ */
+import type { Actor } from '../actor.ts';
+import { isTrue, staysOut } from '../condition/condition.ts';
+import type { Machine } from '../machine/machine.ts';
+import { applyChange, type ChangedMachine, type MachineChange } from '../machine/machine-change.ts';
+
+type ServiceChange = NonNullable<MachineChange['service']>;
+
+const AGENT_CONDITIONS = {
+  speaks: {
+    type: 'Reachable',
+    status: true,
+    reason: 'AgentReady',
+    message: 'its agent sends keepalives',
+  },
+  silent: {
+    type: 'Reachable',
+    status: false,
+    reason: 'AgentSilent',
+    message: 'its agent has been silent for longer than its time to live',
+  },
+} as const;
+
+/** A token was issued for the machine. An agent that is alive stays so; it needs the new token all the same. */
+export function tokenIssued(
+  machine: Machine,
+  by: { readonly at: Date; readonly actor: Actor },
+): ChangedMachine {
+  const waits = machine.presence === null || machine.presence === 'expired';
+  const change: MachineChange = {
+    ...(waits && { presence: { to: 'pending', owner: 'operator' } }),
+    ...(machine.service === null && { service: { to: 'bootstrap_issued', owner: 'admin' } }),
+  };
+  return applyChange(machine, change, { ...by, operationId: null });
+}
+
+export function agentRegistered(machine: Machine, at: Date): ChangedMachine {
+  const change: MachineChange = {
+    presence: { to: 'registered', owner: 'agent' },
+    ...(machine.service === 'bootstrap_issued' && { service: { to: 'enrolling', owner: 'onboarding' } }),
+  };
+  return applyChange(machine, change, byAgent(machine, at));
+}
+
+export function agentReady(machine: Machine, at: Date): ChangedMachine {
+  const service = serviceOfReadyAgent(machine);
+  const change: MachineChange = {
+    presence: { to: 'ready', owner: 'agent' },
+    ...(service && { service }),
+    conditions: [AGENT_CONDITIONS.speaks],
+  };
+  return applyChange(machine, change, byAgent(machine, at));
+}
+
+function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
+  // An operation may be about to find out whether it is well; when it ends, whoever speaks is brought back.
+  if (activeOperationId !== null || staysOut(conditions)) return null;
+  if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
+  // A canceled operation may leave an agent that speaks; nobody has said that the machine shall be in service.
+  if (service !== 'enrolling' || isTrue(conditions, 'OperationCanceled')) return null;
+  return { to: 'active', owner: 'onboarding' };
+}
+
+export function agentExpired(machine: Machine, at: Date): ChangedMachine {
+  const change: MachineChange = {
+    presence: { to: 'expired', owner: 'clock' },
+    ...(machine.service === 'active' && { service: { to: 'offline', owner: 'heartbeat' } }),
+    // Nobody has been heard of yet who could have fallen silent.
+    conditions: machine.presence === 'pending' ? [] : [AGENT_CONDITIONS.silent],
+  };
+  return applyChange(machine, change, { at, actor: { kind: 'system', id: 'presence' }, operationId: null });
+}
+
+function byAgent(machine: Machine, at: Date) {
+  return { at, actor: { kind: 'agent', id: machine.machineId }, operationId: null } as const;
+}

@@ -1,0 +1,94 @@
+/**
+ * What a cluster says of a machine's node, and which conditions follow from it. Steps and probes share these rules, so
+ * that InCustomerCluster and Drained mean the same whoever has asked the cluster.
+ *
+ * One combination is excluded: Drained together with InCustomerCluster and a node that takes work. InCustomerCluster
+ * says by its reason whether the node takes work, so the exclusion is a function of the conditions alone, and
+ * applyChange calls it after every change of a machine.
+ */
+
+import type { Phase } from '../machine/phase.ts';
+import type { ConditionChange, Conditions } from './condition.ts';
+
+export interface ClusterNode {
+  readonly ready: boolean;
+  /** Its kubelet has stopped reporting: what runs on it can't be seen, and can't be ended through the cluster. */
+  readonly lost: boolean;
+  /** Why it is not Ready; empty where the cluster does not say. */
+  readonly why: string;
+  /** New work may be placed on it: it is not cordoned. */
+  readonly takesWork: boolean;
+  readonly kubeletVersion: string;
+  /** Pods that a drain moves away, which are not those of DaemonSets and static ones. Null: not counted. */
+  readonly workloads: { readonly count: number; readonly ending: number } | null;
+}
+
+export interface NodeSight {
+  readonly cluster: string;
+  /** The node's name there. */
+  readonly name: string;
+  /** Null: the cluster was asked, and has no such node. */
+  readonly node: ClusterNode | null;
+}
+
+export type Verdict = Pick<ConditionChange, 'status' | 'reason' | 'message'>;
+
+/** The reason of InCustomerCluster for a node that is Ready and takes no work. */
+const NODE_CORDONED = 'NodeCordoned';
+/** The reason of Drained that only holds while the machine stays in maintenance. */
+export const OUT_OF_CLUSTER = 'OutOfCluster';
+
+export function inClusterAsSeen({ cluster, name, node }: NodeSight): Verdict {
+  if (node === null) return { status: false, reason: 'NotJoined', message: `${cluster} has no node ${name}` };
+  if (!node.ready) {
+    const why = node.why === '' ? '' : `: ${node.why.slice(0, 300)}`;
+    return { status: false, reason: 'NodeNotReady', message: `NotReady in ${cluster}${why}` };
+  }
+  if (node.takesWork) return { status: true, reason: 'NodeReady', message: `Ready in ${cluster}` };
+  return { status: true, reason: NODE_CORDONED, message: `Ready in ${cluster}, and cordoned` };
+}
+
+/** Null where the sight does not tell. */
+export function drainedAsSeen(phase: Phase, { cluster, name, node }: NodeSight): Verdict | null {
+  if (node === null) {
+    if (phase !== 'MAINTENANCE') return null;
+    const message = `in maintenance, and ${cluster} has no node ${name}`;
+    return { status: true, reason: OUT_OF_CLUSTER, message };
+  }
+  if (node.takesWork) {
+    return { status: false, reason: 'NodeTakesWork', message: `its node takes work in ${cluster}` };
+  }
+  if (node.workloads === null) return null;
+  if (node.workloads.count > 0) {
+    const message = `cordoned in ${cluster}, with ${workloadsText(node.workloads.count)} left`;
+    return { status: false, reason: 'WorkloadsLeft', message };
+  }
+  // A cluster also forgets the pods of a node that it can't reach: nobody has seen them end.
+  if (node.lost) return null;
+  const message = `cordoned in ${cluster}, and carries no workloads`;
+  return { status: true, reason: 'NodeDrained', message };
+}
+
+export function workloadsText(count: number): string {
+  return count === 1 ? '1 workload' : `${count} workloads`;
+}
+
+export function isDrained({ takesWork, lost, workloads }: ClusterNode): boolean {
+  return !takesWork && !lost && workloads?.count === 0;
+}
+
+/** What a step that has just asked the cluster writes down. */
+export function conditionsSeen(phase: Phase, sight: NodeSight): ConditionChange[] {
+  const drained = drainedAsSeen(phase, sight);
+  return [
+    { type: 'InCustomerCluster', ...inClusterAsSeen(sight) },
+    ...(drained ? [{ type: 'Drained' as const, ...drained }] : []),
+  ];
+}
+
+/** The change that ends the excluded combination; null where there is none. */
+export function drainedDenied({ Drained, InCustomerCluster }: Conditions): ConditionChange | null {
+  if (!Drained?.status || !InCustomerCluster?.status) return null;
+  if (InCustomerCluster.reason === NODE_CORDONED) return null;
+  return { type: 'Drained', status: false, reason: 'NodeTakesWork', message: InCustomerCluster.message };
+}

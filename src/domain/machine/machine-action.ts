@@ -1,0 +1,198 @@
+/**
+ * What people can do about a machine: the role that it takes, how surely they must mean it, and why it can't be done
+ * right now. Explanations name these actions, and the console has a button for each.
+ */
+import type { Role } from '../actor.ts';
+import { isTrue } from '../condition/condition.ts';
+import { type InstallOwner, type InstallState, installLifecycle } from '../install/install-state.ts';
+import { type GatedMachine, whyNot } from '../operation/gate.ts';
+import { HARDWARE_WORK, whyNotHardwareWork } from '../operation/hardware-work.ts';
+import { OPERATION_TYPES, type OperationType } from '../operation/operation-type.ts';
+import { DECOMMISSION_MODE_NAMES } from '../workflow/stage.ts';
+import { whyNotSetService, whyNotWorkflow } from '../workflow/workflow-gate.ts';
+
+export type MachineAction =
+  | 'reboot'
+  | 'reimage'
+  | 'enter_maintenance'
+  | 'exit_maintenance'
+  | 'onboard'
+  | 'decommission'
+  | 'drain'
+  | 'remove'
+  | 'erase'
+  | 'migrate'
+  | 'set_service'
+  | 'flag'
+  | 'unflag'
+  | 'clear'
+  | 'approve_node'
+  | 'set_install';
+
+export interface ActionMachine extends GatedMachine {
+  readonly install: InstallState | null;
+}
+
+export interface MachineActionInfo {
+  readonly title: string;
+  readonly effect: string;
+  /** The CLI verb. */
+  readonly verb: string;
+  readonly role: Role;
+  /** Once: whoever asks confirms. Name: and types the machine's name, because data or the identity is lost. */
+  readonly confirm: 'once' | 'name';
+  /** Null when it can be done. */
+  readonly whyNot: (machine: ActionMachine) => string | null;
+}
+
+const operation = (type: OperationType) =>
+  ({
+    effect: OPERATION_TYPES[type].description,
+    verb: OPERATION_TYPES[type].verb,
+    role: 'operator',
+    confirm: OPERATION_TYPES[type].destructive ? 'name' : 'once',
+    whyNot: (machine) => whyNot(type, machine),
+  }) as const satisfies Omit<MachineActionInfo, 'title'>;
+
+export const MACHINE_ACTIONS = {
+  reboot: { title: 'Reboot', ...operation('REBOOT') },
+  reimage: { title: 'Reimage', ...operation('REIMAGE') },
+  enter_maintenance: { title: 'Enter maintenance', ...operation('ENTER_MAINTENANCE') },
+  exit_maintenance: { title: 'Exit maintenance', ...operation('EXIT_MAINTENANCE') },
+  onboard: {
+    title: 'Onboard',
+    effect: 'Take the machine from bare metal into service, through its provider',
+    verb: 'onboard',
+    role: 'operator',
+    confirm: 'name',
+    whyNot: (machine) => whyNotWorkflow('ONBOARD', machine),
+  },
+  drain: {
+    title: 'Drain',
+    effect: 'Take the machine out of scheduling; it is retired then, and can come back',
+    verb: 'drain',
+    role: 'operator',
+    confirm: 'once',
+    whyNot: (machine) => whyNotWorkflow('DRAIN', machine),
+  },
+  decommission: {
+    title: 'Decommission',
+    effect: 'Take the machine out of service, in one of four modes',
+    verb: 'decommission',
+    role: 'operator',
+    confirm: 'name',
+    whyNot: (machine) => {
+      const reasons = DECOMMISSION_MODE_NAMES.map((mode) => whyNotWorkflow(mode, machine));
+      return reasons.includes(null) ? null : (reasons[0] ?? null);
+    },
+  },
+  remove: {
+    title: 'Remove',
+    effect: 'Take a retired machine out of the inventory for good; its identity never comes back',
+    verb: 'remove',
+    role: 'operator',
+    confirm: 'name',
+    whyNot: (machine) => whyNotWorkflow('REMOVE', machine),
+  },
+  erase: {
+    title: 'Erase',
+    effect: HARDWARE_WORK.ERASE.description,
+    verb: 'erase',
+    role: 'admin',
+    confirm: 'name',
+    whyNot: (machine) => whyNotHardwareWork('ERASE', machine),
+  },
+  migrate: {
+    title: 'Migrate',
+    effect: HARDWARE_WORK.MIGRATE.description,
+    verb: 'migrate',
+    role: 'admin',
+    confirm: 'once',
+    whyNot: (machine) => whyNotHardwareWork('MIGRATE', machine),
+  },
+  set_service: {
+    title: 'Set service state',
+    effect: 'Make a transition of the service layer that belongs to a person',
+    verb: 'service',
+    role: 'operator',
+    confirm: 'once',
+    whyNot: whyNotSetService,
+  },
+  approve_node: {
+    title: 'Approve node',
+    effect: 'Let what was discovered be installed: its disk is written over when it boots next',
+    verb: 'node approve',
+    role: 'operator',
+    confirm: 'once',
+    whyNot: ({ machineId, install }) =>
+      install === 'discovered'
+        ? null
+        : `${machineId} does not wait for approval: ${install === null ? 'it never booted from the network' : `its install state is ${install}`}.`,
+  },
+  set_install: {
+    title: 'Set install state',
+    effect: 'Make a transition of the install layer that belongs to an admin',
+    verb: 'node state',
+    role: 'operator',
+    confirm: 'once',
+    whyNot: ({ machineId, install }) => {
+      if (install === null) return `${machineId} never booted from the network: it has no install state.`;
+      return installStatesByHand(install).length > 0
+        ? null
+        : `${machineId} is ${install}, which nothing leaves.`;
+    },
+  },
+  clear: {
+    title: 'Clear NeedsIntervention',
+    effect: 'Say that somebody looked and that the machine is well',
+    verb: 'clear',
+    role: 'admin',
+    confirm: 'once',
+    whyNot: ({ machineId, conditions }) =>
+      isTrue(conditions, 'NeedsIntervention') ? null : `${machineId} does not need intervention.`,
+  },
+  flag: {
+    title: 'Flag RMA or Retired',
+    effect: 'Block the machine: it takes no new operations',
+    verb: 'flag',
+    role: 'admin',
+    confirm: 'once',
+    whyNot: (machine) =>
+      flagsToSet(machine).length > 0 ? null : `${machine.machineId} has both flags already.`,
+  },
+  unflag: {
+    title: 'Take a flag off',
+    effect: 'Let the machine take operations again',
+    verb: 'unflag',
+    role: 'admin',
+    confirm: 'once',
+    whyNot: (machine) => (flagsSet(machine).length > 0 ? null : `${machine.machineId} has no flag.`),
+  },
+} as const satisfies Record<MachineAction, MachineActionInfo>;
+
+export const MACHINE_ACTION_NAMES = Object.keys(MACHINE_ACTIONS) as MachineAction[];
+
+export function isMachineAction(text: string): text is MachineAction {
+  return Object.hasOwn(MACHINE_ACTIONS, text);
+}
+
+export const FLAGS = ['RMA', 'Retired'] as const;
+export type Flag = (typeof FLAGS)[number];
+
+export function flagsSet({ conditions }: Pick<GatedMachine, 'conditions'>): Flag[] {
+  return FLAGS.filter((flag) => isTrue(conditions, flag));
+}
+
+export function flagsToSet({ conditions }: Pick<GatedMachine, 'conditions'>): Flag[] {
+  return FLAGS.filter((flag) => !isTrue(conditions, flag));
+}
+
+/** The install states that an admin may set from this one, each with when. */
+export function installStatesByHand(install: InstallState): { to: InstallState; when: string }[] {
+  return installLifecycle.transitions
+    .filter(({ from, owners }) => {
+      const by: readonly InstallOwner[] = owners;
+      return from === install && by.includes('admin');
+    })
+    .map(({ to, when }) => ({ to, when }));
+}

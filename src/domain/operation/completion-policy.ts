@@ -1,0 +1,240 @@
+/**
+ * What the end of an operation does to its machine. It is data that the operation carries, because the two APIs
+ * promise different things: document 2's operations never move the phase when they fail or are canceled.
+ */
+import { type ConditionChange, ONBOARD_CANCELED } from '../condition/condition.ts';
+import { isUnsafe } from '../condition/intervention.ts';
+import type { MachineChange } from '../machine/machine-change.ts';
+import { CLEANUP_STAGES, DRAINING_STAGES } from '../workflow/stage.ts';
+import type { JobStatus } from './operation-status.ts';
+import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
+
+export type ContractName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
+
+/** What an ending may look at. */
+export interface Ending {
+  readonly operationId: string;
+  readonly type: WorkType;
+  readonly status: JobStatus;
+  readonly failedStep: string;
+  readonly failureCode: string;
+  readonly failure: string;
+  readonly canceledBy: string;
+  /** Its stages retire the node, and do not only clean it. */
+  readonly retires: boolean;
+}
+
+type EndKind = 'succeeded' | 'failed' | 'canceled';
+
+/** The runs whose success is what the operator wanted the machine for; any other leaves the phase that it had. */
+const RUN_MAKES_READY: ReadonlySet<WorkType> = new Set(['REIMAGE', 'JOIN']);
+
+const CONTRACTS = {
+  operation: {
+    succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
+    failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ conditions: [canceled(ending)] }),
+  },
+  run: {
+    succeeded: (ending) => ({
+      ...(RUN_MAKES_READY.has(ending.type) ? { phase: 'READY' } : {}),
+      conditions: [
+        ...(ending.type === 'RMA' ? [takenOut(ending)] : []),
+        noAttention(ending),
+        notCanceled(ending),
+      ],
+    }),
+    failed: (ending) => ({ phase: 'MAINTENANCE', conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ phase: 'MAINTENANCE', conditions: [canceled(ending)] }),
+  },
+  onboarding: {
+    // A machine that was never set up is now; one that an operator has in maintenance is his to bring back.
+    succeeded: (ending) => ({
+      phase: { to: 'READY', from: ['FACTORY_READY'] },
+      service: {
+        to: 'active',
+        owner: 'onboarding',
+        from: ['enrolling'],
+        // One that is used again: its agent has just been heard.
+        otherwise: { to: 'active', owner: 'heartbeat', from: ['offline'] },
+      },
+      conditions: [deployed(ending), noAttention(ending), notCanceled(ending)],
+    }),
+    failed: (ending) => ({
+      ...(isUnsafe(ending.failureCode) ? quarantines(ending) : {}),
+      conditions: [attention(ending), notCanceled(ending)],
+    }),
+    // What was begun is undone: there is nothing left of it that somebody must look at.
+    canceled: (ending) => ({
+      conditions: [givenUp(ending), { ...canceled(ending), reason: ONBOARD_CANCELED }],
+    }),
+  },
+  // A node is never left draining or removing without an operation that owns it.
+  decommission: {
+    succeeded: (ending) => ({
+      service: ending.retires ? OFFLINE : { ...OFFLINE, otherwise: CLEANED },
+      conditions: [noAttention(ending), notCanceled(ending)],
+    }),
+    failed: (ending) => ({
+      service: whereItFailed(ending),
+      conditions: [attention(ending), notCanceled(ending)],
+    }),
+    // Half a cleanup is none: what was stopped on its way needs an operator, unless it only drained.
+    canceled: (ending) => ({
+      service: ending.type === 'DECOMMISSION' ? quarantinedBecause(halfCleaned(ending).message) : GIVEN_BACK,
+      conditions: [canceled(ending), ...(ending.type === 'DECOMMISSION' ? [halfCleaned(ending)] : [])],
+    }),
+  },
+  removal: {
+    succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
+    failed: (ending) => ({ ...stopsRemoving(), conditions: [attention(ending), notCanceled(ending)] }),
+    canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
+  },
+} as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+
+/** An RMA run ends in RMA whatever its plan: a flag, which shows before the phase and leaves it as it was. */
+function takenOut({ operationId }: Ending): ConditionChange {
+  return { type: 'RMA', status: true, reason: 'RmaRun', message: `taken out by RMA ${operationId}` };
+}
+
+function deployed(ending: Ending): ConditionChange {
+  const message = `${ending.type} ${ending.operationId} saw it deployed`;
+  return { type: 'Provisioned', status: true, reason: 'Deployed', message };
+}
+
+function quarantines({ failure }: Ending): MachineChange {
+  return { service: { to: 'quarantined', owner: 'onboarding', from: ['enrolling'], comment: failure } };
+}
+
+function halfCleaned(ending: Ending): ConditionChange {
+  return {
+    type: 'NeedsIntervention',
+    status: true,
+    reason: failureReason(ending.type),
+    message: `${ending.type} ${ending.operationId} was canceled: the node may be half cleaned`,
+  };
+}
+
+type ServiceChange = NonNullable<MachineChange['service']>;
+
+const OFFLINE = { to: 'offline', owner: 'drain', from: ['draining'] } as const satisfies ServiceChange;
+const RETIRED = { to: 'retired', owner: 'removal', from: ['removing'] } as const satisfies ServiceChange;
+/** A decommission may have come as far as the removal. */
+const GIVEN_BACK = { ...OFFLINE, otherwise: RETIRED } as const satisfies ServiceChange;
+const DRAINED = {
+  to: 'retired',
+  owner: 'drain',
+  from: ['draining'],
+  otherwise: RETIRED,
+} as const satisfies ServiceChange;
+/** A cleanup that failed left it retired; now that it has succeeded, the identity is used again. */
+const CLEANED = {
+  to: 'offline',
+  owner: 'admin',
+  from: ['retired'],
+  comment: 'cleaned',
+} as const satisfies ServiceChange;
+
+function stopsRemoving(): MachineChange {
+  return { service: RETIRED };
+}
+
+/** There is no transition from draining to quarantined: it is two, of which no one sees the first alone. */
+function quarantinedBecause(comment: string): ServiceChange {
+  return { ...GIVEN_BACK, andThen: { to: 'quarantined', owner: 'reconciler', from: ['offline'], comment } };
+}
+
+/**
+ * Document 3 §5.3. A node that is not drained is offline, as §3.2 has it. One that is drained is retired: its identity
+ * is kept, and the operation goes on from there; only where an operator must act before, and something of the last
+ * tenant may be left on it, is it quarantined.
+ */
+function whereItFailed({ type, status, failedStep, failure }: Ending): ServiceChange {
+  const isBlocked = status === 'failed_manual_intervention';
+  if (type === 'DRAIN') return GIVEN_BACK;
+  if (isAmong(DRAINING_STAGES, failedStep)) return isBlocked ? quarantinedBecause(failure) : GIVEN_BACK;
+  return isBlocked && isAmong(CLEANUP_STAGES, failedStep) ? quarantinedBecause(failure) : DRAINED;
+}
+
+function isAmong(stages: readonly string[], stage: string): boolean {
+  return stages.includes(stage);
+}
+
+const END_OF_STATUS = {
+  pending: null,
+  running: null,
+  compensating: null,
+  completed: 'succeeded',
+  reconciled: 'succeeded',
+  failed_retryable: 'failed',
+  failed_manual_intervention: 'failed',
+  cancelled: 'canceled',
+} as const satisfies Record<JobStatus, EndKind | null>;
+
+export function changeAtEnd(contract: ContractName, ending: Ending): MachineChange | null {
+  const end = END_OF_STATUS[ending.status];
+  return end === null ? null : CONTRACTS[contract][end](ending);
+}
+
+function failureReason(type: WorkType): string {
+  return `${type
+    .split('_')
+    .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
+    .join('')}Failed`;
+}
+
+function attention(ending: Ending): ConditionChange {
+  return {
+    type: 'NeedsIntervention',
+    status: true,
+    reason: failureReason(ending.type),
+    message: `${ending.type} ${ending.operationId} failed at ${ending.failedStep}: ${ending.failure}`,
+    // A disk that may be half written stays the reason until an image has been written.
+    ...(ending.type === 'REIMAGE' ? {} : { unlessReason: [failureReason('REIMAGE')] }),
+  };
+}
+
+/**
+ * What failed has now succeeded. A fresh image also answers for every other operation that failed before it;
+ * nothing else does: a reboot that works says nothing about a disk that was half written.
+ */
+function noAttention(ending: Ending): ConditionChange {
+  const answered = ending.type === 'REIMAGE' ? WORK_TYPE_NAMES : [ending.type];
+  return {
+    type: 'NeedsIntervention',
+    status: false,
+    reason: 'OperationSucceeded',
+    message: `${ending.type} ${ending.operationId} succeeded`,
+    ifReason: answered.map(failureReason),
+  };
+}
+
+/** Its own failure is answered for; what else is amiss is not. */
+function givenUp(ending: Ending): ConditionChange {
+  return {
+    type: 'NeedsIntervention',
+    status: false,
+    reason: 'OperationCanceled',
+    message: `${ending.type} ${ending.operationId} was given up`,
+    ifReason: [failureReason(ending.type)],
+  };
+}
+
+function canceled(ending: Ending): ConditionChange {
+  const by = ending.canceledBy === '' ? '' : ` by ${ending.canceledBy}`;
+  return {
+    type: 'OperationCanceled',
+    status: true,
+    reason: 'Canceled',
+    message: `${ending.type} ${ending.operationId} was canceled${by}`,
+  };
+}
+
+function notCanceled(ending: Ending): ConditionChange {
+  return {
+    type: 'OperationCanceled',
+    status: false,
+    reason: 'LaterOperationEnded',
+    message: `${ending.type} ${ending.operationId} ran to its end`,
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * Why a machine takes no operation of a type right now, and what to do first. The server refuses by it, and the console
+ * shows by it which buttons can be pressed.
+ */
+import { type Conditions, isTrue } from '../condition/condition.ts';
+import type { Phase } from '../machine/phase.ts';
+import type { ServiceState } from '../machine/service-state.ts';
+import { OPERATION_TYPES, type OperationType } from './operation-type.ts';
+
+export interface GatedMachine {
+  readonly machineId: string;
+  readonly phase: Phase;
+  readonly service: ServiceState | null;
+  readonly conditions: Conditions;
+  readonly activeOperationId: string | null;
+}
+
+const BLOCKING_FLAGS = ['Retired', 'RMA'] as const;
+export type BlockingFlag = (typeof BLOCKING_FLAGS)[number];
+
+export function blockingFlag(machine: Pick<GatedMachine, 'conditions'>): BlockingFlag | null {
+  return BLOCKING_FLAGS.find((type) => isTrue(machine.conditions, type)) ?? null;
+}
+
+export function isPhaseFor(type: OperationType, phase: Phase): boolean {
+  const phases: readonly Phase[] = OPERATION_TYPES[type].phases;
+  return phases.includes(phase);
+}
+
+const FIRST: Readonly<Record<Phase, string>> = {
+  MAINTENANCE: 'Enter maintenance first.',
+  READY: 'Exit maintenance first.',
+  FACTORY_READY: 'Only a new machine can take it.',
+};
+
+/** Why it takes no operations at all; null when it may take some. */
+export function blockedBecause(
+  machine: Pick<GatedMachine, 'machineId' | 'service' | 'conditions'>,
+): string | null {
+  const { machineId, service } = machine;
+  if (service === 'deleted') return `${machineId} was removed for good and takes no operations.`;
+  const flag = blockingFlag(machine);
+  if (flag === 'RMA')
+    return `${machineId} is flagged RMA and takes no operations. Have the flag taken off first.`;
+  return flag && `${machineId} is flagged ${flag} and takes no operations.`;
+}
+
+export function busyBecause({ machineId, activeOperationId }: GatedMachine): string | null {
+  return activeOperationId === null
+    ? null
+    : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
+}
+
+/** Null when it takes the operation. In the order in which the server checks. */
+export function whyNot(type: OperationType, machine: GatedMachine): string | null {
+  const { machineId, phase } = machine;
+  const blocked = blockedBecause(machine);
+  if (blocked) return blocked;
+  if (!isPhaseFor(type, phase)) {
+    const allowed: readonly Phase[] = OPERATION_TYPES[type].phases;
+    const [first] = allowed.includes('MAINTENANCE') ? (['MAINTENANCE'] as const) : allowed;
+    return `${type} needs ${allowed.join(' or ')}, and ${machineId} is ${phase}. ${first ? FIRST[first] : ''}`.trim();
+  }
+  return busyBecause(machine);
+}

@@ -1,0 +1,55 @@
+import type { FailureClass } from '../error/failure.ts';
+import type { ContractName } from './completion-policy.ts';
+import { isActive, type JobStatus } from './operation-status.ts';
+import type { Step } from './step.ts';
+import type { WorkType } from './work-type.ts';
+
+export interface OperationError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly failureClass: FailureClass;
+  readonly step: string;
+  readonly attempts: number;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly machineId: string;
+  readonly requestId: string;
+  readonly type: WorkType;
+  readonly status: JobStatus;
+  readonly planId: string;
+  /** What its end does to the machine. */
+  readonly contract: ContractName;
+  readonly params: Readonly<Record<string, string>>;
+  readonly steps: readonly Step[];
+  /** Index of the step being worked on; steps.length when all are done. */
+  readonly current: number;
+  readonly error: OperationError | null;
+  readonly waitingFor: string;
+  readonly cancelRequested: boolean;
+  readonly startedBy: string;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+}
+
+/** The part of an operation that changes; each event keeps it as it was right after the change. */
+export type OperationProgress = Pick<
+  Operation,
+  'status' | 'current' | 'error' | 'waitingFor' | 'cancelRequested'
+> & {
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly steps: readonly Pick<
+    Step,
+    'state' | 'attempts' | 'startedAt' | 'finishedAt' | 'message' | 'progress'
+  >[];
+};
+
+/** The step that is being worked on; none before the first begins and after the operation has ended. */
+export function currentStep(operation: Pick<Operation, 'status' | 'steps' | 'current'>): Step | undefined {
+  const step = isActive(operation.status) ? operation.steps[operation.current] : undefined;
+  return step?.state === 'waiting' ? undefined : step;
+}

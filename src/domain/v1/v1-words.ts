@@ -1,0 +1,67 @@
+/**
+ * Document 1's words for what document 2's are stored of: a run and not an operation, run-… and not op-…, REPAVE and not
+ * REIMAGE. A text is translated where it is shown, so that what is stored has one spelling. Only our own words are
+ * touched: whole words beside which nothing is that could make them a part of a name.
+ */
+import { Fault } from '../error/fault.ts';
+import { runIdOf } from './run-id.ts';
+
+const OPERATION_ID = /(?<![\w.-])op-([0-9a-hjkmnp-tv-z]{26})(?![\w-])/g;
+const TYPE_AND_ID = /(?<![\w.-])REIMAGE (?=op-[0-9a-hjkmnp-tv-z]{26}(?![\w-]))/g;
+const WORDS = [
+  [/(?<![\w./-])operation(s?)(?![\w/-]|\.\w)/g, 'run$1'],
+  [/(?<![\w./-])REIMAGE(?![\w/-]|\.\w)/g, 'REPAVE'],
+  [/(?<![\w./-])operations\/(?=op-)/g, 'runs/'],
+] as const;
+
+/** A text that may quote people: ids, and the type beside one, and nothing else. */
+export function v1Text(text: string): string {
+  return text.replace(TYPE_AND_ID, 'REPAVE ').replace(OPERATION_ID, 'run-$1');
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ReimageFailed', 'RepaveFailed'],
+  ['Reimaged', 'Repaved'],
+  ['OperationSucceeded', 'RunSucceeded'],
+  ['LaterOperationEnded', 'LaterRunEnded'],
+]);
+const STORED_REASONS: ReadonlyMap<string, string> = new Map(
+  [...REASONS].map(([stored, shown]) => [shown, stored]),
+);
+
+/** Why a condition is as it is, as document 1 shows it. */
+export function v1Reason(reason: string): string {
+  return REASONS.get(reason) ?? reason;
+}
+
+export function storedReason(reason: string): string {
+  return STORED_REASONS.get(reason) ?? reason;
+}
+
+/** What a client wrote wrongly is quoted back as it was written; every other fault is in our own words. */
+export function v1Fault(fault: Fault): Fault {
+  if (fault.kind === 'invalid_argument') return fault;
+  const { operation_id: operationId, type } = fault.metadata;
+  const words = (text: string) => v1Words(text, operationId ?? '');
+  return new Fault(fault.kind, {
+    reason: fault.reason,
+    message: words(fault.message),
+    metadata: {
+      ...fault.metadata,
+      ...(operationId !== undefined && { operation_id: runIdOf(operationId), run_id: runIdOf(operationId) }),
+      ...(type === 'REIMAGE' && { type: 'REPAVE' }),
+    },
+    violations: fault.violations.map(({ subject, description }) => ({
+      subject: words(subject),
+      description: words(description),
+    })),
+    context: fault.context,
+  });
+}
+
+/** The id that a fault is about is known, also where it is none that we would make. */
+function v1Words(text: string, operationId: string): string {
+  const words = WORDS.reduce((seen, [word, other]) => seen.replace(word, other), text);
+  const named = operationId.startsWith('op-') ? words.replaceAll(operationId, runIdOf(operationId)) : words;
+  return v1Text(named);
+}

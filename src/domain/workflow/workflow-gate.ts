@@ -1,0 +1,148 @@
+/**
+ * In which service states document 3's workflows begin, what beginning does to the machine, and what to do first where
+ * they can't begin. The server begins by it, and the console shows by it which buttons can be pressed.
+ */
+
+import type { MachineChange } from '../machine/machine-change.ts';
+import { type ServiceOwner, type ServiceState, serviceLifecycle } from '../machine/service-state.ts';
+import { blockedBecause, busyBecause, type GatedMachine } from '../operation/gate.ts';
+import type { WorkflowType } from '../operation/work-type.ts';
+import type { DecommissionMode } from './stage.ts';
+
+/** A workflow and, for a decommission, how far it goes. */
+export type WorkflowKind = Exclude<WorkflowType, 'DECOMMISSION'> | DecommissionMode;
+
+/** A machine that has no service layer yet is in none. */
+type Place = ServiceState | 'none';
+
+/** What beginning does, or what to do first. */
+type Begins = Readonly<Record<Place, MachineChange | string>>;
+
+const NOTHING: MachineChange = {};
+const ENROLS: MachineChange = { service: { to: 'enrolling', owner: 'admin' } };
+/** The identity is used again: offline, until its health proves that it is active. */
+const REUSES: MachineChange = { service: { to: 'offline', owner: 'admin', comment: 'onboarded again' } };
+const DISABLES: MachineChange = { service: { to: 'draining', owner: 'admin' } };
+const REMOVES: MachineChange = { service: { to: 'removing', owner: 'removal' } };
+
+const GONE = 'It was removed for good.';
+const LEAVING = 'It is being removed. Wait for that, or give the removal up first.';
+const NEVER_IN = 'It was never in service.';
+const NOT_YET = 'It is not in service yet. Onboard it first.';
+const IN_ALREADY = 'It is in service already. Decommission it first.';
+const RETIRED = 'It is retired already.';
+const DRAIN_FIRST = 'Drain it first.';
+const DRAINING = 'It is draining. Wait until it is retired.';
+
+const TAKES_OUT: Begins = {
+  none: NEVER_IN,
+  bootstrap_issued: NOT_YET,
+  enrolling: NOT_YET,
+  active: DISABLES,
+  offline: DISABLES,
+  quarantined: DISABLES,
+  draining: NOTHING,
+  retired: RETIRED,
+  removing: LEAVING,
+  deleted: GONE,
+};
+
+const BEGINS = {
+  ONBOARD: {
+    none: ENROLS,
+    bootstrap_issued: ENROLS,
+    enrolling: NOTHING,
+    active: IN_ALREADY,
+    offline: NOTHING,
+    // Its upstream lost it or moved it: it stays quarantined until it is proven healthy.
+    quarantined: NOTHING,
+    draining: DRAINING,
+    retired: REUSES,
+    removing: LEAVING,
+    deleted: GONE,
+  },
+  soft_reset: TAKES_OUT,
+  storage_cleanup: TAKES_OUT,
+  reimage: TAKES_OUT,
+  full_decommission: { ...TAKES_OUT, retired: NOTHING },
+  DRAIN: TAKES_OUT,
+  REMOVE: {
+    none: NEVER_IN,
+    bootstrap_issued: NOT_YET,
+    enrolling: NOT_YET,
+    active: DRAIN_FIRST,
+    offline: DRAIN_FIRST,
+    quarantined: DRAIN_FIRST,
+    draining: DRAINING,
+    retired: REMOVES,
+    removing: NOTHING,
+    deleted: GONE,
+  },
+} as const satisfies Record<WorkflowKind, Begins>;
+
+const NAMES = {
+  ONBOARD: 'An onboarding',
+  soft_reset: 'A decommission',
+  storage_cleanup: 'A decommission',
+  reimage: 'A decommission',
+  full_decommission: 'A full decommission',
+  DRAIN: 'A drain',
+  REMOVE: 'A removal',
+} as const satisfies Record<WorkflowKind, string>;
+
+/** The service states that the workflow may begin in, and what beginning does. */
+export function workflowBegins(kind: WorkflowKind): Partial<Record<Place, MachineChange>> {
+  const begins: Begins = BEGINS[kind];
+  return Object.fromEntries(Object.entries(begins).filter(([, change]) => typeof change !== 'string'));
+}
+
+/** Null when the workflow can begin. */
+export function whyNotWorkflow(kind: WorkflowKind, machine: GatedMachine): string | null {
+  const { machineId, service } = machine;
+  const blocked = kind === 'ONBOARD' ? blockedBecause(machine) : null;
+  if (blocked) return blocked;
+  const begins: Begins = BEGINS[kind];
+  const change = begins[service ?? 'none'];
+  if (typeof change === 'string') {
+    const states = Object.keys(workflowBegins(kind)).filter((state) => state !== 'none');
+    const has = service === null ? 'has none' : `is ${service}`;
+    return `${NAMES[kind]} needs service state ${orList(states)}, and ${machineId} ${has}. ${change}`;
+  }
+  return busyBecause(machine);
+}
+
+function orList(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+/** Who a person may be in the table: who operates, and who administers. */
+const PEOPLE: readonly ServiceOwner[] = ['operator', 'admin'];
+
+/** States that an operation must own can't be entered by hand. */
+export const OWNED_BY_OPERATIONS: readonly ServiceState[] = ['enrolling', 'draining', 'removing'];
+
+export interface ByHand {
+  readonly to: ServiceState;
+  readonly when: string;
+  readonly owner: ServiceOwner;
+}
+
+/** The service states that a person may set from this one, each with when and as whom. */
+export function serviceStatesByHand(service: ServiceState | null): ByHand[] {
+  return serviceLifecycle.transitions
+    .filter(({ from, to }) => from === service && !OWNED_BY_OPERATIONS.includes(to))
+    .flatMap(({ to, when, owners }) => {
+      const owner = PEOPLE.find((person) => (owners as readonly ServiceOwner[]).includes(person));
+      return owner ? [{ to, when, owner }] : [];
+    });
+}
+
+/** Null when there is a service state that a person may set. */
+export function whyNotSetService(machine: GatedMachine): string | null {
+  const { machineId, service } = machine;
+  if (serviceStatesByHand(service).length === 0)
+    return service === null
+      ? `${machineId} has no service state yet. Onboard it first.`
+      : `${machineId} is ${service}, which nobody leaves by hand: its agent and its workflows do that.`;
+  return busyBecause(machine);
+}

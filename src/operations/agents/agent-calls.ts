@@ -1,0 +1,162 @@
+/**
+ * What an agent can ask for: to be registered, and to be kept alive. Many calls become one statement; a call is
+ * answered when what it said is stored.
+ */
+import type {
+  AgentAddress,
+  Keepalive,
+  Metrics,
+  PresenceTtls,
+  Registration,
+} from '../../domain/agent/agent.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import { makeAgentsReady, type RegisteringAgent, registerAgents } from '../../store/agents/agents.ts';
+import { removeForgotten } from '../../store/agents/forget-agent.ts';
+import type { KeepaliveOutcome, KeepaliveStore, LiveEntry } from '../../store/agents/keepalive-store.ts';
+import { Coalescer } from '../../store/database/coalescer.ts';
+import { type Database, isStatementError, untilNotDeadlocked } from '../../store/database/database.ts';
+
+export interface AgentCallTools {
+  readonly database: Database;
+  readonly keepalives: KeepaliveStore;
+  readonly ttls: PresenceTtls;
+  readonly onReady: (agent: AgentAddress & { readonly hostname: string }) => void;
+}
+
+export interface StoredKeepalive {
+  readonly agentVersion: string;
+  readonly at: Date;
+}
+
+const MAX_BATCH = 500;
+/** A registration is a transaction of several statements, and others need the turn to write events, too. */
+const MAX_TRANSITIONS = 200;
+/** A machine's keepalives always take the same lane, so no two batches of this replica meet in a row. */
+const LANES = 2;
+/**
+ * At the usual pace of a large fleet a keepalive comes every millisecond, and a statement for each would cost several
+ * times what a few more rows in one do. Agents do not notice the wait.
+ */
+const REST_MS = 10;
+/** More than this many calls in the house are told to come back: they would only wait. */
+const MAX_WAITING = 100_000;
+
+type Becoming = Pick<Keepalive, 'machineId' | 'agentVersion' | 'metrics'>;
+
+export class AgentCalls {
+  readonly #tools: AgentCallTools;
+  readonly #registrations: Coalescer<RegisteringAgent & Registration, boolean>;
+  readonly #firstKeepalives: Coalescer<Keepalive, StoredKeepalive | null>;
+  readonly #lanes: ReadonlyArray<Coalescer<Keepalive, KeepaliveOutcome>>;
+  #waiting = 0;
+
+  constructor(tools: AgentCallTools) {
+    this.#tools = tools;
+    this.#registrations = new Coalescer({
+      maxBatch: MAX_TRANSITIONS,
+      maxUnderWay: 1,
+      flush: (agents) => onceEach(agents, (unique) => this.#registerAll(unique)),
+      isPoisoned: isStatementError,
+    });
+    this.#firstKeepalives = new Coalescer({
+      maxBatch: MAX_TRANSITIONS,
+      maxUnderWay: 1,
+      flush: (agents) => onceEach(agents, (unique) => this.#makeReady(unique)),
+      isPoisoned: isStatementError,
+    });
+    this.#lanes = Array.from(
+      { length: LANES },
+      () =>
+        new Coalescer<Keepalive, KeepaliveOutcome>({
+          maxBatch: MAX_BATCH,
+          maxUnderWay: 1,
+          restMs: REST_MS,
+          flush: (keepalives) =>
+            onceEach(keepalives, (unique) => untilNotDeadlocked(() => tools.keepalives.keep(unique))),
+          isPoisoned: isStatementError,
+        }),
+    );
+  }
+
+  /** False: the token is no good any more. */
+  async register(registration: Registration, tokenHash: Buffer): Promise<boolean> {
+    this.#enter();
+    try {
+      return await this.#registrations.submit({ ...registration, tokenHash });
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /** Null: there is no live entry; the agent must register again. */
+  async keepAlive(keepalive: Keepalive): Promise<StoredKeepalive | null> {
+    this.#enter();
+    try {
+      const kept = await this.#laneOf(keepalive.machineId).submit(keepalive);
+      if (kept.outcome === 'gone') return null;
+      return kept.outcome === 'kept' ? kept : await this.#firstKeepalives.submit(keepalive);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #laneOf(machineId: string): Coalescer<Keepalive, KeepaliveOutcome> {
+    const lane = this.#lanes[machineId.charCodeAt(machineId.length - 1) % LANES];
+    if (!lane) throw new Error('there is no such lane');
+    return lane;
+  }
+
+  #enter(): void {
+    if (this.#waiting >= MAX_WAITING) {
+      throw new Fault('unavailable', {
+        reason: 'TOO_MANY_CALLS',
+        message: 'too many calls; try again later',
+      });
+    }
+    this.#waiting += 1;
+  }
+
+  async #registerAll(agents: ReadonlyArray<RegisteringAgent & Registration>): Promise<boolean[]> {
+    const { database, ttls } = this.#tools;
+    const registered = await untilNotDeadlocked(() => registerAgents(database, agents, ttls));
+    await this.#put(
+      agents
+        .filter(({ machineId }) => registered.has(machineId))
+        .map((agent) => ({ ...agent, status: 'registered', keepalive: null })),
+    );
+    return agents.map(({ machineId }) => registered.has(machineId));
+  }
+
+  async #makeReady(agents: readonly Keepalive[]): Promise<Array<StoredKeepalive | null>> {
+    const { database, ttls, onReady } = this.#tools;
+    const ready = await untilNotDeadlocked(() => makeAgentsReady(database, agents.map(becoming), ttls));
+    const now = agents.filter(({ machineId }) => ready.has(machineId));
+    await this.#put(now.map((agent) => ({ ...agent, status: 'ready', facts: null, keepalive: agent })));
+    for (const agent of now) onReady({ ...agent, hostname: ready.get(agent.machineId)?.hostname ?? '' });
+    return agents.map(({ machineId }) => ready.get(machineId) ?? null);
+  }
+
+  async #put(entries: readonly LiveEntry[]): Promise<void> {
+    const { database, keepalives } = this.#tools;
+    await keepalives.put(entries);
+    await removeForgotten(database, keepalives, entries);
+  }
+}
+
+function becoming({ machineId, agentVersion, metrics }: Keepalive): Becoming & { metrics: Metrics | null } {
+  return { machineId, agentVersion, metrics };
+}
+
+/** Of several calls of one machine in a batch the last one counts, and all are answered alike. */
+async function onceEach<Item extends { readonly machineId: string }, Result>(
+  items: readonly Item[],
+  flush: (unique: readonly Item[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  const last = new Map<string, Item>();
+  for (const item of items) last.set(item.machineId, item);
+  if (last.size === items.length) return flush(items);
+  const ids = [...last.keys()];
+  const results = await flush([...last.values()]);
+  const byId = new Map(ids.map((id, index) => [id, results[index] as Result]));
+  return items.map(({ machineId }) => byId.get(machineId) as Result);
+}

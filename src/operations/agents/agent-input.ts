@@ -1,0 +1,173 @@
+/**
+ * What an agent may say, checked where it comes in. Fields that nobody knows are ignored. A keepalive counts whatever its
+ * details are: a version or a metric that can't be kept is dropped, and the answer names it. The same goes for the models
+ * of GPUs in a registration, which document 5 does not know.
+ */
+import { isIP } from 'node:net';
+import {
+  type AgentAddress,
+  DEFAULT_AGENT_PROVIDER,
+  type GpuModel,
+  type Keepalive,
+  METRIC_NAMES,
+  METRICS,
+  type MetricName,
+  type Metrics,
+  type Registration,
+} from '../../domain/agent/agent.ts';
+import { invalidField, missingField } from '../../domain/error/fault.ts';
+import { checkMachineId, checkText } from '../../domain/machine/machine-input.ts';
+
+const MAX_NAME = 253;
+const MAX_VERSION = 64;
+const MAX_GPUS = 1024;
+/** Beyond it a number is not exact any more. */
+const MAX_COUNT = Number.MAX_SAFE_INTEGER;
+
+type Body = Readonly<Record<string, unknown>>;
+
+export function isBody(body: unknown): body is Body {
+  return typeof body === 'object' && body !== null && !Array.isArray(body);
+}
+
+export function readRegistration(body: Body): Registration {
+  requiredString(body, 'token', 512);
+  const gpuCount = readGpuCount(requiredString(body, 'gpu_count', 8));
+  return {
+    ...readAddress(body),
+    facts: {
+      hostname: checkText(requiredString(body, 'hostname', MAX_NAME), 'hostname', MAX_NAME),
+      cpuMillicores: readCpu(requiredString(body, 'cpu', 32)),
+      memoryBytes: readMemory(requiredString(body, 'memory', 32)),
+      gpuCount,
+      privateIp: readIp(requiredString(body, 'private_ip', 64)),
+      gpus: readGpus(body.gpus, gpuCount),
+    },
+  };
+}
+
+export interface ReadKeepalive {
+  readonly keepalive: Keepalive;
+  /** What could not be kept, and why. */
+  readonly ignored: readonly string[];
+}
+
+export function readKeepalive(body: Body): ReadKeepalive {
+  const ignored: string[] = [];
+  const keepalive = {
+    ...readAddress(body),
+    agentVersion: readVersion(body.agent_version, ignored),
+    metrics: readMetrics(body.metrics, ignored),
+  };
+  return { keepalive, ignored };
+}
+
+function readVersion(version: unknown, ignored: string[]): string | null {
+  if (version === undefined || version === null) return null;
+  if (typeof version === 'string' && version.length <= MAX_VERSION && isPlain(version)) return version;
+  ignored.push(`agent_version: must be a string of at most ${MAX_VERSION} printable characters`);
+  return null;
+}
+
+function readAddress(body: Body): AgentAddress {
+  const provider = body.provider_name;
+  return {
+    machineId: checkMachineId(requiredString(body, 'machine_id', 128)),
+    poolName: requiredString(body, 'pool_name', 64),
+    providerName:
+      provider === undefined || provider === null || provider === ''
+        ? DEFAULT_AGENT_PROVIDER
+        : stringOf(provider, 'provider_name', 64),
+  };
+}
+
+function requiredString(body: Body, field: string, maxLength: number): string {
+  const value = body[field];
+  if (value === undefined || value === null || value === '') throw missingField(field);
+  return stringOf(value, field, maxLength);
+}
+
+function stringOf(value: unknown, field: string, maxLength: number): string {
+  if (typeof value !== 'string') throw invalidField(field, 'must be a string');
+  if (value.length > maxLength) throw invalidField(field, `must be at most ${maxLength} characters`);
+  return value;
+}
+
+/** "8000m" and "8000" are both millicores: that is how agents in the field send it. */
+function readCpu(text: string): number {
+  const match = /^(\d{1,9})m?$/.exec(text);
+  const value = Number(match?.[1]);
+  if (!(value > 0)) throw invalidField('cpu', 'must be millicores, such as "8000m"');
+  return value;
+}
+
+const MEMORY_UNITS = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 } as const;
+
+function readMemory(text: string): number {
+  const match = /^(\d{1,16})(Ki|Mi|Gi|Ti|)$/.exec(text);
+  const bytes = Number(match?.[1]) * MEMORY_UNITS[(match?.[2] ?? '') as keyof typeof MEMORY_UNITS];
+  if (!(bytes >= 0 && bytes <= MAX_COUNT)) {
+    throw invalidField('memory', 'must be bytes, or a number with Ki, Mi, Gi or Ti, such as "16Gi"');
+  }
+  return bytes;
+}
+
+function readGpuCount(text: string): number {
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value <= MAX_GPUS))
+    throw invalidField('gpu_count', `must be a number from 0 to ${MAX_GPUS}, such as "1"`);
+  return value;
+}
+
+function readIp(text: string): string {
+  if (isIP(text) === 0) throw invalidField('private_ip', 'must be an IPv4 or IPv6 address');
+  return text;
+}
+
+const MAX_MODEL = 128;
+
+/** Only what adds up to no more than the registered number; else nothing is known but that number. */
+function readGpus(value: unknown, gpuCount: number): GpuModel[] {
+  if (!Array.isArray(value) || value.length > gpuCount) return [];
+  const counts = new Map<string, number>();
+  for (const entry of value as unknown[]) {
+    if (!isBody(entry)) return [];
+    const { model, count } = entry;
+    if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL || !isPlain(model)) return [];
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 1) return [];
+    counts.set(model, (counts.get(model) ?? 0) + count);
+  }
+  const gpus = [...counts].map(([model, count]) => ({ model, count }));
+  return gpus.reduce((sum, { count }) => sum + count, 0) <= gpuCount ? gpus : [];
+}
+
+function readMetrics(value: unknown, ignored: string[]): Metrics | null {
+  if (value === undefined || value === null) return null;
+  if (!isBody(value)) {
+    ignored.push('metrics: must be an object');
+    return null;
+  }
+  const metrics: Metrics = {};
+  for (const name of METRIC_NAMES) {
+    const metric = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (metric === undefined || metric === null) continue;
+    if (isMetric(name, metric)) metrics[name] = metric;
+    else ignored.push(`metrics.${name}: must be ${METRIC_RULES[METRICS[name].kind]}`);
+  }
+  return metrics;
+}
+
+const METRIC_RULES = {
+  percent: 'a number from 0 to 100',
+  count: 'a whole number from 0 up',
+} as const satisfies Record<(typeof METRICS)[MetricName]['kind'], string>;
+
+function isMetric(name: MetricName, value: unknown): value is number {
+  if (typeof value !== 'number' || !(value >= 0)) return false;
+  return METRICS[name].kind === 'percent' ? value <= 100 : Number.isInteger(value) && value <= MAX_COUNT;
+}
+
+/** Without control characters and halves of characters, which PostgreSQL does not keep. */
+function isPlain(text: string): boolean {
+  return !/[\p{Cc}\p{Cs}]/u.test(text);
+}

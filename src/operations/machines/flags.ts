@@ -1,0 +1,47 @@
+/** What only an admin may do to a machine's conditions. */
+import type { Actor } from '../../domain/actor.ts';
+import { type ConditionType, isTrue } from '../../domain/condition/condition.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import { applyChange } from '../../domain/machine/machine-change.ts';
+import type { Database } from '../../store/database/database.ts';
+import { changeMachine } from '../../store/machines/machines.ts';
+import { machineNotFound } from '../start/start-operation.ts';
+
+export type AdminFlag = Extract<ConditionType, 'RMA' | 'Retired' | 'NeedsIntervention'>;
+
+export interface FlagCall {
+  readonly machineId: string;
+  readonly flag: AdminFlag;
+  readonly status: boolean;
+  readonly reason: string;
+  readonly actor: Actor;
+}
+
+/** Setting what is set already changes nothing, and says so by its unchanged time. */
+export async function setFlag(database: Database, call: FlagCall): Promise<Machine> {
+  const { flag, status, actor } = call;
+  const machine = await changeMachine(database, call.machineId, (before) => {
+    if (isTrue(before.conditions, flag) === status) return { machine: before, events: [] };
+    if (flag === 'Retired' && !status && before.install === 'retired') throw retiredForGood(before);
+    const condition = {
+      type: flag,
+      status,
+      reason: status ? 'SetByAdmin' : 'ClearedByAdmin',
+      message: call.reason,
+    };
+    return applyChange(before, { conditions: [condition] }, { at: new Date(), actor, operationId: null });
+  });
+  if (!machine) throw machineNotFound(call.machineId);
+  return machine;
+}
+
+/** The flag of a node that was retired tells of its state, which has no way out. */
+function retiredForGood({ machineId }: Machine): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'NODE_RETIRED',
+    message: `${machineId} was retired as a node, and that is final: the flag stays. Register the hardware as another machine, with an address that ${machineId} does not have`,
+    metadata: { machine_id: machineId },
+    violations: [{ subject: `machines/${machineId}`, description: 'was retired for good' }],
+  });
+}

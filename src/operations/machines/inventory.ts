@@ -1,0 +1,222 @@
+/** Registering machines and changing what clients say about them. Status is never taken from a client. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Actor } from '../../domain/actor.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import type { Labels, Machine } from '../../domain/machine/machine.ts';
+import {
+  checkLabels,
+  checkMachineId,
+  checkSpec,
+  chosenProvider,
+  labelledProvider,
+} from '../../domain/machine/machine-input.ts';
+import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../../domain/machine/machine-spec.ts';
+import { changedUnderOperation, fixedChanges } from '../../domain/machine/spec-change.ts';
+import {
+  SPEC_FIELD_NAMES,
+  type SpecFieldName,
+  specValue,
+  withSpecValue,
+} from '../../domain/machine/spec-field.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { Database } from '../../store/database/database.ts';
+import { changeMachine, type MachineInput, type MachineRegistrar } from '../../store/machines/machines.ts';
+import { machineNotFound } from '../start/start-operation.ts';
+
+export interface InventoryTools {
+  readonly database: Database;
+  readonly registrar: MachineRegistrar;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly defaultProvider: string;
+  readonly newMachineId: () => string;
+}
+
+/** A machine as a client describes it; what is absent was not said. */
+export interface MachineDescription {
+  readonly machineId: string;
+  readonly labels: Labels;
+  readonly spec?: SpecMessage | undefined;
+}
+
+/** Registers a machine; one that exists gets the new labels and spec and keeps everything else. */
+export async function registerMachine(
+  tools: InventoryTools,
+  description: MachineDescription,
+  actor: Actor,
+): Promise<Machine> {
+  const machineId =
+    description.machineId === ''
+      ? tools.newMachineId()
+      : checkMachineId(description.machineId, 'machine.machine_id');
+  const { labels } = description;
+  const spec = specOfMessage(description.spec);
+  const input = checked(tools, { machineId, labels, spec }, tools.defaultProvider);
+  const registered = await tools.registrar.register(input, machineEvent(machineId, '', 'registered', actor));
+  if (registered) return registered;
+  return replace(tools, machineId, actor, (machine) =>
+    checked(tools, { machineId, labels, spec }, machine.spec.provider),
+  );
+}
+
+const SPEC = 'spec.';
+const LOCATION = 'spec.location';
+const WHOLE_PATHS = ['labels', 'spec', LOCATION] as const;
+
+/** With a mask, only what it names; without one, labels and spec as a whole where the message has them. */
+export async function updateMachine(
+  tools: InventoryTools,
+  description: MachineDescription,
+  mask: readonly string[] | null,
+  actor: Actor,
+): Promise<Machine> {
+  const machineId = checkMachineId(description.machineId, 'machine.machine_id');
+  const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
+  for (const path of paths) checkPath(path);
+  return replace(tools, machineId, actor, (machine) => {
+    const described = masked(machine, description, paths);
+    const next = namesProvider(description, paths) ? described : followingLabel(machine, described);
+    return checked(tools, next, tools.defaultProvider, machine.spec.mac_addresses);
+  });
+}
+
+function namesProvider({ spec }: MachineDescription, paths: readonly string[]): boolean {
+  return paths.includes('spec.provider') || (paths.includes('spec') && (spec?.provider ?? '') !== '');
+}
+
+/** A provider that the label named goes with the label when that names another, and stays when it names none. */
+function followingLabel(before: Machine, next: MachineInput): MachineInput {
+  const [was, is] = [labelledProvider(before.labels), labelledProvider(next.labels)];
+  if (was !== before.spec.provider || is === was || is === '') return next;
+  return { ...next, spec: { ...next.spec, provider: '' } };
+}
+
+function impliedMask(description: MachineDescription): string[] {
+  const paths: string[] = [];
+  if (Object.keys(description.labels).length > 0) paths.push('labels');
+  if (description.spec) paths.push('spec');
+  return paths;
+}
+
+function checkPath(path: string): void {
+  const known =
+    (WHOLE_PATHS as readonly string[]).includes(path) || fieldOf(path) !== null || /^labels\../.test(path);
+  if (known) return;
+  const valid = [...WHOLE_PATHS, 'labels.<name>', ...SPEC_FIELD_NAMES.map((name) => SPEC + name)].join(', ');
+  throw invalidField(
+    'update_mask',
+    `${JSON.stringify(path.slice(0, 80))} can't be updated; these can: ${valid}`,
+  );
+}
+
+/** Null when the path names no field of the spec. */
+function fieldOf(path: string): SpecFieldName | null {
+  if (!path.startsWith(SPEC)) return null;
+  return SPEC_FIELD_NAMES.find((name) => name === path.slice(SPEC.length)) ?? null;
+}
+
+function masked(machine: Machine, description: MachineDescription, paths: readonly string[]): MachineInput {
+  const described = specOfMessage(description.spec);
+  let { labels, spec } = machine;
+  for (const path of paths) {
+    const field = fieldOf(path);
+    if (path === 'labels') labels = description.labels;
+    // A spec that names no provider does not move the machine to another one.
+    else if (path === 'spec') spec = { ...described, provider: described.provider || spec.provider };
+    else if (path === LOCATION) spec = { ...spec, location: described.location };
+    else if (field) spec = withSpecValue(spec, field, specValue(described, field));
+    else labels = withLabel(labels, path.slice('labels.'.length), description.labels);
+  }
+  return { machineId: machine.machineId, labels, spec };
+}
+
+/** A label that the mask names and the message does not have is removed. */
+function withLabel(labels: Labels, name: string, described: Labels): Labels {
+  const { [name]: _removed, ...others } = labels;
+  const value = Object.hasOwn(described, name) ? described[name] : undefined;
+  return value === undefined ? others : { ...others, [name]: value };
+}
+
+/** `otherwise` is the provider of a machine for which neither spec nor label names one. */
+function checked(
+  tools: Pick<InventoryTools, 'providers'>,
+  input: MachineInput,
+  otherwise: string,
+  storedMacs: readonly string[] = [],
+): MachineInput {
+  const labels = checkLabels(input.labels);
+  const configured = new Set(tools.providers.keys());
+  const provider = chosenProvider({ spec: input.spec, labels, otherwise }, configured);
+  const spec = checkSpec({ ...input.spec, provider }, configured, storedMacs);
+  const problem = tools.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
+  if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
+  return { machineId: input.machineId, labels, spec };
+}
+
+/** A machine of which nothing is known but who runs it. */
+export function bareMachine(
+  tools: Pick<InventoryTools, 'providers'>,
+  machineId: string,
+  provider: string,
+): MachineInput {
+  return checked(tools, { machineId, labels: {}, spec: { ...EMPTY_SPEC, provider } }, provider);
+}
+
+async function replace(
+  tools: InventoryTools,
+  machineId: string,
+  actor: Actor,
+  next: (machine: Machine) => MachineInput,
+): Promise<Machine> {
+  const machine = await changeMachine(tools.database, machineId, (before) => {
+    if (before.service === 'deleted') throw machineDeleted(machineId);
+    const { labels, spec } = next(before);
+    checkUnderOperation(tools, before, { labels, spec });
+    if (isDeepStrictEqual([labels, spec], [before.labels, before.spec]))
+      return { machine: before, events: [] };
+    return {
+      machine: { ...before, labels, spec },
+      events: [machineEvent(machineId, 'registered', 'updated', actor)],
+    };
+  });
+  if (!machine) throw machineNotFound(machineId);
+  return machine;
+}
+
+/** Under the machine's lock, so that no operation starts between this and the write. */
+function checkUnderOperation(
+  { providers }: Pick<InventoryTools, 'providers'>,
+  before: Machine,
+  after: Pick<MachineInput, 'labels' | 'spec'>,
+): void {
+  const { machineId, activeOperationId } = before;
+  if (activeOperationId === null) return;
+  const provider = providers.get(before.spec.provider);
+  const changes = fixedChanges(before, after, (label) => provider?.readsLabel?.(label) ?? false);
+  if (changes.length > 0) throw changedUnderOperation(machineId, activeOperationId, changes);
+}
+
+/** An identity that was removed never comes back; the hardware does, as another machine. */
+export function machineDeleted(machineId: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'MACHINE_DELETED',
+    message: `${machineId} was removed for good; register the hardware under another id`,
+    metadata: { machine_id: machineId },
+    violations: [{ subject: `machines/${machineId}`, description: 'was removed' }],
+  });
+}
+
+export function machineEvent(machineId: string, from: string, to: string, actor: Actor): NewEvent {
+  return {
+    kind: 'machine',
+    subject: machineId,
+    from,
+    to,
+    actor,
+    comment: '',
+    metadata: {},
+    machineId,
+    operationId: null,
+    snapshot: null,
+  };
+}

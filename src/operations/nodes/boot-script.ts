@@ -1,0 +1,104 @@
+/**
+ * The scripts that iPXE is served. None of them can go round in circles: a file that can't be loaded is tried three times,
+ * then the server is told and the machine boots from its disk. Nothing in a script comes from the request but an address
+ * that was checked.
+ */
+
+import { fillCmdline, furtherWords, type Workflow } from '../../domain/install/install-profile.ts';
+import { IPXE_QUERY } from '../../domain/install/ipxe-query.ts';
+import type { BootPurpose } from '../../domain/install/node.ts';
+import type { ServedImage } from './install-plan.ts';
+
+const LOAD_TRIES = 3;
+const SECONDS_BETWEEN = 10;
+
+export interface InstallerBoot {
+  /** How the machine reaches this server. */
+  readonly baseUrl: string;
+  /** The address that this boot came from, which may be another of the machine's than its node goes by. */
+  readonly mac: string;
+  readonly machineId: string;
+  readonly hostname: string;
+  readonly purpose: BootPurpose;
+  readonly workflow: Workflow;
+  /** Null: none is fetched. */
+  readonly image: ServedImage | null;
+  readonly overwrite: string;
+  /** The kernel's name for the serial port. */
+  readonly console: string;
+  readonly token: string;
+  /** Named by what this boot fetches, so that it is known whose fetch it was. */
+  readonly traceId: string;
+}
+
+export function installerScript(boot: InstallerBoot): string {
+  const { baseUrl, mac, machineId, workflow, image, traceId } = boot;
+  const file = (path: string) => (path.includes('://') ? path : `${baseUrl}/boot/${path}?boot=${traceId}`);
+  const cmdline = fillCmdline(workflow.cmdline, {
+    server_url: baseUrl,
+    machine_id: machineId,
+    mac,
+    bootif: `01-${mac.replaceAll(':', '-')}`,
+    console: boot.console,
+    hostname: boot.hostname,
+    boot_token: boot.token,
+    image_url: image ? imageUrl(baseUrl, image) : '',
+    image_sha256: image?.sha256 ?? '',
+    image_size: String(image?.sizeBytes ?? 0),
+    post_install: workflow.postInstall,
+    overwrite: boot.overwrite,
+  });
+  const words = [cmdline, ...(boot.purpose === 'install' ? furtherWords(workflow) : [])].join(' ');
+  return script([
+    `echo Ingot: ${boot.purpose === 'erase' ? 'erasing' : 'installing'} machine ${machineId} (${workflow.name})`,
+    'set tries:int32 0',
+    ':load',
+    'imgfree',
+    // A machine with UEFI finds its initial ramdisk by this name only.
+    `kernel ${file(workflow.kernel)} initrd=initrd ${words} || goto failed`,
+    `initrd --name initrd ${file(workflow.initrd)} || goto failed`,
+    'boot || goto failed',
+    ':failed',
+    'inc tries',
+    `iseq \${tries} ${LOAD_TRIES} && goto give_up ||`,
+    `echo Ingot: the installer could not be loaded; trying again in ${SECONDS_BETWEEN} seconds`,
+    `sleep ${SECONDS_BETWEEN}`,
+    'goto load',
+    ':give_up',
+    'imgfree',
+    // The answer is the script for the disk; without an answer, the lines below do the same.
+    `chain ${baseUrl}/api/v1/boot?mac=${mac.replaceAll(':', '-')}&failed=${traceId} ||`,
+    'echo Ingot: the installer could not be loaded; booting from disk',
+    FROM_DISK,
+  ]);
+}
+
+function imageUrl(baseUrl: string, { url, name }: ServedImage): string {
+  return url ?? `${baseUrl}/api/v1/images/${encodeURIComponent(name)}/content`;
+}
+
+/** Firmware with UEFI goes on to its next boot entry; a BIOS often would not. */
+const FROM_DISK = `iseq \${platform} efi && exit || sanboot --no-describe --drive 0x80 || exit`;
+
+export function diskScript(why: string): string {
+  return script([`echo Ingot: ${why}; booting from disk`, FROM_DISK]);
+}
+
+/** For a machine that has not said who it is. It is asked once: an iPXE without a name for its interface has no answer. */
+export function whoAreYouScript(baseUrl: string): string {
+  return script([`chain ${baseUrl}/api/v1/boot?${IPXE_QUERY}&asked=1 || exit`]);
+}
+
+/** What firmware knows of the machine, as it may stand in an address. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: iPXE's variables
+const SMBIOS_QUERY = 'serial=${serial:uristring}&uuid=${uuid}';
+
+/** For hardware that must be recognised. It is asked once, and boots from disk where it has no answer. */
+export function whichHardwareScript(baseUrl: string, mac: string): string {
+  const address = `${baseUrl}/api/v1/boot?mac=${mac.replaceAll(':', '-')}&${SMBIOS_QUERY}&asked=1`;
+  return script([`chain ${address} ||`, 'echo Ingot: no answer; booting from disk', FROM_DISK]);
+}
+
+function script(lines: readonly string[]): string {
+  return `#!ipxe\n${lines.join('\n')}\n`;
+}

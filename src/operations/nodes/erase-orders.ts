@@ -1,0 +1,72 @@
+/** Erasures, as operations order them: the node waits for the boot that carries its erasure out. */
+import type { InstallState } from '../../domain/install/install-state.ts';
+import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { EraseOrderRequest } from '../../providers/network-installs.ts';
+import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
+import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
+
+/** The states that an erasure starts from; one that is under way is taken over. */
+export const ERASABLE: readonly InstallState[] = ['active', 'deprovisioning'];
+
+/** Null: there is nothing to change. */
+export function eraseOrdered(
+  locked: LockedNode,
+  request: EraseOrderRequest,
+  cause: NodeCause,
+): NodeChange | null {
+  const { node } = locked;
+  if (isDoneFor(node, request)) return null;
+  if (!ERASABLE.includes(node.state)) throw notErasable(node.state);
+  if (isQueuedFor(node, request)) {
+    if (node.order.key === request.key) return null;
+    return { ...locked, events: [], node: { ...node, order: { ...node.order, key: request.key } } };
+  }
+  const moved =
+    node.state === 'active'
+      ? moveNode(locked, 'deprovisioning', cause)
+      : { ...locked, events: [traceEvent(node, { ...cause, comment: 'the erasure is ordered again' })] };
+  const { story } = moved.node;
+  return {
+    ...moved,
+    node: {
+      ...moved.node,
+      story: {
+        ...story,
+        attempts: 0,
+        lastError: '',
+        progress: null,
+        firstBootNo: node.bootsIssued + 1,
+      },
+      order: { ...request, image: '', wantedAt: cause.now, kickedAt: null },
+    },
+  };
+}
+
+/** Whatever its order, an erasure that this operation saw to its end is not begun again. */
+function isDoneFor({ state, order }: Node, { operationId }: EraseOrderRequest): boolean {
+  return state === 'retired' && order.operationId === operationId;
+}
+
+/** Another step of the same operation goes on with it; one that failed too often starts again for a new attempt only. */
+function isQueuedFor({ state, order, story }: Node, request: EraseOrderRequest): boolean {
+  if (state !== 'deprovisioning' || order.operationId !== request.operationId) return false;
+  if (order.overwrite !== request.overwrite) return false;
+  return order.key === request.key || story.attempts < MAX_INSTALL_ATTEMPTS;
+}
+
+/** Nothing leads back out of deprovisioning: the node waits there for another order, and is served none of this one. */
+export function eraseGivenUp(locked: LockedNode, cause: NodeCause): NodeChange | null {
+  const { node } = locked;
+  if (node.state !== 'deprovisioning' || node.order.key === '') return null;
+  return {
+    ...locked,
+    events: [traceEvent(node, cause)],
+    node: { ...node, order: { ...node.order, key: '' } },
+  };
+}
+
+export function notErasable(state: InstallState): StepFailure {
+  const message = `the node is ${state}, and an erasure starts from ${ERASABLE.join(' or ')}`;
+  return new StepFailure({ class: 'needs_human', code: 'WRONG_INSTALL_STATE', message });
+}

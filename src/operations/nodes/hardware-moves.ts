@@ -1,0 +1,248 @@
+/**
+ * Identities that move to other hardware. Everything that an identity goes by changes in one transaction with the state and
+ * its events: whoever asks in between finds the old hardware or the new one, never half of each. A discovered node that has
+ * an address of the replacement is the replacement: it is taken in and retired, and both histories name the other.
+ */
+import type { InstallState } from '../../domain/install/install-state.ts';
+import type { HardwareFacts, Node } from '../../domain/install/node.ts';
+import type { MachineSpec } from '../../domain/machine/machine.ts';
+import { canBeTakenIn } from '../../domain/machine/replacement.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type { HardwareMoves, HardwareView } from '../../providers/hardware-moves.ts';
+import { operationOf } from '../../providers/provider.ts';
+import type { Session } from '../../store/database/database.ts';
+import { hardwareHolders } from '../../store/machines/machine-hardware.ts';
+import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
+import { findMachine } from '../../store/machines/machines.ts';
+import { forgetBootTokens } from '../../store/nodes/boot-tokens.ts';
+import {
+  findNode,
+  followSpecMacs,
+  type LockedNode,
+  lockNode,
+  writeNodeChange,
+} from '../../store/nodes/nodes.ts';
+import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
+import { changeAndTell, logTransitions, type NodeTools } from './nodes.ts';
+
+/** What the identity goes by from now on. */
+interface Target {
+  readonly macAddresses: readonly string[];
+  readonly bmcEndpoint: string;
+  /** Null: those of the node that is taken in, or none yet. */
+  readonly known: Pick<HardwareView, 'facts' | 'editedFacts' | 'seenAt'> | null;
+  readonly to: InstallState;
+  readonly comment: string;
+}
+
+const MIGRATABLE: readonly InstallState[] = ['active', 'migrating'];
+
+export function createHardwareMoves(tools: NodeTools): HardwareMoves {
+  const { database } = tools;
+  return {
+    async read({ machine: { machineId } }) {
+      const node = await findNode(database, machineId);
+      const machine = await findMachine(database, machineId);
+      return node && machine ? viewOf(node, machine.spec) : null;
+    },
+    async replace(call, replacement) {
+      await move(tools, call.machine.machineId, operationOf(call), (view) => ({
+        macAddresses: replacement.mac_addresses,
+        bmcEndpoint: replacement.bmc_endpoint === '' ? view.bmcEndpoint : replacement.bmc_endpoint,
+        known: null,
+        to: 'migrating',
+        comment: `hardware is replaced by ${replacement.mac_addresses.join(', ')}`,
+      }));
+    },
+    async restore(call, before) {
+      await move(tools, call.machine.machineId, operationOf(call), () => ({
+        macAddresses: before.macAddresses,
+        bmcEndpoint: before.bmcEndpoint,
+        known: before,
+        to: before.state,
+        comment: 'the replacement was given up: it is the old hardware again',
+      }));
+    },
+    async finish(call) {
+      const operationId = operationOf(call);
+      await changeAndTell(tools, call.machine.machineId, (locked) => {
+        const { machine, node } = locked;
+        if (node.state !== 'migrating') return null;
+        const hardware = hardwareOf(viewOf(node, machine.spec));
+        const comment = `it is on ${node.macAddress} now${node.facts.serialNumber === '' ? '' : `, serial ${node.facts.serialNumber}`}`;
+        const moved = moveNode(locked, 'active', causeOf(tools, operationId, comment, { hardware }));
+        return { ...moved, node: { ...moved.node, order: { ...moved.node.order, operationId: null } } };
+      });
+    },
+  };
+}
+
+function viewOf(node: Node, spec: MachineSpec): HardwareView {
+  return {
+    state: node.state,
+    macAddresses: spec.mac_addresses.length > 0 ? spec.mac_addresses : [node.macAddress],
+    bmcEndpoint: spec.bmc_endpoint,
+    facts: node.facts,
+    editedFacts: node.editedFacts,
+    seenAt: node.lastSeenAt?.toISOString() ?? null,
+  };
+}
+
+/** For the history. */
+function hardwareOf({ macAddresses, bmcEndpoint, facts }: HardwareView) {
+  return {
+    mac_addresses: macAddresses,
+    serial_number: facts.serialNumber,
+    system_uuid: facts.systemUuid,
+    vendor: facts.vendor,
+    model: facts.model,
+    bmc_endpoint: bmcEndpoint,
+  };
+}
+
+async function move(
+  tools: NodeTools,
+  machineId: string,
+  operationId: string,
+  targetOf: (view: HardwareView) => Target,
+): Promise<void> {
+  const events = await tools.database.transaction(async (session) => {
+    const holders = await lockHolders(session, machineId, targetOf);
+    const locked = await lockNode(session, machineId);
+    if (!locked) throw notMigratable('no node');
+    if (!MIGRATABLE.includes(locked.node.state)) throw notMigratable(locked.node.state);
+    const before = viewOf(locked.node, locked.machine.spec);
+    const target = targetOf(before);
+    const takenIn: LockedNode[] = [];
+    for (const holder of await holdersOf(session, locked, target)) {
+      if (!holders.has(holder.machineId)) throw taken(holder.fault.message);
+      takenIn.push(await takeIn(tools, session, holder, { machineId, operationId }));
+    }
+    const change = moved(tools, locked, target, takenIn, operationId);
+    await forgetBootTokens(session, [machineId, ...takenIn.map(({ machine }) => machine.machineId)]);
+    await writeNodeChange(session, locked, change);
+    await followSpecMacs(session, change.machine);
+    return change.events;
+  });
+  logTransitions(tools, machineId, events);
+}
+
+/** Machines are locked in the order of their ids, all at once: who has the addresses is read before, and again after. */
+async function lockHolders(
+  session: Session,
+  machineId: string,
+  targetOf: (view: HardwareView) => Target,
+): Promise<ReadonlySet<string>> {
+  const node = await findNode(session, machineId);
+  const machine = await findMachine(session, machineId);
+  if (!node || !machine) throw notMigratable('no node');
+  const holders = await holdersOf(session, { node, machine }, targetOf(viewOf(node, machine.spec)));
+  const ids = holders.map((holder) => holder.machineId);
+  await lockMachines(session, [machineId, ...ids]);
+  return new Set(ids);
+}
+
+function holdersOf(session: Session, { machine }: LockedNode, target: Target) {
+  return hardwareHolders(session, { machineId: machine.machineId, spec: specOf(machine.spec, target) });
+}
+
+function specOf(spec: MachineSpec, { macAddresses, bmcEndpoint }: Target): MachineSpec {
+  return { ...spec, mac_addresses: macAddresses, bmc_endpoint: bmcEndpoint };
+}
+
+/** Only what nobody has worked with may be taken in; it gives up everything that it went by. */
+async function takeIn(
+  tools: NodeTools,
+  session: Session,
+  holder: { readonly machineId: string; readonly fault: Error },
+  by: { readonly machineId: string; readonly operationId: string },
+): Promise<LockedNode> {
+  const locked = await lockNode(session, holder.machineId);
+  if (!locked || !canBeTakenIn(locked.machine)) throw taken(holder.fault.message);
+  const comment = `it is the replacement hardware of ${by.machineId}, which took it in`;
+  const cause = causeOf(tools, by.operationId, comment, { taken_in_by: by.machineId });
+  const retired = moveNode(locked, 'retired', cause);
+  const spec = { ...retired.machine.spec, mac_addresses: [], bmc_endpoint: '', ssh_endpoint: '' };
+  await writeMachines(session, [{ ...retired.machine, spec }], retired.events);
+  logTransitions(tools, holder.machineId, retired.events);
+  return locked;
+}
+
+const UNKNOWN: Pick<HardwareFacts, 'serialNumber' | 'systemUuid' | 'vendor' | 'model' | 'ipAddress'> = {
+  serialNumber: '',
+  systemUuid: '',
+  vendor: '',
+  model: '',
+  ipAddress: '',
+};
+
+function moved(
+  tools: NodeTools,
+  locked: LockedNode,
+  target: Target,
+  takenIn: readonly LockedNode[],
+  operationId: string,
+) {
+  const { machine, node } = locked;
+  const spec = specOf(machine.spec, target);
+  const known = target.known ?? knownOf(node, takenIn);
+  const metadata = {
+    old: hardwareOf(viewOf(node, machine.spec)),
+    new: hardwareOf({ ...viewOf(node, spec), macAddresses: target.macAddresses, facts: known.facts }),
+    ...(takenIn.length > 0 && { taken_in: takenIn.map((other) => other.machine.machineId) }),
+  };
+  const cause = causeOf(tools, operationId, target.comment, metadata);
+  const step =
+    node.state === target.to
+      ? { machine, node, events: [traceEvent(node, cause)] }
+      : moveNode(locked, target.to, cause);
+  return {
+    machine: { ...step.machine, spec },
+    events: step.events,
+    node: {
+      ...step.node,
+      facts: known.facts,
+      editedFacts: known.editedFacts,
+      lastSeenAt: known.seenAt === null ? null : new Date(known.seenAt),
+      macAddress: target.macAddresses[0] ?? node.macAddress,
+      // Whatever the hardware reports wakes the operation that waits for it.
+      order: { ...step.node.order, operationId: target.to === 'migrating' ? operationId : null },
+    },
+  };
+}
+
+/** What a person called the machine stays with the identity; the rest is the hardware's. */
+function knownOf(node: Node, takenIn: readonly LockedNode[]): NonNullable<Target['known']> {
+  const [seen] = takenIn.map((other) => other.node).filter(({ lastSeenAt }) => lastSeenAt !== null);
+  const { hostname, arch, bootMode } = node.facts;
+  const facts = seen
+    ? { ...seen.facts, hostname: hostname === '' ? seen.facts.hostname : hostname }
+    : { ...node.facts, ...UNKNOWN, hostname, arch, bootMode };
+  const editedFacts = node.editedFacts.filter((name) => name === 'hostname');
+  return { facts, editedFacts, seenAt: seen?.lastSeenAt?.toISOString() ?? null };
+}
+
+function causeOf(
+  tools: NodeTools,
+  operationId: string,
+  comment: string,
+  metadata: Readonly<Record<string, unknown>>,
+): NodeCause {
+  return {
+    actor: { kind: 'system', id: 'operation' },
+    owner: 'system',
+    comment,
+    metadata: { ...metadata, operation_id: operationId },
+    operationId,
+    now: tools.now(),
+  };
+}
+
+function taken(message: string): StepFailure {
+  return new StepFailure({ class: 'permanent', code: 'MAC_TAKEN', message });
+}
+
+function notMigratable(state: string): StepFailure {
+  const message = `the node is ${state}, and a migration starts from ${MIGRATABLE.join(' or ')}`;
+  return new StepFailure({ class: 'needs_human', code: 'WRONG_INSTALL_STATE', message });
+}

@@ -1,0 +1,98 @@
+/** A hardware inventory as a machine reports it: each part is read on its own, and what can't be read is noted. */
+import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
+import { normalMac } from '../../domain/install/node.ts';
+import {
+  asText,
+  type LenientReader,
+  lenientCount,
+  lenientLine,
+  lenientList,
+  lenientObject,
+  quoted,
+} from '../lenient.ts';
+
+const text = lenientLine(128);
+const size = lenientCount(0, Number.MAX_SAFE_INTEGER);
+const count = lenientCount(0, 1_000_000);
+
+const flag: LenientReader<boolean> = (value, field, note) => {
+  if (typeof value === 'boolean' || value === undefined || value === null) return value ?? undefined;
+  note(field, 'dropped: it is neither true nor false');
+  return undefined;
+};
+
+const mac: LenientReader<string> = (value, field, note) => {
+  const given = asText(value, field, note)?.trim();
+  if (given === undefined || given === '') return undefined;
+  const normal = normalMac(given);
+  if (normal === null) note(field, `dropped: ${quoted(given)} is no address of a network card`);
+  return normal ?? undefined;
+};
+
+/** Four hexadecimal digits, with or without 0x. */
+const pciId: LenientReader<string> = (value, field, note) => {
+  const given = asText(value, field, note)?.trim().toLowerCase().replace(/^0x/, '');
+  if (given === undefined || /^[0-9a-f]{4}$/.test(given)) return given;
+  note(field, `dropped: ${quoted(given)} is no PCI id`);
+  return undefined;
+};
+
+const reader = lenientObject({
+  system: lenientObject({
+    vendor: text,
+    model: text,
+    sku: text,
+    serial_number: text,
+    uuid: text,
+    board_model: text,
+    board_serial_number: text,
+    bios_vendor: text,
+    bios_version: text,
+    bios_date: text,
+  }),
+  cpu: lenientObject({ model: text, architecture: text, sockets: count, cores: count, threads: count }),
+  memory: lenientObject({
+    total_bytes: size,
+    modules: lenientList(
+      lenientObject({
+        slot: text,
+        size_bytes: size,
+        speed_mts: count,
+        manufacturer: text,
+        serial_number: text,
+        part_number: text,
+      }),
+      256,
+    ),
+  }),
+  disks: lenientList(
+    lenientObject({
+      name: text,
+      model: text,
+      serial_number: text,
+      size_bytes: size,
+      transport: text,
+      rotational: flag,
+      removable: flag,
+    }),
+    256,
+  ),
+  nics: lenientList(
+    lenientObject({
+      name: text,
+      mac_address: mac,
+      speed_mbps: lenientCount(0, 100_000_000),
+      link: flag,
+      driver: text,
+      pci_address: text,
+    }),
+    128,
+  ),
+  gpus: lenientList(lenientObject({ pci_address: text, vendor_id: pciId, device_id: pciId }), 64),
+});
+
+/** One of which nothing could be read says nothing. */
+export const readInventory: LenientReader<HardwareInventory> = (value, field, note) => {
+  const inventory: HardwareInventory | undefined = reader(value, field, note);
+  return inventory === undefined || Object.keys(inventory).length === 0 ? undefined : inventory;
+};

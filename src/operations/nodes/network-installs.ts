@@ -1,0 +1,252 @@
+/** The install layer, as providers drive it for operations. */
+
+import type { FailureCode } from '../../domain/error/failure-code.ts';
+import { builtInWorkflow, ERASE_WORKFLOW_NAME } from '../../domain/install/install-profile.ts';
+import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import type {
+  InstallFacts,
+  InstallOrderRequest,
+  InstallOrderView,
+  NetworkInstalls,
+} from '../../providers/network-installs.ts';
+import type { Session } from '../../store/database/database.ts';
+import { findMachine } from '../../store/machines/machines.ts';
+import { findImage, listImages } from '../../store/nodes/images.ts';
+import { findNode, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
+import { ERASABLE, eraseGivenUp, eraseOrdered, notErasable } from './erase-orders.ts';
+import {
+  formatObstacle,
+  type InstallFactsOfNode,
+  imageMissing,
+  knownWorkflow,
+  preparedErase,
+  preparedInstall,
+  workflowNameOf,
+} from './install-plan.ts';
+import type { BootTools } from './node-boot.ts';
+import { moveNode, type NodeCause } from './node-changes.ts';
+import { NO_FACTS } from './node-input.ts';
+import { addNode, changeAndTell } from './nodes.ts';
+
+/** How an operation gets a node from where it is into the queue. */
+const WAY_TO_PENDING = {
+  discovered: ['pending'],
+  pending: [],
+  installing: ['install_failed', 'pending'],
+  install_failed: ['pending'],
+  installed: ['reprovision', 'pending'],
+  active: ['reprovision', 'pending'],
+  reprovision: ['pending'],
+  deprovisioning: null,
+  migrating: null,
+  retired: null,
+} as const satisfies Record<Node['state'], readonly Node['state'][] | null>;
+
+export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
+  const { database } = tools;
+  return {
+    checkStart(machine, image, facts) {
+      checkInstallable(machine, facts);
+      const node = facts.nodes.get(machine.machineId);
+      const name = workflowNameOf({ workflow: node?.workflow ?? '' });
+      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
+      const { arch = '' } = node ?? {};
+      const wanted = imageWanted(tools, { workflowName: name, workflow, arch, orderedImage: image });
+      if (wanted !== null && !facts.images.includes(wanted)) throw noImage(wanted, facts.images);
+    },
+
+    async read(machineId) {
+      const node = await findNode(database, machineId);
+      return node ? viewOf(node) : null;
+    },
+
+    async order(machineId, request) {
+      await ensureNode(tools, machineId);
+      await changeAndTell(tools, machineId, async (locked, session) => {
+        if (isQueuedFor(locked.node, request)) return takenOver(locked, request);
+        await checkImage(tools, session, locked.node, request.image);
+        return queued(tools, locked, request);
+      });
+    },
+
+    checkErase(machine, facts) {
+      const node = facts.nodes.get(machine.machineId);
+      if (node === undefined) throw neverBooted();
+      if (!ERASABLE.includes(node.state)) throw notErasable(node.state);
+      const name = ERASE_WORKFLOW_NAME;
+      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
+      const prepared = preparedErase(tools, workflow, node.arch);
+      if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
+    },
+
+    async orderErase(machineId, request) {
+      if ((await findNode(database, machineId)) === null) throw neverBooted();
+      await changeAndTell(tools, machineId, (locked) =>
+        eraseOrdered(locked, request, systemCause(tools, request.operationId, '')),
+      );
+    },
+
+    async sentIntoBoot(machineId, operationId) {
+      if ((await findNode(database, machineId)) === null) return;
+      await changeAndTell(tools, machineId, ({ machine, node }) => {
+        if (node.order.operationId !== operationId) return null;
+        return { machine, events: [], node: { ...node, order: { ...node.order, kickedAt: tools.now() } } };
+      });
+    },
+
+    async giveUp(machineId, operationId, reason) {
+      if ((await findNode(database, machineId)) === null) return;
+      await changeAndTell(tools, machineId, (locked) => {
+        const { node } = locked;
+        // What is only queued stays queued, and is served to nobody: its operation is over.
+        if (node.order.operationId !== operationId) return null;
+        const cause = systemCause(tools, operationId, reason);
+        if (node.state !== 'installing') return eraseGivenUp(locked, cause);
+        const moved = moveNode(locked, 'install_failed', cause);
+        return { ...moved, node: { ...moved.node, story: { ...moved.node.story, lastError: reason } } };
+      });
+    },
+  };
+}
+
+function viewOf(node: Node): InstallOrderView {
+  const { story, order } = node;
+  const times = [node.stateChangedAt, order.wantedAt, order.kickedAt, node.lastSeenAt];
+  const lastActivity = Math.max(...times.map((time) => time?.getTime() ?? 0));
+  return {
+    state: node.state,
+    progress: story.progress,
+    attempts: story.attempts,
+    lastError: story.lastError,
+    operationId: order.operationId,
+    key: order.key,
+    image: order.image,
+    hasBooted: node.bootsIssued >= story.firstBootNo,
+    wasSent: order.kickedAt !== null,
+    bootEnded: story.bootEnded,
+    isAtWork: story.bootNo >= story.firstBootNo && !story.bootEnded,
+    isGivenUp: story.attempts >= MAX_INSTALL_ATTEMPTS,
+    erasure: node.erasure,
+    lastActivityAt: new Date(lastActivity),
+  };
+}
+
+/** A machine that never booted from the network becomes a node by the first address of its spec. */
+async function ensureNode(tools: BootTools, machineId: string): Promise<void> {
+  if (await findNode(tools.database, machineId)) return;
+  const macAddress = (await findMachine(tools.database, machineId))?.spec.mac_addresses[0];
+  if (macAddress === undefined) throw noMacAddress();
+  const adding = { macAddress, facts: NO_FACTS, workflow: '', tags: [] };
+  const node = await addNode(tools, adding, { kind: 'system', id: 'operation' });
+  if (node?.machineId === machineId || (await findNode(tools.database, machineId))) return;
+  throw permanent('MAC_TAKEN', `another machine has the MAC address ${macAddress}, too`);
+}
+
+function isQueuedFor({ state, order }: Node, request: InstallOrderRequest): boolean {
+  const isOpen = state === 'pending' || state === 'installing';
+  const isSame = order.operationId === request.operationId && order.image === request.image;
+  return isOpen && isSame && (order.key === '' || order.key === request.key);
+}
+
+function takenOver({ machine, node }: LockedNode, { key }: InstallOrderRequest): NodeChange | null {
+  if (node.order.key === key) return null;
+  return { machine, events: [], node: { ...node, order: { ...node.order, key } } };
+}
+
+/** What can't be served must not be queued: the machine would be rebooted for nothing. */
+async function checkImage(tools: BootTools, session: Session, node: Node, image: string): Promise<void> {
+  const workflowName = workflowNameOf(node);
+  const workflow = await knownWorkflow(tools, session, workflowName);
+  const { arch } = node.facts;
+  const wanted = imageWanted(tools, { workflowName, workflow, arch, orderedImage: image });
+  if (wanted === null) return;
+  const found = await findImage(session, wanted);
+  if (!found) {
+    throw noImage(
+      wanted,
+      (await listImages(session)).map((known) => known.name),
+    );
+  }
+  const obstacle = workflow && formatObstacle(tools, workflow, arch, found);
+  if (obstacle) throw permanent(obstacle.code, `${obstacle.problem}; ${obstacle.fix}`);
+}
+
+/** The name of the image that must be in the store; null: the workflow fetches one from elsewhere, or none. */
+function imageWanted(tools: BootTools, facts: InstallFactsOfNode): string | null {
+  const prepared = preparedInstall(tools, facts);
+  if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
+  const { wanted } = prepared;
+  return wanted !== null && 'name' in wanted ? wanted.name : null;
+}
+
+const MAX_NAMED_IMAGES = 20;
+
+function noImage(wanted: string, known: readonly string[]): StepFailure {
+  const named = known.slice(0, MAX_NAMED_IMAGES).join(', ');
+  const others = known.length > MAX_NAMED_IMAGES ? ', …' : '';
+  const there = known.length === 0 ? 'there are none' : `there are ${named}${others}`;
+  const { code, problem, fix } = imageMissing(wanted);
+  return permanent(code, `${problem}; ${there}; ${fix}`);
+}
+
+function noMacAddress(): StepFailure {
+  const message = 'spec.mac_addresses is empty, and the network knows machines by nothing else';
+  return permanent('NO_MAC_ADDRESS', message);
+}
+
+function neverBooted(): StepFailure {
+  const message = 'it never booted from the network: nothing is known of what is on its disks';
+  return new StepFailure({ class: 'needs_human', code: 'WRONG_INSTALL_STATE', message });
+}
+
+/** One that is no node yet becomes one by its address. */
+function checkInstallable({ machineId, spec }: Machine, { nodes }: InstallFacts): void {
+  const node = nodes.get(machineId);
+  if (!node && spec.mac_addresses.length === 0) throw noMacAddress();
+  if (node && WAY_TO_PENDING[node.state] === null) throw notInstallable(node.state);
+}
+
+function notInstallable(state: Node['state']): StepFailure {
+  const message = `the node is ${state} and can't be installed`;
+  return new StepFailure({ class: 'needs_human', code: 'NODE_NOT_INSTALLABLE', message });
+}
+
+function queued(tools: BootTools, locked: LockedNode, request: InstallOrderRequest): NodeChange {
+  const { operationId } = request;
+  const way = WAY_TO_PENDING[locked.node.state];
+  if (way === null) throw notInstallable(locked.node.state);
+  const cause = systemCause(tools, operationId, '');
+  let { machine, node } = locked;
+  const events = [];
+  for (const state of way) {
+    const moved = moveNode({ machine, node }, state, cause);
+    ({ machine, node } = moved);
+    events.push(...moved.events);
+  }
+  return {
+    machine,
+    events,
+    node: {
+      ...node,
+      story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
+      order: { ...request, overwrite: 'ends', wantedAt: tools.now(), kickedAt: null },
+    },
+  };
+}
+
+function systemCause(tools: BootTools, operationId: string, comment: string): NodeCause {
+  return {
+    actor: { kind: 'system', id: 'operation' },
+    owner: 'system',
+    comment,
+    metadata: { operation_id: operationId },
+    operationId,
+    now: tools.now(),
+  };
+}
+
+function permanent(code: FailureCode, message: string): StepFailure {
+  return new StepFailure({ class: 'permanent', code, message });
+}

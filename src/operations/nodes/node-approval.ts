@@ -1,0 +1,83 @@
+/** Approving nodes: what a person decides for one or many, and what the configuration's rules decide for themselves. */
+import type { Actor } from '../../domain/actor.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import { type ApprovalRule, matchingRule } from '../../domain/install/approval-rule.ts';
+import type { Node } from '../../domain/install/node.ts';
+import type { Session } from '../../store/database/database.ts';
+import { recentNotes } from '../../store/nodes/node-lists.ts';
+import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
+import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
+import type { Approval } from './node-input.ts';
+import { changeAndTell, checkMayInstall, movedByAdmin, type NodeTools } from './nodes.ts';
+
+export interface ApprovingTools extends NodeTools {
+  readonly approvalRules: readonly ApprovalRule[];
+}
+
+/** The workflow and the state in one step: what is refused leaves the node as it was. */
+export async function approveNode(
+  tools: NodeTools,
+  id: string,
+  approval: Approval,
+  actor: Actor,
+): Promise<Node> {
+  const { workflow, comment, force } = approval;
+  return changeAndTell(tools, id, async (locked, session) => {
+    const node = workflow === undefined ? locked.node : { ...locked.node, workflow: workflow ?? '' };
+    const asked = { ...locked, node };
+    const moved = await movedByAdmin(tools, session, asked, { state: 'pending', comment, force }, actor);
+    await checkMayInstall(tools, session, asked);
+    return moved;
+  });
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * At every boot and report of a node that still waits: a rule that was refused, because there was no installer yet, say,
+ * is carried out as soon as it can be. Why it was refused is in the history, once a day.
+ */
+export async function approveByRule(tools: ApprovingTools, id: string): Promise<Node> {
+  return changeAndTell(tools, id, async (locked, session) => {
+    if (locked.node.state !== 'discovered') return null;
+    const rule = matchingRule(tools.approvalRules, locked.node);
+    if (!rule) return null;
+    const node = { ...locked.node, workflow: locked.node.workflow || rule.workflow };
+    const cause = ruleCause(tools, rule);
+    try {
+      await checkMayInstall(tools, session, { ...locked, node });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return refused(session, locked, cause, error);
+    }
+    return moveNode({ ...locked, node }, 'pending', cause);
+  });
+}
+
+function ruleCause({ now }: NodeTools, { name }: ApprovalRule): NodeCause {
+  return {
+    actor: { kind: 'system', id: 'approval-rule' },
+    owner: 'system',
+    comment: `approved by the rule ${name}`,
+    metadata: { rule: name },
+    operationId: null,
+    now: now(),
+  };
+}
+
+async function refused(
+  session: Session,
+  locked: LockedNode,
+  cause: NodeCause,
+  { reason, message }: Fault,
+): Promise<NodeChange | null> {
+  const since = new Date(cause.now.getTime() - DAY_MS);
+  const before = await recentNotes(session, locked.node.machineId, { key: 'refused', since, limit: 1 });
+  if (before[0] === message) return null;
+  const entry = traceEvent(locked.node, {
+    ...cause,
+    comment: `the rule ${String(cause.metadata.rule)} approves it, but: ${message}`,
+    metadata: { ...cause.metadata, refused: message, reason },
+  });
+  return { ...locked, events: [entry] };
+}

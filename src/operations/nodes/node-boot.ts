@@ -1,0 +1,214 @@
+/**
+ * What a machine boots that asks the network: a script for iPXE, by the state that its node is in. Only a node that
+ * shall be installed or erased gets an installer, with a token for this one boot and this one purpose; any other boots
+ * from disk, whatever went wrong. A node that fetches one installer after the other, none of which reports, boots from disk
+ * for a while, too.
+ */
+
+import { isTrue } from '../../domain/condition/condition.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../../domain/install/architecture.ts';
+import type { Workflow } from '../../domain/install/install-profile.ts';
+import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
+import type { Session } from '../../store/database/database.ts';
+import {
+  countBootsIssued,
+  findTracedBoot,
+  insertBootToken,
+  newBootToken,
+  newTraceId,
+} from '../../store/nodes/boot-tokens.ts';
+import { wasNoted } from '../../store/nodes/node-lists.ts';
+import { isOperationWanted, type LockedNode } from '../../store/nodes/nodes.ts';
+import { diskScript, installerScript, whichHardwareScript } from './boot-script.ts';
+import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
+import { type NodeCause, traceEvent } from './node-changes.ts';
+import { NO_FACTS } from './node-input.ts';
+import { migrationOf, nodeThatBoots, type ReportTools, withFacts } from './node-report.ts';
+import { changeAndTell } from './nodes.ts';
+
+export interface BootTools extends ReportTools {
+  readonly bootTokenSeconds: number;
+}
+
+export interface BootRequest {
+  readonly mac: string;
+  /** How the machine reaches this server. */
+  readonly baseUrl: string;
+  /** What iPXE says that it runs on; null: it does not say, or can't know. */
+  readonly arch: InstallerArch | null;
+  readonly bootMode: 'bios' | 'uefi' | null;
+  /** What its firmware says of it; empty: nothing. */
+  readonly serialNumber: string;
+  readonly systemUuid: string;
+  /** It has answered a question already. */
+  readonly isAnswer: boolean;
+  /** The trace id of a boot whose installer could not be loaded; null: none failed. */
+  readonly failed: string | null;
+}
+
+export interface BootAnswer {
+  readonly script: string;
+  readonly served: 'installer' | 'eraser' | 'disk' | 'question' | 'refused';
+  /** Why it is not the installer; empty where that goes without saying. */
+  readonly reason: string;
+  /** Empty: no node's. */
+  readonly machineId: string;
+  readonly bootNo: number | null;
+}
+
+/** So many installers are served in so many seconds to a node that reports nothing. */
+const MAX_UNREPORTED_BOOTS = 5;
+const UNREPORTED_SECONDS = 1800;
+/** The same reason is told to the history once in this time. */
+const REPEAT_AFTER_MS = 3_600_000;
+
+export async function bootScript(tools: BootTools, request: BootRequest): Promise<BootAnswer> {
+  const { serialNumber, systemUuid } = request;
+  const known = { arch: request.arch ?? '', bootMode: request.bootMode ?? '', serialNumber, systemUuid };
+  const facts = { ...NO_FACTS, ...known };
+  const id = await nodeThatBoots(tools, request.mac, facts);
+  if (id === null) {
+    const reason = 'this machine is not taken in now';
+    return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };
+  }
+  let answer: BootAnswer | null = null;
+  await changeAndTell(tools, id, async (locked, session) => {
+    const node = { ...withFacts(locked.node, facts), lastSeenAt: tools.now() };
+    const seen = { ...locked, node };
+    const plan = await bootPlan(tools, session, seen, request);
+    if (migrationOf(node) !== null && !request.isAnswer) {
+      const script = whichHardwareScript(request.baseUrl, request.mac);
+      answer = { script, served: 'question', reason: '', machineId: id, bootNo: null };
+      return { ...seen, events: [], wakes: migrationOf(node) };
+    }
+    if ('reason' in plan) {
+      const { reason } = plan;
+      const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);
+      answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
+      return { ...seen, ...(await noted(tools, session, node, plan)), wakes: migrationOf(node) };
+    }
+    const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
+    await insertBootToken(session, {
+      token,
+      traceId,
+      machineId: id,
+      bootNo,
+      operationId: node.order.operationId,
+      purpose: plan.purpose,
+      image: plan.image?.name ?? '',
+      ttlSeconds: tools.bootTokenSeconds,
+    });
+    const script = installerScript({
+      ...request,
+      ...plan,
+      machineId: id,
+      hostname: node.facts.hostname,
+      overwrite: node.order.overwrite,
+      console: SERIAL_CONSOLES[archOf(request, node)],
+      token,
+      traceId,
+    });
+    const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
+    answer = { script, served, reason: '', machineId: id, bootNo };
+    return { ...seen, node: { ...node, bootsIssued: bootNo }, events: [], wakes: node.order.operationId };
+  });
+  if (answer === null) throw new Error('a boot was answered with nothing');
+  return answer;
+}
+
+/** The processor that runs iPXE is the one that the kernel is for, whatever is written down. */
+function archOf({ arch }: BootRequest, node: Node): InstallerArch {
+  return arch ?? installerArchOf(node.facts.arch);
+}
+
+/** Why a machine boots from disk. */
+interface FromDisk {
+  /** Empty: as every machine in its state does. */
+  readonly reason: string;
+  /** The boot that failed, where one did. */
+  readonly bootNo?: number;
+}
+
+interface BootPlan {
+  readonly purpose: BootPurpose;
+  readonly workflow: Workflow;
+  /** Null: an erasure fetches none. */
+  readonly image: ServedImage | null;
+}
+
+/** What this boot shall do, or why it shall do nothing. */
+async function bootPlan(
+  tools: BootTools,
+  session: Session,
+  { machine, node }: LockedNode,
+  request: BootRequest,
+): Promise<BootPlan | FromDisk> {
+  const isErasing = node.state === 'deprovisioning';
+  if (!isErasing && node.state !== 'pending' && node.state !== 'installing') return { reason: '' };
+  if (!isErasing && isTrue(machine.conditions, 'Retired')) return { reason: 'it is flagged Retired' };
+  if (request.failed !== null) return failedToLoad(session, node, request.failed);
+  const { operationId } = node.order;
+  if (operationId !== null && !(await isOperationWanted(session, operationId))) {
+    return { reason: `the operation that wanted to ${isErasing ? 'erase' : 'install'} it is over` };
+  }
+  const asked = { ...node, facts: { ...node.facts, arch: archOf(request, node) } };
+  const plan = isErasing
+    ? await erasureOf(tools, session, asked)
+    : await installationOf(tools, session, asked);
+  return 'reason' in plan ? plan : ((await unreportedBoots(session, node)) ?? plan);
+}
+
+async function installationOf(tools: BootTools, session: Session, node: Node): Promise<BootPlan | FromDisk> {
+  const plan = await readInstallPlan(tools, session, node);
+  return 'code' in plan ? { reason: plan.problem } : { purpose: 'install', ...plan };
+}
+
+/** No loop of erasures that fail: once the limit is reached, an admin or an operation starts the counter again. */
+async function erasureOf(tools: BootTools, session: Session, node: Node): Promise<BootPlan | FromDisk> {
+  const { attempts } = node.story;
+  if (attempts >= MAX_INSTALL_ATTEMPTS)
+    return { reason: `its erasure failed ${attempts} times and is not tried again by itself` };
+  const plan = await readErasePlan(tools, session, node);
+  return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', workflow: plan, image: null };
+}
+
+/** Nor a loop of boots that never get as far as to report. */
+async function unreportedBoots(session: Session, { machineId, story }: Node): Promise<FromDisk | null> {
+  const reported = Math.max(story.bootNo, story.firstBootNo - 1);
+  const count = await countBootsIssued(session, machineId, reported, UNREPORTED_SECONDS);
+  if (count < MAX_UNREPORTED_BOOTS) return null;
+  const minutes = UNREPORTED_SECONDS / 60;
+  return { reason: `${count} boots in ${minutes} minutes fetched the installer and none of them reported` };
+}
+
+async function failedToLoad(session: Session, node: Node, traceId: string): Promise<FromDisk> {
+  const bootNo = await findTracedBoot(session, node.machineId, traceId);
+  const reason = 'its installer could not be loaded';
+  return bootNo === null ? { reason } : { reason, bootNo };
+}
+
+/** What an operator should know of a node that waits for its installer and boots from its disk. */
+async function noted(
+  tools: BootTools,
+  session: Session,
+  node: Node,
+  { reason, bootNo }: FromDisk,
+): Promise<{ node: Node; events: NewEvent[] }> {
+  if (reason === '') return { node, events: [] };
+  // What an attempt that failed said is the better reason.
+  const lastError = node.story.attempts === 0 ? reason : node.story.lastError;
+  const told = { ...node, story: { ...node.story, lastError } };
+  const metadata = { boot: 'disk', reason, ...(bootNo === undefined ? {} : { boot_no: bootNo }) };
+  const since = new Date(tools.now().getTime() - REPEAT_AFTER_MS);
+  if (await wasNoted(session, node.machineId, metadata, since)) return { node: told, events: [] };
+  const cause: NodeCause = {
+    actor: { kind: 'system', id: 'netboot' },
+    owner: 'system',
+    comment: '',
+    metadata,
+    operationId: node.order.operationId,
+    now: tools.now(),
+  };
+  return { node: told, events: [traceEvent(told, cause)] };
+}

@@ -1,0 +1,137 @@
+/** How a node changes, whoever changes it: the one place that turns a decision into states, events and stories. */
+import type { Actor } from '../../domain/actor.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import { type Erasure, erasureText } from '../../domain/install/erasure.ts';
+import type { InstallNote } from '../../domain/install/install-report.ts';
+import type { InstallOwner, InstallState } from '../../domain/install/install-state.ts';
+import type { InstallOrder, InstallStory, Node } from '../../domain/install/node.ts';
+import { applyChange } from '../../domain/machine/machine-change.ts';
+import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
+
+export interface NodeCause {
+  readonly actor: Actor;
+  readonly owner: InstallOwner;
+  readonly comment: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly operationId: string | null;
+  readonly now: Date;
+}
+
+const NO_ORDER: InstallOrder = {
+  operationId: null,
+  key: '',
+  image: '',
+  overwrite: 'ends',
+  wantedAt: null,
+  kickedAt: null,
+};
+
+/** To a state that the table allows; what belongs to the state comes with it. */
+export function moveNode(
+  { machine, node }: LockedNode,
+  to: InstallState,
+  cause: NodeCause,
+): Pick<NodeChange, 'machine' | 'node' | 'events'> {
+  const { actor, owner, comment, metadata, operationId, now } = cause;
+  const retired = {
+    type: 'Retired',
+    status: true,
+    reason: 'Decommissioned',
+    message: comment === '' ? 'the node was retired' : comment,
+  } as const;
+  const changed = applyChange(
+    machine,
+    {
+      install: { to, owner, comment, metadata },
+      ...(to === 'retired' ? { conditions: [retired] } : {}),
+    },
+    { at: now, actor, operationId },
+  );
+  return {
+    machine: changed.machine,
+    events: changed.events,
+    node: { ...node, state: to, stateChangedAt: now, ...entering(node, to, now) },
+  };
+}
+
+function entering(
+  node: Node,
+  to: InstallState,
+  now: Date,
+): Partial<Pick<Node, 'story' | 'order' | 'erasure'>> {
+  switch (to) {
+    case 'pending':
+      // Boots from before are no part of what comes.
+      return {
+        story: { ...node.story, progress: null, firstBootNo: node.bootsIssued + 1 },
+        order: { ...NO_ORDER, wantedAt: now },
+      };
+    case 'installing':
+      return { story: { ...node.story, progress: node.story.progress ?? 0 } };
+    case 'deprovisioning':
+      // An erasure counts its attempts from the start, and nothing that was installed before is a part of it.
+      return {
+        story: {
+          ...node.story,
+          attempts: 0,
+          lastError: '',
+          progress: null,
+          firstBootNo: node.bootsIssued + 1,
+        },
+        order: { ...NO_ORDER, wantedAt: now },
+        erasure: null,
+      };
+    case 'retired':
+      // The operation that had it erased still looks for its end.
+      if (node.state === 'deprovisioning') return { story: { ...node.story, progress: null } };
+      return { story: { ...node.story, progress: null }, order: NO_ORDER };
+    case 'reprovision':
+      return { story: { ...node.story, progress: null }, order: NO_ORDER };
+    default:
+      return {};
+  }
+}
+
+/** As reports tell it: each note a transition or a trace of its own. */
+export function tellNode(
+  locked: LockedNode,
+  notes: readonly InstallNote[],
+  story: InstallStory,
+  cause: NodeCause,
+): Pick<NodeChange, 'machine' | 'node' | 'events'> {
+  let { machine, node } = locked;
+  const events: NewEvent[] = [];
+  for (const { from, to, metadata } of notes) {
+    const comment = commentOf(metadata) || cause.comment;
+    const note = { ...cause, comment, metadata: { ...cause.metadata, ...metadata } };
+    if (from === to) {
+      events.push(traceEvent(node, note));
+      continue;
+    }
+    const moved = moveNode({ machine, node }, to, note);
+    events.push(...moved.events);
+    ({ machine, node } = moved);
+  }
+  return { machine, events, node: { ...node, story } };
+}
+
+/** Evidence is for programs; people read it as a sentence. */
+function commentOf({ erase }: InstallNote['metadata']): string {
+  return erase === undefined ? '' : erasureText(erase as Erasure);
+}
+
+/** What changed no state and belongs into the history all the same. */
+export function traceEvent(node: Node, cause: NodeCause): NewEvent {
+  return {
+    kind: 'install',
+    subject: node.machineId,
+    from: node.state,
+    to: node.state,
+    actor: cause.actor,
+    comment: cause.comment,
+    metadata: cause.metadata,
+    machineId: node.machineId,
+    operationId: cause.operationId,
+    snapshot: null,
+  };
+}

@@ -1,0 +1,102 @@
+/** Hardware inventories that machines report: kept with source and time, and what changed goes into the history. */
+import type { NewEvent } from '../../domain/event.ts';
+import { type HardwareInventory, hardwareChanges } from '../../domain/install/hardware-inventory.ts';
+import type { Node } from '../../domain/install/node.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import { MAX_MACS } from '../../domain/machine/machine-input.ts';
+import type { Session } from '../../store/database/database.ts';
+import { isHardwareTaken, takenHardware } from '../../store/machines/machine-hardware.ts';
+import { findHardwareInventory, storeHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
+import { changeNode } from '../../store/nodes/nodes.ts';
+import { machineEvent } from '../machines/inventory.ts';
+import { type NodeCause, traceEvent } from './node-changes.ts';
+import type { NodeTools } from './nodes.ts';
+
+export interface ReportedInventory {
+  readonly inventory: HardwareInventory;
+  /** Whether the report came with the token of a boot of this machine. */
+  readonly isTrusted: boolean;
+  readonly cause: Omit<NodeCause, 'comment' | 'metadata'>;
+}
+
+/** What comes without a token may be anybody's: it can't fill the history. */
+const UNTRUSTED_EVERY_MS = 60_000;
+const MOST_CHANGES = 20;
+
+/** The events of it, or why it was not taken. */
+export async function keepInventory(
+  session: Session,
+  node: Node,
+  { inventory, isTrusted, cause }: ReportedInventory,
+): Promise<{ readonly events: readonly NewEvent[] } | { readonly dropped: string }> {
+  const { now } = cause;
+  const before = await findHardwareInventory(session, node.machineId);
+  const changes = before === null ? null : hardwareChanges(before.inventory, inventory);
+  const isSame = changes !== null && changes.length === 0;
+  if (before !== null && !isSame && !isTrusted) {
+    if (now.getTime() - before.changedAt.getTime() < UNTRUSTED_EVERY_MS)
+      return { dropped: 'dropped: without a boot token it may change once a minute' };
+  }
+  await storeHardwareInventory(session, node.machineId, {
+    source: 'installer',
+    inventory,
+    reportedAt: now,
+    changedAt: isSame && before !== null ? before.changedAt : now,
+  });
+  if (isSame) return { events: [] };
+  return { events: [changeEvent(node, cause, changes)] };
+}
+
+function changeEvent(
+  node: Node,
+  cause: ReportedInventory['cause'],
+  changes: readonly string[] | null,
+): NewEvent {
+  const more = (changes?.length ?? 0) - MOST_CHANGES;
+  return traceEvent(node, {
+    ...cause,
+    comment: changes === null ? 'hardware inventory taken' : 'the hardware changed',
+    metadata: {
+      inventory: 'installer',
+      ...(changes !== null && {
+        changes: [...changes.slice(0, MOST_CHANGES), ...(more > 0 ? [`${more} more`] : [])],
+      }),
+    },
+  });
+}
+
+/**
+ * Addresses that were found are the machine's where no one named any. A transaction of its own: that another machine has
+ * one of them must not cost the report.
+ */
+export async function fillMacAddresses(
+  tools: NodeTools,
+  node: Node,
+  { nics = [] }: HardwareInventory,
+): Promise<void> {
+  const found = nics.flatMap(({ mac_address: address }) => (address === undefined ? [] : [address]));
+  const addresses = [...new Set([node.macAddress, ...found])].slice(0, MAX_MACS);
+  try {
+    await changeNode(tools.database, node.machineId, async (locked, session) => {
+      if (locked.machine.spec.mac_addresses.length > 0) return null;
+      const free = await freeAddresses(session, locked.machine, addresses);
+      if (free.length === 0) return null;
+      const machine = { ...locked.machine, spec: { ...locked.machine.spec, mac_addresses: free } };
+      const actor = { kind: 'node_report', id: node.macAddress } as const;
+      return { ...locked, machine, events: [machineEvent(node.machineId, 'registered', 'updated', actor)] };
+    });
+  } catch (error) {
+    // Taken by another machine meanwhile: the next inventory finds the others.
+    if (!isHardwareTaken(error)) throw error;
+  }
+}
+
+async function freeAddresses(
+  session: Session,
+  { machineId, spec }: Machine,
+  addresses: readonly string[],
+): Promise<string[]> {
+  const claims = addresses.map((address) => ({ machineId, spec: { ...spec, mac_addresses: [address] } }));
+  const taken = await takenHardware(session, claims);
+  return claims.filter((claim) => !taken.has(claim)).flatMap(({ spec: { mac_addresses } }) => mac_addresses);
+}

@@ -1,0 +1,367 @@
+/** What nodes report: facts about themselves from anybody who knows a MAC address, and installations. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Actor } from '../../domain/actor.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import type { Erasure } from '../../domain/install/erasure.ts';
+import { handsOutToken } from '../../domain/install/install-profile.ts';
+import {
+  applyReport,
+  applyStall,
+  type InstallReport,
+  type ReportOutcome,
+} from '../../domain/install/install-report.ts';
+import type { FactName, HardwareFacts, Node } from '../../domain/install/node.ts';
+import { applyChange } from '../../domain/machine/machine-change.ts';
+import type { Session } from '../../store/database/database.ts';
+import { type BootToken, findBootToken } from '../../store/nodes/boot-tokens.ts';
+import { countDiscovered, type LastEntry, lastInHistory, recentNotes } from '../../store/nodes/node-lists.ts';
+import {
+  findNodeIdByMac,
+  isOperationWanted,
+  type LockedNode,
+  type NodeChange,
+} from '../../store/nodes/nodes.ts';
+import { quoted } from '../lenient.ts';
+import { knownWorkflow, workflowNameOf } from './install-plan.ts';
+import { type ApprovingTools, approveByRule } from './node-approval.ts';
+import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
+import { FACT_FIELDS, factsOf } from './node-input.ts';
+import { fillMacAddresses, keepInventory } from './node-inventory.ts';
+import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
+import type { NodeReport } from './report-input.ts';
+
+export interface ReportTools extends ApprovingTools {
+  /** More machines than this don't wait for approval; those that come then are not taken in. */
+  readonly maxDiscovered: number;
+  readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+export interface ReportAnswer {
+  readonly node: Node;
+  /** Why the report changed no state; null when it counted or was none about an installation. */
+  readonly ignored: string | null;
+  /** Fields that were not kept as they were sent, with what became of them. */
+  readonly adjusted: NodeReport['adjusted'];
+}
+
+export async function reportNode(
+  tools: ReportTools,
+  report: NodeReport,
+  token: string | null,
+): Promise<ReportAnswer> {
+  const mac = report.mac_address;
+  const id = await nodeOfMac(tools, mac, factsOf(report));
+  const boot = token === null ? null : await findBootToken(tools.database, token);
+  let ignored: string | null = null;
+  let { adjusted } = report;
+  const node = await changeAndTell(tools, id, async (locked, session) => {
+    const facts = withFacts(locked.node, factsOf(report));
+    const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
+    adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
+    const found = await inventoryEvents(tools, locked.node, report, boot, session);
+    if ('dropped' in found) adjusted = { ...adjusted, inventory: found.dropped };
+    const notes = [
+      ...(await adjustmentNotes(tools, locked.node, { ...report, adjusted }, session)),
+      ...('events' in found ? found.events : []),
+    ];
+    if (report.installation_status === null)
+      return { ...seen, events: notes, wakes: migrationOf(locked.node) };
+    const { operationId } = locked.node.order;
+    const isLive = operationId === null || (await isOperationWanted(session, operationId));
+    const wasGiven = await wasGivenToken(tools, session, locked.node);
+    checkToken(locked.node, boot, { token, wasGiven, isLive });
+    const told = tellInstallation(
+      tools,
+      seen,
+      {
+        status: report.installation_status,
+        progress: report.installation_progress ?? null,
+        error: report.installation_error ?? '',
+        bootNo: boot?.bootNo ?? null,
+        purpose: boot?.purpose ?? 'install',
+        erased: report.erase ?? null,
+      },
+      await lastInHistory(session, id),
+    );
+    ignored = told.ignored;
+    // Before the transition: what a reader of the history sees first is where the node is now.
+    return { ...told.change, events: [...notes, ...told.change.events], wakes: operationId };
+  });
+  if (report.inventory !== undefined) await fillMacAddresses(tools, node, report.inventory);
+  // An installer that begins and is not wanted must hear that before it writes a byte.
+  if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
+  return { node: await afterRules(tools, node), ignored, adjusted };
+}
+
+async function inventoryEvents(
+  tools: NodeTools,
+  node: Node,
+  { inventory }: NodeReport,
+  boot: BootToken | null,
+  session: Session,
+): ReturnType<typeof keepInventory> {
+  if (inventory === undefined) return { events: [] };
+  return keepInventory(session, node, {
+    inventory,
+    isTrusted: boot?.machineId === node.machineId,
+    cause: {
+      actor: nodeActor(node.macAddress),
+      owner: 'node_report',
+      operationId: node.order.operationId,
+      now: tools.now(),
+    },
+  });
+}
+
+const NOTES_A_DAY = 20;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What was cut or dropped, for the history: the same at most once a day, and no more than so many. */
+async function adjustmentNotes(
+  tools: NodeTools,
+  node: Node,
+  report: NodeReport,
+  session: Session,
+): Promise<NewEvent[]> {
+  const { adjusted } = report;
+  if (Object.keys(adjusted).length === 0) return [];
+  const since = new Date(tools.now().getTime() - DAY_MS);
+  const before = await recentNotes(session, node.machineId, {
+    key: 'adjusted',
+    since,
+    limit: NOTES_A_DAY,
+  });
+  const isNew = before.every((noted) => !isDeepStrictEqual(noted, adjusted));
+  if (!isNew || before.length >= NOTES_A_DAY) return [];
+  const entry = traceEvent(node, {
+    actor: nodeActor(node.macAddress),
+    owner: 'node_report',
+    comment: 'parts of a report were not kept as sent',
+    metadata: { report: report.installation_status ?? 'facts', adjusted },
+    operationId: node.order.operationId,
+    now: tools.now(),
+  });
+  return [entry];
+}
+
+/** What it reported may be what a rule asks for. */
+async function afterRules(tools: ReportTools, node: Node): Promise<Node> {
+  if (node.state !== 'discovered' || tools.approvalRules.length === 0) return node;
+  return approveByRule(tools, node.machineId);
+}
+
+/** The operation that waits for the hardware of a machine to show up. */
+export function migrationOf({ state, order }: Node): string | null {
+  return state === 'migrating' ? order.operationId : null;
+}
+
+function notWanted(why: string): Fault {
+  return new Fault('aborted', {
+    reason: 'BOOT_NOT_WANTED',
+    message: `nothing shall be installed by this boot: ${why}`,
+  });
+}
+
+/** A machine that nobody knows is taken in as discovered. */
+async function nodeOfMac(tools: ReportTools, mac: string, facts: HardwareFacts): Promise<string> {
+  const node = await discover(tools, mac, facts);
+  if (node !== null) return node;
+  throw new Fault('resource_exhausted', {
+    reason: 'TOO_MANY_DISCOVERED',
+    message: 'too many machines wait for approval, or several machines claim this MAC address',
+    metadata: { mac_address: mac },
+  });
+}
+
+/** The node of a machine that boots, after the rules had their say of it. Null: it can't be taken in. */
+export async function nodeThatBoots(
+  tools: ReportTools,
+  mac: string,
+  facts: HardwareFacts,
+): Promise<string | null> {
+  const id = await discover(tools, mac, facts);
+  if (id !== null && tools.approvalRules.length > 0) await approveByRule(tools, id);
+  return id;
+}
+
+/** The id of the node with this address, which is new where there was none. Null: it can't be taken in. */
+async function discover(tools: ReportTools, mac: string, facts: HardwareFacts): Promise<string | null> {
+  const known = await findNodeIdByMac(tools.database, mac);
+  if (known !== null) return known;
+  if ((await countDiscovered(tools.database)) >= tools.maxDiscovered) {
+    tools.logRefused({ mac_address: mac }, 'too many machines wait for approval; this one is not taken in');
+    return null;
+  }
+  const added = await addNode(tools, { macAddress: mac, facts, workflow: '', tags: [] }, nodeActor(mac));
+  if (added) return added.machineId;
+  const other = await findNodeIdByMac(tools.database, mac);
+  if (other === null) tools.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
+  return other;
+}
+
+function nodeActor(id: string): Actor {
+  return { kind: 'node_report', id };
+}
+
+/** A name that was given stays, and so does what an operator edited; what else the hardware says of itself is newer. */
+export function withFacts(node: Node, told: HardwareFacts): Node {
+  const facts = { ...node.facts };
+  for (const key of Object.keys(told) as FactName[]) {
+    if (told[key] === '' || node.editedFacts.includes(key)) continue;
+    if (key === 'hostname' && facts.hostname !== '') continue;
+    facts[key] = told[key];
+  }
+  return { ...node, facts };
+}
+
+/** Edited facts of which the machine says something else. */
+function disputes(node: Node, told: HardwareFacts): Record<string, string> {
+  const disputed = node.editedFacts.filter((key) => told[key] !== '' && told[key] !== node.facts[key]);
+  return Object.fromEntries(
+    disputed
+      .filter((key) => key !== 'hostname')
+      .map((key) => [
+        FACT_FIELDS[key],
+        `an operator set ${quoted(node.facts[key])}, which is kept; the machine says ${quoted(told[key])}`,
+      ]),
+  );
+}
+
+/** Whether a boot of this installation knows its token: one whose command line does not name it can't. */
+async function wasGivenToken(tools: NodeTools, session: Session, node: Node): Promise<boolean> {
+  if (node.bootsIssued < node.story.firstBootNo) return false;
+  if (node.state === 'deprovisioning') return true;
+  const workflow = await knownWorkflow(tools, session, workflowNameOf(node));
+  return workflow === null || handsOutToken(workflow);
+}
+
+interface ShownToken {
+  readonly token: string | null;
+  readonly wasGiven: boolean;
+  readonly isLive: boolean;
+}
+
+/**
+ * A boot that got a token must show it. Only where none was given since the installation was wanted, a report is taken
+ * on its word: another installer than Ingot's, which knows of no tokens.
+ */
+function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLive }: ShownToken): void {
+  if (boot === null && token === null && !wasGiven) return;
+  if (boot && boot.machineId === node.machineId && isLive && boot.operationId === node.order.operationId)
+    return;
+  // What comes from an earlier installation is no forgery: it is late, and changes nothing.
+  if (boot && boot.machineId === node.machineId && boot.bootNo < node.story.firstBootNo) return;
+  throw new Fault('permission_denied', {
+    reason: 'INVALID_BOOT_TOKEN',
+    message:
+      token === null
+        ? 'this boot was given a token; its reports must carry it'
+        : 'the boot token is unknown, expired, another machine’s, or its operation is over',
+  });
+}
+
+const REPEAT_AFTER_MS = 60_000;
+
+interface Told {
+  readonly change: NodeChange;
+  readonly ignored: string | null;
+}
+
+function tellInstallation(
+  tools: NodeTools,
+  locked: LockedNode,
+  report: InstallReport,
+  last: LastEntry | null,
+): Told {
+  const { node } = locked;
+  const outcome = applyReport(node.state, node.story, report);
+  const cause: NodeCause = {
+    actor: nodeActor(node.macAddress),
+    owner: 'node_report',
+    comment: '',
+    metadata: {},
+    operationId: node.order.operationId,
+    now: tools.now(),
+  };
+  const told = tellNode(locked, outcome.notes, outcome.story, cause);
+  const erasing = tellErasure(told, outcome, cause);
+  const events = [...told.events, ...erasing.events];
+  if (outcome.ignored !== null) {
+    const metadata = { report: report.status, ignored: outcome.ignored };
+    if (!isRepetition(last, metadata, tools.now()))
+      events.push(traceEvent(told.node, { ...cause, metadata }));
+  }
+  const change: NodeChange = { ...told, ...erasing, events, reported: true };
+  return { change: promoted(tools, change, cause), ignored: outcome.ignored };
+}
+
+/** The evidence stays with the node; and whatever comes of an erasure that began, what was on the disks is gone. */
+function tellErasure(
+  { machine, node }: Pick<NodeChange, 'machine' | 'node'>,
+  { notes, ignored, state }: ReportOutcome,
+  { now: at, actor, operationId }: NodeCause,
+): Pick<NodeChange, 'machine' | 'node' | 'events'> {
+  const isErasing = state === 'deprovisioning' || notes.some(({ from }) => from === 'deprovisioning');
+  if (!isErasing || ignored !== null) return { machine, node, events: [] };
+  const told = notes.map(({ metadata }) => metadata.erase as EraseNote | undefined).find(Boolean);
+  const message = 'its disks are being erased, or are';
+  const conditions = (['Provisioned', 'InCustomerCluster'] as const).map((type) => ({
+    type,
+    status: false,
+    reason: 'Erased',
+    message,
+  }));
+  const changed = applyChange(machine, { conditions }, { at, actor, operationId });
+  const erasure = told ? { ...told, at: at.toISOString(), operation_id: operationId } : node.erasure;
+  return { machine: changed.machine, events: changed.events, node: { ...node, erasure } };
+}
+
+type EraseNote = Omit<Erasure, 'at' | 'operation_id'>;
+
+/** Whoever says the same unfitting thing again and again fills no history with it. */
+function isRepetition(
+  last: LastEntry | null,
+  metadata: Readonly<Record<string, unknown>>,
+  now: Date,
+): boolean {
+  return (
+    last !== null &&
+    last.metadata.report === metadata.report &&
+    last.metadata.ignored === metadata.ignored &&
+    now.getTime() - last.at.getTime() < REPEAT_AFTER_MS
+  );
+}
+
+/** Where the group of the machine says so, an installation that is complete needs nobody to verify it. */
+function promoted(tools: NodeTools, change: NodeChange, cause: NodeCause): NodeChange {
+  const justInstalled = change.events.some(
+    ({ kind, to, from }) => kind === 'install' && to === 'installed' && from !== to,
+  );
+  if (!justInstalled || !tools.promotesItself(change.machine)) return change;
+  const moved = moveNode(change, 'active', {
+    ...cause,
+    actor: { kind: 'system', id: 'auto-promotion' },
+    owner: 'system',
+    comment: 'its group is promoted without verification',
+  });
+  return { ...change, ...moved, events: [...change.events, ...moved.events] };
+}
+
+/** Nobody reported for too long: an attempt that failed. */
+export async function stallNode(tools: NodeTools, id: string, seconds: number): Promise<Node> {
+  return changeAndTell(tools, id, (locked) => {
+    const { node } = locked;
+    const outcome = applyStall(node.state, node.story, seconds);
+    if (outcome.ignored !== null) return null;
+    const told = tellNode(locked, outcome.notes, outcome.story, {
+      actor: { kind: 'system', id: 'install-watch' },
+      owner: 'system',
+      comment: '',
+      metadata: {},
+      operationId: node.order.operationId,
+      now: tools.now(),
+    });
+    return { ...told, reported: true, wakes: node.order.operationId };
+  });
+}

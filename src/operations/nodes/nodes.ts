@@ -1,0 +1,376 @@
+/** Nodes as admins handle them: registering, describing, moving through the install lifecycle, retiring. */
+import type { Actor } from '../../domain/actor.ts';
+import { inAnyCase } from '../../domain/any-case.ts';
+import { isTrue } from '../../domain/condition/condition.ts';
+import { Fault, invalidField } from '../../domain/error/fault.ts';
+import { type InstallState, installLifecycle } from '../../domain/install/install-state.ts';
+import {
+  GROUP_LABEL,
+  type HardwareFacts,
+  MAX_INSTALL_ATTEMPTS,
+  type Node,
+} from '../../domain/install/node.ts';
+import { nextStates } from '../../domain/lifecycle/lifecycle.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import { applyChange } from '../../domain/machine/machine-change.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { Database, Session } from '../../store/database/database.ts';
+import { isHardwareTaken } from '../../store/machines/machine-hardware.ts';
+import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
+import { insertMachine } from '../../store/machines/machines.ts';
+import {
+  changeNode,
+  findNode,
+  findNodeIdByMac,
+  insertNode,
+  isOperationWanted,
+  type LockedNode,
+  machinesWithMac,
+  type NodeChange,
+} from '../../store/nodes/nodes.ts';
+import { bareMachine, machineEvent } from '../machines/inventory.ts';
+import { checkApproval, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
+import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
+import {
+  EDITABLE_FACTS,
+  FACT_DEFAULTS,
+  FACT_FIELDS,
+  factsOf,
+  MAX_TAGS,
+  type NodeInput,
+  type NodePatch,
+  type StateChange,
+} from './node-input.ts';
+
+export interface NodeTools extends InstallPlanDependencies {
+  readonly database: Database;
+  readonly providers: ReadonlyMap<string, Provider>;
+  /** The provider of machines that nobody knew before. */
+  readonly nodeProvider: string;
+  readonly newMachineId: () => string;
+  readonly now: () => Date;
+  readonly logTransition: (entry: Readonly<Record<string, unknown>>) => void;
+  /** Machines whose installation needs no admin to verify it. */
+  readonly promotesItself: (machine: Machine) => boolean;
+}
+
+export interface NodeToAdd {
+  readonly macAddress: string;
+  readonly facts: HardwareFacts;
+  readonly workflow: string;
+  readonly tags: readonly string[];
+  /** Empty: as the machine is labelled, if it is. */
+  readonly group?: string;
+}
+
+function nodeNotFound(id: string): Fault {
+  return new Fault('not_found', {
+    reason: 'NODE_NOT_FOUND',
+    message: 'Node not found',
+    metadata: { id: id.slice(0, 128) },
+  });
+}
+
+export async function createNode(tools: NodeTools, input: NodeInput, actor: Actor): Promise<Node> {
+  const node = await addNode(
+    tools,
+    {
+      macAddress: input.mac_address,
+      facts: factsOf(input),
+      workflow: input.workflow ?? '',
+      tags: input.tags ?? [],
+      group: input.group ?? '',
+    },
+    actor,
+  );
+  if (node) return node;
+  const holderId = await findNodeIdByMac(tools.database, input.mac_address);
+  const holder = holderId === null ? null : await findNode(tools.database, holderId);
+  throw macTaken(input.mac_address, holder);
+}
+
+function macTaken(mac: string, holder: Node | null): Fault {
+  const retired =
+    holder?.state === 'retired' ? `: it is machine ${holder.machineId}, which is retired for good` : '';
+  return new Fault('already_exists', {
+    reason: 'MAC_TAKEN',
+    message: `Node with MAC ${mac} already exists${retired}`,
+    metadata: { mac_address: mac, ...(holder && { machine_id: holder.machineId }) },
+  });
+}
+
+/**
+ * A machine that names the address in its spec becomes the node; without one, a machine is made. Null: the address is
+ * a node's already, or several machines claim it.
+ */
+export async function addNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
+  try {
+    return await insertNewNode(tools, adding, actor);
+  } catch (error) {
+    if (!isHardwareTaken(error)) throw error;
+    // Another caller was the first to make a machine with this address, which is the node then, or becomes it.
+    return insertNewNode(tools, adding, actor);
+  }
+}
+
+function insertNewNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
+  return tools.database.transaction(async (session) => {
+    const { macAddress } = adding;
+    if ((await findNodeIdByMac(session, macAddress)) !== null) return null;
+    const known = await machinesWithMac(session, macAddress);
+    if (known.length > 1) return null;
+    const machine = await enter(tools, session, known[0] ?? null, macAddress, actor);
+    if (!machine || !(await insertNode(session, { ...adding, machineId: machine.machineId }))) return null;
+    const changed = applyChange(
+      adding.group ? inGroup(machine, adding.group) : machine,
+      { install: { to: installLifecycle.initial, owner: 'admin', metadata: { mac_address: macAddress } } },
+      { at: tools.now(), actor, operationId: null },
+    );
+    await writeMachines(session, [changed.machine], changed.events);
+    return findNode(session, machine.machineId);
+  });
+}
+
+/** Null: the machine is gone, or has the install layer already. */
+async function enter(
+  tools: NodeTools,
+  session: Session,
+  knownId: string | null,
+  macAddress: string,
+  actor: Actor,
+): Promise<Machine | null> {
+  if (knownId !== null) {
+    const machine = (await lockMachines(session, [knownId])).get(knownId);
+    return machine && machine.install === null ? machine : null;
+  }
+  const machineId = tools.newMachineId();
+  const bare = bareMachine(tools, machineId, tools.nodeProvider);
+  const input = { ...bare, spec: { ...bare.spec, mac_addresses: [macAddress] } };
+  return insertMachine(session, input, machineEvent(machineId, '', 'registered', actor));
+}
+
+export async function getNode(tools: NodeTools, id: string): Promise<Node> {
+  const node = await findNode(tools.database, id);
+  if (!node) throw nodeNotFound(id);
+  return node;
+}
+
+/** Changes a node and tells the log of every transition. */
+export async function changeAndTell(
+  tools: NodeTools,
+  id: string,
+  decide: (locked: LockedNode, session: Session) => Promise<NodeChange | null> | NodeChange | null,
+): Promise<Node> {
+  let events: NodeChange['events'] = [];
+  const node = await changeNode(tools.database, id, async (locked, session) => {
+    const change = await decide(locked, session);
+    events = change?.events ?? [];
+    return change;
+  });
+  if (!node) throw nodeNotFound(id);
+  logTransitions(tools, id, events);
+  return node;
+}
+
+export function logTransitions(
+  tools: Pick<NodeTools, 'logTransition'>,
+  id: string,
+  events: NodeChange['events'],
+): void {
+  for (const event of events) {
+    if (event.kind !== 'install') continue;
+    tools.logTransition({
+      node_id: id,
+      from_state: event.from,
+      to_state: event.to,
+      triggered_by: event.actor.kind,
+      user_id: event.actor.id,
+      comment: event.comment,
+      ...event.metadata,
+    });
+  }
+}
+
+export async function patchNode(tools: NodeTools, id: string, patch: NodePatch, actor: Actor): Promise<Node> {
+  return changeAndTell(tools, id, ({ machine, node }) => {
+    const labelled = patch.group === undefined ? machine : inGroup(machine, patch.group ?? '');
+    return {
+      machine: labelled,
+      events: labelled === machine ? [] : [machineEvent(id, 'registered', 'updated', actor)],
+      node: {
+        ...node,
+        ...editedFacts(node, patch),
+        workflow: patch.workflow === undefined ? node.workflow : (patch.workflow ?? ''),
+        tags: patch.tags === undefined ? node.tags : (patch.tags ?? []),
+        notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
+      },
+    };
+  });
+}
+
+/** A group is a label of the machine, so that every filter over machines knows it. */
+function inGroup(machine: Machine, group: string): Machine {
+  const { [GROUP_LABEL]: before = '', ...others } = machine.labels;
+  if (before === group) return machine;
+  return { ...machine, labels: group === '' ? others : { ...others, [GROUP_LABEL]: group } };
+}
+
+/** A fact that an operator sets stays set; one that is cleared is the machine's to report again. */
+function editedFacts(node: Node, patch: NodePatch): Pick<Node, 'facts' | 'editedFacts'> {
+  const facts = { ...node.facts };
+  const edited = new Set(node.editedFacts);
+  for (const name of EDITABLE_FACTS) {
+    const value = patch[FACT_FIELDS[name]];
+    if (value === undefined) continue;
+    facts[name] = value || FACT_DEFAULTS[name];
+    if (value) edited.add(name);
+    else edited.delete(name);
+  }
+  return { facts, editedFacts: [...edited] };
+}
+
+export interface TagChange {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+}
+
+export async function tagNode(tools: NodeTools, id: string, { add, remove }: TagChange): Promise<Node> {
+  return changeAndTell(tools, id, ({ machine, node }) => {
+    const others = node.tags.filter((known) => !add.includes(known) && !remove.includes(known));
+    const tags = [...others, ...add];
+    if (tags.length > MAX_TAGS) throw invalidField('tags', `a node has at most ${MAX_TAGS}`);
+    return { machine, events: [], node: { ...node, tags } };
+  });
+}
+
+export async function setNodeState(
+  tools: NodeTools,
+  id: string,
+  change: StateChange,
+  actor: Actor,
+): Promise<Node> {
+  return changeAndTell(tools, id, (locked, session) => movedByAdmin(tools, session, locked, change, actor));
+}
+
+export async function movedByAdmin(
+  tools: NodeTools,
+  session: Session,
+  locked: LockedNode,
+  change: StateChange,
+  actor: Actor,
+): Promise<NodeChange> {
+  const { comment, force } = change;
+  const { node } = locked;
+  if (force && hasFailedToErase(node, change.state))
+    return erasedAgain(tools, session, locked, change, actor);
+  const to = checkStep(node, change.state);
+  if (change.overwrite != null && to !== 'deprovisioning')
+    throw invalidField('overwrite', 'is for the state deprovisioning');
+  if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
+  if (to === 'pending') {
+    checkNotRetired(locked.machine);
+    await checkMayPend(tools, session, node);
+  }
+  const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
+  const reset = force || to === 'installed' || to === 'active';
+  const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
+  const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
+  return { ...moved, node: { ...moved.node, story, order }, wakes: node.order.operationId };
+}
+
+/** Whether it may wait for an installation, by whose wish ever. */
+export async function checkMayInstall(
+  tools: NodeTools,
+  session: Session,
+  { machine, node }: LockedNode,
+): Promise<void> {
+  checkNotRetired(machine);
+  await checkApproval(tools, session, node);
+}
+
+function hasFailedToErase({ state, story }: Node, to: string): boolean {
+  if (state !== 'deprovisioning' || story.attempts < MAX_INSTALL_ATTEMPTS) return false;
+  return inAnyCase(['deprovisioning'], to) !== undefined;
+}
+
+/** No transition leads back into an erasure that failed too often: with force, its counter starts again. */
+async function erasedAgain(
+  tools: NodeTools,
+  session: Session,
+  { machine, node }: LockedNode,
+  { comment, overwrite }: StateChange,
+  actor: Actor,
+): Promise<NodeChange> {
+  const cause = adminCause(tools, actor, comment ?? '', true);
+  const { operationId, key } = node.order;
+  // What an operation wants that is over is an admin's from now on.
+  const isWanted = operationId !== null && (await isOperationWanted(session, operationId));
+  const owner = isWanted ? { operationId, key } : { operationId: null, key: '' };
+  return {
+    machine,
+    events: [traceEvent(node, cause)],
+    node: {
+      ...node,
+      story: { ...node.story, attempts: 0, lastError: '', progress: null },
+      order: { ...node.order, ...owner, overwrite: overwrite ?? node.order.overwrite },
+    },
+    wakes: operationId,
+  };
+}
+
+export async function retireNode(tools: NodeTools, id: string, actor: Actor): Promise<Node> {
+  return changeAndTell(tools, id, (locked) => {
+    if (locked.node.state === 'retired') return null;
+    checkStep(locked.node, 'retired');
+    return {
+      ...moveNode(locked, 'retired', adminCause(tools, actor, '', false)),
+      wakes: locked.node.order.operationId,
+    };
+  });
+}
+
+function adminCause(tools: NodeTools, actor: Actor, comment: string, force: boolean): NodeCause {
+  return {
+    actor,
+    owner: 'admin',
+    comment,
+    metadata: force ? { force: true } : {},
+    operationId: null,
+    now: tools.now(),
+  };
+}
+
+function checkStep(node: Node, to: string): InstallState {
+  const valid = nextStates(installLifecycle, node.state);
+  const known = inAnyCase(valid, to);
+  if (known) return known;
+  const list = valid.map((state) => `'${state}'`).join(', ');
+  throw new Fault('failed_precondition', {
+    reason: 'ILLEGAL_TRANSITION',
+    message: `Invalid state transition from '${node.state}' to '${to.slice(0, 64)}'. Valid transitions: [${list}]`,
+    metadata: { from: node.state, to: to.slice(0, 64) },
+    violations: [
+      { subject: 'install', description: `${node.state} → ${to.slice(0, 64)} is not a transition` },
+    ],
+  });
+}
+
+/** An admin's flag takes a machine out, whatever is on its disk. */
+function checkNotRetired(machine: Machine): void {
+  if (!isTrue(machine.conditions, 'Retired')) return;
+  throw new Fault('failed_precondition', {
+    reason: 'MACHINE_BLOCKED',
+    message: `${machine.machineId} is flagged Retired: nothing is installed on it`,
+    metadata: { machine_id: machine.machineId, flag: 'Retired' },
+    violations: [{ subject: `machines/${machine.machineId}`, description: 'is flagged Retired' }],
+  });
+}
+
+function overTheLimit(node: Node): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'INSTALL_ATTEMPTS_EXHAUSTED',
+    message: `Installation failed ${node.story.attempts} of ${MAX_INSTALL_ATTEMPTS} times (${node.story.lastError}). Assign another workflow, then use force: true to reset the counter`,
+    metadata: { attempts: String(node.story.attempts) },
+    violations: [{ subject: 'install_attempts', description: 'the limit is reached; use force' }],
+  });
+}

@@ -1,0 +1,118 @@
+/** What workflows need of the control plane itself: tokens for agents, what agents report, and the site's hooks. */
+import type { Outage } from '../../engine/outage.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { CredentialProblem } from '../../providers/kubernetes/credential-reference.ts';
+import type { NodeServices, ProviderCall } from '../../providers/provider.ts';
+import { readAgents } from '../../store/agents/agents.ts';
+import { forgetAgent } from '../../store/agents/forget-agent.ts';
+import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
+import type { Database } from '../../store/database/database.ts';
+import { writeHostKey } from '../../store/nodes/host-keys.ts';
+import { type AgentMachineTools, createAgentMachine } from '../agents/agent-machines.ts';
+
+export interface SiteHook {
+  readonly url: string;
+  /** Read for every call; null without one. */
+  readonly token: () => string | null;
+}
+
+export interface NodeServiceTools extends AgentMachineTools {
+  readonly database: Database;
+  readonly keepalives: KeepaliveStore;
+  readonly serverUrl: () => string;
+  readonly hooks: ReadonlyMap<string, SiteHook>;
+  readonly tokensChanged: () => void;
+}
+
+const HOOK_LIMIT_MS = 30_000;
+
+export function createNodeServices(tools: NodeServiceTools): NodeServices {
+  return {
+    serverUrl: tools.serverUrl,
+
+    async issueAgentToken(call, pool) {
+      const { machineId } = call.machine;
+      const actor = { kind: 'system', id: 'onboarding' } as const;
+      const { secret } = await createAgentMachine(tools, {
+        machineId,
+        pool,
+        provider: '',
+        actor,
+        now: new Date(),
+      });
+      tools.tokensChanged();
+      return { token: secret };
+    },
+
+    async rememberHostKey(call, publicKey) {
+      await writeHostKey(tools.database, call.machine.machineId, publicKey);
+    },
+
+    async forgetSecrets(call) {
+      await forgetAgent(tools.database, tools.keepalives, call.machine.machineId);
+      tools.tokensChanged();
+    },
+
+    async workloads(call) {
+      const { machineId } = call.machine;
+      const agent = (await readAgents(tools.database, tools.keepalives, [machineId])).get(machineId);
+      const { worker_count: workers, container_count: containers } = agent?.vitals.metrics ?? {};
+      if (workers === undefined && containers === undefined) return null;
+      return { workers: workers ?? 0, containers: containers ?? 0 };
+    },
+
+    async hook(call, stage) {
+      const hook = tools.hooks.get(stage);
+      return hook ? callHook(hook, call, stage) : 'not_configured';
+    },
+  };
+}
+
+/** 200 is done, 202 under way; the key lets the site tell a repetition from a new request. */
+async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Promise<'done' | 'under_way'> {
+  const token = readToken(hook);
+  const answer = await fetch(hook.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ stage, machine_id: call.machine.machineId, key: call.key }),
+    redirect: 'error',
+    signal: AbortSignal.any([call.signal, AbortSignal.timeout(HOOK_LIMIT_MS)]),
+  }).catch((error: Error) => {
+    throw hookFailed('retryable', stage, `does not answer (${error.name})`, hookOutage(stage));
+  });
+  await answer.body?.cancel();
+  if (answer.status === 202) return 'under_way';
+  if (answer.ok) return 'done';
+  const isTheirs = answer.status >= 500 || answer.status === 429;
+  const outage = AWAY.includes(answer.status) ? hookOutage(stage) : null;
+  throw hookFailed(isTheirs ? 'retryable' : 'needs_human', stage, `answered ${answer.status}`, outage);
+}
+
+function readToken(hook: SiteHook): string | null {
+  try {
+    return hook.token();
+  } catch (error) {
+    if (!(error instanceof CredentialProblem)) throw error;
+    throw new StepFailure({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE', message: error.message });
+  }
+}
+
+/** Statuses by which a proxy, or the service itself, says that nobody is there to answer now. */
+const AWAY: readonly number[] = [429, 502, 503, 504];
+
+function hookOutage(stage: string): Outage {
+  return { upstream: "the site's hook", name: stage, effect: 'unknown' };
+}
+
+function hookFailed(
+  failureClass: 'retryable' | 'needs_human',
+  stage: string,
+  what: string,
+  outage: Outage | null,
+): StepFailure {
+  const message = `the site’s hook for ${stage} ${what}`;
+  return new StepFailure({ class: failureClass, code: 'HOOK_FAILED', message }, outage);
+}

@@ -1,0 +1,72 @@
+/** Plans from everywhere: those in the code, those from files and those that were created. */
+import { Fault } from '../../domain/error/fault.ts';
+import { DEFAULT_PLANS, type Plan } from '../../domain/operation/plan.ts';
+import { RUN_TYPE_NAMES, type RunType } from '../../domain/operation/work-type.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { Page } from '../../store/machines/list.ts';
+import {
+  findPlan as findStoredPlan,
+  listPlans as listStoredPlans,
+  savePlans,
+} from '../../store/operations/plans.ts';
+
+const BUILT_IN = new Map<string, Plan>(
+  RUN_TYPE_NAMES.map((type) => [DEFAULT_PLANS[type].planId, DEFAULT_PLANS[type]]),
+);
+
+/** The type whose default a plan is; empty for others. */
+export function defaultFor(planId: string): RunType | '' {
+  return RUN_TYPE_NAMES.find((type) => DEFAULT_PLANS[type].planId === planId) ?? '';
+}
+
+export function builtInPlan(planId: string): Plan | null {
+  return BUILT_IN.get(planId) ?? null;
+}
+
+export async function findPlan(database: Database, planId: string): Promise<Plan | null> {
+  return BUILT_IN.get(planId) ?? (await findStoredPlan(database, planId));
+}
+
+/** The default plans first, then the others by id. */
+export async function listPlans(database: Database, after: string, size: number): Promise<Page<Plan>> {
+  const builtIn = [...BUILT_IN.values()];
+  const at = after === '' ? 0 : builtIn.findIndex((plan) => plan.planId === after) + 1;
+  const isPastBuiltIn = after !== '' && at === 0;
+  const first = isPastBuiltIn ? [] : builtIn.slice(at, at + size);
+  if (first.length === size) return { rows: first, next: first.at(-1)?.planId ?? null };
+  const rest = await listStoredPlans(database, isPastBuiltIn ? after : '', size - first.length);
+  return { rows: [...first, ...rest.rows], next: rest.next };
+}
+
+/** All of them or none. */
+export async function createPlans(
+  database: Database,
+  plans: readonly Plan[],
+  createdBy: string,
+): Promise<void> {
+  const builtIn = plans.find(({ planId }) => BUILT_IN.has(planId));
+  if (builtIn) throw planBuiltIn(builtIn.planId);
+  await savePlans(database, plans, createdBy);
+}
+
+export async function createPlan(database: Database, plan: Plan, createdBy: string): Promise<Plan> {
+  await createPlans(database, [plan], createdBy);
+  return plan;
+}
+
+function planBuiltIn(planId: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'PLAN_BUILT_IN',
+    message: `${planId} is a default plan of the server; use another plan_id`,
+    metadata: { plan_id: planId },
+    violations: [{ subject: `plans/${planId}`, description: 'is a default plan' }],
+  });
+}
+
+export function planNotFound(planId: string): Fault {
+  return new Fault('not_found', {
+    reason: 'PLAN_NOT_FOUND',
+    message: `there is no plan ${planId}`,
+    metadata: { plan_id: planId },
+  });
+}

@@ -1,0 +1,144 @@
+/** An operator's action on an operation, with the gates that the operation itself had to pass. */
+import { type Actor, actorLabel } from '../../domain/actor.ts';
+import { isTrue } from '../../domain/condition/condition.ts';
+import type { InterventionCode } from '../../domain/condition/intervention.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import type { MachineChange } from '../../domain/machine/machine-change.ts';
+import { mergeChanges } from '../../domain/machine/machine-change.ts';
+import type { ServiceState } from '../../domain/machine/service-state.ts';
+import { type ContractName, changeAtEnd } from '../../domain/operation/completion-policy.ts';
+import { isHardwareWork } from '../../domain/operation/hardware-work.ts';
+import type { Operation } from '../../domain/operation/operation.ts';
+import { isActive } from '../../domain/operation/operation-status.ts';
+import { OPERATION_TYPES, type OperationType } from '../../domain/operation/operation-type.ts';
+import type { OperatorAction } from '../../domain/operation/operator-action.ts';
+import { runTypeName, type WorkType } from '../../domain/operation/work-type.ts';
+import { UNINSTALL_STAGES } from '../../domain/workflow/stage.ts';
+import { decideAction } from '../../engine/action-moves.ts';
+import type { AdvanceRules } from '../../engine/advance.ts';
+import type { Job } from '../../engine/job.ts';
+import { canUndo } from '../../steps/registry.ts';
+import type { Database } from '../../store/database/database.ts';
+import { actOnOperation } from '../../store/operations/record-operator-action.ts';
+import { cancelCall } from './cancel-operation.ts';
+import { checkHardwareGates } from './hardware-work.ts';
+import { checkFlags, checkPhase } from './start-operation.ts';
+import { checkRunFlags } from './start-run.ts';
+
+export interface ActionTools {
+  readonly database: Database;
+  readonly cancelHint: (operationId: string) => void;
+  readonly poke: () => void;
+}
+
+export interface ActionCall {
+  readonly operationId: string;
+  readonly action: OperatorAction;
+  readonly reason: string;
+  readonly actor: Actor;
+  /** What a hold is called in the operation's error; HELD where a person holds it. */
+  readonly heldAs?: InterventionCode;
+}
+
+export async function takeAction(tools: ActionTools, call: ActionCall): Promise<Operation> {
+  const { operationId, action, reason, actor } = call;
+  const operation = await actOnOperation(tools.database, {
+    operationId,
+    actor,
+    decide: (job, machine, latest) => {
+      if (action === 'cancel' && isActive(job.status)) return { decision: 'stop', cancel: cancelCall(call) };
+      const decided = decideAction(
+        job,
+        action,
+        { actor, reason, now: new Date(), heldAs: call.heldAs ?? 'HELD' },
+        ACTION_RULES,
+      );
+      if (decided.decision !== 'move' || !isActive(decided.move.job.status)) return decided;
+      checkGates(job, machine);
+      if (decided.move.job.status === 'compensating') checkUndoing(job, machine, latest);
+      if (action === 'cancel') return decided;
+      // A node that went back into scheduling since is taken out again before anything is done to it.
+      const change = mergeChanges(decided.move.change ?? {}, takenOut(decided.move.job));
+      return { ...decided, move: { ...decided.move, change } };
+    },
+  });
+  // A hold takes the operation out of the hands of whoever works on it; everything else hands it to somebody.
+  tools.cancelHint(operationId);
+  tools.poke();
+  return operation;
+}
+
+const REMOVING = { to: 'removing', owner: 'removal', from: ['retired'] } as const;
+const DRAINING = { to: 'draining', owner: 'admin', from: ['active', 'offline', 'quarantined'] } as const;
+
+function takenOut({ contract, steps, current }: Job): MachineChange {
+  if (contract === 'removal') return { service: REMOVING };
+  if (contract !== 'decommission') return {};
+  const uninstalls = (UNINSTALL_STAGES as readonly string[]).includes(steps[current]?.name ?? '');
+  return { service: uninstalls ? { ...DRAINING, otherwise: REMOVING } : DRAINING };
+}
+
+/** A machine that went back into service since must not be wiped because somebody retries an old operation. */
+function checkGates(job: Job, machine: Machine): void {
+  const contract = job.contract as ContractName;
+  if (isHardwareWork(job.type)) {
+    checkHardwareGates(machine, job.type);
+    return;
+  }
+  if (contract === 'operation') checkFlags(machine);
+  if (contract === 'run') checkRunFlags(machine, runTypeName(job.type as WorkType));
+  if (contract === 'operation' && job.type in OPERATION_TYPES) checkPhase(machine, job.type as OperationType);
+}
+
+/** Service states in which a machine is nobody's but its onboarding's. */
+const BEFORE_SERVICE: readonly (ServiceState | null)[] = [
+  null,
+  'bootstrap_issued',
+  'enrolling',
+  'quarantined',
+];
+
+/** What was undone too late would take away what somebody has built on it since. */
+function checkUndoing(job: Job, machine: Machine, latest: string): void {
+  const { machineId, service, conditions } = machine;
+  if (latest !== job.id) {
+    throw tooLate(job, `${latest} has worked on ${machineId} since; undo that, or leave both`);
+  }
+  if (job.contract !== 'onboarding' || BEFORE_SERVICE.includes(service)) return;
+  // One that was used again is offline from the start; that it failed has not been answered yet.
+  if (service === 'offline' && isTrue(conditions, 'NeedsIntervention')) return;
+  throw tooLate(job, `${machineId} is ${service} since; decommission it instead`);
+}
+
+function tooLate(job: Job, why: string): Fault {
+  return new Fault('failed_precondition', {
+    reason: 'ACTION_NOT_APPLICABLE',
+    message: `what ${job.id} did can’t be undone any more: ${why}`,
+    metadata: { operation_id: job.id },
+    violations: [{ subject: `operations/${job.id}`, description: why }],
+  });
+}
+
+/** Only what deciding an action needs of the engine's rules. */
+const ACTION_RULES: AdvanceRules<MachineChange> = {
+  backoff: { firstMs: 1_000, maxMs: 60_000 },
+  maxUndoRetries: 3,
+  maxDeaths: 10,
+  canUndo,
+  onEnd: endOf,
+  merge: mergeChanges,
+};
+
+export function endOf(job: Job): MachineChange | null {
+  return changeAtEnd(job.contract as ContractName, {
+    operationId: job.id,
+    type: job.type as WorkType,
+    status: job.status,
+    failedStep: job.error?.step ?? '',
+    failureCode: job.error?.code ?? '',
+    failure: job.error?.message ?? '',
+    canceledBy: job.cancel ? actorLabel(job.cancel.actor) : '',
+    retires: job.steps.some(({ name }) => name === 'retire_gpuaas_node'),
+  });
+}

@@ -1,0 +1,76 @@
+/** The engine's dispatcher, told of a world that it does not know: machines, providers, steps and contracts. */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { type MachineChange, mergeChanges } from '../domain/machine/machine-change.ts';
+import type { LoopWatch } from '../engine/background-loop.ts';
+import { Dispatcher } from '../engine/dispatcher.ts';
+import type { Job } from '../engine/job.ts';
+import type { CrashPoint } from '../engine/run-job.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import { endOf } from '../operations/start/act-on-operation.ts';
+import type { Provider } from '../providers/provider.ts';
+import { canUndo, handlerFor, isInstant } from '../steps/registry.ts';
+import type { Database } from '../store/database/database.ts';
+import type { DatabaseTime } from '../store/database/database-clock.ts';
+import type { MachineReader } from '../store/machines/machines.ts';
+import { PostgresJobStore } from '../store/operations/operation-store.ts';
+import type { Settings } from './settings/settings.ts';
+
+const MAX_LOG_BYTES = 1024 * 1024;
+
+export interface DispatcherOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly watch: LoopWatch;
+  /** For crash tests. */
+  readonly reach?: (point: CrashPoint, job: Job) => void;
+  readonly repeatActMs?: number;
+  readonly maxProbeMs?: number;
+}
+
+export function createDispatcher(
+  options: DispatcherOptions,
+  database: Database,
+  clock: DatabaseTime,
+  providers: ReadonlyMap<string, Provider>,
+  machines: MachineReader,
+): Dispatcher<MachineChange> {
+  const { settings, log } = options;
+  return new Dispatcher<MachineChange>({
+    owner: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
+    store: new PostgresJobStore(database, clock),
+    rules: {
+      backoff: { firstMs: 1_000, maxMs: 60_000 },
+      maxUndoRetries: 3,
+      maxDeaths: 10,
+      canUndo,
+      onEnd: endOf,
+      merge: mergeChanges,
+    },
+    handlerFor: async (job, step) => {
+      const machine = await machines.find(job.subject);
+      const provider = machine ? providers.get(machine.spec.provider) : undefined;
+      if (machine && provider) return handlerFor(step, machine, provider);
+      throw new StepFailure({
+        class: 'needs_human',
+        code: 'UNKNOWN_PROVIDER',
+        message: machine ? `provider ${machine.spec.provider} is not configured` : 'the machine is gone',
+      });
+    },
+    isInstant,
+    leaseMs: settings.leaseMs,
+    maxInHand: settings.maxInHand,
+    pollMs: 1_000,
+    maxLogBytes: MAX_LOG_BYTES,
+    monotonicNow: () => performance.now(),
+    random: Math.random,
+    repeatActMs: options.repeatActMs,
+    maxProbeMs: options.maxProbeMs,
+    reach: options.reach ?? (() => {}),
+    onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
+    watch: options.watch,
+    onError: (error, during) => log.error({ err: error }, during),
+    onLeaseLost: (jobId) => log.warn({ operation: jobId }, 'lost the lease; another replica has it'),
+  });
+}

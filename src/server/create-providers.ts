@@ -1,0 +1,53 @@
+/** The providers that the configuration names, beside those that are built in. */
+
+import { createDatacenterProvider } from '../providers/datacenter/datacenter-provider.ts';
+import { createFakeProvider } from '../providers/fake/fake-provider.ts';
+import { createGenericProvider } from '../providers/generic/generic-provider.ts';
+import { createClusters } from '../providers/kubernetes/clusters.ts';
+import { createMaasProvider } from '../providers/maas/maas-provider.ts';
+import type { NetworkInstalls } from '../providers/network-installs.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { Database } from '../store/database/database.ts';
+import { createFakeWorld } from '../store/fake-world.ts';
+import { readHostKey } from '../store/nodes/host-keys.ts';
+import { BUILT_IN_PROVIDERS, type Configuration } from './settings/configuration.ts';
+
+export function createProviders(
+  configuration: Configuration,
+  database: Database,
+  installs: NetworkInstalls,
+): Provider[] {
+  const world = createFakeWorld(database);
+  const monotonicNow = () => performance.now();
+  const clusters = createClusters(configuration.clusters, monotonicNow);
+  const builtIn = Object.fromEntries(BUILT_IN_PROVIDERS.map((name) => [name, { kind: name }] as const));
+  const configured: Configuration['providers'] = { ...builtIn, ...configuration.providers };
+  const make = (name: string, provider: Configuration['providers'][string]): Provider => {
+    switch (provider.kind) {
+      case 'fake':
+        return createFakeProvider({ name, world, now: Date.now });
+      case 'generic':
+        return createGenericProvider(name);
+      case 'datacenter':
+        return createDatacenterProvider({
+          name,
+          configuration: provider,
+          clusters,
+          installs,
+          now: Date.now,
+          monotonicNow,
+        });
+      case 'maas':
+        return createMaasProvider({
+          name,
+          configuration: provider,
+          now: Date.now,
+          monotonicNow,
+          random: Math.random,
+          clusters,
+          hostKeys: { read: (machineId) => readHostKey(database, machineId) },
+        });
+    }
+  };
+  return Object.entries(configured).map(([name, provider]) => make(name, provider));
+}

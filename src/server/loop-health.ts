@@ -1,0 +1,95 @@
+/**
+ * How the background loops fare, for people and for load balancers: the first failure of a loop is logged, then one a
+ * minute with their number; a loop that failed several times in a row is a cause for the replica not to be ready, until it
+ * passes again.
+ */
+import type { Logger } from 'pino';
+import { Fault } from '../domain/error/fault.ts';
+import type { LoopWatch } from '../engine/background-loop.ts';
+import { StoreAway } from '../engine/job-store.ts';
+import { KeepalivesAway } from '../store/agents/keepalive-store.ts';
+import { sqlStateOf } from '../store/database/database.ts';
+import { DATABASE_CAUSE, type Readiness } from '../surfaces/readiness.ts';
+
+/** A single failure may be chance, as a connection that was cut. */
+const REPEATEDLY = 3;
+const LOG_EVERY_MS = 60_000;
+
+interface Failing {
+  failures: number;
+  loggedAt: number;
+}
+
+export interface LoopHealthOptions {
+  readonly log: Pick<Logger, 'error' | 'info'>;
+  readonly monotonicNow: () => number;
+  readonly readiness: Readiness;
+}
+
+export class LoopHealth implements LoopWatch {
+  readonly #options: LoopHealthOptions;
+  readonly #failing = new Map<string, Failing>();
+
+  constructor(options: LoopHealthOptions) {
+    this.#options = options;
+  }
+
+  passed(loop: string): void {
+    const failing = this.#failing.get(loop);
+    if (!failing) return;
+    this.#failing.delete(loop);
+    this.#options.readiness.clear(loop);
+    this.#options.log.info({ loop, failures: failing.failures }, 'a background loop works again');
+  }
+
+  failed(loop: string, error: unknown): void {
+    if (this.#count(loop, error) < REPEATEDLY) return;
+    const { readiness } = this.#options;
+    const cause = `${loop} fails: ${publicWords(error)}`;
+    // Without its Redis a replica still does everything but keepalives.
+    if (error instanceof KeepalivesAway) readiness.note(loop, cause);
+    else if (error instanceof StoreAway) readiness.set(loop, cause, DATABASE_CAUSE);
+    else readiness.set(loop, cause);
+  }
+
+  /** For loops that only read another system: while that is away this replica can still serve. */
+  readonly withoutReadiness: LoopWatch = {
+    passed: (loop) => this.passed(loop),
+    failed: (loop, error) => {
+      if (this.#count(loop, error) < REPEATEDLY) return;
+      this.#options.readiness.note(loop, `${loop} fails: ${publicWords(error)}`);
+    },
+  };
+
+  /** The loops were stopped. */
+  forget(): void {
+    for (const loop of this.#failing.keys()) this.#options.readiness.clear(loop);
+    this.#failing.clear();
+  }
+
+  /** Returns how often it has failed in a row. */
+  #count(loop: string, error: unknown): number {
+    const { log, monotonicNow } = this.#options;
+    const now = monotonicNow();
+    const failing = this.#failing.get(loop) ?? { failures: 0, loggedAt: Number.NEGATIVE_INFINITY };
+    failing.failures += 1;
+    this.#failing.set(loop, failing);
+    // That Redis is away is logged where it is noticed.
+    if (now - failing.loggedAt >= LOG_EVERY_MS && !(error instanceof KeepalivesAway)) {
+      failing.loggedAt = now;
+      const about = error instanceof Fault ? { reason: error.reason, ...error.metadata } : {};
+      log.error({ err: error, failures: failing.failures, ...about }, loop);
+    }
+    return failing.failures;
+  }
+}
+
+/** Without values, names or addresses: anyone may ask /readyz. */
+function publicWords(error: unknown): string {
+  if (error instanceof Fault || error instanceof StoreAway) return error.message;
+  if (error instanceof KeepalivesAway) return 'the store of keepalives does not answer';
+  const state = sqlStateOf(error);
+  return state === null
+    ? 'unexpected error, the server log has it'
+    : `PostgreSQL refused a statement (SQLSTATE ${state}), the server log has it`;
+}

@@ -1,0 +1,119 @@
+/** What a database needs before a replica can serve from it: the newest schema, the pools, the plans, a first token. */
+
+import { packageVersion } from '../package-root.ts';
+import { ensurePools } from '../store/agents/pools.ts';
+import { Database } from '../store/database/database.ts';
+import { type SupervisedPostgres, startSupervisedPostgres } from '../store/embedded/supervised-postgres.ts';
+import { type MigrationWait, migrate } from '../store/schema/migrate.ts';
+import { ensureAdminToken } from './admin-token.ts';
+import type { ReplicaOptions } from './replica.ts';
+import type { OnWaiting } from './serve-replica.ts';
+import { type PlanFile, storePlanFiles } from './settings/plan-files.ts';
+import { asSetting, mayPass } from './until-database-ready.ts';
+
+export interface PrepareOptions extends Pick<ReplicaOptions, 'settings' | 'configuration' | 'log'> {
+  readonly planFiles?: readonly PlanFile[];
+}
+
+export interface Preparation {
+  readonly url: string;
+  readonly waiting: OnWaiting;
+  readonly signal: AbortSignal;
+}
+
+const TRANSACTION_IDLE_MS = 5_000;
+
+/** Connects when it is first used. */
+export function openDatabase(
+  url: string,
+  { settings, log }: Omit<PrepareOptions, 'configuration'>,
+): Database {
+  return new Database({
+    url,
+    maxConnections: 16,
+    onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+    transactionIdleMs: Math.min(TRANSACTION_IDLE_MS, settings.leaseMs),
+  });
+}
+
+/** For each worker: 16 for work, 4 for probes, one for LISTEN, and some for what is short; and some for people. */
+function connectionsFor(workers: number): number {
+  return Math.max(200, 24 * workers + 40);
+}
+
+/** `onRestarted`: another process has taken the place of one that ended by itself. */
+export function startEmbedded(
+  { settings, log }: PrepareOptions,
+  onRestarted: () => void = () => {},
+): Promise<SupervisedPostgres> {
+  return startSupervisedPostgres({
+    dataDir: settings.dataDir,
+    settings: { max_connections: String(connectionsFor(settings.workers)) },
+    log: (line) => log.debug({ postgres: line }, 'postgres'),
+    onExit: ({ code, signal }) => log.error({ code, signal }, 'PostgreSQL stopped; it is started again'),
+    onStarted: () => {
+      log.info('PostgreSQL runs again');
+      onRestarted();
+    },
+    onStartFailed: (error) => log.error({ err: error }, 'PostgreSQL can not be started; it is tried again'),
+  });
+}
+
+/** May be repeated. Returns the file of the admin token. */
+export async function prepareDatabase(
+  options: PrepareOptions,
+  database: Database,
+  preparation: Preparation,
+): Promise<string> {
+  await migrateDatabase(options, preparation);
+  await ensurePools(database, options.configuration.pools);
+  await storePlanFiles(database, options.planFiles ?? []);
+  const { file } = await ensureAdminToken(database, options.settings.dataDir);
+  return file;
+}
+
+async function migrateDatabase(
+  { settings, log }: PrepareOptions,
+  { url, waiting, signal }: Preparation,
+): Promise<void> {
+  const version = packageVersion();
+  const applied: string[] = [];
+  try {
+    await migrate(url, {
+      version,
+      signal,
+      onApplied: (migration) => {
+        log.debug({ migration }, 'applied a migration');
+        applied.push(migration);
+      },
+      onUnknown: (migrations) =>
+        log.warn(
+          { migrations, version },
+          'the schema is newer than this version, and says that this version can run on it',
+        ),
+      onWaiting: async (wait) => {
+        log.warn({ ...wait }, waitMessage(wait));
+        await waiting(waitCause(wait));
+      },
+    });
+    const [first] = applied;
+    // A new database gets all of them; that is no news.
+    if (first && !first.startsWith('0001-')) log.info({ applied }, 'the schema was migrated');
+  } catch (error) {
+    if (settings.databaseUrl === null || signal.aborted || mayPass(error)) throw error;
+    throw asSetting(error);
+  }
+}
+
+function waitMessage({ migration }: MigrationWait): string {
+  return migration === null
+    ? 'waiting for another replica, which migrates the schema'
+    : 'a migration is blocked by other sessions; it is tried again later';
+}
+
+/** Without the sessions: every caller of /readyz sees it. */
+function waitCause({ migration }: MigrationWait): string {
+  return migration === null
+    ? 'another replica migrates the schema'
+    : `migration ${migration} is blocked by other sessions of the database`;
+}

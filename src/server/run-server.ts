@@ -1,0 +1,75 @@
+/** `ingot serve` from its start to its end: the welcome, the signals, the farewell and the exit code. */
+
+import type { ReplicaOptions } from './replica.ts';
+import { type Server, startServer } from './server.ts';
+import { serverLog } from './server-log.ts';
+import type { PlanFile } from './settings/plan-files.ts';
+import type { Settings } from './settings/settings.ts';
+import { untilAborted } from './until-aborted.ts';
+import { startSupervisedServer } from './workers/supervised-server.ts';
+
+export interface RunOptions extends Pick<ReplicaOptions, 'settings' | 'configuration'> {
+  readonly planFiles: readonly PlanFile[];
+}
+
+/** As a shell reports a program that Ctrl-C ended. */
+const FORCED_EXIT = 130;
+
+export async function runServer(program: string, options: RunOptions): Promise<number> {
+  const { settings } = options;
+  const log = serverLog(settings);
+  const stopping = new AbortController();
+  let code = 0;
+  handleSignals(program, stopping);
+  const start = settings.workers === 1 ? startServer : startSupervisedServer;
+  const server = await start({
+    ...options,
+    log,
+    signal: stopping.signal,
+    onFatal: (error) => {
+      log.fatal({ err: error }, "the server can't go on");
+      code = 1;
+      stopping.abort();
+    },
+  }).catch((error: unknown) => {
+    // A start that was asked to end is no failure.
+    if (!stopping.signal.aborted) throw error;
+    return null;
+  });
+  if (server) process.stdout.write(`${welcome(program, settings, server)}\n`);
+  await untilAborted(stopping.signal);
+  process.stdout.write('Stopping…\n');
+  await server?.stop();
+  process.stdout.write('Stopped. Everything is kept; start again to go on.\n');
+  return code;
+}
+
+/** The first asks for an orderly end; a second is an operator who does not want to wait for it. */
+function handleSignals(program: string, stopping: AbortController): void {
+  const onSignal = () => {
+    if (stopping.signal.aborted) {
+      process.stderr.write(`${program}: stopped at once; what was under way goes on when its lease ends\n`);
+      process.exit(FORCED_EXIT);
+    }
+    stopping.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+}
+
+function welcome(program: string, settings: Settings, server: Server): string {
+  const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
+  return [
+    'Ingot is running.',
+    `  gRPC   ${host(settings.grpcAddress.host)}:${server.grpcPort}`,
+    `  HTTP   http://${host(settings.httpAddress.host)}:${server.httpPort}`,
+    `  data   ${server.embedded ? settings.dataDir : 'in the database of DATABASE_URL'}`,
+    `  token  ${server.adminTokenFile}`,
+    'Try next, in another terminal:',
+    `  bin/${program} import 3`,
+    `  bin/${program} enter-maintenance machine-1`,
+    `  bin/${program} reimage machine-1 --image ubuntu-2204`,
+    `or open http://${host(settings.httpAddress.host)}:${server.httpPort}/ in a browser and sign in with the token.`,
+    'Ctrl-C stops it.',
+  ].join('\n');
+}

@@ -1,0 +1,47 @@
+/** The server in one process: its database made ready, a replica on it, and both taken down in the reverse order. */
+
+import { openDatabase, prepareDatabase, startEmbedded } from './prepare-database.ts';
+import type { Replica } from './replica.ts';
+import { type ServeOptions, serveReplica } from './serve-replica.ts';
+import type { PlanFile } from './settings/plan-files.ts';
+
+export interface ServerOptions extends Omit<ServeOptions, 'prepare'> {
+  readonly planFiles?: readonly PlanFile[];
+}
+
+export interface Server extends Replica {
+  readonly adminTokenFile: string;
+  readonly embedded: boolean;
+  stop(): Promise<void>;
+}
+
+/** Returns when it serves; until then it may wait for its database without end. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { settings } = options;
+  const postgres = settings.databaseUrl === null ? await startEmbedded(options) : null;
+  const url = settings.databaseUrl ?? postgres?.url ?? '';
+  const database = openDatabase(url, options);
+  const stopDatabase = async () => {
+    await database.close().catch((error: unknown) => options.log.error({ err: error }, 'stopping'));
+    await postgres?.stop();
+  };
+  let adminTokenFile = '';
+  try {
+    const replica = await serveReplica({
+      ...options,
+      prepare: async (waiting, signal) => {
+        adminTokenFile = await prepareDatabase(options, database, { url, waiting, signal });
+        return database;
+      },
+    });
+    let stopped: Promise<void> | null = null;
+    const stop = () => {
+      stopped ??= replica.stop().then(stopDatabase);
+      return stopped;
+    };
+    return { ...replica, adminTokenFile, embedded: postgres !== null, stop };
+  } catch (error) {
+    await stopDatabase();
+    throw error;
+  }
+}

@@ -1,0 +1,199 @@
+/** The configuration file: what is too big for a setting. Read and checked whole before anything is started. */
+import { readFileSync } from 'node:fs';
+import { type Document, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from '../../domain/agent/agent.ts';
+import { checkFilter } from '../../domain/filter/check.ts';
+import { parseFilter } from '../../domain/filter/parse.ts';
+import type { ApprovalRule } from '../../domain/install/approval-rule.ts';
+import type { Workflow } from '../../domain/install/install-profile.ts';
+import { HOOKED_STAGES } from '../../domain/workflow/stage.ts';
+import { readWorkflow } from '../../operations/nodes/install-profile-input.ts';
+import { WORKFLOW_NAME } from '../../operations/nodes/node-input.ts';
+import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
+import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
+import { clustersConfiguration } from '../../providers/kubernetes/cluster-configuration.ts';
+import { filePath, variableName } from '../../providers/kubernetes/credential-reference.ts';
+import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
+import { MACHINE_FILTER } from '../../store/machines/filter-schemas.ts';
+import { SETTINGS, SettingError } from './settings.ts';
+
+const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
+
+/** For plan steps that name no time limit or number of retries. */
+const stepDefaults = z.strictObject({
+  timeout_seconds: z.int().min(1).max(604_800).default(600),
+  max_retries: z.int().min(0).max(100).default(1),
+});
+
+/** How machines are looked at to keep their conditions true. */
+const looks = z.strictObject({
+  /** Off for a replica that can't reach the machines; then the others look. */
+  enabled: z.boolean().default(true),
+  interval_seconds: z.int().min(1).max(86_400).default(60),
+  concurrency: z.int().min(1).max(10_000).default(64),
+  probe_timeout_seconds: z.int().min(1).max(300).default(5),
+  misses_until_unreachable: z.int().min(1).max(1_000).default(3),
+});
+
+/** There without being configured. */
+export const BUILT_IN_PROVIDERS = ['fake', DEFAULT_AGENT_PROVIDER] as const;
+
+const provider = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.literal('fake') }),
+    z.strictObject({ kind: z.literal('generic') }),
+    datacenterConfiguration,
+    maasConfiguration,
+  ],
+  'must be one of fake, generic, datacenter, maas',
+);
+
+/** A filter over machines; checked here, so that a wrong one stops the start. */
+const machineFilter = z.string().superRefine((text, context) => {
+  try {
+    checkFilter(parseFilter(text), MACHINE_FILTER);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+  }
+});
+
+const workflow = z.unknown().transform((given, context): Workflow => {
+  try {
+    return readWorkflow(given);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+    return z.NEVER;
+  }
+});
+
+const macPrefix = z
+  .string()
+  .regex(
+    /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){0,5}$/i,
+    'must be one to six pairs of hex digits with ":" between them',
+  )
+  .transform((text) => text.toLowerCase().replaceAll('-', ':'));
+const factText = z.string().trim().min(1).max(255);
+
+const approvalRule = z
+  .strictObject({
+    name: z.string().regex(WORKFLOW_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
+    mac_prefixes: z.array(macPrefix).max(10_000).default([]),
+    vendors: z.array(factText).max(10_000).default([]),
+    serial_numbers: z.array(factText).max(100_000).default([]),
+    workflow: z.string().regex(WORKFLOW_NAME, 'must be a workflow’s name').nullable().default(null),
+  })
+  .refine(
+    (rule) => rule.mac_prefixes.length + rule.vendors.length + rule.serial_numbers.length > 0,
+    'needs mac_prefixes, vendors or serial_numbers; a rule for every machine is not one',
+  )
+  .transform(
+    (rule): ApprovalRule => ({
+      name: rule.name,
+      macPrefixes: rule.mac_prefixes,
+      vendors: rule.vendors,
+      serialNumbers: rule.serial_numbers,
+      workflow: rule.workflow ?? '',
+    }),
+  );
+
+const approvalRules = z.array(approvalRule).superRefine((rules, context) => {
+  const names = rules.map(({ name }) => name);
+  const twice = names.findIndex((name, place) => names.indexOf(name) !== place);
+  if (twice >= 0)
+    context.addIssue({ code: 'custom', path: [twice, 'name'], message: 'is the name of another rule too' });
+});
+
+/** Machines that boot from the network. */
+const netboot = z.strictObject({
+  /** How machines reach this server; without it, as they did when they asked. */
+  base_url: z
+    .string()
+    .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+$/, 'must be http(s)://host[:port]')
+    .nullable()
+    .default(null),
+  /** The provider of machines that nobody knew before they booted; without it, generic. */
+  provider: z.string().nullable().default(null),
+  boot_token_seconds: z.int().min(60).max(604_800).default(14_400),
+  /** An installation that reports nothing for so long counts as a failed attempt. */
+  stalled_after_seconds: z.int().min(1).max(604_800).default(900),
+  /** No more machines than this wait for approval. */
+  max_discovered: z.int().min(0).max(1_000_000).default(10_000),
+  /** Machines that match one of these go from installed to active by themselves. */
+  auto_promote: z.array(machineFilter).default([]),
+  /** Discovered nodes that match one of these are approved by themselves. */
+  approve: approvalRules.default([]),
+  workflows: z.array(workflow).default([]),
+});
+
+/** Stages that the site itself carries out: it is told by HTTP. */
+const hook = z
+  .strictObject({
+    url: z
+      .string()
+      .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'must be an http(s) URL'),
+    token_file: filePath.optional(),
+    token_env: variableName.optional(),
+  })
+  .refine(
+    (given) => given.token_file === undefined || given.token_env === undefined,
+    'has both token_file and token_env',
+  );
+
+const schema = z.strictObject({
+  /** Used by machines that name none. */
+  default_provider: z.string().default('fake'),
+  step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
+  looks: looks.default(() => looks.parse({})),
+  /** Worker pools that agents may enrol in; more can be created later. */
+  pools: z.array(z.string().regex(POOL_RULE, 'must be a pool’s name')).default([]),
+  /** By the name of the stage: force_release_allocations, drain_node, cleanup_storage, scrub_gpu, … */
+  hooks: z.partialRecord(z.enum(HOOKED_STAGES), hook).default({}),
+  netboot: netboot.default(() => netboot.parse({})),
+  clusters: clustersConfiguration,
+  providers: z.record(providerName, provider).default({}),
+});
+
+export type Configuration = z.output<typeof schema>;
+
+/** An alias without an anchor is found only now. */
+function plainValue(document: Document, fail: (problem: string) => SettingError): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw fail((error as Error).message.split('\n')[0] ?? 'is not valid YAML');
+  }
+}
+
+export function readConfiguration(file: string | null): Configuration {
+  if (file === null) return schema.parse({});
+  const { variable } = SETTINGS.configFile;
+  const fail = (problem: string) => new SettingError(variable, `${file}: ${problem}`);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw fail(`can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [syntax] = document.errors;
+  if (syntax) throw fail(`line ${lines.linePos(syntax.pos[0]).line}: ${syntax.message.split('\n')[0]}`);
+  const parsed = schema.safeParse(plainValue(document, fail) ?? {}, IN_OUR_WORDS);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const path = issue?.path.join('.').replace(/\s+/g, ' ') || 'the file';
+    throw fail(`${path}: ${issue?.message ?? 'is not valid'}`);
+  }
+  const names = new Set([...BUILT_IN_PROVIDERS, ...Object.keys(parsed.data.providers)]);
+  if (!names.has(parsed.data.default_provider)) {
+    throw fail(`default_provider: ${parsed.data.default_provider} is not among ${[...names].join(', ')}`);
+  }
+  const { provider: nodeProvider } = parsed.data.netboot;
+  if (nodeProvider !== null && !names.has(nodeProvider)) {
+    throw fail(`netboot.provider: ${nodeProvider} is not among ${[...names].join(', ')}`);
+  }
+  return parsed.data;
+}

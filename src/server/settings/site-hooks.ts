@@ -1,0 +1,13 @@
+import type { SiteHook } from '../../operations/nodes/stage-services.ts';
+import { readCredential } from '../../providers/kubernetes/credential-reference.ts';
+import type { Configuration } from './configuration.ts';
+
+/** Stages that the site carries out, by name. A token is read for every call, so a new one counts at once. */
+export function siteHooks({ hooks }: Configuration): Map<string, SiteHook> {
+  return new Map(
+    Object.entries(hooks).map(([stage, { url, token_file: file, token_env: env }]) => {
+      const hasToken = file !== undefined || env !== undefined;
+      return [stage, { url, token: () => (hasToken ? readCredential({ file, env }).trim() : null) }];
+    }),
+  );
+}

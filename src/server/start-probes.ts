@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import type { LoopWatch } from '../engine/background-loop.ts';
+import type { Provider } from '../providers/provider.ts';
+import { ConditionReconciler } from '../reconcilers/condition-reconciler.ts';
+import { Database } from '../store/database/database.ts';
+import type { Configuration } from './settings/configuration.ts';
+
+const SHUTDOWN_GRACE_MS = 10_000;
+
+export interface LookOptions {
+  readonly configuration: Configuration;
+  readonly log: Logger;
+  readonly watch: LoopWatch;
+}
+
+/** With a few connections of its own, so that looks never stand in line before operations. */
+export function startLooks(
+  { configuration: { looks }, log, watch }: LookOptions,
+  url: string,
+  providers: ReadonlyMap<string, Provider>,
+): { stop(): Promise<void> } {
+  const database = new Database({
+    url,
+    maxConnections: 4,
+    onIdleError: (error) => log.warn({ err: error }, 'lost a database connection'),
+  });
+  const reconciler = new ConditionReconciler({
+    database,
+    providers,
+    settings: {
+      intervalMs: looks.interval_seconds * 1000,
+      concurrency: looks.concurrency,
+      probeTimeoutMs: looks.probe_timeout_seconds * 1000,
+      patience: looks.misses_until_unreachable,
+    },
+    now: () => new Date(),
+    monotonicNow: () => performance.now(),
+    watch,
+    onError: (error, during) => log.error({ err: error }, during),
+    onBehind: (put) =>
+      log.warn({ looks: put }, 'looks were put off: there is not enough time for all machines'),
+  });
+  reconciler.start();
+  return {
+    stop: async () => {
+      await reconciler.stop(SHUTDOWN_GRACE_MS);
+      await database.close();
+    },
+  };
+}

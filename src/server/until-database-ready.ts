@@ -1,0 +1,105 @@
+/**
+ * Waits for the database at the start, instead of ending: a replica may be started before it, or while it fails over.
+ *
+ * What passes by itself, or by another's hand, is waited for without end: no connection, a server that is starting, full or
+ * read-only, a schema that is too new for this version. A server that answers and refuses us (no such database or user, a
+ * wrong password) may still be in the middle of its own set-up, so that is waited for too, but not for ever: after a while
+ * it is a mistake in the settings.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { asAway, isDatabaseAway } from '../store/database/database-away.ts';
+import { SchemaTooNew } from '../store/schema/schema-version.ts';
+import { SETTINGS, SettingError } from './settings/settings.ts';
+
+const FIRST_RETRY_MS = 250;
+const MAX_RETRY_MS = 5_000;
+const REFUSED_PATIENCE_MS = 30_000;
+
+/** 28: who we are is not accepted. 3D: there is no such database. */
+const REFUSED_CLASSES: readonly string[] = ['28', '3D'];
+
+export interface Patience {
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Shown by /readyz until the attempt succeeds. */
+  readonly onWaiting: (cause: string) => Promise<void>;
+  readonly monotonicNow?: () => number;
+  readonly sleep?: (ms: number) => Promise<unknown>;
+}
+
+export async function untilDatabaseReady<T>(
+  attempt: () => Promise<T>,
+  { log, signal, onWaiting, monotonicNow = performance.now.bind(performance), ...rest }: Patience,
+): Promise<T> {
+  const sleep = rest.sleep ?? ((ms: number) => delay(ms, undefined, { signal }));
+  let refusedSince: number | null = null;
+  for (let retry = 0; ; retry += 1) {
+    signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      const wait = waitFor(error);
+      if (!wait) throw error;
+      refusedSince = wait.kind === 'refused' ? (refusedSince ?? monotonicNow()) : null;
+      if (refusedSince !== null && monotonicNow() - refusedSince >= REFUSED_PATIENCE_MS)
+        throw asSetting(error);
+      const retryMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** retry);
+      const line = { cause: (error as Error).message || wait.code, code: wait.code, retry_ms: retryMs };
+      if (wait.kind === 'schema') log.error(line, wait.message);
+      else log.warn(line, wait.message);
+      await onWaiting(wait.cause);
+      await sleep(retryMs);
+    }
+  }
+}
+
+interface Wait {
+  readonly kind: 'away' | 'refused' | 'schema';
+  readonly code: string | undefined;
+  readonly message: string;
+  /** Without addresses and names: every caller of /readyz sees it. */
+  readonly cause: string;
+}
+
+function waitFor(error: unknown): Wait | null {
+  if (!(error instanceof Error)) return null;
+  const { code } = error as NodeJS.ErrnoException;
+  const coded = code === undefined ? '' : ` (${code})`;
+  if (error instanceof SchemaTooNew) {
+    return { kind: 'schema', code, message: 'this version can not run on the schema', cause: error.message };
+  }
+  if (code !== undefined && REFUSED_CLASSES.includes(code.slice(0, 2))) {
+    const cause = `the database refuses the connection${coded}`;
+    return {
+      kind: 'refused',
+      code,
+      message: 'waiting for the database, which refuses the connection',
+      cause,
+    };
+  }
+  if (isDatabaseAway(error)) {
+    return {
+      kind: 'away',
+      code,
+      message: 'waiting for the database',
+      cause: `${(asAway(error, 'connecting') as Error).message}${coded}`,
+    };
+  }
+  return null;
+}
+
+/** Whether it is waited for. */
+export function mayPass(error: unknown): boolean {
+  return waitFor(error) !== null;
+}
+
+/** The value itself is never repeated: it may hold a password. */
+export function asSetting(error: unknown): SettingError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new SettingError(
+    SETTINGS.databaseUrl.variable,
+    `${message || 'no connection'} (${code ?? 'no code'})`,
+  );
+}

@@ -1,0 +1,317 @@
+/**
+ * Agents in PostgreSQL: their tokens, what they said when they registered, and every step of their lives, each in
+ * one transaction with what it does to the machine and its events. Keepalives in between are not here but in
+ * keepalive-store.ts.
+ *
+ * Machines are locked first, in the order of their ids, as everywhere.
+ */
+import type { Actor } from '../../domain/actor.ts';
+import {
+  type Agent,
+  type AgentAddress,
+  type AgentFacts,
+  type GpuModel,
+  METRIC_NAMES,
+  type Metrics,
+  type PresenceTtls,
+  type Vitals,
+} from '../../domain/agent/agent.ts';
+import { agentReady, agentRegistered, tokenIssued } from '../../domain/agent/agent-changes.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import type { Database, Session } from '../database/database.ts';
+import { lockMachines, writeChanged, writeMachines } from '../machines/machine-rows.ts';
+import { insertMachine, type MachineInput } from '../machines/machines.ts';
+import type { KeepaliveStore } from './keepalive-store.ts';
+
+/** Whose token it is, and until when it may be used; null: for good. */
+export interface TokenOwner extends AgentAddress {
+  readonly expiresAt: Date | null;
+}
+
+const FIND_BY_TOKENS = `
+  SELECT token_hash, machine_id, pool, provider, token_expires_at, false AS revoked
+  FROM agents JOIN agent_presence USING (machine_id)
+  WHERE token_hash = ANY($1) AND (token_expires_at IS NULL OR token_expires_at > now())
+  UNION ALL
+  SELECT token_hash, machine_id, pool, provider, NULL, true FROM revoked_agents WHERE token_hash = ANY($1)`;
+
+/** By the hashes of their tokens, in that order. Null: no such token, or not any more; revoked: taken back for good. */
+export async function findAgentsByTokens(
+  session: Session,
+  hashes: readonly Buffer[],
+): Promise<Array<TokenOwner | 'revoked' | null>> {
+  const rows = await session.run<{
+    token_hash: Buffer;
+    machine_id: string;
+    pool: string;
+    provider: string;
+    token_expires_at: Date | null;
+    revoked: boolean;
+  }>('find-agents-by-tokens', FIND_BY_TOKENS, [hashes]);
+  const found = new Map(rows.map((row) => [row.token_hash.toString('hex'), row]));
+  return hashes.map((hash) => {
+    const row = found.get(hash.toString('hex'));
+    if (!row) return null;
+    if (row.revoked) return 'revoked';
+    return {
+      machineId: row.machine_id,
+      poolName: row.pool,
+      providerName: row.provider,
+      expiresAt: row.token_expires_at,
+    };
+  });
+}
+
+export interface TokenIssue {
+  readonly machineId: string;
+  /** When the machine is to be made, too. */
+  readonly newMachine: { readonly input: MachineInput; readonly event: NewEvent } | null;
+  readonly pool: string;
+  readonly tokenHash: Buffer;
+  readonly pendingSeconds: number;
+  readonly actor: Actor;
+}
+
+const ISSUE_TOKEN = `
+  WITH agent AS (
+    INSERT INTO agents (machine_id, token_hash, token_expires_at)
+    VALUES ($1, $2, now() + $5 * interval '1 s')
+    ON CONFLICT (machine_id) DO UPDATE
+      SET token_hash = excluded.token_hash, token_expires_at = excluded.token_expires_at
+    RETURNING machine_id)
+  INSERT INTO agent_presence (machine_id, pool, provider, status, check_at, expires_at)
+  SELECT machine_id, $3, $4, 'pending', now() + $5 * interval '1 s', now() + $5 * interval '1 s' FROM agent
+  ON CONFLICT (machine_id) DO UPDATE SET
+    pool = excluded.pool, provider = excluded.provider,
+    status = CASE WHEN agent_presence.status = 'expired' THEN 'pending' ELSE agent_presence.status END,
+    check_at = CASE WHEN agent_presence.status IN ('expired', 'pending')
+      THEN excluded.check_at ELSE agent_presence.check_at END,
+    expires_at = CASE WHEN agent_presence.status IN ('expired', 'pending')
+      THEN excluded.expires_at ELSE agent_presence.expires_at END`;
+
+export interface IssuedToken {
+  readonly machine: Machine;
+  /** Where its agent's entry was, if that is somewhere else now. */
+  readonly moved: AgentAddress | null;
+}
+
+/**
+ * A token for a machine; one that it had is no good from now on. Null: there is no such machine, or there is one
+ * already that was to be new.
+ */
+export async function issueAgentToken(database: Database, issue: TokenIssue): Promise<IssuedToken | null> {
+  return database.transaction(async (session) => {
+    if (issue.newMachine) {
+      const { input, event } = issue.newMachine;
+      if ((await insertMachine(session, input, event)) === null) return null;
+    }
+    const machine = (await lockMachines(session, [issue.machineId])).get(issue.machineId);
+    if (!machine) return null;
+    const changed = tokenIssued(machine, { at: new Date(), actor: issue.actor });
+    const before = issue.newMachine ? null : await addressOf(session, issue.machineId);
+    await session.run('issue-agent-token', ISSUE_TOKEN, [
+      issue.machineId,
+      issue.tokenHash,
+      issue.pool,
+      machine.spec.provider,
+      issue.pendingSeconds,
+    ]);
+    const event: NewEvent = {
+      kind: 'token',
+      subject: issue.machineId,
+      from: '',
+      to: 'issued',
+      actor: issue.actor,
+      comment: '',
+      metadata: { pool: issue.pool },
+      machineId: issue.machineId,
+      operationId: null,
+      snapshot: null,
+    };
+    const next = { ...changed.machine, pool: issue.pool };
+    await writeMachines(session, [next], [...changed.events, event], ['tokens']);
+    const isMoved =
+      before && (before.poolName !== issue.pool || before.providerName !== machine.spec.provider);
+    return { machine: next, moved: isMoved ? before : null };
+  });
+}
+
+async function addressOf(session: Session, machineId: string): Promise<AgentAddress | null> {
+  const [row] = await session.run<{ pool: string; provider: string }>(
+    'agent-address',
+    'SELECT pool, provider FROM agent_presence WHERE machine_id = $1',
+    [machineId],
+  );
+  return row ? { machineId, poolName: row.pool, providerName: row.provider } : null;
+}
+
+export interface RegisteringAgent {
+  readonly machineId: string;
+  readonly tokenHash: Buffer;
+  readonly facts: AgentFacts;
+}
+
+/** Only for the token that was presented: one that was replaced meanwhile registers nobody. */
+const REGISTER = `
+  UPDATE agents a SET hostname = i.hostname, cpu_millicores = i."cpuMillicores", memory_bytes = i."memoryBytes",
+    gpu_count = i."gpuCount", private_ip = i."privateIp", gpus = i.gpus, registered_at = now(), token_expires_at = NULL
+  FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, "tokenHash" text, hostname text,
+    "cpuMillicores" bigint, "memoryBytes" bigint, "gpuCount" integer, "privateIp" text, gpus jsonb)
+  WHERE a.machine_id = i."machineId" AND a.token_hash = decode(i."tokenHash", 'hex')
+    AND (a.token_expires_at IS NULL OR a.token_expires_at > now())
+  RETURNING a.machine_id`;
+
+const REGISTERED = `
+  UPDATE agent_presence SET status = 'registered', expires_at = now() + $2 * interval '1 s',
+    check_at = now() + $2 * interval '1 s'
+  WHERE machine_id = ANY($1)`;
+
+/** Returns those that are registered now. Each machine at most once. */
+export async function registerAgents(
+  database: Database,
+  agents: readonly RegisteringAgent[],
+  ttls: PresenceTtls,
+): Promise<ReadonlySet<string>> {
+  return database.transaction(async (session) => {
+    const machines = await lockMachines(
+      session,
+      agents.map(({ machineId }) => machineId),
+    );
+    const rows = await session.run<{ machine_id: string }>('register-agents', REGISTER, [
+      JSON.stringify(
+        agents.map(({ machineId, tokenHash, facts }) => ({
+          machineId,
+          tokenHash: tokenHash.toString('hex'),
+          ...facts,
+        })),
+      ),
+    ]);
+    const ids = rows.map((row) => row.machine_id);
+    await session.run('registered-agents', REGISTERED, [ids, ttls.keepaliveSeconds]);
+    await writeChanged(session, machines, ids, agentRegistered);
+    return new Set(ids);
+  });
+}
+
+export interface AgentFirstKeepalive {
+  readonly machineId: string;
+  readonly agentVersion: string | null;
+  readonly metrics: Metrics | null;
+}
+
+const METRIC_TYPES = METRIC_NAMES.map((name) => `${name} double precision`).join(', ');
+
+const MAKE_READY = `
+  UPDATE agent_presence p SET status = 'ready', last_keepalive_at = now(),
+    expires_at = now() + $2 * interval '1 s', check_at = now() + $2 * interval '1 s',
+    agent_version = coalesce(i."agentVersion", p.agent_version),
+    ${METRIC_NAMES.map((name) => `${name} = coalesce(i.${name}, p.${name})`).join(', ')}
+  FROM jsonb_to_recordset($1::jsonb) AS i("machineId" text, "agentVersion" text, ${METRIC_TYPES})
+    JOIN agents a ON a.machine_id = i."machineId"
+  WHERE p.machine_id = i."machineId" AND p.status IN ('registered', 'ready')
+  RETURNING p.machine_id, p.agent_version, a.hostname, now() AS at`;
+
+export interface ReadyAgent {
+  readonly agentVersion: string;
+  readonly hostname: string;
+  readonly at: Date;
+}
+
+/** Returns those that are ready now, with what is known of each. Each machine at most once. */
+export async function makeAgentsReady(
+  database: Database,
+  agents: readonly AgentFirstKeepalive[],
+  ttls: PresenceTtls,
+): Promise<Map<string, ReadyAgent>> {
+  return database.transaction(async (session) => {
+    const machines = await lockMachines(
+      session,
+      agents.map(({ machineId }) => machineId),
+    );
+    const rows = await session.run<{
+      machine_id: string;
+      agent_version: string;
+      hostname: string;
+      at: Date;
+    }>('make-agents-ready', MAKE_READY, [
+      JSON.stringify(
+        agents.map(({ machineId, agentVersion, metrics }) => ({ machineId, agentVersion, ...metrics })),
+      ),
+      ttls.keepaliveSeconds,
+    ]);
+    await writeChanged(
+      session,
+      machines,
+      rows.map((row) => row.machine_id),
+      agentReady,
+    );
+    return new Map(
+      rows.map(({ machine_id: id, agent_version: agentVersion, hostname, at }) => [
+        id,
+        { agentVersion, hostname, at },
+      ]),
+    );
+  });
+}
+
+const READ_AGENTS = `
+  SELECT machine_id, pool, provider, hostname, cpu_millicores, memory_bytes, gpu_count, private_ip, gpus,
+    registered_at, last_keepalive_at, agent_version
+  FROM agents JOIN agent_presence USING (machine_id) WHERE machine_id = ANY($1)`;
+
+interface AgentRow {
+  machine_id: string;
+  pool: string;
+  provider: string;
+  hostname: string;
+  cpu_millicores: number;
+  memory_bytes: number;
+  gpu_count: number;
+  private_ip: string;
+  gpus: GpuModel[];
+  registered_at: Date | null;
+  last_keepalive_at: Date | null;
+  agent_version: string;
+}
+
+/** Everything that is known of the agents of these machines. */
+export async function readAgents(
+  session: Session,
+  keepalives: Pick<KeepaliveStore, 'read'>,
+  ids: readonly string[],
+): Promise<Map<string, Agent>> {
+  if (ids.length === 0) return new Map();
+  const rows = await session.run<AgentRow & Record<string, unknown>>('read-agents', READ_AGENTS, [ids]);
+  const vitals = await keepalives.read(
+    rows.map((row) => ({ machineId: row.machine_id, poolName: row.pool, providerName: row.provider })),
+  );
+  return new Map(rows.map((row, index) => [row.machine_id, agentOf(row, vitals[index] ?? lastWords(row))]));
+}
+
+/** Of an agent that has expired: what is left is what PostgreSQL remembers. */
+function lastWords(row: AgentRow): Vitals {
+  return {
+    agentVersion: row.agent_version,
+    lastKeepaliveAt: row.last_keepalive_at,
+    expiresAt: null,
+    metrics: {},
+  };
+}
+
+function agentOf(row: AgentRow, vitals: Vitals): Agent {
+  const facts: AgentFacts = {
+    hostname: row.hostname,
+    cpuMillicores: row.cpu_millicores,
+    memoryBytes: row.memory_bytes,
+    gpuCount: row.gpu_count,
+    privateIp: row.private_ip,
+    gpus: row.gpus,
+  };
+  return {
+    machineId: row.machine_id,
+    facts: row.registered_at === null ? null : facts,
+    registeredAt: row.registered_at,
+    vitals,
+  };
+}

@@ -1,0 +1,195 @@
+/** What pools have to offer: their machines by presence and by whether work may be placed on them, and what those have. */
+import { type Metrics, UNKNOWN_GPU } from '../../domain/agent/agent.ts';
+import type { Presence } from '../../domain/agent/presence.ts';
+import type { UnschedulableReason } from '../../domain/machine/schedulable.ts';
+import type { Session } from '../database/database.ts';
+import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
+import { type KeepaliveStore, KeepalivesAway } from './keepalive-store.ts';
+import { listPools, type Pool } from './pools.ts';
+
+/** As agents registered it. */
+export interface PoolCapacity {
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+  readonly gpuCount: number;
+}
+
+export interface PoolGpus {
+  readonly model: string;
+  readonly schedulable: number;
+  readonly total: number;
+}
+
+export interface PoolHealth extends Pool {
+  /** At least one machine is schedulable. */
+  readonly healthy: boolean;
+  readonly counts: Readonly<Record<Presence, number>>;
+  readonly schedulable: number;
+  readonly total: number;
+  readonly unschedulable: Readonly<Partial<Record<UnschedulableReason, number>>>;
+  readonly capacity: PoolCapacity;
+  readonly totalCapacity: PoolCapacity;
+  /** The most frequent first. */
+  readonly gpus: readonly PoolGpus[];
+  /** Of the schedulable machines. */
+  readonly metrics: Metrics;
+}
+
+/** Capacity of a machine that has not registered is nothing. */
+const COUNTS = `
+  SELECT m.pool, m.presence, ${UNSCHEDULABLE_COLUMN} AS reason, count(*) AS machines,
+    coalesce(sum(a.cpu_millicores), 0)::float8 AS cpu_millicores,
+    coalesce(sum(a.memory_bytes), 0)::float8 AS memory_bytes,
+    coalesce(sum(a.gpu_count), 0)::float8 AS gpu_count
+  FROM machines m LEFT JOIN agents a USING (machine_id)
+  WHERE m.pool = ANY($1) AND m.presence IS NOT NULL AND m.service IS DISTINCT FROM 'deleted' GROUP BY 1, 2, 3`;
+
+interface CountRow {
+  pool: string;
+  presence: Presence;
+  reason: UnschedulableReason | null;
+  machines: number;
+  cpu_millicores: number;
+  memory_bytes: number;
+  gpu_count: number;
+}
+
+const GPUS = `
+  SELECT m.pool, g.model, sum(g.count)::float8 AS total,
+    coalesce(sum(g.count) FILTER (WHERE ${SCHEDULABLE_COLUMN}), 0)::float8 AS schedulable
+  FROM machines m JOIN agents a USING (machine_id)
+    CROSS JOIN LATERAL jsonb_to_recordset(a.gpus) AS g(model text, count integer)
+  WHERE m.pool = ANY($1) AND m.presence IS NOT NULL AND m.service IS DISTINCT FROM 'deleted' AND a.gpus <> '[]'
+  GROUP BY 1, 2`;
+
+interface GpuRow {
+  pool: string;
+  model: string;
+  total: number;
+  schedulable: number;
+}
+
+const NOBODY = { pending: 0, registered: 0, ready: 0, expired: 0 } as const satisfies Record<
+  Presence,
+  number
+>;
+const NOTHING: PoolCapacity = { cpuMillicores: 0, memoryBytes: 0, gpuCount: 0 };
+
+export async function readPoolHealth(session: Session, keepalives: KeepaliveStore): Promise<PoolHealth[]> {
+  return healthOf(session, keepalives, await listPools(session));
+}
+
+/** Null: there is no such pool. */
+export async function readPool(
+  session: Session,
+  keepalives: KeepaliveStore,
+  name: string,
+): Promise<PoolHealth | null> {
+  const pools = (await listPools(session)).filter((pool) => pool.name === name);
+  return (await healthOf(session, keepalives, pools))[0] ?? null;
+}
+
+async function healthOf(
+  session: Session,
+  keepalives: KeepaliveStore,
+  pools: readonly Pool[],
+): Promise<PoolHealth[]> {
+  const names = pools.map(({ name }) => name);
+  const counts = await session.run<CountRow & Record<string, unknown>>('count-pools', COUNTS, [names]);
+  const gpus = await session.run<GpuRow & Record<string, unknown>>('pool-gpus', GPUS, [names]);
+  const offered = () => schedulableIn(session, names);
+  const metrics = await keepalives.poolMetrics(names, offered).catch((error: unknown) => {
+    // Health is known without it.
+    if (error instanceof KeepalivesAway) return new Map<string, Metrics>();
+    throw error;
+  });
+  return pools.map((pool) => ({
+    ...countedPool(
+      counts.filter((row) => row.pool === pool.name),
+      gpus.filter((row) => row.pool === pool.name),
+    ),
+    ...pool,
+    metrics: metrics.get(pool.name) ?? {},
+  }));
+}
+
+function countedPool(
+  rows: readonly CountRow[],
+  gpuRows: readonly GpuRow[],
+): Omit<PoolHealth, keyof Pool | 'metrics'> {
+  const counts: Record<Presence, number> = { ...NOBODY };
+  const unschedulable: Partial<Record<UnschedulableReason, number>> = {};
+  let [schedulable, total] = [0, 0];
+  let [capacity, totalCapacity] = [NOTHING, NOTHING];
+  for (const row of rows) {
+    counts[row.presence] += row.machines;
+    total += row.machines;
+    totalCapacity = plus(totalCapacity, row);
+    if (row.reason === null) {
+      schedulable += row.machines;
+      capacity = plus(capacity, row);
+    } else unschedulable[row.reason] = (unschedulable[row.reason] ?? 0) + row.machines;
+  }
+  const gpus = withUnknown(gpuRows, capacity.gpuCount, totalCapacity.gpuCount);
+  return {
+    healthy: schedulable > 0,
+    counts,
+    schedulable,
+    total,
+    unschedulable,
+    capacity,
+    totalCapacity,
+    gpus,
+  };
+}
+
+function plus(sum: PoolCapacity, row: CountRow): PoolCapacity {
+  return {
+    cpuMillicores: sum.cpuMillicores + row.cpu_millicores,
+    memoryBytes: sum.memoryBytes + row.memory_bytes,
+    gpuCount: sum.gpuCount + row.gpu_count,
+  };
+}
+
+/** Agents that report only how many there are leave the rest without a model. */
+function withUnknown(rows: readonly GpuRow[], schedulable: number, total: number): PoolGpus[] {
+  const known = rows.map(({ model, ...counts }) => ({
+    model,
+    schedulable: counts.schedulable,
+    total: counts.total,
+  }));
+  const rest = {
+    model: UNKNOWN_GPU,
+    schedulable: Math.max(0, schedulable - sumOf(known, 'schedulable')),
+    total: Math.max(0, total - sumOf(known, 'total')),
+  };
+  const all = rest.total > 0 ? [...known, rest] : known;
+  return all.sort((left, right) => right.total - left.total || (left.model < right.model ? -1 : 1));
+}
+
+function sumOf(gpus: readonly PoolGpus[], count: 'schedulable' | 'total'): number {
+  return gpus.reduce((sum, each) => sum + each[count], 0);
+}
+
+async function schedulableIn(session: Session, pools: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await session.run<{ machine_id: string }>(
+    'schedulable-machines',
+    `SELECT machine_id FROM machines WHERE pool = ANY($1) AND ${SCHEDULABLE_COLUMN}`,
+    [pools],
+  );
+  return new Set(rows.map((row) => row.machine_id));
+}
+
+/** Those of the pools that have a schedulable machine. */
+export async function poolsWithSchedulable(
+  session: Session,
+  pools: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await session.run<{ pool: string }>(
+    'pools-with-schedulable',
+    `SELECT p.pool FROM unnest($1::text[]) AS p(pool)
+     WHERE EXISTS (SELECT FROM machines m WHERE m.pool = p.pool AND ${SCHEDULABLE_COLUMN})`,
+    [pools],
+  );
+  return new Set(rows.map((row) => row.pool));
+}

@@ -1,0 +1,141 @@
+/**
+ * What waits for the database's clock, put right after that clock was stepped. Some rows were written on the old clock and a
+ * few, right before the step was noticed, on the new one; nothing in them shows which. So every change is one
+ * that a row of the new clock can bear: a wait that ends early is only observed early, a life is never made shorter
+ * than a whole one from now, and a lease never longer than a whole one.
+ */
+import type { PresenceTtls } from '../../domain/agent/agent.ts';
+import { appendEvents } from '../events/append-events.ts';
+import type { Session } from './database.ts';
+
+export interface ClockStep {
+  /** Negative: back. */
+  readonly stepMs: number;
+  readonly leaseMs: number;
+  readonly ttls: PresenceTtls;
+}
+
+const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
+
+/** $1: the step back, without its sign. A lease ends after a whole lease at the latest: its holder may be dead. */
+const OPERATIONS_BACK = `
+  WITH waiting AS MATERIALIZED (
+    SELECT operation_id FROM operations WHERE ${ACTIVE} ORDER BY operation_id FOR NO KEY UPDATE)
+  UPDATE operations o SET deadline_at = deadline_at - $1 * interval '1 ms',
+    due_at = CASE WHEN owner IS NULL THEN due_at - $1 * interval '1 ms'
+    ELSE least(due_at, now() + $2 * interval '1 ms') END
+  FROM waiting WHERE o.operation_id = waiting.operation_id`;
+
+/**
+ * $1: the step forward. A lease that seems to have run out may be held by a replica that lives: it gets a whole one. What
+ * waits goes on waiting; what is due in these seconds was written on the new clock.
+ */
+const OPERATIONS_FORWARD = `
+  WITH waiting AS MATERIALIZED (
+    SELECT operation_id FROM operations WHERE ${ACTIVE} ORDER BY operation_id FOR NO KEY UPDATE)
+  UPDATE operations o SET deadline_at = deadline_at + $1 * interval '1 ms',
+    due_at = CASE WHEN owner IS NOT NULL THEN greatest(due_at, now() + $2 * interval '1 ms')
+    WHEN due_at > now() - $1 * interval '1 ms' AND due_at < now() - interval '10 s'
+      THEN due_at + $1 * interval '1 ms'
+    ELSE due_at END
+  FROM waiting WHERE o.operation_id = waiting.operation_id`;
+
+/** $1, $2: the lives of an agent that is alive, and of one that has not registered yet. */
+const AGENTS_BACK = `
+  WITH alive AS MATERIALIZED (
+    SELECT machine_id, now() + CASE WHEN status = 'pending' THEN $2::float8 ELSE $1::float8 END * interval '1 s' AS latest
+    FROM agent_presence WHERE status <> 'expired' ORDER BY machine_id FOR NO KEY UPDATE)
+  UPDATE agent_presence p SET check_at = least(check_at, latest), expires_at = least(expires_at, latest)
+  FROM alive WHERE p.machine_id = alive.machine_id AND (check_at > latest OR expires_at > latest)`;
+
+/** $1: the step; $2: the life of an agent that is alive. Those whose life was over before the step stay as they are. */
+const AGENTS_FORWARD = `
+  WITH alive AS MATERIALIZED (
+    SELECT machine_id, CASE WHEN status = 'pending' THEN expires_at + $1 * interval '1 ms'
+      ELSE greatest(expires_at, now() + $2 * interval '1 s') END AS until
+    FROM agent_presence WHERE status <> 'expired' AND expires_at > now() - $1 * interval '1 ms'
+    ORDER BY machine_id FOR NO KEY UPDATE)
+  UPDATE agent_presence p SET check_at = until, expires_at = until
+  FROM alive WHERE p.machine_id = alive.machine_id`;
+
+/** The rest, by name, with the parameters that each takes. */
+const BACK = {
+  'clock-back-tokens': `UPDATE agents SET token_expires_at = now() + $1 * interval '1 s'
+    WHERE token_expires_at > now() + $1 * interval '1 s'`,
+  'clock-back-leniency': `UPDATE presence_watch SET watched_at = least(watched_at, now()),
+    lenient_until = least(lenient_until, now() + $1 * interval '1 s')`,
+  'clock-back-boots': `UPDATE boot_tokens SET issued_at = now(), expires_at = now() + (expires_at - issued_at)
+    WHERE issued_at > now()`,
+  'clock-back-nodes': `UPDATE nodes SET last_report_at = least(last_report_at, now()),
+    state_changed_at = least(state_changed_at, now()) WHERE last_report_at > now() OR state_changed_at > now()`,
+  'clock-back-probes': `UPDATE machine_looks SET due_at = due_at - $1 * interval '1 ms' WHERE due_at > '-infinity'`,
+  'clock-back-sweeps': `UPDATE upstream_reads SET due_at = due_at - $1 * interval '1 ms',
+    held_until = held_until - $1 * interval '1 ms', started_at = least(started_at, now()), read_at = least(read_at, now())`,
+  'clock-back-samples': `UPDATE metric_sampling SET sampled_at = least(sampled_at, now()),
+    previous_at = least(previous_at, now())`,
+} as const;
+
+const FORWARD = {
+  'clock-forward-tokens': `UPDATE agents SET token_expires_at = token_expires_at + $1 * interval '1 ms'
+    WHERE token_expires_at > now() - $1 * interval '1 ms'`,
+  'clock-forward-leniency': `UPDATE presence_watch SET watched_at = greatest(watched_at, now()),
+    lenient_until = greatest(lenient_until, now() + $1 * interval '1 s')`,
+  'clock-forward-boots': `UPDATE boot_tokens SET issued_at = issued_at + $1 * interval '1 ms',
+    expires_at = expires_at + $1 * interval '1 ms' WHERE expires_at > now() - $1 * interval '1 ms'`,
+  'clock-forward-nodes': `UPDATE nodes n SET last_report_at = least(now(), last_report_at + $1 * interval '1 ms'),
+    state_changed_at = least(now(), state_changed_at + $1 * interval '1 ms')
+    FROM machines m WHERE m.machine_id = n.machine_id AND m.install = 'installing'`,
+} as const;
+
+/** In one transaction with the record of the step. */
+export async function rearmAfterStep(session: Session, step: ClockStep): Promise<void> {
+  if (step.stepMs < 0) await rearmBack(session, step);
+  else await rearmForward(session, step);
+  await appendEvents(session, [], ['due', 'tokens']);
+}
+
+async function rearmBack(session: Session, { stepMs, leaseMs, ttls }: ClockStep): Promise<void> {
+  const backMs = -stepMs;
+  const parameters = {
+    'clock-back-tokens': [ttls.pendingSeconds],
+    'clock-back-leniency': [ttls.keepaliveSeconds],
+    'clock-back-boots': [],
+    'clock-back-nodes': [],
+    'clock-back-probes': [backMs],
+    'clock-back-sweeps': [backMs],
+    'clock-back-samples': [],
+  } as const satisfies Record<keyof typeof BACK, readonly number[]>;
+  await session.run('clock-back-operations', OPERATIONS_BACK, [backMs, leaseMs]);
+  await session.run('clock-back-agents', AGENTS_BACK, [ttls.keepaliveSeconds, ttls.pendingSeconds]);
+  for (const [name, text] of Object.entries(BACK)) {
+    await session.run(name, text, parameters[name as keyof typeof BACK]);
+  }
+}
+
+async function rearmForward(session: Session, { stepMs, leaseMs, ttls }: ClockStep): Promise<void> {
+  const parameters = {
+    'clock-forward-tokens': [stepMs],
+    'clock-forward-leniency': [ttls.keepaliveSeconds],
+    'clock-forward-boots': [stepMs],
+    'clock-forward-nodes': [stepMs],
+  } as const satisfies Record<keyof typeof FORWARD, readonly number[]>;
+  await session.run('clock-forward-operations', OPERATIONS_FORWARD, [stepMs, leaseMs]);
+  await session.run('clock-forward-agents', AGENTS_FORWARD, [stepMs, ttls.keepaliveSeconds]);
+  for (const [name, text] of Object.entries(FORWARD)) {
+    await session.run(name, text, parameters[name as keyof typeof FORWARD]);
+  }
+}
+
+/** Nothing that another replica holds is taken over for so long. */
+export async function spareLeases(session: Session, forMs: number): Promise<void> {
+  await session.run(
+    'clock-spare-leases',
+    `WITH held AS MATERIALIZED (
+       SELECT operation_id FROM operations
+       WHERE ${ACTIVE} AND owner IS NOT NULL AND due_at < now() + $1 * interval '1 ms'
+       ORDER BY operation_id FOR NO KEY UPDATE)
+     UPDATE operations o SET due_at = now() + $1 * interval '1 ms'
+     FROM held WHERE o.operation_id = held.operation_id`,
+    [forMs],
+  );
+}

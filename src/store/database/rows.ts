@@ -1,0 +1,103 @@
+/** Rows of the two central tables, as the database returns them and as the domain knows them. */
+
+import type { Presence } from '../../domain/agent/presence.ts';
+import type { Conditions } from '../../domain/condition/condition.ts';
+import type { InstallState } from '../../domain/install/install-state.ts';
+import type { Labels, Machine, MachineSpec, ObservedState } from '../../domain/machine/machine.ts';
+import { specOfRow } from '../../domain/machine/machine-spec.ts';
+import type { Phase } from '../../domain/machine/phase.ts';
+import type { ServiceState } from '../../domain/machine/service-state.ts';
+import type { ContractName } from '../../domain/operation/completion-policy.ts';
+import type { Operation, OperationError } from '../../domain/operation/operation.ts';
+import type { JobStatus } from '../../domain/operation/operation-status.ts';
+import type { Step } from '../../domain/operation/step.ts';
+import type { WorkType } from '../../domain/operation/work-type.ts';
+
+export interface MachineRow {
+  machine_id: string;
+  labels: Labels;
+  spec: Partial<MachineSpec>;
+  phase: Phase;
+  service: ServiceState | null;
+  install: InstallState | null;
+  presence: Presence | null;
+  pool: string | null;
+  conditions: Conditions;
+  observed: ObservedState | null;
+  active_operation_id: string | null;
+  effective_since: Date;
+  service_since: Date;
+  install_since: Date;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export const MACHINE_COLUMNS = `machine_id, labels, spec, phase, service, install, presence, pool, conditions, observed,
+  active_operation_id, effective_since, service_since, install_since, created_at, updated_at`;
+
+export function machineOf(row: MachineRow): Machine {
+  return {
+    machineId: row.machine_id,
+    labels: row.labels,
+    spec: specOfRow(row.spec),
+    phase: row.phase,
+    service: row.service,
+    install: row.install,
+    presence: row.presence,
+    pool: row.pool,
+    conditions: row.conditions,
+    observed: row.observed,
+    activeOperationId: row.active_operation_id,
+    effectiveSince: row.effective_since,
+    serviceSince: row.service_since,
+    installSince: row.install_since,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export interface OperationRow {
+  operation_id: string;
+  machine_id: string;
+  request_id: string;
+  request_fingerprint: string;
+  type: WorkType;
+  status: JobStatus;
+  plan_id: string;
+  contract: string;
+  params: Record<string, string>;
+  steps: Step[];
+  current: number;
+  error: OperationError | null;
+  waiting_for: string;
+  cancel_requested: boolean;
+  started_by: string;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+}
+
+export const OPERATION_COLUMNS = `operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract,
+  params, steps, current, error, waiting_for, cancel_requested, started_by, created_at, started_at, finished_at`;
+
+export function operationOf(row: OperationRow): Operation {
+  return {
+    operationId: row.operation_id,
+    machineId: row.machine_id,
+    requestId: row.request_id,
+    type: row.type,
+    status: row.status,
+    planId: row.plan_id,
+    contract: row.contract as ContractName,
+    params: row.params,
+    steps: row.steps,
+    current: row.current,
+    error: row.error,
+    waitingFor: row.waiting_for,
+    cancelRequested: row.cancel_requested,
+    startedBy: row.started_by,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  };
+}

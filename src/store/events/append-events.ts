@@ -1,0 +1,62 @@
+/**
+ * Writing events, alone or as a part of a larger statement.
+ *
+ * Identity values are handed out before the commit, so by themselves they are not the order of commits, and a
+ * reader that follows "id > last" would skip what commits late. Transaction ids are no better: one that waits for
+ * a lock has the older id and the newer story. So writers take turns: a transaction takes a lock right before its
+ * first event_id and keeps it until it has committed. Then event_id is the order of commits, for readers a
+ * position without gaps, and of two events about one row the later one has the greater id.
+ *
+ * The turn must be the last lock that a transaction takes, or two could wait for each other in a circle: every
+ * row that a statement locks is locked before its events are written. Commits that notify take turns anyway.
+ */
+import type { NewEvent } from '../../domain/event.ts';
+import type { Session } from '../database/database.ts';
+import { toStoredJson } from '../database/stored-json.ts';
+
+/** What a listening replica is told; see notifications.ts. */
+export type Notice = 'events' | 'due' | 'logs' | 'tokens' | `cancel:${string}`;
+
+const INSERT = `INSERT INTO events (kind, subject, from_state, to_state, actor_kind, actor_id, comment, metadata,
+    machine_id, operation_id, snapshot)
+  SELECT e.kind, e.subject, e."from", e."to", e."actorKind", e."actorId", e.comment, e.metadata, e."machineId",
+    e."operationId", e.snapshot`;
+
+/** The events in the JSON array that is the given parameter, as rows named e. */
+function eventRows(parameter: string): string {
+  return `jsonb_to_recordset(${parameter}::jsonb) AS e(n integer, kind text, subject text, "from" text, "to" text,
+    "actorKind" text, "actorId" text, comment text, metadata jsonb, "machineId" text, "operationId" text,
+    snapshot jsonb)`;
+}
+
+const TURN = 'pg_advisory_xact_lock(7146204)';
+
+/** The events in the parameter, all of them, for a statement whose transaction holds every lock that it needs. */
+export function insertEvents(parameter: string): string {
+  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${TURN}) AS turn ORDER BY e.n`;
+}
+
+/** Only the events that belong to the rows of a part of the same statement, once that part is through. */
+export function insertEventsOf(parameter: string, part: string, join: string): string {
+  return `${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join}
+    CROSS JOIN (SELECT ${TURN} FROM (SELECT count(*) FROM ${part}) AS through) AS turn ORDER BY e.n`;
+}
+
+export function eventsAsJson(events: readonly NewEvent[]): string {
+  return toStoredJson(
+    events.map(({ actor, ...event }, n) => ({ ...event, n, actorKind: actor.kind, actorId: actor.id })),
+  );
+}
+
+const APPEND = `WITH appended AS (${insertEvents('$1')})
+  SELECT pg_notify('ingot', notice) FROM unnest($2::text[]) AS notice`;
+
+/** In the transaction of the change that they tell about; listeners hear of them when it commits. */
+export async function appendEvents(
+  session: Session,
+  events: readonly NewEvent[],
+  notices: readonly Notice[] = [],
+): Promise<void> {
+  const all = new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices);
+  if (all.size > 0) await session.run('append-events', APPEND, [eventsAsJson(events), [...all]]);
+}

@@ -1,0 +1,110 @@
+/** Reading the event log. Why an event_id is a position without gaps: append-events.ts. */
+import type { ActorKind } from '../../domain/actor.ts';
+import type { EventKind } from '../../domain/event.ts';
+import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
+import { filterToSql } from '../../domain/filter/to-sql.ts';
+import type { OperationProgress } from '../../domain/operation/operation.ts';
+import type { Session } from '../database/database.ts';
+
+/** An event as it is told; what a watch of operations needs besides is in StoredEvent. */
+export interface LoggedEvent {
+  readonly eventId: number;
+  readonly at: Date;
+  readonly kind: EventKind;
+  readonly subject: string;
+  readonly from: string;
+  readonly to: string;
+  readonly actorKind: ActorKind;
+  readonly actorId: string;
+  readonly comment: string;
+  /** JSON, as it is stored. */
+  readonly metadata: string;
+  readonly machineId: string | null;
+  readonly operationId: string | null;
+}
+
+export interface StoredEvent extends LoggedEvent {
+  readonly snapshot: OperationProgress | null;
+}
+
+interface LoggedEventRow {
+  event_id: number;
+  at: Date;
+  kind: EventKind;
+  subject: string;
+  from_state: string;
+  to_state: string;
+  actor_kind: ActorKind;
+  actor_id: string;
+  comment: string;
+  metadata: string;
+  machine_id: string | null;
+  operation_id: string | null;
+}
+
+interface EventRow extends LoggedEventRow {
+  snapshot: OperationProgress | null;
+}
+
+const COLUMNS = `event_id, at, kind, subject, from_state, to_state, actor_kind, actor_id, comment,
+  metadata::text AS metadata, machine_id, operation_id`;
+
+function loggedEventOf(row: LoggedEventRow): LoggedEvent {
+  return {
+    eventId: row.event_id,
+    at: row.at,
+    kind: row.kind,
+    subject: row.subject,
+    from: row.from_state,
+    to: row.to_state,
+    actorKind: row.actor_kind,
+    actorId: row.actor_id,
+    comment: row.comment,
+    metadata: row.metadata,
+    machineId: row.machine_id,
+    operationId: row.operation_id,
+  };
+}
+
+export async function readEvents(session: Session, after: number, limit: number): Promise<StoredEvent[]> {
+  const rows = await session.run<EventRow & Record<string, unknown>>(
+    'read-events',
+    `SELECT ${COLUMNS}, snapshot FROM events WHERE event_id > $1 ORDER BY event_id LIMIT $2`,
+    [after, limit],
+  );
+  return rows.map((row) => ({ ...loggedEventOf(row), snapshot: row.snapshot }));
+}
+
+export interface EventPageRequest {
+  readonly filter: CheckedFilter<LoggedEvent> | null;
+  /** Kinds that the caller may not see. */
+  readonly hidden: readonly EventKind[];
+  /** The event that was last returned; null for the newest. */
+  readonly before: number | null;
+  readonly size: number;
+}
+
+/** Newest first; one more than asked for, if there is one. */
+export async function listEvents(
+  session: Session,
+  { filter, hidden, before, size }: EventPageRequest,
+): Promise<LoggedEvent[]> {
+  const condition = filter === null ? { text: 'TRUE', values: [] } : filterToSql(filter, 3);
+  const rows = await session.run<LoggedEventRow & Record<string, unknown>>(
+    '',
+    `SELECT ${COLUMNS} FROM events
+     WHERE event_id < $1 AND kind <> ALL($2::text[]) AND (${condition.text})
+     ORDER BY event_id DESC LIMIT ${size + 1}`,
+    [before ?? Number.MAX_SAFE_INTEGER, hidden, ...condition.values],
+  );
+  return rows.map(loggedEventOf);
+}
+
+/** The last event that this session's snapshot sees; it sees all before it too. 0: there is none. */
+export async function lastEventId(session: Session): Promise<number> {
+  const [row] = await session.run<{ last: number | null }>(
+    'last-event',
+    'SELECT max(event_id) AS last FROM events',
+  );
+  return row?.last ?? 0;
+}

@@ -1,0 +1,78 @@
+/**
+ * Pages of machines and operations. A page starts right after the last key of the one before it, so the
+ * thousandth page costs what the first one does, and rows that come and go do not shift the others.
+ */
+import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
+import { filterToSql } from '../../domain/filter/to-sql.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import type { Operation } from '../../domain/operation/operation.ts';
+import type { Session } from '../database/database.ts';
+import {
+  MACHINE_COLUMNS,
+  type MachineRow,
+  machineOf,
+  OPERATION_COLUMNS,
+  type OperationRow,
+  operationOf,
+} from '../database/rows.ts';
+import { machineCondition } from './machine-condition.ts';
+
+export interface PageRequest<Row> {
+  readonly filter: CheckedFilter<Row> | null;
+  /** The key of the last row that was returned; empty for the first page. */
+  readonly after: string;
+  readonly size: number;
+}
+
+/** The size of a statement's page is a part of its text, because the planner must know it. */
+const PREPARED_SIZES: readonly number[] = [100, 1000];
+
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  /** Null on the last page. */
+  readonly next: string | null;
+}
+
+export async function listMachines(session: Session, request: PageRequest<Machine>): Promise<Page<Machine>> {
+  const { text, values } = machineCondition(request.filter, 2);
+  const rows = await session.run<MachineRow>(
+    statementName('list-machines', request),
+    `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id > $1 AND ${text}
+     ORDER BY machine_id LIMIT ${request.size + 1}`,
+    [request.after, ...values],
+  );
+  return pageOf(rows.map(machineOf), request.size, (machine) => machine.machineId);
+}
+
+/** Newest first. */
+export async function listOperations(
+  session: Session,
+  request: PageRequest<Operation>,
+): Promise<Page<Operation>> {
+  const { text, values } = where(request, request.after === '' ? '$1 = $1' : 'operation_id < $1');
+  const rows = await session.run<OperationRow>(
+    statementName('list-operations', request),
+    `SELECT ${OPERATION_COLUMNS} FROM operations WHERE ${text} ORDER BY operation_id DESC LIMIT ${request.size + 1}`,
+    values,
+  );
+  return pageOf(rows.map(operationOf), request.size, (operation) => operation.operationId);
+}
+
+function where<Row>(request: PageRequest<Row>, keyCondition: string): { text: string; values: unknown[] } {
+  if (request.filter === null) return { text: keyCondition, values: [request.after] };
+  const condition = filterToSql(request.filter, 2);
+  return { text: `${keyCondition} AND (${condition.text})`, values: [request.after, ...condition.values] };
+}
+
+/** Filters come in any number; only the plain list is worth a prepared statement, one for each usual size. */
+function statementName<Row>(name: string, request: PageRequest<Row>): string {
+  if (request.filter !== null || !PREPARED_SIZES.includes(request.size)) return '';
+  return `${name}:${request.after === '' ? 'first' : 'next'}:${request.size}`;
+}
+
+function pageOf<Row>(rows: Row[], size: number, keyOf: (row: Row) => string): Page<Row> {
+  if (rows.length <= size) return { rows, next: null };
+  const page = rows.slice(0, size);
+  const last = page.at(-1);
+  return { rows: page, next: last === undefined ? null : keyOf(last) };
+}

@@ -1,0 +1,26 @@
+import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
+import { filterToSql, type SqlCondition } from '../../domain/filter/to-sql.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+
+/** Which machines a filter finds. What was removed is outside of the inventory, unless somebody asks for it. */
+export function machineCondition(
+  filter: CheckedFilter<Machine> | null,
+  firstParameter: number,
+): SqlCondition {
+  const inventory = `service IS DISTINCT FROM 'deleted'`;
+  if (filter === null) return { text: inventory, values: [] };
+  const { text, values } = filterToSql(filter, firstParameter);
+  return { text: asksForService(filter) ? `(${text})` : `${inventory} AND (${text})`, values };
+}
+
+function asksForService(filter: CheckedFilter<Machine>): boolean {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.terms.some(asksForService);
+    case 'not':
+      return asksForService(filter.term);
+    default:
+      return filter.field.column === 'service';
+  }
+}

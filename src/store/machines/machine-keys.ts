@@ -1,0 +1,74 @@
+/**
+ * What machines can be counted by and ordered by: closed tables, and any label. The name of a label comes from a
+ * request, so it travels as a parameter.
+ */
+import { invalidField } from '../../domain/error/fault.ts';
+import { checkLabelName } from '../../domain/machine/machine-input.ts';
+import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from './schedulable-column.ts';
+import { COUNTED_SPEC_COLUMNS, RACK_COLUMN, specColumn } from './spec-columns.ts';
+
+const GROUPS = {
+  phase: 'phase',
+  effective_state: 'ingot_effective_state(phase, conditions, active_operation_id)',
+  service: 'service',
+  install: 'install',
+  presence: 'presence',
+  pool: 'pool',
+  schedulable: `${SCHEDULABLE_COLUMN}::text`,
+  unschedulable_reason: UNSCHEDULABLE_COLUMN,
+  effective_rack: RACK_COLUMN,
+} as const satisfies Record<string, string>;
+
+const COUNTED: Readonly<Record<string, string>> = { ...GROUPS, ...COUNTED_SPEC_COLUMNS };
+
+const TIMES = {
+  effective_since: 'effective_since',
+  created_at: 'created_at',
+  updated_at: 'updated_at',
+} as const satisfies Record<string, string>;
+
+const LABEL = 'labels.';
+
+/** The expression, and the label's name if it is one: its parameter has the number that was given. */
+export interface MachineKey {
+  readonly name: string;
+  readonly column: (parameter: number) => string;
+  readonly values: readonly string[];
+}
+
+export type GroupName = keyof typeof GROUPS;
+
+export function groupKey(name: string, field: string): MachineKey {
+  return labelKey(name, field) ?? knownKey(name, COUNTED) ?? refuse(name, field, Object.keys(COUNTED));
+}
+
+export function orderKey(name: string, field: string): MachineKey {
+  if (name === '') return orderKey('machine_id', field);
+  // The order of text is the same in every database, whatever its collation.
+  const texts = Object.entries({ machine_id: 'machine_id', ...COUNTED, serial: specColumn('serial') });
+  const orders = {
+    ...Object.fromEntries(texts.map(([key, column]) => [key, `${column} COLLATE "C"`])),
+    ...TIMES,
+  };
+  const label = labelKey(name, field);
+  if (label) return { ...label, column: (parameter) => `(${label.column(parameter)}) COLLATE "C"` };
+  return knownKey(name, orders) ?? refuse(name, field, Object.keys(orders));
+}
+
+function knownKey(name: string, table: Readonly<Record<string, string>>): MachineKey | null {
+  const column = Object.hasOwn(table, name) ? table[name] : undefined;
+  return column === undefined ? null : { name, column: () => column, values: [] };
+}
+
+function labelKey(name: string, field: string): MachineKey | null {
+  if (!name.startsWith(LABEL)) return null;
+  const label = checkLabelName(name.slice(LABEL.length), field);
+  return { name, column: (parameter) => `labels ->> $${parameter}::text`, values: [label] };
+}
+
+function refuse(name: string, field: string, known: readonly string[]): never {
+  throw invalidField(
+    field,
+    `${JSON.stringify(name.slice(0, 80))} is none of ${known.join(', ')}, labels.<name>`,
+  );
+}

@@ -1,0 +1,66 @@
+/** Locking, reading and writing whole machine rows, many at a time. */
+import type { NewEvent } from '../../domain/event.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import type { ChangedMachine } from '../../domain/machine/machine-change.ts';
+import type { Session } from '../database/database.ts';
+import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
+import { toStoredJson } from '../database/stored-json.ts';
+import { eventsAsJson, insertEvents, type Notice } from '../events/append-events.ts';
+
+/**
+ * In the order of their ids, and before any operation is locked: everybody who needs both takes them in this
+ * order, so nobody waits in a circle.
+ */
+export async function lockMachines(session: Session, ids: readonly string[]): Promise<Map<string, Machine>> {
+  const rows = await session.run<MachineRow>(
+    'lock-machines',
+    `SELECT ${MACHINE_COLUMNS} FROM machines WHERE machine_id = ANY($1) ORDER BY machine_id FOR NO KEY UPDATE`,
+    [[...new Set(ids)]],
+  );
+  return new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+}
+
+const ROWS = `jsonb_to_recordset($1::jsonb) AS i("machineId" text, phase text, service text, install text,
+  presence text, pool text, conditions jsonb, observed jsonb, "activeOperationId" text, labels jsonb, spec jsonb)`;
+
+const WRITE = `UPDATE machines m
+  SET phase = i.phase, service = i.service, install = i.install, presence = i.presence,
+    pool = i.pool, conditions = i.conditions, observed = i.observed, active_operation_id = i."activeOperationId", labels = i.labels, spec = i.spec,
+    updated_at = now()
+  FROM ${ROWS} WHERE m.machine_id = i."machineId"`;
+
+const WRITE_AND_TELL = `WITH written AS (${WRITE}), appended AS (${insertEvents('$2')})
+  SELECT pg_notify('ingot', notice) FROM unnest($3::text[]) AS notice`;
+
+/** Machines and the events of what became of them, in one statement. The caller holds the machines' locks. */
+export async function writeMachines(
+  session: Session,
+  machines: readonly Machine[],
+  events: readonly NewEvent[],
+  notices: readonly Notice[] = [],
+): Promise<void> {
+  const all = [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
+  await session.run('write-machines', WRITE_AND_TELL, [toStoredJson(machines), eventsAsJson(events), all]);
+}
+
+export async function writeChanged(
+  session: Session,
+  machines: ReadonlyMap<string, Machine>,
+  ids: readonly string[],
+  change: (machine: Machine, at: Date) => ChangedMachine,
+): Promise<Machine[]> {
+  const at = new Date();
+  const changed = ids.flatMap((id) => {
+    const machine = machines.get(id);
+    return machine ? [change(machine, at)] : [];
+  });
+  const written = changed.filter(({ events }) => events.length > 0);
+  if (written.length > 0) {
+    await writeMachines(
+      session,
+      written.map(({ machine }) => machine),
+      written.flatMap(({ events }) => events),
+    );
+  }
+  return written.map(({ machine }) => machine);
+}

@@ -1,0 +1,127 @@
+/**
+ * The bytes of images: one file each in the data directory, named by their digest, so that an image that is replaced
+ * while a machine reads it stays whole for that machine. An upload comes in pieces, because a connection that may send
+ * for as long as it likes is one that may block a place for as long as it likes; what is there can be resumed.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Fault } from '../../domain/error/fault.ts';
+import { lockFile } from '../embedded/data-dir-lock.ts';
+
+export interface Piece {
+  readonly sha256: string;
+  readonly start: number;
+  readonly totalBytes: number;
+  readonly bytes: Buffer;
+}
+
+export class ImageFiles {
+  readonly root: string;
+  /** Uploads that a request of this process writes to at this moment; a file beside the upload says so to other workers. */
+  readonly #busy = new Set<string>();
+
+  constructor(dataDir: string) {
+    this.root = join(dataDir, 'images');
+  }
+
+  /** How many bytes of an upload are there. */
+  async uploaded(sha256: string): Promise<number> {
+    return (await sizeOf(join(this.root, sha256))) ?? (await sizeOf(this.#part(sha256))) ?? 0;
+  }
+
+  /** True when this was the last piece, and all of them are what their digest says. */
+  async append(piece: Piece): Promise<boolean> {
+    const { sha256 } = piece;
+    if (this.#busy.has(sha256)) throw uploadBusy();
+    this.#busy.add(sha256);
+    try {
+      await mkdir(this.root, { recursive: true, mode: 0o700 });
+      const lock = await lockFile(`${this.#part(sha256)}.lock`);
+      if ('holder' in lock) throw uploadBusy();
+      try {
+        return await this.#append(piece);
+      } finally {
+        lock.release();
+      }
+    } finally {
+      this.#busy.delete(sha256);
+    }
+  }
+
+  /** The first bytes of an image that is whole. */
+  async head(sha256: string, length: number): Promise<Buffer> {
+    const file = await open(join(this.root, sha256));
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async remove(sha256: string): Promise<void> {
+    await rm(join(this.root, sha256), { force: true });
+  }
+
+  #part(sha256: string): string {
+    return join(this.root, `${sha256}.part`);
+  }
+
+  async #append({ sha256, start, totalBytes, bytes }: Piece): Promise<boolean> {
+    if ((await sizeOf(join(this.root, sha256))) === totalBytes) return true;
+    const part = this.#part(sha256);
+    const there = (await sizeOf(part)) ?? 0;
+    if (start > there) {
+      throw new Fault('aborted', {
+        reason: 'UPLOAD_GAP',
+        message: `the next piece must begin at byte ${there}`,
+        metadata: { offset: String(there) },
+      });
+    }
+    const file = await open(part, start === 0 ? 'w' : 'r+', 0o600);
+    try {
+      await file.write(bytes, 0, bytes.length, start);
+      await file.truncate(start + bytes.length);
+      if (start + bytes.length < totalBytes) return false;
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const found = await digestOf(part);
+    if (found !== sha256) {
+      await rm(part, { force: true });
+      throw new Fault('invalid_argument', {
+        reason: 'DIGEST_MISMATCH',
+        message: `the bytes have the digest ${found}, not ${sha256}; nothing was kept`,
+        metadata: { expected: sha256, found },
+      });
+    }
+    await rename(part, join(this.root, sha256));
+    return true;
+  }
+}
+
+function uploadBusy(): Fault {
+  return new Fault('aborted', {
+    reason: 'UPLOAD_BUSY',
+    message: 'another request is sending this image; try again when it is done',
+  });
+}
+
+async function sizeOf(file: string): Promise<number | null> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}

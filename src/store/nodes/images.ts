@@ -1,0 +1,132 @@
+/** Images and workflows: what can be installed, and how. The bytes of images are files; see surfaces/rest. */
+import { type Actor, actorLabel } from '../../domain/actor.ts';
+import type { ImageFormat } from '../../domain/install/image-format.ts';
+import { WORKFLOW_DEFAULTS, type Workflow } from '../../domain/install/install-profile.ts';
+import type { Session } from '../database/database.ts';
+
+export interface Image {
+  readonly name: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** Null: stored before formats were recognised. */
+  readonly format: ImageFormat | null;
+  /** The size of the disk that it describes; null where only unpacking says it. */
+  readonly virtualBytes: number | null;
+  readonly createdBy: string;
+  readonly createdAt: Date;
+}
+
+interface ImageRow {
+  image_name: string;
+  sha256: string;
+  size_bytes: number;
+  format: ImageFormat | '';
+  virtual_bytes: number | null;
+  created_by: string;
+  created_at: Date;
+}
+
+const IMAGE_COLUMNS = 'image_name, sha256, size_bytes, format, virtual_bytes, created_by, created_at';
+
+function imageOf(row: ImageRow): Image {
+  return {
+    name: row.image_name,
+    sha256: row.sha256,
+    sizeBytes: row.size_bytes,
+    format: row.format === '' ? null : row.format,
+    virtualBytes: row.virtual_bytes,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+  };
+}
+
+export type NewImage = Omit<Image, 'createdBy' | 'createdAt' | 'format'> & { readonly format: ImageFormat };
+
+/** One of the same name is replaced. */
+export async function storeImage(session: Session, image: NewImage, actor: Actor): Promise<Image> {
+  const [row] = await session.run<ImageRow & Record<string, unknown>>(
+    'store-image',
+    `INSERT INTO images (image_name, sha256, size_bytes, format, virtual_bytes, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (image_name) DO UPDATE SET sha256 = excluded.sha256, size_bytes = excluded.size_bytes,
+       format = excluded.format, virtual_bytes = excluded.virtual_bytes, created_by = excluded.created_by, created_at = now()
+     RETURNING ${IMAGE_COLUMNS}`,
+    [image.name, image.sha256, image.sizeBytes, image.format, image.virtualBytes, actorLabel(actor)],
+  );
+  if (!row) throw new Error('the image was not stored');
+  return imageOf(row);
+}
+
+export async function findImage(session: Session, name: string): Promise<Image | null> {
+  const [row] = await session.run<ImageRow & Record<string, unknown>>(
+    'find-image',
+    `SELECT ${IMAGE_COLUMNS} FROM images WHERE image_name = $1`,
+    [name],
+  );
+  return row ? imageOf(row) : null;
+}
+
+export async function listImages(session: Session): Promise<Image[]> {
+  const rows = await session.run<ImageRow & Record<string, unknown>>(
+    'list-images',
+    `SELECT ${IMAGE_COLUMNS} FROM images ORDER BY image_name`,
+  );
+  return rows.map(imageOf);
+}
+
+export async function removeImage(session: Session, name: string): Promise<Image | null> {
+  const [row] = await session.run<ImageRow & Record<string, unknown>>(
+    'remove-image',
+    `DELETE FROM images WHERE image_name = $1 RETURNING ${IMAGE_COLUMNS}`,
+    [name],
+  );
+  return row ? imageOf(row) : null;
+}
+
+/** Whether some image has these bytes. */
+export async function isDigestUsed(session: Session, sha256: string): Promise<boolean> {
+  const rows = await session.run('digest-used', 'SELECT 1 AS found FROM images WHERE sha256 = $1 LIMIT 1', [
+    sha256,
+  ]);
+  return rows.length > 0;
+}
+
+export async function storeWorkflow(session: Session, workflow: Workflow, actor: Actor): Promise<void> {
+  await session.run(
+    'store-workflow',
+    `INSERT INTO workflows (workflow_name, definition, created_by) VALUES ($1, $2, $3)
+     ON CONFLICT (workflow_name) DO UPDATE SET definition = excluded.definition, created_by = excluded.created_by,
+       created_at = now()`,
+    [workflow.name, JSON.stringify(workflow), actorLabel(actor)],
+  );
+}
+
+function workflowOf(definition: Workflow): Workflow {
+  return { ...WORKFLOW_DEFAULTS, ...definition };
+}
+
+export async function findWorkflow(session: Session, name: string): Promise<Workflow | null> {
+  const [row] = await session.run<{ definition: Workflow }>(
+    'find-workflow',
+    'SELECT definition FROM workflows WHERE workflow_name = $1',
+    [name],
+  );
+  return row ? workflowOf(row.definition) : null;
+}
+
+export async function listWorkflows(session: Session): Promise<Workflow[]> {
+  const rows = await session.run<{ definition: Workflow }>(
+    'list-workflows',
+    'SELECT definition FROM workflows ORDER BY workflow_name',
+  );
+  return rows.map((row) => workflowOf(row.definition));
+}
+
+export async function removeWorkflow(session: Session, name: string): Promise<boolean> {
+  const rows = await session.run(
+    'remove-workflow',
+    'DELETE FROM workflows WHERE workflow_name = $1 RETURNING workflow_name',
+    [name],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,58 @@
+/**
+ * Follows the log of one operation: every stored line from a position on, then new ones as they are stored, and
+ * the end when the operation has ended and nothing is left. Any replica can follow what any other writes.
+ */
+import { serverStopping } from '../../domain/error/fault.ts';
+import { isActive } from '../../domain/operation/operation-status.ts';
+import type { Database } from '../database/database.ts';
+import { Bell } from '../database/signal.ts';
+import { type ReadUpTo, withGaps } from './log-gaps.ts';
+import { findOperation, type LogPosition, partOfLog, readLog, type StoredLine } from './operations.ts';
+
+const BATCH = 500;
+const POLL_MS = 1_000;
+
+export class LogFollower {
+  readonly #database: Database;
+  readonly #bell = new Bell();
+  #closed = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Somebody stored lines, or an operation moved. */
+  hint(): void {
+    this.#bell.ring();
+  }
+
+  /** Ends every stream, so that a stopping server does not wait for its clients. */
+  close(): void {
+    this.#closed = true;
+    this.hint();
+  }
+
+  async *follow(
+    operationId: string,
+    after: LogPosition,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StoredLine[]> {
+    let last: ReadUpTo = { ...after, part: await partOfLog(this.#database, operationId, after) };
+    while (!signal.aborted && !this.#closed) {
+      const heard = this.#bell.count;
+      // The operation first: lines are stored before the state that follows them.
+      const operation = await findOperation(this.#database, operationId);
+      const ended = operation === null || !isActive(operation.status);
+      const lines = await readLog(this.#database, operationId, last, BATCH);
+      const newest = lines.at(-1);
+      if (newest) {
+        yield withGaps(last, lines);
+        last = { epoch: newest.epoch, line: newest.line, part: newest.tail ? 'tail' : 'head' };
+      }
+      if (lines.length === BATCH) continue;
+      if (ended) return;
+      await this.#bell.wait(heard, signal, POLL_MS);
+    }
+    if (this.#closed) throw serverStopping();
+  }
+}

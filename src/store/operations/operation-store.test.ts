@@ -1,0 +1,130 @@
+/** Who counts as dead. The rules are those of src/engine/store-away.test.ts, here as statements. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.ts';
+import type { Job } from '../../engine/job.ts';
+import type { DeathCount, LetGo } from '../../engine/job-store.ts';
+import { Database } from '../database/database.ts';
+import { PostgresJobStore } from './operation-store.ts';
+
+const LEASE_MS = 60_000;
+let clone: TestDatabase;
+let database: Database;
+let store: PostgresJobStore;
+
+beforeAll(async () => {
+  clone = await cloneDatabase();
+  database = new Database({ url: clone.url, maxConnections: 2, onIdleError: () => {} });
+  store = new PostgresJobStore(database, {
+    now: () => new Date(),
+    latest: () => new Date(Date.now() + 60_000),
+    steppedMs: 0,
+  });
+  await database.run(
+    'insert-machine',
+    `INSERT INTO machines (machine_id, labels, spec, phase) VALUES ('m-1', '{}', '{}', 'READY')`,
+  );
+});
+afterAll(async () => {
+  await database.close();
+  await clone.drop();
+});
+beforeEach(async () => {
+  await database.run('remove-operations', 'DELETE FROM operations');
+  await database.run(
+    'insert-operation',
+    `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract,
+       params, steps, started_by)
+     VALUES ('op-1', 'm-1', 'r-1', '', 'REBOOT', 'pending', 'operation', '{}', '[]', 'alice')`,
+  );
+});
+
+async function row(): Promise<{ owner: string | null; deaths: number; is_due: boolean }> {
+  const [found] = await database.run<{ owner: string | null; deaths: number; is_due: boolean }>(
+    'read-row',
+    'SELECT owner, deaths, due_at <= now() AS is_due FROM operations',
+  );
+  if (!found) throw new Error('there is no operation');
+  return found;
+}
+
+/** Also what another holds, as when its lease ran out. */
+async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job> {
+  await database.run('make-due', 'UPDATE operations SET due_at = now()');
+  const [job] = (await store.claim(owner, 1, LEASE_MS, deaths)).jobs;
+  if (!job) throw new Error('nothing was claimed');
+  return job;
+}
+
+const letGo = ({ id, epoch }: Job, owner: string, why: LetGo) => store.release(owner, [{ id, epoch, why }]);
+
+it('a lease that ran out under another owner is a death, under the same owner it is not', async () => {
+  await claim('a');
+  expect((await claim('a')).deaths).toBe(0);
+  expect((await claim('b')).deaths).toBe(1);
+});
+
+it('while the store fails the claimer, a lease that ran out under another owner is no death', async () => {
+  await claim('a');
+  expect((await claim('b', 'not_counted')).deaths).toBe(0);
+  expect((await claim('a')).deaths).toBe(1);
+});
+
+it.each([
+  ['stopped', 0],
+  ['cut_off', 0],
+  ['broken', 1],
+] as const)('a holder that lets go because it was %s is counted as %i deaths', async (why, deaths) => {
+  await letGo(await claim('a'), 'a', why);
+  expect(await row()).toEqual({ owner: null, deaths, is_due: true });
+});
+
+it('a holder that was cut off takes back the death that another counted, and nothing else', async () => {
+  const lost = await claim('a');
+  const job = await claim('b');
+  await letGo(lost, 'a', 'stopped');
+  expect((await row()).deaths).toBe(1);
+  await letGo(lost, 'a', 'cut_off');
+  expect(await row()).toEqual({ owner: 'b', deaths: 0, is_due: false });
+  // What the holder remembers of the death does not bring it back.
+  const move = { job: { ...job, status: 'running' as const }, events: [], change: null, releaseForMs: null };
+  expect((await store.record('b', move)).recorded).toBe(true);
+  expect((await row()).deaths).toBe(0);
+  await letGo(lost, 'a', 'cut_off');
+  expect((await row()).deaths).toBe(0);
+});
+
+it('releases what an owner holds without knowing, and leaves what it knows and what is not its own', async () => {
+  await claim('a');
+  await store.releaseAllBut('a', ['op-1']);
+  await store.releaseAllBut('b', []);
+  expect((await row()).owner).toBe('a');
+  await store.releaseAllBut('a', []);
+  expect(await row()).toEqual({ owner: null, deaths: 0, is_due: true });
+});
+
+it('lines that were left out on their way take with them the older lines of the last part that are stored', async () => {
+  const { id, epoch } = await claim('a');
+  const line = (number: number, tail: boolean) =>
+    ({
+      id,
+      epoch,
+      line: number,
+      at: new Date(),
+      stream: 'stdout',
+      step: 's',
+      text: String(number),
+      tail,
+    }) as const;
+  const kept = { id, epoch, keepBytes: 1_000 };
+  await store.appendLog([line(0, false), line(1, true), line(2, true)], []);
+  const omitted = { lines: 4, bytes: 8, before: 7 };
+  await store.appendLog([line(7, true), line(8, true)], [{ ...kept, omitted }]);
+  const stored = await database.run<{ line: number }>(
+    'lines',
+    'SELECT line FROM operation_logs ORDER BY line',
+  );
+  expect(stored.map((found) => found.line)).toEqual([0, 7, 8]);
+  expect(await database.run('omissions', 'SELECT lines FROM operation_log_omissions')).toEqual([
+    { lines: 6 },
+  ]);
+});

@@ -1,0 +1,101 @@
+/** Plans that somebody made; the default plans are in the code and not in here. */
+import { isDeepStrictEqual } from 'node:util';
+import { Fault } from '../../domain/error/fault.ts';
+import type { Plan, PlanStep } from '../../domain/operation/plan.ts';
+import { runIdOf } from '../../domain/v1/run-id.ts';
+import type { Database, Session } from '../database/database.ts';
+import type { Page } from '../machines/list.ts';
+
+interface PlanRow {
+  plan_id: string;
+  display_name: string;
+  steps: PlanStep[];
+}
+
+function planOf(row: PlanRow): Plan {
+  return { planId: row.plan_id, displayName: row.display_name, steps: row.steps };
+}
+
+export async function findPlan(session: Session, planId: string): Promise<Plan | null> {
+  const [row] = await session.run<PlanRow & Record<string, unknown>>(
+    'find-plan',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1',
+    [planId],
+  );
+  return row ? planOf(row) : null;
+}
+
+/** They can't be replaced before this transaction has ended. */
+export async function lockPlans(session: Session, ids: readonly string[]): Promise<Map<string, Plan>> {
+  if (ids.length === 0) return new Map();
+  const rows = await session.run<PlanRow & Record<string, unknown>>(
+    'lock-plans',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = ANY($1) ORDER BY plan_id FOR SHARE',
+    [[...new Set(ids)]],
+  );
+  return new Map(rows.map((row) => [row.plan_id, planOf(row)]));
+}
+
+export async function listPlans(session: Session, after: string, size: number): Promise<Page<Plan>> {
+  const rows = await session.run<PlanRow & Record<string, unknown>>(
+    'list-plans',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id > $1 ORDER BY plan_id LIMIT $2',
+    [after, size + 1],
+  );
+  const page = rows.slice(0, size).map(planOf);
+  return { rows: page, next: rows.length > size ? (page.at(-1)?.planId ?? null) : null };
+}
+
+/**
+ * Stores plans, or replaces those that no operation has referenced yet: all of them or none. The same plan again is
+ * fine at any time. A row is locked while its references are looked for, and a start that references it reads it
+ * before: an operation keeps the steps that it was started with, whatever becomes of the plan.
+ */
+export async function savePlans(
+  database: Database,
+  plans: readonly Plan[],
+  createdBy: string,
+): Promise<void> {
+  // Always in the same order, so that two who store the same plans wait for each other and not both forever.
+  const inOrder = plans.toSorted((one, other) => (one.planId < other.planId ? -1 : 1));
+  await database.transaction(async (session) => {
+    for (const plan of inOrder) await savePlan(session, plan, createdBy);
+  });
+}
+
+async function savePlan(session: Session, plan: Plan, createdBy: string): Promise<void> {
+  await session.run(
+    'insert-plan',
+    `INSERT INTO plans (plan_id, display_name, steps, created_by) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (plan_id) DO NOTHING`,
+    [plan.planId, plan.displayName, JSON.stringify(plan.steps), createdBy],
+  );
+  const [row] = await session.run<PlanRow & Record<string, unknown>>(
+    'lock-plan',
+    'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1 FOR UPDATE',
+    [plan.planId],
+  );
+  if (row && isDeepStrictEqual(JSON.parse(JSON.stringify(plan)), planOf(row))) return;
+  const [reference] = await session.run<{ operation_id: string }>(
+    'plan-reference',
+    'SELECT operation_id FROM operations WHERE plan_id = $1 ORDER BY operation_id DESC LIMIT 1',
+    [plan.planId],
+  );
+  if (reference) throw planReferenced(plan.planId, reference.operation_id);
+  await session.run('replace-plan', 'UPDATE plans SET display_name = $2, steps = $3 WHERE plan_id = $1', [
+    plan.planId,
+    plan.displayName,
+    JSON.stringify(plan.steps),
+  ]);
+}
+
+/** Only runs name plans, so it is named as one. */
+function planReferenced(planId: string, operationId: string): Fault {
+  const runId = runIdOf(operationId);
+  return new Fault('failed_precondition', {
+    reason: 'PLAN_REFERENCED',
+    message: `plan ${planId} was referenced by ${runId} and can't change any more; use a new plan_id`,
+    metadata: { plan_id: planId, operation_id: operationId, run_id: runId },
+    violations: [{ subject: `plans/${planId}`, description: `is referenced by ${runId}` }],
+  });
+}

@@ -1,0 +1,41 @@
+/**
+ * Notices that a newer version migrated the schema under this replica. Most migrations leave older versions running; one
+ * that does not says so, and then this replica has to stop working before it writes what the new schema forbids.
+ */
+import { BackgroundLoop, type LoopWatch } from '../../engine/background-loop.ts';
+import type { Database } from '../database/database.ts';
+import { readMigrations } from './migration-files.ts';
+import { checkSchema, readApplied, SchemaTooNew } from './schema-version.ts';
+
+const CHECK_MS = 5_000;
+
+export interface SchemaWatchOptions {
+  readonly database: Database;
+  readonly version: string;
+  /** Called once. */
+  readonly onTooNew: (error: SchemaTooNew) => void;
+  readonly watch: LoopWatch;
+  readonly checkMs?: number;
+}
+
+export function startSchemaWatch(options: SchemaWatchOptions): { stop(): Promise<void> } {
+  const known = readMigrations();
+  let isTooNew = false;
+  const loop = new BackgroundLoop({
+    name: 'checking the schema',
+    everyMs: options.checkMs ?? CHECK_MS,
+    watch: options.watch,
+    pass: async () => {
+      if (isTooNew) return;
+      try {
+        checkSchema(await readApplied(options.database), known, options.version);
+      } catch (error) {
+        if (!(error instanceof SchemaTooNew)) throw error;
+        isTooNew = true;
+        options.onTooNew(error);
+      }
+    },
+  });
+  loop.start();
+  return loop;
+}

@@ -1,0 +1,102 @@
+/**
+ * Which folder may import which. A missing entry is an import that the architecture does not have; an entry that no
+ * file uses is a promise that is kept for nothing. Both fail. Tests and fixtures may import what they need.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path/posix';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const MAY_IMPORT = {
+  'src/domain': [],
+  'src/engine': ['src/domain'],
+  'src/providers': ['src/domain', 'src/engine'],
+  'src/store': ['src/domain', 'src/engine', 'src/providers'],
+  'src/steps': ['src/domain', 'src/engine', 'src/providers'],
+  'src/operations': ['src/domain', 'src/engine', 'src/providers', 'src/store', 'src/steps'],
+  'src/reconcilers': ['src/domain', 'src/engine', 'src/providers', 'src/store', 'src/operations'],
+  'src/surfaces': ['src/domain', 'src/gen', 'src/store', 'src/operations'],
+  'src/server': [
+    'src/domain',
+    'src/engine',
+    'src/providers',
+    'src/store',
+    'src/steps',
+    'src/operations',
+    'src/reconcilers',
+    'src/surfaces',
+    'src/package-root.ts',
+  ],
+  'src/cli': ['src/domain', 'src/gen', 'src/package-root.ts'],
+  'src/agent': ['src/domain'],
+  'src/installer': ['src/domain', 'src/cli'],
+  'src/netboot': ['src/domain', 'src/cli'],
+  'src/main.ts': [
+    'src/cli',
+    'src/agent',
+    'src/installer',
+    'src/netboot',
+    'src/server',
+    'src/package-root.ts',
+  ],
+  'src/package-root.ts': [],
+  'src/gen': [],
+  console: ['src/domain', 'src/gen', 'src/store'],
+} as const satisfies Record<string, readonly string[]>;
+
+type Area = keyof typeof MAY_IMPORT;
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g;
+
+function importsOfProduction(): Import[] {
+  const files = execFileSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', 'src', 'console'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
+    .split('\n')
+    .filter((file) => /\.tsx?$/.test(file) && !/\.(test|fixture)\.tsx?$/.test(file));
+  return files.flatMap((from) =>
+    [...readFileSync(join(root, from), 'utf8').matchAll(IMPORT)].map(([, specifier = '']) => ({
+      from,
+      to: normalize(join(dirname(from), specifier)),
+    })),
+  );
+}
+
+/** The entry of the table that a file belongs to: itself, its folder in src, or the console. */
+function areaOf(file: string): Area {
+  const [top = '', folder = ''] = file.split('/');
+  const area = top === 'src' ? `${top}/${folder}` : top;
+  if (!Object.hasOwn(MAY_IMPORT, area)) throw new Error(`${file} is in no area of the table`);
+  return area as Area;
+}
+
+describe('The direction of imports', () => {
+  const crossing = importsOfProduction()
+    .map((found) => ({ ...found, area: areaOf(found.from), target: areaOf(found.to) }))
+    .filter(({ area, target }) => area !== target);
+
+  it('goes only where the table allows it', () => {
+    const forbidden = crossing.filter(
+      ({ area, target }) => !(MAY_IMPORT[area] as readonly string[]).includes(target),
+    );
+    expect(forbidden.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  it.each(Object.entries(MAY_IMPORT))('%s uses every import that it is allowed', (area, allowed) => {
+    const used = new Set<string>(crossing.filter((found) => found.area === area).map(({ target }) => target));
+    expect(allowed.filter((target) => !used.has(target))).toEqual([]);
+  });
+});
