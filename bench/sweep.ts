@@ -22,7 +22,7 @@ import { readConfiguration } from '../src/server/settings/configuration.ts';
 import { readSettings } from '../src/server/settings/settings.ts';
 import { Database } from '../src/store/database/database.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
-import { insertMissingLooks } from '../src/store/machines/machine-probes.ts';
+import { insertMissingProbes } from '../src/store/machines/machine-probes.ts';
 import { LoadClient } from './client.ts';
 import { percentiles, perSecond } from './measure.ts';
 import { cpuSeconds } from './processor-time.ts';
@@ -209,7 +209,7 @@ async function measure(bench: Bench): Promise<void> {
   await sweepOnce(bench, 'looks that change nothing', idleDatabase);
 
   const searchedAt = performance.now();
-  await insertMissingLooks(database, 1_000);
+  await insertMissingProbes(database, 1_000);
   show('searching for new machines when there are none', `${rounded(performance.now() - searchedAt)} ms`);
 
   await operate(bench, 0);

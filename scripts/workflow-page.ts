@@ -3,7 +3,7 @@ import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../src/domain/install/erasure
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
 import { type ServiceOwner, serviceLifecycle } from '../src/domain/machine/service-state.ts';
 import { HARDWARE_WORK } from '../src/domain/operation/hardware-work.ts';
-import { jobLifecycle } from '../src/domain/operation/operation-status.ts';
+import { operationLifecycle } from '../src/domain/operation/operation-status.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
@@ -77,10 +77,10 @@ export function workflowPage(): string {
     ),
     'By the status of the operation: *act* changes it, *nothing* is a success that changes nothing, *refuse* is `ACTION_NOT_APPLICABLE`. `CancelOperation` of baremetal.v2 refuses everything that has ended with `OPERATION_FINISHED`.',
     table(
-      ['action', ...statesOf(jobLifecycle).map(code)],
+      ['action', ...statesOf(operationLifecycle).map(code)],
       OPERATOR_ACTION_NAMES.map((action) => [
         code(action),
-        ...statesOf(jobLifecycle).map((status) => VERDICTS[action][status]),
+        ...statesOf(operationLifecycle).map((status) => VERDICTS[action][status]),
       ]),
     ),
   ]);

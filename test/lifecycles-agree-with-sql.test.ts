@@ -13,10 +13,10 @@ import { type Phase, phaseLifecycle } from '../src/domain/machine/phase.ts';
 import { schedulable } from '../src/domain/machine/schedulable.ts';
 import { serviceLifecycle } from '../src/domain/machine/service-state.ts';
 import {
-  ACTIVE_JOB_STATUSES,
-  type JobStatus,
-  jobLifecycle,
-  PHASE_OF_JOB,
+  ACTIVE_STATUSES,
+  type OperationStatus,
+  operationLifecycle,
+  PHASE_OF_STATUS,
 } from '../src/domain/operation/operation-status.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../src/store/machines/schedulable-column.ts';
 import { cloneDatabase, type TestDatabase } from './parts/postgres.ts';
@@ -55,7 +55,7 @@ const STORED: ReadonlyArray<readonly [string, readonly string[], string]> = [
   ],
   [
     'operations.status',
-    statesOf(jobLifecycle),
+    statesOf(operationLifecycle),
     `INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, contract, params,
        steps, started_by) VALUES ('op', 'm', 'r', '', 'REBOOT', $1, 'operation', '{}', '[]', '')`,
   ],
@@ -198,11 +198,11 @@ test('what is schedulable, and why not, is the same in SQL and in the domain, fo
 });
 
 test('the phase of an operation is the same in SQL and in the domain', async () => {
-  const { rows } = await client.query<{ status: JobStatus; phase: string }>(
+  const { rows } = await client.query<{ status: OperationStatus; phase: string }>(
     'SELECT status, ingot_operation_phase(status) AS phase FROM unnest($1::text[]) AS status',
-    [statesOf(jobLifecycle)],
+    [statesOf(operationLifecycle)],
   );
-  expect(Object.fromEntries(rows.map(({ status, phase }) => [status, phase]))).toEqual(PHASE_OF_JOB);
+  expect(Object.fromEntries(rows.map(({ status, phase }) => [status, phase]))).toEqual(PHASE_OF_STATUS);
 });
 
 test('a machine has at most one operation in the statuses that the domain calls active', async () => {
@@ -213,7 +213,7 @@ test('a machine has at most one operation in the statuses that the domain calls 
       [id, status],
     );
   const exclusive: string[] = [];
-  for (const status of statesOf(jobLifecycle)) {
+  for (const status of statesOf(operationLifecycle)) {
     await client.query('BEGIN');
     await insert('first', 'pending');
     await insert('second', status).catch((error: { constraint?: string }) => {
@@ -222,5 +222,5 @@ test('a machine has at most one operation in the statuses that the domain calls 
     });
     await client.query('ROLLBACK');
   }
-  expect(exclusive).toEqual([...ACTIVE_JOB_STATUSES]);
+  expect(exclusive).toEqual([...ACTIVE_STATUSES]);
 });

@@ -1,5 +1,5 @@
 /** An operation of the API, with its enums as the words that people know. */
-import type { JobStatus, OperationPhase } from '../../src/domain/operation/operation-status.ts';
+import type { OperationPhase, OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import { isActive } from '../../src/domain/operation/operation-status.ts';
 import type { StepState } from '../../src/domain/operation/step-state.ts';
 import type { WorkType } from '../../src/domain/operation/work-type.ts';
@@ -15,13 +15,13 @@ export interface OperationView {
   readonly machineId: string;
   readonly type: WorkType;
   readonly phase: OperationPhase;
-  readonly status: JobStatus;
+  readonly status: OperationStatus;
   readonly isActive: boolean;
   readonly message: Operation;
 }
 
 export function operationView(message: Operation): OperationView {
-  const status = message.status as JobStatus;
+  const status = message.status as OperationStatus;
   return {
     operationId: message.operationId,
     machineId: message.machineId,

@@ -27,7 +27,7 @@ export interface AgentCommand {
   readonly subcommands: readonly AgentCommand[];
 }
 
-export interface AgentSurroundings {
+export interface AgentEnvironment {
   /** What errors begin with. */
   readonly program: string;
   readonly version: string;
@@ -43,7 +43,7 @@ export interface AgentSurroundings {
   };
 }
 
-export function agentCommand(around: AgentSurroundings): AgentCommand {
+export function agentCommand(around: AgentEnvironment): AgentCommand {
   const said = (options: Said['options']): Said => ({ options, env: around.env, cwd: around.cwd });
   const options = Object.values<SettingInfo>(AGENT_SETTINGS).map(
     ({ flag, value, description, variable, fallback }) => ({
@@ -84,7 +84,7 @@ The unit goes to stdout, and says where to put it and the token. The token itsel
 }
 
 async function reportingSettings(
-  { program, writeErr }: AgentSurroundings,
+  { program, writeErr }: AgentEnvironment,
   run: () => Promise<AgentExit>,
 ): Promise<number> {
   try {
@@ -96,7 +96,7 @@ async function reportingSettings(
   }
 }
 
-async function serve(around: AgentSurroundings, said: Said): Promise<AgentExit> {
+async function serve(around: AgentEnvironment, said: Said): Promise<AgentExit> {
   const settings = readAgentSettings(said);
   const tokens = openTokenSource(said);
   const log = createAgentLog({
@@ -118,7 +118,7 @@ async function serve(around: AgentSurroundings, said: Said): Promise<AgentExit> 
 }
 
 async function runUntilStopped(
-  { version, env }: AgentSurroundings,
+  { version, env }: AgentEnvironment,
   settings: AgentSettings,
   tokens: TokenSource,
   log: AgentLog,

@@ -18,7 +18,7 @@ export interface AgentIdentity {
   readonly agentVersion: string;
 }
 
-export interface AgentParts {
+export interface AgentDependencies {
   readonly identity: AgentIdentity;
   readonly intervalMs: number;
   /** How long a request may take. */
@@ -41,7 +41,7 @@ const REFUSALS_BEFORE_RESTART = 3;
 const LOOKS_PER_INTERVAL = 6;
 
 /** Returns when `stop` is aborted, and soon; or when going on is of no use, with why. */
-export async function runAgent(parts: AgentParts, stop: AbortSignal): Promise<AgentExit> {
+export async function runAgent(parts: AgentDependencies, stop: AbortSignal): Promise<AgentExit> {
   const { log, random, tokens, manager, pulse } = parts;
   const asking = createAsker(parts);
   let state = firstState(parts.intervalMs);
@@ -84,13 +84,13 @@ function statusText({ kind }: ServerAnswer, { event, state }: AgentMove): string
   return state.ready ? 'ready' : 'registered';
 }
 
-function givenUp({ log, tokens }: AgentParts, exit: 'revoked' | 'staleCredential'): AgentExit {
+function givenUp({ log, tokens }: AgentDependencies, exit: 'revoked' | 'staleCredential'): AgentExit {
   const { code, meaning } = AGENT_EXITS[exit];
   log('error', 'giving up', { reason: meaning, exit_code: code, token: tokens.kind });
   return exit;
 }
 
-function withNewToken({ log }: AgentParts, state: AgentState): AgentState {
+function withNewToken({ log }: AgentDependencies, state: AgentState): AgentState {
   log('info', 'token replaced', { hint: 'its file holds another one' });
   return { ...registerAgain(state), failures: 0 };
 }
@@ -98,7 +98,7 @@ function withNewToken({ log }: AgentParts, state: AgentState): AgentState {
 /** Waits; whoever puts another token into the file need not wait as long as the agent would. */
 async function newTokenWithin(
   waitMs: number,
-  { tokens, intervalMs }: AgentParts,
+  { tokens, intervalMs }: AgentDependencies,
   stop: AbortSignal,
 ): Promise<boolean> {
   for (let left = waitMs; left > 0 && !stop.aborted; left -= intervalMs / LOOKS_PER_INTERVAL) {
@@ -110,7 +110,7 @@ async function newTokenWithin(
 
 /** Measures and asks what the state says; remembers what was registered. */
 function createAsker(
-  parts: AgentParts,
+  parts: AgentDependencies,
 ): (state: AgentState, stop: AbortSignal) => Promise<ServerAnswer | 'other hardware'> {
   const { figures, log } = parts;
   let registeredGpus = '0';
@@ -140,7 +140,7 @@ function createAsker(
 }
 
 function register(
-  { identity, ...parts }: AgentParts,
+  { identity, ...parts }: AgentDependencies,
   hardware: object,
   stop: AbortSignal,
 ): Promise<ServerAnswer> {
@@ -156,7 +156,7 @@ function register(
 }
 
 function keepAlive(
-  { identity, ...parts }: AgentParts,
+  { identity, ...parts }: AgentDependencies,
   metrics: object,
   stop: AbortSignal,
 ): Promise<ServerAnswer> {
@@ -171,7 +171,7 @@ function keepAlive(
 }
 
 async function ask(
-  { poster, now }: Pick<AgentParts, 'poster' | 'now'>,
+  { poster, now }: Pick<AgentDependencies, 'poster' | 'now'>,
   path: string,
   body: object,
   stop: AbortSignal,

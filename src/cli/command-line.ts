@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Argument, type Command, CommanderError } from 'commander';
 import { commandTree, type ExtraCommand } from './command-tree.ts';
-import { CommandContext, type Surroundings } from './context.ts';
+import { CommandContext, type CommandEnvironment } from './context.ts';
 import { reportLines } from './error-report.ts';
 import { EXIT_CODES } from './exit-code.ts';
 
 export interface ClientInvocation
-  extends Pick<Surroundings, 'program' | 'env' | 'stdin' | 'stdout' | 'stderr'>,
-    Partial<Pick<Surroundings, 'cwd' | 'signals' | 'now' | 'newRequestId'>> {
+  extends Pick<CommandEnvironment, 'program' | 'env' | 'stdin' | 'stdout' | 'stderr'>,
+    Partial<Pick<CommandEnvironment, 'cwd' | 'signals' | 'now' | 'newRequestId'>> {
   /** What was typed after the program's name. */
   readonly argv: readonly string[];
   readonly extraCommands?: readonly ExtraCommand[];

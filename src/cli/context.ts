@@ -19,7 +19,7 @@ export interface SignalSource {
 }
 
 /** Everything that the command line has of the world around it. */
-export interface Surroundings {
+export interface CommandEnvironment {
   readonly program: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -52,7 +52,7 @@ interface ConnectionOptions {
 /** What a command works with: where to write, whom to call, and how it ended. */
 export class CommandContext {
   readonly program: string;
-  readonly env: Surroundings['env'];
+  readonly env: CommandEnvironment['env'];
   readonly stdin: InputStream;
   readonly out: TextSink;
   readonly err: TextSink;
@@ -66,7 +66,7 @@ export class CommandContext {
   readonly #signals: SignalSource;
   readonly #abandoned = new AbortController();
 
-  constructor(around: Surroundings) {
+  constructor(around: CommandEnvironment) {
     this.program = around.program;
     this.env = around.env;
     this.stdin = around.stdin;

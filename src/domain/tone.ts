@@ -9,7 +9,7 @@ import type { InstallState } from './install/install-state.ts';
 import { EFFECTIVE_STATES } from './machine/effective-state.ts';
 import type { Phase } from './machine/phase.ts';
 import type { ServiceState } from './machine/service-state.ts';
-import type { JobStatus } from './operation/operation-status.ts';
+import type { OperationStatus } from './operation/operation-status.ts';
 import type { StepState } from './operation/step-state.ts';
 
 export type Tone = (typeof EFFECTIVE_STATES)[keyof typeof EFFECTIVE_STATES]['colour'];
@@ -61,7 +61,7 @@ const JOB_TONES = {
   failed_retryable: 'orange',
   failed_manual_intervention: 'red',
   cancelled: 'gray',
-} as const satisfies Record<JobStatus, Tone>;
+} as const satisfies Record<OperationStatus, Tone>;
 
 const STEP_TONES = {
   waiting: 'gray',

@@ -5,10 +5,10 @@
  */
 import { type Actor, actorLabel } from '../domain/actor.ts';
 import type { FailureCode } from '../domain/error/failure-code.ts';
-import type { JobStatus } from '../domain/operation/operation-status.ts';
+import type { OperationStatus } from '../domain/operation/operation-status.ts';
 import { type OperatorAction, REFUSALS, VERDICTS } from '../domain/operation/operator-action.ts';
 import type { OperatorClaim, Step } from '../domain/operation/step.ts';
-import { type AdvanceRules, Draft, fromTheTop, lastToUndo, unbegun } from './advance.ts';
+import { type AdvanceRules, lastToUndo, MoveBuilder, resetAllSteps, resetStep } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
 
 export interface ActionCause {
@@ -41,7 +41,7 @@ export function decideAction<Change>(
 type Mover = (job: Job, cause: ActionCause, rules: AdvanceRules<never>) => JobMove<never>;
 
 const MOVES: Readonly<Record<OperatorAction, Mover>> = {
-  retry_stage: (job, cause) => again(job, cause, unbegun, 'retry_stage'),
+  retry_stage: (job, cause) => again(job, cause, resetStep, 'retry_stage'),
   // Another attempt, with what the last one remembered.
   resume: (job, cause) => again(job, cause, () => ({ attemptStartedAt: null, claim: null }), 'resume'),
   rerun: (job, cause) => fromStart(job, cause, 'rerun'),
@@ -49,14 +49,14 @@ const MOVES: Readonly<Record<OperatorAction, Mover>> = {
     const last = lastToUndo(job, job.current, rules.canUndo);
     if (last === null || job.status === 'cancelled') return fromStart(job, cause, 'restart_clean');
     return walkBack(
-      new Draft<never>(job, cause.now).with({ restarting: true, cancel: null }),
+      new MoveBuilder<never>(job, cause.now).with({ restarting: true, cancel: null }),
       last,
       cause,
       'restart_clean',
     );
   },
   cancel: (job, cause, rules) => {
-    const draft = new Draft<never>(job, cause.now).with({
+    const draft = new MoveBuilder<never>(job, cause.now).with({
       restarting: false,
       cancel: { actor: cause.actor, reason: cause.reason },
     });
@@ -72,7 +72,7 @@ const MOVES: Readonly<Record<OperatorAction, Mover>> = {
     return { ...move, job: { ...move.job, adopting: 'asked' } };
   },
   mark_manual_intervention_required: (job, cause, rules) => {
-    const draft = new Draft<never>(job, cause.now);
+    const draft = new MoveBuilder<never>(job, cause.now);
     const step = job.steps[job.current];
     draft.with({
       error: {
@@ -111,7 +111,12 @@ function again(
 ): JobMove<never> {
   // What was to be adopted and was not there is not asked for again by itself.
   const adopting = job.adopting === 'adopted' ? 'adopted' : '';
-  const draft = new Draft<never>(job, cause.now).with({ error: null, waitingFor: '', deaths: 0, adopting });
+  const draft = new MoveBuilder<never>(job, cause.now).with({
+    error: null,
+    waitingFor: '',
+    deaths: 0,
+    adopting,
+  });
   if (job.cancel !== null || job.restarting) {
     draft.quietly(job.current, { attemptStartedAt: null, undoAttempts: 0 });
     return tell(draft, 'compensating', cause, action).move(0);
@@ -122,13 +127,13 @@ function again(
 }
 
 function fromStart(job: Job, cause: ActionCause, action: OperatorAction): JobMove<never> {
-  const draft = new Draft<never>(job, cause.now).with({ cancel: null, adopting: '' });
-  return tell(fromTheTop(draft, 'operator'), 'pending', cause, action).move(0);
+  const draft = new MoveBuilder<never>(job, cause.now).with({ cancel: null, adopting: '' });
+  return tell(resetAllSteps(draft, 'operator'), 'pending', cause, action).move(0);
 }
 
 /** Back over what was begun, from the last step that can be undone. */
 function walkBack(
-  draft: Draft<never>,
+  draft: MoveBuilder<never>,
   last: number,
   cause: ActionCause,
   action: OperatorAction,
@@ -140,10 +145,10 @@ function walkBack(
 
 /** Into the history: the action and its reason, apart and in one line. */
 function tell(
-  draft: Draft<never>,
-  to: JobStatus,
+  draft: MoveBuilder<never>,
+  to: OperationStatus,
   { actor, reason }: ActionCause,
   action: OperatorAction,
-): Draft<never> {
+): MoveBuilder<never> {
   return draft.status(to, `${action}: ${reason}`, actor, 'operator', { action, reason });
 }

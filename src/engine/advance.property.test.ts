@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { FailureClass } from '../domain/error/failure.ts';
 import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
-import { isActive, type JobStatus, jobLifecycle } from '../domain/operation/operation-status.ts';
+import { isActive, type OperationStatus, operationLifecycle } from '../domain/operation/operation-status.ts';
 import type { Step } from '../domain/operation/step.ts';
 import { type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
 import { type AdvanceRules, begin, fail, remember, succeed, turnBack, undone, wait } from './advance.ts';
@@ -20,7 +20,7 @@ const canUndo = (step: Step) => step.kind === 'undoable';
 class Drive {
   job: Job;
   readonly events: JobEvent[] = [];
-  readonly ends: JobStatus[] = [];
+  readonly ends: OperationStatus[] = [];
   /** The steps that had been begun and could be undone when the job was turned around. */
   toUndo: string[] | null = null;
   #held = false;
@@ -84,7 +84,7 @@ class Drive {
         this.#take(remember(job, moment, { at: this.#second }));
         return;
       case 'wait':
-        this.#take(wait(job, moment, { reason: 'it', lookAgainMs: 10, progress: this.#second % 120 }));
+        this.#take(wait(job, moment, { reason: 'it', pollAfterMs: 10, progress: this.#second % 120 }));
         return;
       case 'done':
         this.#take(
@@ -131,7 +131,7 @@ class Drive {
 function checkEvent(before: Job, event: JobEvent): void {
   expect(isActive(before.status), 'nothing happens after the end').toBe(true);
   if (event.kind === 'operation') {
-    checkTransition(jobLifecycle, event.from as JobStatus, event.to as JobStatus, 'engine');
+    checkTransition(operationLifecycle, event.from as OperationStatus, event.to as OperationStatus, 'engine');
     expect([event.from, event.to]).toEqual([before.status, event.after.status]);
     return;
   }
@@ -166,7 +166,9 @@ function checkJob(job: Job): void {
 }
 
 function checkEnd(drive: Drive): void {
-  const terminal = drive.events.filter(({ kind, to }) => kind === 'operation' && !isActive(to as JobStatus));
+  const terminal = drive.events.filter(
+    ({ kind, to }) => kind === 'operation' && !isActive(to as OperationStatus),
+  );
   expect(terminal).toHaveLength(1);
   expect(drive.ends).toEqual([drive.job.status]);
   const undoneSteps = drive.events.filter(({ kind, to }) => kind === 'step' && to === 'undone');
@@ -208,7 +210,7 @@ const anything = fc.oneof(
 );
 
 it('keeps its promises through anything, and ends once it no longer waits', () => {
-  const ends = new Set<JobStatus>();
+  const ends = new Set<OperationStatus>();
   fc.assert(
     fc.property(
       steps,

@@ -143,7 +143,7 @@ describe('wait', () => {
   it('lets go of the job until it is to be looked at again', () => {
     const move = wait(runningJob([running()], { deaths: 2 }), moment, {
       reason: 'the disk',
-      lookAgainMs: 250,
+      pollAfterMs: 250,
     });
     expect(move).toMatchObject({ releaseForMs: 250, change: null });
     expect(move.job).toMatchObject({ status: 'running', waitingFor: 'the disk', deaths: 0 });
@@ -152,9 +152,9 @@ describe('wait', () => {
 
   it('tells nobody when neither the reason nor the percentage changed', () => {
     const job = runningJob([running({ progress: 30 })], { waitingFor: 'the disk' });
-    expect(wait(job, moment, { reason: 'the disk', lookAgainMs: 1, progress: 30 }).events).toEqual([]);
-    expect(wait(job, moment, { reason: 'the disk', lookAgainMs: 1 }).events).toEqual([]);
-    expect(wait(job, moment, { reason: 'the disk', lookAgainMs: 1, progress: 31 }).events).toHaveLength(1);
+    expect(wait(job, moment, { reason: 'the disk', pollAfterMs: 1, progress: 30 }).events).toEqual([]);
+    expect(wait(job, moment, { reason: 'the disk', pollAfterMs: 1 }).events).toEqual([]);
+    expect(wait(job, moment, { reason: 'the disk', pollAfterMs: 1, progress: 31 }).events).toHaveLength(1);
   });
 
   it.each([
@@ -164,7 +164,7 @@ describe('wait', () => {
     [0, -5, 0],
   ])('goes from %i %% at %d to %i %%: whole, never back, and 100 only when done', (before, asked, after) => {
     const job = runningJob([running({ progress: before })]);
-    const move = wait(job, moment, { reason: 'r', lookAgainMs: 1, progress: asked });
+    const move = wait(job, moment, { reason: 'r', pollAfterMs: 1, progress: asked });
     expect(move.job.steps[0]?.progress).toBe(after);
   });
 });

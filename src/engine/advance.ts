@@ -9,8 +9,12 @@ import type { Actor } from '../domain/actor.ts';
 import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
 import { FAILURE_CLASSES, type Failure } from '../domain/error/failure.ts';
 import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
-import { type JobOwner, type JobStatus, jobLifecycle } from '../domain/operation/operation-status.ts';
-import { type Memo, madeOf, type OperatorClaim, type Step } from '../domain/operation/step.ts';
+import {
+  type JobOwner,
+  type OperationStatus,
+  operationLifecycle,
+} from '../domain/operation/operation-status.ts';
+import { createdResources, type Memo, type OperatorClaim, type Step } from '../domain/operation/step.ts';
 import { type StepOwner, type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 import { answered, type Outage, unansweredBy, waitingForAnswer } from './outage.ts';
@@ -35,14 +39,14 @@ function merged<Change>(
   return rules.merge(first, second);
 }
 
-export interface Moment {
+export interface Clock {
   readonly now: Date;
   /** In [0, 1). */
   readonly random: number;
 }
 
 /** Collects the parts of one move; every status and step change goes through the lifecycle tables. */
-export class Draft<Change> {
+export class MoveBuilder<Change> {
   job: Job;
   readonly events: JobEvent[] = [];
   readonly #now: string;
@@ -53,14 +57,14 @@ export class Draft<Change> {
   }
 
   status(
-    to: JobStatus,
+    to: OperationStatus,
     comment: string,
     actor: Actor | null = null,
     owner: JobOwner = 'engine',
     metadata: Record<string, unknown> = {},
   ): this {
     const from = this.job.status;
-    checkTransition(jobLifecycle, from, to, owner);
+    checkTransition(operationLifecycle, from, to, owner);
     const ended = !['pending', 'running', 'compensating'].includes(to);
     this.job = {
       ...this.job,
@@ -166,7 +170,7 @@ function currentStep(job: Job): Step {
   return step;
 }
 
-function beginAttempt<Change>(draft: Draft<Change>, index: number, now: Date): Draft<Change> {
+function beginAttempt<Change>(draft: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
   const step = draft.job.steps[index];
   if (!step) throw new RangeError(`job ${draft.job.id} has no step ${index}`);
   const fields = {
@@ -184,12 +188,12 @@ function beginAttempt<Change>(draft: Draft<Change>, index: number, now: Date): D
 }
 
 /** An attempt to undo has the step's whole time, whenever the step itself was begun. */
-function beginUndo<Change>(draft: Draft<Change>, index: number, now: Date): Draft<Change> {
+function beginUndo<Change>(draft: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
   return draft.quietly(index, { attemptStartedAt: now.toISOString() });
 }
 
 /** The job was claimed: what has to be written before its current step may be worked on, if anything. */
-export function begin<Change>(job: Job, moment: Moment, rules: AdvanceRules<Change>): JobMove<Change> | null {
+export function begin<Change>(job: Job, moment: Clock, rules: AdvanceRules<Change>): JobMove<Change> | null {
   if (job.deaths >= rules.maxDeaths) {
     return fail(job, moment, rules, {
       class: 'needs_human',
@@ -197,7 +201,7 @@ export function begin<Change>(job: Job, moment: Moment, rules: AdvanceRules<Chan
       message: `the process died ${job.deaths} times while working on this step`,
     });
   }
-  const draft = new Draft<Change>(job, moment.now);
+  const draft = new MoveBuilder<Change>(job, moment.now);
   if (job.status === 'compensating') {
     if (currentStep(job).attemptStartedAt !== null) return null;
     return beginUndo(draft, job.current, moment.now).move(null);
@@ -210,11 +214,11 @@ export function begin<Change>(job: Job, moment: Moment, rules: AdvanceRules<Chan
 /** The current step's work was seen to be done. */
 export function succeed<Change>(
   job: Job,
-  moment: Moment,
+  moment: Clock,
   rules: AdvanceRules<Change>,
   done: { message: string; change?: Change | undefined; claim?: OperatorClaim | undefined },
 ): JobMove<Change> {
-  const draft = new Draft<Change>(job, moment.now);
+  const draft = new MoveBuilder<Change>(job, moment.now);
   const fields = { message: done.message, progress: 100, unanswered: null, actedAt: null };
   draft.step(job.current, 'succeeded', fields, done.claim ? { claim: done.claim } : {});
   const adopting = job.adopting === 'asked' ? 'adopted' : job.adopting;
@@ -230,16 +234,16 @@ export function succeed<Change>(
 /** The current step waits for something. Tells about it only when the reason or the percentage changed. */
 export function wait<Change>(
   job: Job,
-  moment: Moment,
+  moment: Clock,
   waiting: {
     reason: string;
-    lookAgainMs: number;
+    pollAfterMs: number;
     progress?: number | undefined;
     change?: Change | undefined;
     acted?: true | undefined;
   },
 ): JobMove<Change> {
-  const draft = new Draft<Change>(job, moment.now);
+  const draft = new MoveBuilder<Change>(job, moment.now);
   const step = currentStep(job);
   const progress = Math.max(step.progress, Math.min(99, Math.floor(waiting.progress ?? step.progress)));
   draft.quietly(job.current, {
@@ -250,50 +254,50 @@ export function wait<Change>(
   if (waiting.reason !== job.waitingFor || progress !== step.progress) {
     draft.progress(job.current, { progress, message: waiting.reason }, waiting.reason);
   }
-  return draft.move(waiting.lookAgainMs, waiting.change ?? null);
+  return draft.move(waiting.pollAfterMs, waiting.change ?? null);
 }
 
 /** Known to this holder, and written with the next move. */
 export function hasActed(job: Job, now: Date): Job {
-  return new Draft<never>(job, now).quietly(job.current, { actedAt: now.toISOString() }).job;
+  return new MoveBuilder<never>(job, now).quietly(job.current, { actedAt: now.toISOString() }).job;
 }
 
 /** The current step waits until it may act again; what it waits for stays as it was. */
-export function hold<Change>(job: Job, moment: Moment, lookAgainMs: number): JobMove<Change> {
-  return new Draft<Change>(job, moment.now).with({ deaths: 0 }).move(lookAgainMs);
+export function hold<Change>(job: Job, moment: Clock, pollAfterMs: number): JobMove<Change> {
+  return new MoveBuilder<Change>(job, moment.now).with({ deaths: 0 }).move(pollAfterMs);
 }
 
 /** The current step waits for an upstream that does not answer. */
 export function awaitAnswer<Change>(
   job: Job,
-  moment: Moment,
-  { outage, acted, lookAgainMs }: { outage: Outage; acted: boolean; lookAgainMs: number },
+  moment: Clock,
+  { outage, acted, pollAfterMs }: { outage: Outage; acted: boolean; pollAfterMs: number },
 ): JobMove<Change> {
-  const draft = new Draft<Change>(job, moment.now);
+  const draft = new MoveBuilder<Change>(job, moment.now);
   const step = currentStep(job);
   const unanswered = unansweredBy(step, outage, moment.now);
   const reason = waitingForAnswer(unanswered);
   draft.quietly(job.current, { unanswered, ...(acted && { actedAt: moment.now.toISOString() }) });
   draft.with({ waitingFor: reason, deaths: 0 });
   if (reason !== job.waitingFor) draft.progress(job.current, { message: reason }, reason);
-  return draft.move(lookAgainMs);
+  return draft.move(pollAfterMs);
 }
 
 /** What the current step must remember before it acts. */
-export function remember<Change>(job: Job, moment: Moment, memo: Memo): JobMove<Change> {
-  return new Draft<Change>(job, moment.now).quietly(job.current, { memo }).move(null);
+export function remember<Change>(job: Job, moment: Clock, memo: Memo): JobMove<Change> {
+  return new MoveBuilder<Change>(job, moment.now).quietly(job.current, { memo }).move(null);
 }
 
 /** The current attempt failed: another attempt after a pause, or the end of the job. */
 export function fail<Change>(
   job: Job,
-  moment: Moment,
+  moment: Clock,
   rules: AdvanceRules<Change>,
   failure: Failure,
   change: Change | null = null,
 ): JobMove<Change> {
   const step = currentStep(job);
-  const draft = new Draft<Change>(job, moment.now);
+  const draft = new MoveBuilder<Change>(job, moment.now);
   const attempts = job.status === 'compensating' ? step.undoAttempts + 1 : step.attempts;
   const maxRetries = job.status === 'compensating' ? rules.maxUndoRetries : step.maxRetries;
   if (FAILURE_CLASSES[failure.class].retries && attempts <= maxRetries) {
@@ -301,7 +305,7 @@ export function fail<Change>(
     const message = `attempt ${attempts} of ${maxRetries + 1} failed: ${failure.message}`;
     // What a timed-out attempt remembered still tells whether its effect came after all.
     const isLate = failure.code === 'TIMED_OUT';
-    const memo = isLate ? step.memo : madeOf(step.memo);
+    const memo = isLate ? step.memo : createdResources(step.memo);
     const kept = isLate ? {} : { unanswered: null, actedAt: null };
     const fields = { ...kept, ...(job.status === 'compensating' ? { undoAttempts: attempts } : { memo }) };
     draft.with({ waitingFor: `next attempt after: ${failure.message}` });
@@ -338,8 +342,8 @@ export function fail<Change>(
 }
 
 /** Somebody asked to cancel, and the job is ours: turn around, or end where nothing was begun. */
-export function turnBack<Change>(job: Job, moment: Moment, rules: AdvanceRules<Change>): JobMove<Change> {
-  const draft = new Draft<Change>(job, moment.now);
+export function turnBack<Change>(job: Job, moment: Clock, rules: AdvanceRules<Change>): JobMove<Change> {
+  const draft = new MoveBuilder<Change>(job, moment.now);
   const actor = job.cancel?.actor ?? null;
   const reason = job.cancel?.reason ?? '';
   if (job.status === 'pending') {
@@ -357,7 +361,7 @@ export function turnBack<Change>(job: Job, moment: Moment, rules: AdvanceRules<C
 }
 
 /** The step at which a cancel struck is over, whatever comes of it; one that can be undone stays for that. */
-function stopCurrent<Change>(draft: Draft<Change>, last: number | null): void {
+function stopCurrent<Change>(draft: MoveBuilder<Change>, last: number | null): void {
   const { current } = draft.job;
   const step = draft.job.steps[current];
   if (step?.state === 'running' && last !== current) draft.step(current, 'failed', { message: 'canceled' });
@@ -377,11 +381,11 @@ export function lastToUndo(job: Job, from: number, canUndo: (step: Step) => bool
 /** The current step is undone: on to the one before it, or the end. */
 export function undone<Change>(
   job: Job,
-  moment: Moment,
+  moment: Clock,
   rules: AdvanceRules<Change>,
   done: { message: string; change?: Change | undefined },
 ): JobMove<Change> {
-  const draft = new Draft<Change>(job, moment.now);
+  const draft = new MoveBuilder<Change>(job, moment.now);
   draft.step(job.current, 'undone', { message: done.message, memo: {} });
   const next = lastToUndo(draft.job, job.current - 1, rules.canUndo);
   draft.with({ deaths: 0, waitingFor: '' });
@@ -389,7 +393,7 @@ export function undone<Change>(
     return beginUndo(draft.with({ current: next }), next, moment.now).move(null, done.change ?? null);
   }
   if (job.restarting && job.cancel === null) {
-    return fromTheTop(draft, 'engine')
+    return resetAllSteps(draft, 'engine')
       .status('pending', 'everything is undone')
       .move(0, done.change ?? null);
   }
@@ -398,24 +402,24 @@ export function undone<Change>(
 }
 
 /** Every step as if it had never been begun. */
-export function fromTheTop<Change>(draft: Draft<Change>, owner: StepOwner): Draft<Change> {
+export function resetAllSteps<Change>(draft: MoveBuilder<Change>, owner: StepOwner): MoveBuilder<Change> {
   draft.job.steps.forEach((step, index) => {
     if (step.state === 'waiting') return;
     const isUndone = step.state === 'undone' ? owner : 'operator';
-    draft.step(index, 'waiting', unbegun(step), {}, isUndone);
+    draft.step(index, 'waiting', resetStep(step), {}, isUndone);
   });
   return draft.with({ current: 0, error: null, waitingFor: '', deaths: 0, restarting: false });
 }
 
 /** A new round: whatever earlier attempts set off is not taken for this one's. */
-export function unbegun({ round = 0, memo }: Step): Partial<Step> {
+export function resetStep({ round = 0, memo }: Step): Partial<Step> {
   return {
     attempts: 0,
     startedAt: null,
     attemptStartedAt: null,
     message: '',
     progress: 0,
-    memo: madeOf(memo),
+    memo: createdResources(memo),
     claim: null,
     unanswered: null,
     actedAt: null,

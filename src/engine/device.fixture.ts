@@ -11,7 +11,7 @@ export class Device {
   readonly handler: Required<StepHandler<string>> = {
     observe: async (context) => {
       this.trace.push('observe');
-      await this.whileLooking(context);
+      await this.whileProbing(context);
       return this.effects > this.undos ? { seen: 'done', message: 'it is on' } : { seen: 'absent' };
     },
     act: async (context) => {
@@ -20,7 +20,7 @@ export class Device {
         await this.whileActing(context);
         this.effects += 1;
       });
-      return { result: 'started', reason: 'switching on', lookAgainMs: 0 };
+      return { result: 'started', reason: 'switching on', pollAfterMs: 0 };
     },
     undo: async (context) => {
       this.trace.push('undo');
@@ -31,7 +31,7 @@ export class Device {
     },
   };
 
-  whileLooking: (context: StepContext) => void | Promise<void> = () => {};
+  whileProbing: (context: StepContext) => void | Promise<void> = () => {};
   whileActing: (context: StepContext) => void | Promise<void> = () => {};
 }
 

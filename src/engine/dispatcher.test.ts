@@ -79,7 +79,7 @@ const busyUntil = (ms: number): StepHandler<string> => ({
   observe: async (context) => {
     device.trace.push('observe');
     if (context.now().getTime() >= START.getTime() + ms) return { seen: 'done', message: '' };
-    return { seen: 'under_way', reason: 'it boots', lookAgainMs: 3_000 };
+    return { seen: 'under_way', reason: 'it boots', pollAfterMs: 3_000 };
   },
 });
 
@@ -109,7 +109,7 @@ describe('the claim loop', () => {
     add('job-1');
     await advance(POLL_MS - 20);
     expect(store.job().status).toBe('pending');
-    dispatcher.poke();
+    dispatcher.wake();
     await advance(0);
     expect(store.job().status).toBe('completed');
     add('job-2');
@@ -120,7 +120,7 @@ describe('the claim loop', () => {
   it('has no more in hand than it may, and takes the next as soon as there is room', async () => {
     add('job-1', 'job-2', 'job-3');
     let wake: (() => void)[] = [];
-    device.whileLooking = () => new Promise<void>((resolve) => wake.push(resolve));
+    device.whileProbing = () => new Promise<void>((resolve) => wake.push(resolve));
     const { dispatcher } = new Replica('a', device.handler, 2);
     await advance(1);
     expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 2]);
@@ -130,7 +130,7 @@ describe('the claim loop', () => {
     first?.();
     await advance(1);
     expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 1]);
-    device.whileLooking = () => {};
+    device.whileProbing = () => {};
     await replicas[0]?.stop();
   });
 
@@ -140,13 +140,13 @@ describe('the claim loop', () => {
       ...device.handler,
       observe: async ({ jobId, signal }) =>
         jobId === 'waiting'
-          ? { seen: 'under_way', reason: 'it boots', lookAgainMs: 60_000 }
+          ? { seen: 'under_way', reason: 'it boots', pollAfterMs: 60_000 }
           : untilStopped({ signal }),
     };
     const { dispatcher } = new Replica('a', handler, 1);
     await advance(10);
     add('busy');
-    dispatcher.poke();
+    dispatcher.wake();
     await advance(1);
     expect([store.ownerOf('busy'), dispatcher.jobsInHand]).toEqual(['a', 1]);
     await advance(5_300);
@@ -157,7 +157,7 @@ describe('the claim loop', () => {
   it('shares the work with other replicas, each job in one hand', async () => {
     add('job-1', 'job-2', 'job-3', 'job-4');
     const owners = new Set<string | null>();
-    device.whileLooking = ({ jobId }) => void owners.add(`${store.ownerOf(jobId)} ${jobId}`);
+    device.whileProbing = ({ jobId }) => void owners.add(`${store.ownerOf(jobId)} ${jobId}`);
     device.effects = 1;
     new Replica('a', device.handler, 2);
     new Replica('b', device.handler, 2);
@@ -217,7 +217,7 @@ describe('the heartbeat', () => {
     add('job-1');
     let wake = () => {};
     let answer = () => {};
-    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    device.whileProbing = () => new Promise<void>((resolve) => (wake = resolve));
     store.before = (call) =>
       call === 'renew' ? new Promise<void>((resolve) => (answer = resolve)) : undefined;
     const { lost } = new Replica('a');
@@ -231,7 +231,7 @@ describe('the heartbeat', () => {
   it('lets nothing outside be touched when every renewal fails', async () => {
     add('job-1');
     let wake = () => {};
-    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    device.whileProbing = () => new Promise<void>((resolve) => (wake = resolve));
     failing('renew', 'release');
     const { lost, errors } = new Replica('a');
     await advance(LEASE_MS * 0.8);
@@ -314,7 +314,7 @@ describe('stopping', () => {
     await advance(1);
     await leaving.dispatcher.stop(GRACE_MS);
     add('job-1');
-    leaving.dispatcher.poke();
+    leaving.dispatcher.wake();
     await advance(10 * POLL_MS);
     expect(store.job().status).toBe('pending');
   });

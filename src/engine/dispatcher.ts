@@ -14,10 +14,10 @@ import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
 import { type HandBack, type JobStore, type LetGo, StoreAway } from './job-store.ts';
 import { Lease, LeaseLost } from './lease.ts';
-import { type JobTools, runJob } from './run-job.ts';
+import { type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
 
-export interface DispatcherOptions<Change> extends Omit<JobTools<Change>, 'now'> {
+export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>, 'now'> {
   readonly leaseMs: number;
   readonly maxInHand: number;
   /** The longest sleep of the claim loop; a poke ends it early. */
@@ -70,7 +70,7 @@ export class Dispatcher<Change> {
 
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
-    this.#brake = new ClaimBrake({ ...options, onReleased: () => this.poke() });
+    this.#brake = new ClaimBrake({ ...options, onReleased: () => this.wake() });
     this.#store = brakedStore(options.store, this.#brake);
     this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
   }
@@ -81,7 +81,7 @@ export class Dispatcher<Change> {
   }
 
   /** Something became due. */
-  poke(): void {
+  wake(): void {
     this.#poked = true;
     this.#wake();
   }
@@ -89,7 +89,7 @@ export class Dispatcher<Change> {
   /** Somebody asked to cancel this job; if it is in hand here, its step is stopped. */
   cancelRequested(jobId: string): void {
     this.#inHand.get(jobId)?.cancel.abort(new Interrupted('cancel'));
-    this.poke();
+    this.wake();
   }
 
   get jobsInHand(): number {
@@ -205,7 +205,7 @@ export class Dispatcher<Change> {
     if (why !== null) this.#abandoned.push({ id: job.id, epoch: job.epoch, why });
     const wasFull = this.#inHand.size >= this.#options.maxInHand;
     if (this.#inHand.get(job.id) === held) this.#inHand.delete(job.id);
-    if (wasFull) this.poke();
+    if (wasFull) this.wake();
   }
 
   #failed(job: Job, held: InHand, error: unknown): void {

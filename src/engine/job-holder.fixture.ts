@@ -3,7 +3,7 @@ import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
 import { Lease } from './lease.ts';
 import type { MemoryJobStore } from './memory-job-store.fixture.ts';
-import { type CrashPoint, type JobTools, runJob } from './run-job.ts';
+import { type CrashPoint, type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted } from './run-step.ts';
 import type { StepHandler } from './step-handler.ts';
 
@@ -13,7 +13,7 @@ export const MAX_DEATHS = 3;
 export interface HolderOptions {
   readonly owner?: string;
   readonly canUndo?: (kind: string) => boolean;
-  readonly reach?: (point: CrashPoint, job: Job) => void;
+  readonly crashPoint?: (point: CrashPoint, job: Job) => void;
   readonly maxLogBytes?: number;
 }
 
@@ -34,7 +34,7 @@ export function toolsFor(
   store: MemoryJobStore<string>,
   handler: HandlerSource,
   options: HolderOptions & { readonly onUnexpected: (error: unknown) => void },
-): JobTools<string> {
+): JobDependencies<string> {
   return {
     owner: options.owner ?? 'a',
     store,
@@ -51,7 +51,7 @@ export function toolsFor(
     now: () => new Date(),
     random: () => 0,
     onUnexpected: options.onUnexpected,
-    reach: options.reach ?? (() => {}),
+    crashPoint: options.crashPoint ?? (() => {}),
   };
 }
 
@@ -73,8 +73,11 @@ export async function hold(
   const writer = new LogWriter(store, (error) => unexpected.push(error));
   const log = new JobLog(writer, job, { maxBytes: options.maxLogBytes ?? 1_000, now: () => new Date() });
   const control = { lease, log, stop: cancel.signal, uncancelable: () => stop.signal };
-  const tools = toolsFor(store, handler, { ...options, onUnexpected: (error) => unexpected.push(error) });
-  const over = runJob(job, control, tools);
+  const dependencies = toolsFor(store, handler, {
+    ...options,
+    onUnexpected: (error) => unexpected.push(error),
+  });
+  const over = runJob(job, control, dependencies);
   over.catch(() => {});
   return {
     job,

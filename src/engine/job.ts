@@ -5,7 +5,7 @@
  */
 import type { Actor } from '../domain/actor.ts';
 import type { OperationError } from '../domain/operation/operation.ts';
-import type { JobStatus } from '../domain/operation/operation-status.ts';
+import type { OperationStatus } from '../domain/operation/operation-status.ts';
 import type { Step } from '../domain/operation/step.ts';
 
 export interface Job {
@@ -15,7 +15,7 @@ export interface Job {
   /** Names what an ending does to the subject. */
   readonly contract: string;
   readonly params: Readonly<Record<string, string>>;
-  readonly status: JobStatus;
+  readonly status: OperationStatus;
   readonly steps: readonly Step[];
   readonly current: number;
   readonly error: OperationError | null;

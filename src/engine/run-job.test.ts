@@ -32,12 +32,12 @@ async function run(handler: HandlerSource = device.handler, options: HolderOptio
 
 /** A process that dies at a point: what it would have done next does not happen. */
 function dyingAt(point: CrashPoint, owner = 'a'): HolderOptions {
-  const reach = (reached: CrashPoint) => {
+  const crashPoint = (reached: CrashPoint) => {
     if (reached !== point) return;
     store.kill(owner);
     throw new ProcessDeath(point);
   };
-  return { owner, reach };
+  return { owner, crashPoint };
 }
 
 const stepStates = (job: Job): StepState[] => job.steps.map(({ state }) => state);
@@ -73,7 +73,7 @@ describe('a pass over a step', () => {
       async observe(context) {
         store.signal();
         await context.save({ percent: 1 });
-        return { seen: 'under_way', reason: 'writing', lookAgainMs: 15_000 };
+        return { seen: 'under_way', reason: 'writing', pollAfterMs: 15_000 };
       },
     });
     expect(store.dueInMs()).toBe(0);
@@ -91,7 +91,7 @@ describe('a pass over a step', () => {
     store.add(sampleJob());
     await run({
       ...device.handler,
-      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 700, progress: 40 }),
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', pollAfterMs: 700, progress: 40 }),
     });
     expect(device.effects).toBe(0);
     expect(store.job()).toMatchObject({ status: 'running', waitingFor: 'it boots' });
@@ -101,7 +101,7 @@ describe('a pass over a step', () => {
 
   it('lets go of work that is under way even when it is told to look again at once', async () => {
     store.add(sampleJob());
-    const observe = vi.fn(async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 0 }) as const);
+    const observe = vi.fn(async () => ({ seen: 'under_way', reason: 'it boots', pollAfterMs: 0 }) as const);
     await run({ ...device.handler, observe });
     expect(observe).toHaveBeenCalledOnce();
     expect(store.ownerOf()).toBeNull();
@@ -196,10 +196,10 @@ describe('the fence', () => {
   it('stops a holder whose lease somebody else has taken: nothing of it is written', async () => {
     store.add(sampleJob());
     let wake = () => {};
-    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    device.whileProbing = () => new Promise<void>((resolve) => (wake = resolve));
     const zombie = await hold(store, device.handler);
     await advance(LEASE_MS);
-    device.whileLooking = () => {};
+    device.whileProbing = () => {};
     await run(device.handler, { owner: 'b' });
     const after = { job: store.job(), events: store.events.length, writes: store.writes.length };
     wake();
@@ -212,7 +212,7 @@ describe('the fence', () => {
   it('gives each holder a larger number to show to devices', async () => {
     store.add(sampleJob());
     const fences: number[] = [];
-    device.whileLooking = ({ fence }) => void fences.push(fence);
+    device.whileProbing = ({ fence }) => void fences.push(fence);
     await expect(run(device.handler, dyingAt('after_effect'))).rejects.toThrow();
     await advance(LEASE_MS);
     await run(device.handler, { owner: 'b' });
@@ -222,7 +222,7 @@ describe('the fence', () => {
   it('lets no effect begin near the end of a lease that nobody renewed', async () => {
     store.add(sampleJob());
     let wake = () => {};
-    device.whileLooking = () => new Promise<void>((resolve) => (wake = resolve));
+    device.whileProbing = () => new Promise<void>((resolve) => (wake = resolve));
     const late = await hold(store, device.handler);
     await advance(LEASE_MS * 0.8);
     wake();
@@ -269,7 +269,7 @@ describe('what a step remembers', () => {
     await expect(run(remembering([]), dyingAt('before_effect'))).rejects.toThrow();
     await advance(LEASE_MS);
     let memo: unknown;
-    device.whileLooking = (context) => {
+    device.whileProbing = (context) => {
       memo ??= context.memo;
     };
     await run(device.handler, { owner: 'b' });
@@ -332,7 +332,7 @@ describe('a time-out', () => {
     await advance(61_000);
     await run({
       ...device.handler,
-      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 10 }),
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', pollAfterMs: 10 }),
     });
     expect(store.job().waitingFor).toBe('next attempt after: not done within 60 s');
   });
@@ -352,7 +352,7 @@ describe('a time-out', () => {
     store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 1 })] }));
     const waiting: StepHandler<string> = {
       ...device.handler,
-      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 60_000 }),
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', pollAfterMs: 60_000 }),
     };
     await run(waiting);
     expect(store.dueInMs()).toBe(1_000);
@@ -363,7 +363,7 @@ describe('a time-out', () => {
 
   it('cuts the waits of an undo to its limit too', async () => {
     store.add(started({ cancel: CANCEL, steps: [sampleStep({ ...started().steps[0], timeoutSeconds: 2 })] }));
-    const undo = async () => ({ result: 'started', reason: 'it goes down', lookAgainMs: 60_000 }) as const;
+    const undo = async () => ({ result: 'started', reason: 'it goes down', pollAfterMs: 60_000 }) as const;
     await run({ ...device.handler, undo }, { canUndo: () => true });
     expect(store.job().status).toBe('compensating');
     expect(store.dueInMs()).toBe(2_000);
@@ -374,7 +374,7 @@ describe('a time-out', () => {
 
   it('ends the attempt within a second although the probe does not return', async () => {
     store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 1 })] }));
-    device.whileLooking = forever;
+    device.whileProbing = forever;
     const deaf = await hold(store, device.handler);
     await advance(1_999);
     await deaf.over;
@@ -414,7 +414,7 @@ describe('a handler that does not stop when it is told to', () => {
 describe('a probe that does not stop when it is told to', () => {
   it('does not keep a cancel from its end: nothing was set off', async () => {
     store.add(sampleJob());
-    device.whileLooking = forever;
+    device.whileProbing = forever;
     const deaf = await hold(store, device.handler);
     deaf.lease.renewed(performance.now(), 1_000_000);
     await advance(1);
@@ -476,7 +476,7 @@ describe('a cancel', () => {
       ...device.handler,
       observe: async () => {
         store.cancel('job-1', CANCEL);
-        return { seen: 'under_way', reason: 'it boots', lookAgainMs: 60_000 };
+        return { seen: 'under_way', reason: 'it boots', pollAfterMs: 60_000 };
       },
     });
     expect([store.job().status, store.dueInMs()]).toEqual(['running', 0]);
@@ -587,7 +587,7 @@ describe('undoing', () => {
     const handler = withUndo(async () => ({
       result: 'started',
       reason: 'switching off',
-      lookAgainMs: 20_000,
+      pollAfterMs: 20_000,
     }));
     const waits: string[] = [];
     for (let pass = 0; pass < 20 && store.job().finishedAt === null; pass += 1) {
@@ -604,7 +604,7 @@ describe('undoing', () => {
 
   it('lets go of the job between two looks even when it is told to look again at once', async () => {
     store.add(started({ cancel: CANCEL }));
-    const undo = vi.fn(async () => ({ result: 'started', reason: 'switching off', lookAgainMs: 0 }) as const);
+    const undo = vi.fn(async () => ({ result: 'started', reason: 'switching off', pollAfterMs: 0 }) as const);
     await run(withUndo(undo), undoable);
     expect(undo).toHaveBeenCalledOnce();
     expect(store.ownerOf()).toBeNull();
@@ -626,7 +626,7 @@ describe('a hand-over', () => {
 
   it('lets no effect begin after it', async () => {
     store.add(sampleJob());
-    device.whileLooking = () => leaving.handOver();
+    device.whileProbing = () => leaving.handOver();
     const leaving = await hold(store, device.handler);
     await leaving.over;
     expect([device.trace, device.effects]).toEqual([['observe', 'act'], 0]);
@@ -716,7 +716,7 @@ describe('the log of a job', () => {
       ...device.handler,
       observe: async ({ log }) => {
         for (let line = 0; line < 4; line += 1) log('x'.repeat(99));
-        return { seen: 'under_way', reason: 'it boots', lookAgainMs: 10 };
+        return { seen: 'under_way', reason: 'it boots', pollAfterMs: 10 };
       },
     };
     for (let holder = 0; holder < 10; holder += 1) {
@@ -829,7 +829,7 @@ describe('an upstream that does not answer', () => {
     await advance(10_000);
     const busy: StepHandler<string> = {
       ...probing,
-      observe: async () => ({ seen: 'under_way', reason: 'it boots', lookAgainMs: 1_000 }),
+      observe: async () => ({ seen: 'under_way', reason: 'it boots', pollAfterMs: 1_000 }),
     };
     await run(busy);
     expect(store.job().waitingFor).toBe('it boots');
@@ -895,7 +895,7 @@ describe('an act whose effect is not seen', () => {
       },
       act: async () => {
         acts.push(Date.now() - START.getTime());
-        return { result: 'started', reason: 'waiting for the power to be off', lookAgainMs: 1_000 };
+        return { result: 'started', reason: 'waiting for the power to be off', pollAfterMs: 1_000 };
       },
     };
     for (let second = 0; second <= 30; second += 1) {
@@ -916,7 +916,7 @@ describe('an act whose effect is not seen', () => {
         acts.length === 2 ? { seen: 'done', message: '' } : { seen: 'absent', next: true },
       act: async () => {
         acts.push(acts.length === 0 ? 'off' : 'on');
-        return { result: 'started', reason: 'switching', lookAgainMs: 1 };
+        return { result: 'started', reason: 'switching', pollAfterMs: 1 };
       },
     };
     for (let pass = 0; pass < 3; pass += 1) {

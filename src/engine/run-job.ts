@@ -10,10 +10,10 @@ import {
   type AdvanceRules,
   awaitAnswer,
   begin,
+  type Clock,
   fail,
   hasActed,
   hold,
-  type Moment,
   remember,
   succeed,
   turnBack,
@@ -41,7 +41,7 @@ import { type GiveUp, withStopGrace } from './stop-grace.ts';
 /** Named points at which a crash test may kill the process. */
 export type CrashPoint = 'after_claim' | 'before_effect' | 'after_effect' | 'before_commit';
 
-export interface JobTools<Change> {
+export interface JobDependencies<Change> {
   readonly owner: string;
   readonly store: JobStore<Change>;
   readonly rules: AdvanceRules<Change>;
@@ -55,7 +55,7 @@ export interface JobTools<Change> {
   readonly repeatActMs?: number | undefined;
   /** For tests: no longer wait between two probes of what is under way. */
   readonly maxProbeMs?: number | undefined;
-  readonly reach: (point: CrashPoint, job: Job) => void;
+  readonly crashPoint: (point: CrashPoint, job: Job) => void;
 }
 
 /** What the outside may do to a job that is being worked on. */
@@ -101,9 +101,9 @@ const DID_NOT_STOP: Failure = {
 export async function runJob<Change>(
   claimed: Job,
   control: JobControl,
-  tools: JobTools<Change>,
+  dependencies: JobDependencies<Change>,
 ): Promise<number | null> {
-  const runner = new JobRunner(claimed, control, tools);
+  const runner = new JobRunner(claimed, control, dependencies);
   return runner.run();
 }
 
@@ -117,20 +117,20 @@ class JobRunner<Change> {
   /** Decided, and to be written together with the next move. */
   #begun: JobMove<Change> | null = null;
   readonly #control: JobControl;
-  readonly #tools: JobTools<Change>;
+  readonly #dependencies: JobDependencies<Change>;
 
-  constructor(job: Job, control: JobControl, tools: JobTools<Change>) {
+  constructor(job: Job, control: JobControl, dependencies: JobDependencies<Change>) {
     this.#job = job;
     this.#control = control;
     this.#stop = control.stop;
-    this.#tools = tools;
+    this.#dependencies = dependencies;
   }
 
   async run(): Promise<number | null> {
-    this.#tools.reach('after_claim', this.#job);
+    this.#dependencies.crashPoint('after_claim', this.#job);
     try {
       if (this.#job.cancel === null || this.#job.status === 'compensating') {
-        const move = begin(this.#job, this.#moment(), this.#tools.rules);
+        const move = begin(this.#job, this.#moment(), this.#dependencies.rules);
         if (move && !(await this.#begin(move))) return this.#dueInMs;
       }
       while (await this.#advance());
@@ -144,7 +144,7 @@ class JobRunner<Change> {
   /** A step that is over at once is written once: what began it goes with what ended it. */
   async #begin(move: JobMove<Change>): Promise<boolean> {
     const step = move.job.steps[move.job.current];
-    if (!step || move.releaseForMs !== null || !this.#tools.isInstant(step)) return this.#record(move);
+    if (!step || move.releaseForMs !== null || !this.#dependencies.isInstant(step)) return this.#record(move);
     this.#begun = move;
     this.#job = move.job;
     return true;
@@ -154,7 +154,7 @@ class JobRunner<Change> {
   async #advance(): Promise<boolean> {
     if (this.#job.cancel !== null && this.#job.status !== 'compensating') {
       this.#stop = this.#control.uncancelable();
-      return this.#record(turnBack(this.#job, this.#moment(), this.#tools.rules));
+      return this.#record(turnBack(this.#job, this.#moment(), this.#dependencies.rules));
     }
     const step = this.#job.steps[this.#job.current];
     if (!step) throw new RangeError(`job ${this.#job.id} has no step ${this.#job.current}`);
@@ -162,15 +162,15 @@ class JobRunner<Change> {
     const outcome = await this.#pass(step);
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
     this.#logOutage(step, outcome);
-    const atOnce = outcome.outcome === 'wait' && outcome.lookAgainMs <= 0 && outcome.change === undefined;
+    const atOnce = outcome.outcome === 'wait' && outcome.pollAfterMs <= 0 && outcome.change === undefined;
     if (atOnce && !this.#lookedAtOnce) {
       this.#lookedAtOnce = true;
-      this.#job = hasActed(this.#job, this.#tools.now());
+      this.#job = hasActed(this.#job, this.#dependencies.now());
       return true;
     }
     this.#lookedAtOnce = false;
-    this.#tools.reach('before_commit', this.#job);
-    return this.#record(this.#moveFor(atOnce ? { ...outcome, lookAgainMs: UNSEEN_EFFECT_MS } : outcome));
+    this.#dependencies.crashPoint('before_commit', this.#job);
+    return this.#record(this.#moveFor(atOnce ? { ...outcome, pollAfterMs: UNSEEN_EFFECT_MS } : outcome));
   }
 
   async #pass(step: Step): Promise<PassOutcome<Change>> {
@@ -185,13 +185,13 @@ class JobRunner<Change> {
     else stop.addEventListener('abort', onStop, { once: true });
     const context = this.#contextFor(step, pass.signal);
     const options = {
-      now: this.#tools.now,
+      now: this.#dependencies.now,
       adopts: this.#job.adopting === 'asked',
-      onUnexpected: (error: unknown) => this.#tools.onUnexpected(error, this.#job),
+      onUnexpected: (error: unknown) => this.#dependencies.onUnexpected(error, this.#job),
       repeatActMs: this.#repeatActMs,
     };
     try {
-      const handler = await this.#tools.handlerFor(this.#job, step);
+      const handler = await this.#dependencies.handlerFor(this.#job, step);
       return await withStopGrace(pass.signal, this.#direction(handler, context, step, options), (why) =>
         this.#giveUp(step, why),
       );
@@ -239,7 +239,7 @@ class JobRunner<Change> {
   }
 
   #msToDeadline(step: Step): number {
-    const now = this.#tools.now().getTime();
+    const now = this.#dependencies.now().getTime();
     return (deadlineOf(step) ?? now + step.timeoutSeconds * 1000) - now;
   }
 
@@ -259,12 +259,12 @@ class JobRunner<Change> {
         return runner.#job.steps[runner.#job.current]?.memo ?? {};
       },
       signal,
-      now: this.#tools.now,
+      now: this.#dependencies.now,
       elapsedMs: () => {
         const began = step.attemptStartedAt === null ? null : Date.parse(step.attemptStartedAt);
-        return began === null ? 0 : Math.max(0, this.#tools.now().getTime() - began);
+        return began === null ? 0 : Math.max(0, this.#dependencies.now().getTime() - began);
       },
-      unansweredMs: () => unansweredMs(step, this.#tools.now()),
+      unansweredMs: () => unansweredMs(step, this.#dependencies.now()),
       log: (text, stream = 'stdout') => log.write(step.name, text, stream),
       save: async (memo) => {
         lease.check();
@@ -275,13 +275,13 @@ class JobRunner<Change> {
         this.#job = { ...this.#job, signals };
       },
       effect: async (work) => {
-        this.#tools.reach('before_effect', this.#job);
+        this.#dependencies.crashPoint('before_effect', this.#job);
         signal.throwIfAborted();
         lease.check();
         this.#effectsUnderWay += 1;
         try {
           const result = await work(signal);
-          this.#tools.reach('after_effect', this.#job);
+          this.#dependencies.crashPoint('after_effect', this.#job);
           return result;
         } finally {
           this.#effectsUnderWay -= 1;
@@ -291,7 +291,7 @@ class JobRunner<Change> {
   }
 
   #moveFor(outcome: Exclude<PassOutcome<Change>, { outcome: 'interrupted' }>): JobMove<Change> {
-    const { rules } = this.#tools;
+    const { rules } = this.#dependencies;
     const moment = this.#moment();
     switch (outcome.outcome) {
       case 'done':
@@ -299,14 +299,14 @@ class JobRunner<Change> {
           ? undone(this.#job, moment, rules, outcome)
           : succeed(this.#job, moment, rules, outcome);
       case 'wait':
-        return wait(this.#job, moment, { ...outcome, lookAgainMs: this.#untilProbe(outcome.lookAgainMs) });
+        return wait(this.#job, moment, { ...outcome, pollAfterMs: this.#untilProbe(outcome.pollAfterMs) });
       case 'held':
-        return hold(this.#job, moment, this.#untilDeadline(outcome.lookAgainMs));
+        return hold(this.#job, moment, this.#untilDeadline(outcome.pollAfterMs));
       case 'unanswered':
         return awaitAnswer(this.#job, moment, {
           outage: outcome.outage,
           acted: outcome.during === 'act',
-          lookAgainMs: this.#untilDeadline(this.#nextTryMs(outcome)),
+          pollAfterMs: this.#untilDeadline(this.#nextTryMs(outcome)),
         });
       case 'failed':
         return fail(this.#job, moment, rules, outcome.failure, outcome.change ?? null);
@@ -314,7 +314,7 @@ class JobRunner<Change> {
   }
 
   #untilProbe(waitMs: number): number {
-    return this.#untilDeadline(Math.min(waitMs, this.#tools.maxProbeMs ?? waitMs));
+    return this.#untilDeadline(Math.min(waitMs, this.#dependencies.maxProbeMs ?? waitMs));
   }
 
   /** No wait goes beyond the attempt's limit: what is not done by then has failed. */
@@ -326,19 +326,20 @@ class JobRunner<Change> {
   /** An undo acts in the same breath as it probes. */
   #nextTryMs({ outage, during }: Extract<PassOutcome<Change>, { outcome: 'unanswered' }>): number {
     const step = this.#job.steps[this.#job.current];
-    const probeMs = step ? nextTryMs(step, outage, this.#tools.now()) : 0;
+    const probeMs = step ? nextTryMs(step, outage, this.#dependencies.now()) : 0;
     return during === 'undo' ? Math.max(probeMs, this.#repeatActMs) : probeMs;
   }
 
   get #repeatActMs(): number {
-    return this.#tools.repeatActMs ?? REPEAT_ACT_MS;
+    return this.#dependencies.repeatActMs ?? REPEAT_ACT_MS;
   }
 
   /** Into the step's log, once for each outage. */
   #logOutage(step: Step, outcome: PassOutcome<Change>): void {
     const { log } = this.#control;
     if (outcome.outcome === 'unanswered') {
-      const isNew = unansweredBy(step, outcome.outage, this.#tools.now()).since !== step.unanswered?.since;
+      const isNew =
+        unansweredBy(step, outcome.outage, this.#dependencies.now()).since !== step.unanswered?.since;
       if (isNew) log.write(step.name, outcome.failure.message, 'stderr');
     } else if (step.unanswered && (outcome.outcome === 'wait' || outcome.outcome === 'done')) {
       log.write(step.name, `${step.unanswered.upstream} answers again (${step.unanswered.name})`, 'stdout');
@@ -360,14 +361,14 @@ class JobRunner<Change> {
     this.#begun = null;
     if (move.releaseForMs !== null) await this.#control.log.flush();
     const withLog = { ...move, job: { ...move.job, logBytes: this.#control.log.bytes } };
-    const result = await this.#tools.store.record(this.#tools.owner, withLog);
+    const result = await this.#dependencies.store.record(this.#dependencies.owner, withLog);
     if (!result.recorded) throw new LeaseLost(this.#job.id);
     this.#job = { ...withLog.job, cancel: result.cancel, signals: result.signals };
     this.#dueInMs = isActive(move.job.status) ? move.releaseForMs : null;
     return move.releaseForMs === null;
   }
 
-  #moment(): Moment {
-    return { now: this.#tools.now(), random: this.#tools.random() };
+  #moment(): Clock {
+    return { now: this.#dependencies.now(), random: this.#dependencies.random() };
   }
 }

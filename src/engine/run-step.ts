@@ -20,14 +20,14 @@ export type PassOutcome<Change> =
   | {
       readonly outcome: 'wait';
       readonly reason: string;
-      readonly lookAgainMs: number;
+      readonly pollAfterMs: number;
       readonly progress?: number | undefined;
       readonly change?: Change | undefined;
       /** It has just acted. */
       readonly acted?: true;
     }
   /** Its effect is not seen yet, and it is too early to act again. */
-  | { readonly outcome: 'held'; readonly lookAgainMs: number }
+  | { readonly outcome: 'held'; readonly pollAfterMs: number }
   | {
       readonly outcome: 'unanswered';
       readonly outage: Outage;
@@ -87,7 +87,7 @@ export async function runForward<Change>(
   const act = async (pass: Pass, next?: true): Promise<PassOutcome<Change>> => {
     if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
     const tooEarlyMs = next ? 0 : msToNextAct(step, options);
-    if (tooEarlyMs > 0) return { outcome: 'held', lookAgainMs: Math.min(tooEarlyMs, HELD_PROBE_MS) };
+    if (tooEarlyMs > 0) return { outcome: 'held', pollAfterMs: Math.min(tooEarlyMs, HELD_PROBE_MS) };
     pass.during = 'act';
     const outcome = outcomeOf(await handler.act(context));
     return outcome.outcome === 'wait' ? { ...outcome, acted: true } : outcome;
@@ -105,7 +105,7 @@ export async function runForward<Change>(
         return {
           outcome: 'wait',
           reason: seen.reason,
-          lookAgainMs: Math.max(MIN_WAIT_MS, seen.lookAgainMs),
+          pollAfterMs: Math.max(MIN_WAIT_MS, seen.pollAfterMs),
           progress: seen.progress,
         };
       case 'absent':
@@ -136,7 +136,7 @@ export async function runBackward<Change>(
     const outcome = outcomeOf(await undo(context));
     if (outcome.outcome !== 'wait') return outcome;
     if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
-    return { ...outcome, lookAgainMs: Math.max(MIN_WAIT_MS, outcome.lookAgainMs) };
+    return { ...outcome, pollAfterMs: Math.max(MIN_WAIT_MS, outcome.pollAfterMs) };
   });
 }
 
@@ -148,7 +148,7 @@ function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>
       return {
         outcome: 'wait',
         reason: acted.reason,
-        lookAgainMs: acted.lookAgainMs,
+        pollAfterMs: acted.pollAfterMs,
         change: acted.change,
       };
     case 'failed':

@@ -13,7 +13,7 @@ export type Observation<Change> =
   | {
       readonly seen: 'under_way';
       readonly reason: string;
-      readonly lookAgainMs: number;
+      readonly pollAfterMs: number;
       readonly progress?: number;
     }
   /** An act whose effect is not seen is repeated after a pause; `next` says that this is another act, for which there is none. */
@@ -31,7 +31,7 @@ export type ActResult<Change> =
   | {
       readonly result: 'started';
       readonly reason: string;
-      readonly lookAgainMs: number;
+      readonly pollAfterMs: number;
       /** What is true of the subject from now on, whatever comes of the effect. */
       readonly change?: Change;
     }

@@ -7,7 +7,7 @@ import type { BuiltInstaller } from './build-installer.ts';
 import { InstallerError } from './installer-error.ts';
 import type { ProgramSource } from './shared-programs.ts';
 
-export interface InstallerSurroundings {
+export interface InstallerEnvironment {
   readonly program: string;
   readonly cwd: string;
   /** The server's data directory, given what `--data-dir` says. */
@@ -24,7 +24,7 @@ const FOLDERS = { amd64: 'installer', arm64: 'installer/arm64' } as const satisf
   string
 >;
 
-export function installerCommand(around: InstallerSurroundings): ExtraCommand {
+export function installerCommand(around: InstallerEnvironment): ExtraCommand {
   return {
     name: 'installer',
     description: 'The system that installs machines over the network',
@@ -84,7 +84,7 @@ and refuses images in the formats zstd and qcow2, and user data. On stdout is wh
 }
 
 async function build(
-  around: InstallerSurroundings,
+  around: InstallerEnvironment,
   options: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const said = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);

@@ -4,7 +4,7 @@ import type { ExtraCommand } from '../cli/command-tree.ts';
 import { dnsmasqConfiguration } from './dnsmasq-configuration.ts';
 import { NetbootError } from './netboot-error.ts';
 
-export interface NetbootSurroundings {
+export interface NetbootEnvironment {
   readonly program: string;
   readonly writeOut: (text: string) => void;
   readonly writeErr: (text: string) => void;
@@ -12,7 +12,7 @@ export interface NetbootSurroundings {
 
 const WRONG_USE = 64;
 
-export function netbootCommand(around: NetbootSurroundings): ExtraCommand {
+export function netbootCommand(around: NetbootEnvironment): ExtraCommand {
   return {
     name: 'netboot',
     description: 'How machines find the server when they boot over the network',
@@ -58,7 +58,7 @@ alike, by TFTP and, with UEFI, over HTTP, on x86-64 and ARM64.`,
 }
 
 async function printConfiguration(
-  around: NetbootSurroundings,
+  around: NetbootEnvironment,
   options: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const said = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);

@@ -8,7 +8,7 @@
  * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
 
-import type { NodeSight } from '../domain/condition/node-sight.ts';
+import type { NodeObservation } from '../domain/condition/node-observation.ts';
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
@@ -54,7 +54,7 @@ export interface BootState {
   readonly hostProblem?: StepFailure;
   readonly ready: boolean;
   /** How long to wait before looking again, where the provider has an idea. */
-  readonly lookAgainMs: number;
+  readonly pollAfterMs: number;
 }
 
 export interface PowerControl {
@@ -93,25 +93,25 @@ export interface RemoteExec {
 }
 
 /** What a look told. The reason is one CamelCase word, the message one sentence. */
-export interface Sighting {
+export interface ProbeResult {
   readonly ok: boolean;
   readonly reason: string;
   readonly message: string;
 }
 
 /** What a cluster told of a machine, with what it says of the node where it could be asked. */
-export interface ClusterSighting extends Sighting {
-  readonly sight?: NodeSight;
+export interface ClusterProbeResult extends ProbeResult {
+  readonly sight?: NodeObservation;
 }
 
 /** Quick looks, made all the time by the condition reconciler; none of them changes anything. */
 export interface Inspect {
   /** Null: nobody here can tell. */
-  host(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
+  host(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Null: the machine has no BMC that could be asked, or it is in use at this moment. */
-  bmc(machine: Machine, signal: AbortSignal): Promise<Sighting | null>;
+  bmc(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Null: the machine is meant for no cluster. */
-  cluster(machine: Machine, signal: AbortSignal): Promise<ClusterSighting | null>;
+  cluster(machine: Machine, signal: AbortSignal): Promise<ClusterProbeResult | null>;
 }
 
 export interface BootDevice {
@@ -120,7 +120,7 @@ export interface BootDevice {
   readonly image: string | null;
   /** It is being set right now. */
   readonly pending: boolean;
-  readonly lookAgainMs: number;
+  readonly pollAfterMs: number;
 }
 
 export interface Netboot {
@@ -140,7 +140,7 @@ export type ImagingState =
       readonly state: 'writing';
       readonly key: string;
       readonly progress: number;
-      readonly lookAgainMs: number;
+      readonly pollAfterMs: number;
       /** What there is to say beside the percentage; told once. */
       readonly detail?: string;
     }
@@ -181,7 +181,7 @@ export type ErasingState =
       /** The machine itself reports about it. */
       readonly isAtWork: boolean;
       readonly progress: number;
-      readonly lookAgainMs: number;
+      readonly pollAfterMs: number;
       readonly detail: string;
     }
   | { readonly state: 'erased'; readonly key: string; readonly erasure: Erasure }
@@ -210,7 +210,7 @@ export interface ClusterJoin {
   ): Promise<{
     readonly joined: boolean;
     readonly pending: boolean;
-    readonly lookAgainMs: number;
+    readonly pollAfterMs: number;
   }>;
   /** The node is registered and Ready. */
   ready(call: ProviderCall, clusterRef: string): Promise<boolean>;
@@ -225,7 +225,7 @@ export interface NodeControl {
   node(
     call: ProviderCall,
     clusterRef: string,
-  ): Promise<{ readonly sight: NodeSight; readonly lookAgainMs: number }>;
+  ): Promise<{ readonly sight: NodeObservation; readonly pollAfterMs: number }>;
   /** Keeps new work away, and marks the node as cordoned by the operation. A cordon of someone else's stays theirs. */
   cordon(call: ProviderCall, clusterRef: string): Promise<void>;
   /** Asks every workload that is not ending yet to leave. */
@@ -235,7 +235,7 @@ export interface NodeControl {
   ): Promise<{
     /** Why some of them may not leave yet; empty where all may. To be asked again. */
     readonly refused: string;
-    readonly lookAgainMs: number;
+    readonly pollAfterMs: number;
   }>;
   /**
    * Lets work come again. 'own': only where this very operation cordoned the node. 'any': also where another one did;

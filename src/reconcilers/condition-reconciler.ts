@@ -14,22 +14,22 @@ import { FailurePause, type LoopWatch, sleepUntilAborted } from '../engine/backg
 import type { Provider } from '../providers/provider.ts';
 import { Coalescer } from '../store/database/coalescer.ts';
 import { type Database, isStatementError } from '../store/database/database.ts';
-import { Bell } from '../store/database/signal.ts';
+import { Signal } from '../store/database/signal.ts';
 import {
-  claimLooks,
-  insertMissingLooks,
-  type Look,
-  type LookRecord,
-  nextLookInMs,
-  recordLooks,
-  returnLooks,
-  spreadLooks,
+  claimProbes,
+  insertMissingProbes,
+  nextProbeInMs,
+  type Probe,
+  type ProbeRecord,
+  recordProbes,
+  releaseProbes,
+  spreadProbes,
 } from '../store/machines/machine-probes.ts';
-import { deriveConditions, type Sightings } from './derive-conditions.ts';
-import { lookAtMachine, NOTHING_SEEN } from './probe-machine.ts';
-import { LookSlots } from './probe-slots.ts';
+import { deriveConditions, type ProbeResults } from './derive-conditions.ts';
+import { NOTHING_SEEN, probeMachine } from './probe-machine.ts';
+import { ProbeSlots } from './probe-slots.ts';
 
-export interface LookSettings {
+export interface ProbeSettings {
   /** Every machine is looked at once in this time. */
   readonly intervalMs: number;
   /** Looks under way at the same moment. */
@@ -43,7 +43,7 @@ export interface ConditionReconcilerOptions {
   /** Best a small pool of its own, so that looks never stand in line before operations. */
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
-  readonly settings: LookSettings;
+  readonly settings: ProbeSettings;
   readonly now: () => Date;
   readonly monotonicNow: () => number;
   readonly watch: LoopWatch;
@@ -70,16 +70,16 @@ const SEARCH_SHARE = 50;
 
 export class ConditionReconciler {
   readonly #options: ConditionReconcilerOptions;
-  readonly #slots: LookSlots;
-  readonly #records: Coalescer<LookRecord, boolean>;
+  readonly #slots: ProbeSlots;
+  readonly #records: Coalescer<ProbeRecord, boolean>;
   readonly #inHand = new Set<Promise<void>>();
-  readonly #bell = new Bell();
+  readonly #bell = new Signal();
   readonly #stopping = new AbortController();
   readonly #lateMs: number;
   /** Providers with more to do than there was room for. */
   readonly #crowded = new Set<string>();
   readonly #complaints = new Map<string, number>();
-  #unmade: Look[] = [];
+  #unmade: Probe[] = [];
   #loop: Promise<void> = Promise.resolve();
   #searchAt = Number.NEGATIVE_INFINITY;
   #spreadAt = Number.NEGATIVE_INFINITY;
@@ -88,14 +88,14 @@ export class ConditionReconciler {
   constructor(options: ConditionReconcilerOptions) {
     const { database, providers, settings, monotonicNow } = options;
     this.#options = options;
-    this.#slots = new LookSlots(settings.concurrency, providers.keys());
+    this.#slots = new ProbeSlots(settings.concurrency, providers.keys());
     this.#lateMs = Math.max(1_000, settings.intervalMs / 50);
     this.#behind = { looks: 0, since: monotonicNow() };
     this.#records = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 1,
       flush: async (records) => {
-        const written = await recordLooks(database, records);
+        const written = await recordProbes(database, records);
         return records.map(({ look }) => written.has(look.machine.machineId));
       },
       isPoisoned: isStatementError,
@@ -108,7 +108,7 @@ export class ConditionReconciler {
   }
 
   /** There may be machines that are new, or looks that are due. */
-  poke(): void {
+  wake(): void {
     this.#searchAt = Number.NEGATIVE_INFINITY;
     this.#spreadAt = Number.NEGATIVE_INFINITY;
     this.#bell.ring();
@@ -131,7 +131,7 @@ export class ConditionReconciler {
     const unmade = this.#unmade;
     this.#unmade = [];
     if (unmade.length === 0) return;
-    await returnLooks(this.#options.database, unmade).catch((error: unknown) =>
+    await releaseProbes(this.#options.database, unmade).catch((error: unknown) =>
       this.#options.onError(error, 'handing looks back'),
     );
   }
@@ -165,7 +165,7 @@ export class ConditionReconciler {
     }
     if (more) return 0;
     if (this.#crowded.size > 0) return TICK_MS;
-    const next = await nextLookInMs(this.#options.database, this.#lateMs);
+    const next = await nextProbeInMs(this.#options.database, this.#lateMs);
     return Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS));
   }
 
@@ -175,7 +175,7 @@ export class ConditionReconciler {
     const startedAt = monotonicNow();
     let more = false;
     if (startedAt >= this.#searchAt) {
-      more = (await insertMissingLooks(database, GIVEN_AT_ONCE)) === GIVEN_AT_ONCE;
+      more = (await insertMissingProbes(database, GIVEN_AT_ONCE)) === GIVEN_AT_ONCE;
       const tookMs = monotonicNow() - startedAt;
       const pauseMs = Math.max(SPREAD_MS, Math.min(tookMs * SEARCH_SHARE, settings.intervalMs / 4));
       if (!more) this.#searchAt = startedAt + pauseMs;
@@ -184,7 +184,7 @@ export class ConditionReconciler {
     const { intervalMs, concurrency } = settings;
     const soonMs = Math.min(SPREAD_MS, intervalMs);
     const options = { lateMs: this.#lateMs, few: concurrency, soonMs, intervalMs, limit: GIVEN_AT_ONCE };
-    const { fresh, late } = await spreadLooks(database, options);
+    const { fresh, late } = await spreadProbes(database, options);
     this.#behind.looks += late;
     this.#tellIfBehind();
     if (fresh + late === GIVEN_AT_ONCE) return true;
@@ -203,14 +203,14 @@ export class ConditionReconciler {
     const { database, settings, monotonicNow } = this.#options;
     const { intervalMs } = settings;
     const askedAt = monotonicNow();
-    const looks = await claimLooks(database, { provider: name, limit, intervalMs, lateMs: this.#lateMs });
+    const looks = await claimProbes(database, { provider: name, limit, intervalMs, lateMs: this.#lateMs });
     // Whoever slept on a claim may find the machine in other hands by now, and must not begin.
     if (monotonicNow() - askedAt > intervalMs / 4) return 0;
     for (const look of looks) this.#take(look, provider);
     return looks.length;
   }
 
-  #take(look: Look, provider: Provider): void {
+  #take(look: Probe, provider: Provider): void {
     this.#slots.take(provider.name);
     const work = this.#make(look, provider)
       .catch((error: unknown) => this.#complain(error, 'recording looks'))
@@ -228,7 +228,7 @@ export class ConditionReconciler {
     if (this.#slots.room(provider) >= this.#slots.used(provider)) this.#bell.ring();
   }
 
-  async #make(look: Look, provider: Provider): Promise<void> {
+  async #make(look: Probe, provider: Provider): Promise<void> {
     const { settings, now } = this.#options;
     const { machine } = look;
     const seen = await this.#see(look, provider);
@@ -246,12 +246,12 @@ export class ConditionReconciler {
   }
 
   /** A machine that an operation is working on, and one that is gone for good, are left in peace. */
-  async #see({ machine }: Look, provider: Provider): Promise<Sightings | null> {
+  async #see({ machine }: Probe, provider: Provider): Promise<ProbeResults | null> {
     const { settings } = this.#options;
     const { inspect } = provider.capabilities;
     const inPeace = machine.activeOperationId !== null || machine.conditions.Retired?.status === true;
     if (inPeace || !inspect) return NOTHING_SEEN;
-    return lookAtMachine(machine, inspect, {
+    return probeMachine(machine, inspect, {
       // Over well before the machine's next look, whoever makes that.
       limitMs: Math.min(settings.probeTimeoutMs, settings.intervalMs / 2),
       stop: this.#stopping.signal,

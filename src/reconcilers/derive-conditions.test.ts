@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Conditions } from '../domain/condition/condition.ts';
-import { type ClusterNode, inClusterAsSeen } from '../domain/condition/node-sight.ts';
+import { type ClusterNode, inClusterAsSeen } from '../domain/condition/node-observation.ts';
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import type { Machine } from '../domain/machine/machine.ts';
-import type { ClusterSighting } from '../providers/provider.ts';
-import { deriveConditions, type Sightings } from './derive-conditions.ts';
+import type { ClusterProbeResult } from '../providers/provider.ts';
+import { deriveConditions, type ProbeResults } from './derive-conditions.ts';
 
 const PATIENCE = 3;
 const UP = { ok: true, reason: 'PingOK', message: 'up' };
 const DOWN = { ok: false, reason: 'NoAnswer', message: 'down' };
 
 /** What a probe says of a machine whose cluster shows this node. */
-function inCluster(fields: Partial<ClusterNode> | null): ClusterSighting {
+function inCluster(fields: Partial<ClusterNode> | null): ClusterProbeResult {
   const node = fields && {
     ready: true,
     lost: false,
@@ -45,7 +45,7 @@ function said(words: Readonly<Record<string, Said>>): Conditions {
 interface Case {
   readonly it: string;
   readonly machine?: Partial<Machine>;
-  readonly seen?: Partial<Sightings>;
+  readonly seen?: Partial<ProbeResults>;
   readonly misses?: { readonly host?: number; readonly bmc?: number };
   /** Type, status and reason of each change. */
   readonly says: ReadonlyArray<readonly [string, boolean, string]>;

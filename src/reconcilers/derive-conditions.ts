@@ -15,14 +15,14 @@ import {
   type ConditionType,
   isTrue,
 } from '../domain/condition/condition.ts';
-import { drainedAsSeen, OUT_OF_CLUSTER, type Verdict } from '../domain/condition/node-sight.ts';
+import { drainedAsSeen, OUT_OF_CLUSTER, type Verdict } from '../domain/condition/node-observation.ts';
 import type { Machine } from '../domain/machine/machine.ts';
-import type { ClusterSighting, Inspect, Sighting } from '../providers/provider.ts';
+import type { ClusterProbeResult, Inspect, ProbeResult } from '../providers/provider.ts';
 import type { Misses } from '../store/machines/machine-probes.ts';
 
 /** Null: nothing was learned. */
-export interface Sightings extends Readonly<Record<keyof Inspect, Sighting | null>> {
-  readonly cluster: ClusterSighting | null;
+export interface ProbeResults extends Readonly<Record<keyof Inspect, ProbeResult | null>> {
+  readonly cluster: ClusterProbeResult | null;
 }
 
 export interface Findings {
@@ -33,7 +33,7 @@ export interface Findings {
 interface Facts {
   /** With the conditions that the rules above have found. */
   readonly machine: Machine;
-  readonly seen: Sightings;
+  readonly seen: ProbeResults;
   /** This look included. */
   readonly misses: Misses;
   /** So many misses in a row mean that nobody is there. */
@@ -58,7 +58,7 @@ const RULES = [
 
 export function deriveConditions(
   machine: Machine,
-  seen: Sightings,
+  seen: ProbeResults,
   missesBefore: Misses,
   patience: number,
 ): Findings {
@@ -82,17 +82,17 @@ export function deriveConditions(
 }
 
 /** Counts no further than it matters, so that a machine that stays away costs no write. */
-function countMisses(before: number, sighting: Sighting | null, patience: number): number {
+function countMisses(before: number, sighting: ProbeResult | null, patience: number): number {
   if (sighting === null) return before;
   return sighting.ok ? 0 : Math.min(before + 1, patience);
 }
 
-function told(sighting: Sighting | null): Verdict | null {
+function told(sighting: ProbeResult | null): Verdict | null {
   return sighting && { status: sighting.ok, reason: sighting.reason, message: sighting.message };
 }
 
 /** Good news at once, bad news when it has been confirmed. */
-function patient(sighting: Sighting | null, misses: number, patience: number): Verdict | null {
+function patient(sighting: ProbeResult | null, misses: number, patience: number): Verdict | null {
   return sighting?.ok === false && misses < patience ? null : told(sighting);
 }
 
@@ -100,7 +100,7 @@ function patient(sighting: Sighting | null, misses: number, patience: number): V
  * Drained is what the cluster was seen to say. Where it says nothing, one thing is still known: a machine that was out
  * of its cluster for maintenance, and is not in maintenance any more, may be in use again.
  */
-function drained(machine: Machine, seen: ClusterSighting | null): Verdict | null {
+function drained(machine: Machine, seen: ClusterProbeResult | null): Verdict | null {
   const { phase, conditions } = machine;
   const verdict = seen?.sight ? drainedAsSeen(phase, seen.sight) : null;
   if (verdict !== null || phase === 'MAINTENANCE' || isGone(machine)) return verdict;

@@ -1,12 +1,12 @@
 /** Finds installations that nobody has reported about for too long, and counts each as an attempt that failed. */
 import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import { stallNode } from '../operations/nodes/node-report.ts';
-import type { NodeTools } from '../operations/nodes/nodes.ts';
+import type { NodeDependencies } from '../operations/nodes/nodes.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
 import { stalledNodes } from '../store/nodes/node-lists.ts';
 
 export interface InstallWatchOptions {
-  readonly tools: NodeTools;
+  readonly dependencies: NodeDependencies;
   readonly clock: DatabaseTime;
   readonly stalledAfterSeconds: number;
   readonly watch: LoopWatch;
@@ -38,8 +38,8 @@ export class InstallWatch {
   }
 
   async #tick(): Promise<void> {
-    const { tools, clock, stalledAfterSeconds } = this.#options;
-    const stalled = await stalledNodes(tools.database, stalledAfterSeconds, BATCH, clock.latest());
-    for (const id of stalled) await stallNode(tools, id, stalledAfterSeconds);
+    const { dependencies, clock, stalledAfterSeconds } = this.#options;
+    const stalled = await stalledNodes(dependencies.database, stalledAfterSeconds, BATCH, clock.latest());
+    for (const id of stalled) await stallNode(dependencies, id, stalledAfterSeconds);
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import type { Inspect } from '../providers/provider.ts';
-import { lookAtMachine } from './probe-machine.ts';
+import { probeMachine } from './probe-machine.ts';
 
 const UP = { ok: true, reason: 'PingOK', message: 'up' };
 const forever = () => new Promise<never>(() => {});
@@ -18,7 +18,7 @@ function look(probes: Partial<Inspect>, stop = new AbortController().signal) {
     errors.push(`${probe}: ${(error as Error).message}`);
   return {
     errors,
-    sightings: lookAtMachine(sampleMachine(), inspect, { limitMs: 30, stop, onProbeError }),
+    sightings: probeMachine(sampleMachine(), inspect, { limitMs: 30, stop, onProbeError }),
   };
 }
 

@@ -1,16 +1,16 @@
 /** One look at one machine: all of its probes at once, under one time limit. */
 import type { Machine } from '../domain/machine/machine.ts';
-import type { Inspect, Sighting } from '../providers/provider.ts';
-import type { Sightings } from './derive-conditions.ts';
+import type { Inspect, ProbeResult } from '../providers/provider.ts';
+import type { ProbeResults } from './derive-conditions.ts';
 
-export interface LookOptions {
+export interface ProbeOptions {
   readonly limitMs: number;
   readonly stop: AbortSignal;
   /** A probe that failed by itself, which tells nothing about the machine. */
   readonly onProbeError: (error: unknown, probe: keyof Inspect) => void;
 }
 
-export const NOTHING_SEEN: Sightings = { host: null, bmc: null, cluster: null };
+export const NOTHING_SEEN: ProbeResults = { host: null, bmc: null, cluster: null };
 
 /** A host or a BMC that says nothing in time is not there; a cluster that doesn't tells nothing about its nodes. */
 const SILENCE_IS_A_MISS = {
@@ -20,11 +20,11 @@ const SILENCE_IS_A_MISS = {
 } as const satisfies Record<keyof Inspect, boolean>;
 
 /** Null when it was stopped. A probe that does not heed its signal is left behind. */
-export async function lookAtMachine(
+export async function probeMachine(
   machine: Machine,
   inspect: Inspect,
-  options: LookOptions,
-): Promise<Sightings | null> {
+  options: ProbeOptions,
+): Promise<ProbeResults | null> {
   const { limitMs, stop, onProbeError } = options;
   if (stop.aborted) return null;
   const over = new AbortController();
@@ -34,7 +34,7 @@ export async function lookAtMachine(
   });
   const timer = setTimeout(end, limitMs);
   stop.addEventListener('abort', end, { once: true });
-  const ask = async <Probe extends keyof Inspect>(probe: Probe): Promise<Sightings[Probe]> => {
+  const ask = async <Probe extends keyof Inspect>(probe: Probe): Promise<ProbeResults[Probe]> => {
     try {
       const answer = await Promise.race([inspect[probe](machine, over.signal), silence]);
       if (answer !== 'silent') return answer;
@@ -55,6 +55,6 @@ export async function lookAtMachine(
   }
 }
 
-function noAnswer(limitMs: number): Sighting {
+function noAnswer(limitMs: number): ProbeResult {
   return { ok: false, reason: 'NoAnswer', message: `no answer within ${limitMs / 1000} s` };
 }

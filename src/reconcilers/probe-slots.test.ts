@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import { LookSlots } from './probe-slots.ts';
+import { ProbeSlots } from './probe-slots.ts';
 
-function fill(slots: LookSlots, provider: string): number {
+function fill(slots: ProbeSlots, provider: string): number {
   let taken = 0;
   for (; slots.room(provider) > 0; taken += 1) slots.take(provider);
   return taken;
 }
 
 test('a provider alone has every slot', () => {
-  expect(fill(new LookSlots(64, ['only']), 'only')).toBe(64);
+  expect(fill(new ProbeSlots(64, ['only']), 'only')).toBe(64);
 });
 
 test('of several, each has some of its own that no other can take', () => {
-  const slots = new LookSlots(64, ['slow', 'slower', 'quick']);
+  const slots = new ProbeSlots(64, ['slow', 'slower', 'quick']);
   expect(fill(slots, 'slow')).toBe(44);
   expect(fill(slots, 'slower')).toBe(10);
   expect(fill(slots, 'quick')).toBe(10);
@@ -21,7 +21,7 @@ test('of several, each has some of its own that no other can take', () => {
 });
 
 test('fewer slots than providers still lead to everybody', () => {
-  const slots = new LookSlots(1, ['a', 'b']);
+  const slots = new ProbeSlots(1, ['a', 'b']);
   expect(fill(slots, 'a')).toBe(1);
   expect(slots.room('b')).toBe(0);
   slots.free('a');

@@ -3,7 +3,7 @@
  * other half belongs to whoever comes first: a slow provider can take all that is common, and never what is
  * another's.
  */
-export class LookSlots {
+export class ProbeSlots {
   readonly #total: number;
   readonly #own: number;
   readonly #used: Map<string, number>;

@@ -8,7 +8,7 @@ import { isTrue, staysOut } from '../domain/condition/condition.ts';
 import { changeByDrift, DRIFT_ACTOR } from '../domain/condition/drift.ts';
 import { applyChange } from '../domain/machine/machine-change.ts';
 import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
-import type { ActionTools } from '../operations/start/act-on-operation.ts';
+import type { ActionDependencies } from '../operations/start/act-on-operation.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine } from '../store/machines/machines.ts';
@@ -18,7 +18,7 @@ import { UpstreamSweep, type UpstreamSweepOptions } from './upstream-sweep.ts';
 export interface ServiceReconcilerOptions {
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
-  readonly actions: ActionTools;
+  readonly actions: ActionDependencies;
   /** How often each machine's upstream is asked. */
   readonly intervalMs: number;
   readonly watch: LoopWatch;

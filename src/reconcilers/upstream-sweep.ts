@@ -17,7 +17,11 @@ import { Fault } from '../domain/error/fault.ts';
 import type { Machine, ObservedState } from '../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../domain/machine/machine-change.ts';
 import { StepFailure } from '../engine/step-handler.ts';
-import { type ActionCall, type ActionTools, takeAction } from '../operations/start/act-on-operation.ts';
+import {
+  type ActionCall,
+  type ActionDependencies,
+  takeAction,
+} from '../operations/start/act-on-operation.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine, findMachines } from '../store/machines/machines.ts';
@@ -35,7 +39,7 @@ export interface UpstreamSweepOptions {
   readonly database: Database;
   readonly provider: string;
   readonly maas: MaasControl;
-  readonly actions: ActionTools;
+  readonly actions: ActionDependencies;
   readonly intervalMs: number;
   /** Machines that the upstream told of in a shape that we don't know. */
   readonly onUnread: (provider: string, machineIds: readonly string[]) => void;

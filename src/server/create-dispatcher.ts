@@ -14,7 +14,7 @@ import { canUndo, handlerFor, isInstant } from '../steps/registry.ts';
 import type { Database } from '../store/database/database.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
 import type { MachineReader } from '../store/machines/machines.ts';
-import { PostgresJobStore } from '../store/operations/operation-store.ts';
+import { PostgresOperationStore } from '../store/operations/operation-store.ts';
 import type { Settings } from './settings/settings.ts';
 
 const MAX_LOG_BYTES = 1024 * 1024;
@@ -24,7 +24,7 @@ export interface DispatcherOptions {
   readonly log: Logger;
   readonly watch: LoopWatch;
   /** For crash tests. */
-  readonly reach?: (point: CrashPoint, job: Job) => void;
+  readonly crashPoint?: (point: CrashPoint, job: Job) => void;
   readonly repeatActMs?: number;
   readonly maxProbeMs?: number;
 }
@@ -39,7 +39,7 @@ export function createDispatcher(
   const { settings, log } = options;
   return new Dispatcher<MachineChange>({
     owner: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
-    store: new PostgresJobStore(database, clock),
+    store: new PostgresOperationStore(database, clock),
     rules: {
       backoff: { firstMs: 1_000, maxMs: 60_000 },
       maxUndoRetries: 3,
@@ -67,7 +67,7 @@ export function createDispatcher(
     random: Math.random,
     repeatActMs: options.repeatActMs,
     maxProbeMs: options.maxProbeMs,
-    reach: options.reach ?? (() => {}),
+    crashPoint: options.crashPoint ?? (() => {}),
     onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
     watch: options.watch,
     onError: (error, during) => log.error({ err: error }, during),

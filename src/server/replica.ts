@@ -18,7 +18,7 @@ import type { CrashPoint } from '../engine/run-job.ts';
 import { AgentCalls } from '../operations/agents/agent-calls.ts';
 import { createHardwareMoves } from '../operations/nodes/hardware-moves.ts';
 import { createNetworkInstalls } from '../operations/nodes/network-installs.ts';
-import type { BootTools } from '../operations/nodes/node-boot.ts';
+import type { BootDependencies } from '../operations/nodes/node-boot.ts';
 import { createNodeServices } from '../operations/nodes/stage-services.ts';
 import { packageRoot, packageVersion } from '../package-root.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -54,8 +54,8 @@ import { reportRoutes } from '../surfaces/rest/report-routes.ts';
 import { adminService } from '../surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../surfaces/rpc/fleet/fleet-service.ts';
 import { startGrpcServer } from '../surfaces/rpc/grpc-server.ts';
-import type { ServerParts } from '../surfaces/rpc/server-parts.ts';
-import type { CallSurroundings } from '../surfaces/rpc/service.ts';
+import type { ServerDependencies } from '../surfaces/rpc/server-dependencies.ts';
+import type { CallDependencies } from '../surfaces/rpc/service.ts';
 import { machineServiceV1 } from '../surfaces/rpc/v1/machine-service.ts';
 import { planService } from '../surfaces/rpc/v1/plan-service.ts';
 import { runService } from '../surfaces/rpc/v1/run-service.ts';
@@ -67,7 +67,7 @@ import type { Configuration } from './settings/configuration.ts';
 import { SETTINGS, SettingError, type Settings } from './settings/settings.ts';
 import { siteHooks } from './settings/site-hooks.ts';
 import { startHealth } from './start-health.ts';
-import { startLooks } from './start-probes.ts';
+import { startProbes } from './start-probes.ts';
 
 export interface ReplicaOptions {
   readonly settings: Settings;
@@ -75,7 +75,7 @@ export interface ReplicaOptions {
   readonly log: Logger;
   readonly readiness: Readiness;
   /** For crash tests. */
-  readonly reach?: (point: CrashPoint, job: Job) => void;
+  readonly crashPoint?: (point: CrashPoint, job: Job) => void;
   /** For tests that would have to wait otherwise. */
   readonly repeatActMs?: number;
   readonly maxProbeMs?: number;
@@ -157,7 +157,7 @@ export async function startReplica(
     },
   });
 
-  const parts: ServerParts = {
+  const parts: ServerDependencies = {
     database,
     providers,
     machines,
@@ -172,7 +172,7 @@ export async function startReplica(
     defaultProvider: options.configuration.default_provider,
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
-    poke: () => dispatcher.poke(),
+    wake: () => dispatcher.wake(),
     cancelHint: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
     now: () => new Date(),
@@ -180,7 +180,7 @@ export async function startReplica(
     ttls,
     version: packageVersion(),
   };
-  const nodes = nodeTools(options, parts);
+  const nodes = nodeDependencies(options, parts);
   // A provider may drive the install layer, which in turn knows the providers.
   const configured = createProviders(options.configuration, database, createNetworkInstalls(nodes));
   let httpUrl = '';
@@ -207,7 +207,7 @@ export async function startReplica(
     adminService(parts),
     fleetService(parts),
   ];
-  const around: CallSurroundings = {
+  const around: CallDependencies = {
     authenticator,
     monotonicNow: () => performance.now(),
     logCall: (entry) => log.debug(entry, 'call'),
@@ -216,7 +216,7 @@ export async function startReplica(
   };
 
   if (options.configuration.looks.enabled) {
-    const looks = startLooks({ ...options, watch: loops }, database.url, providers);
+    const looks = startProbes({ ...options, watch: loops }, database.url, providers);
     cleanups.push(() => looks.stop());
   }
   clock.start();
@@ -263,7 +263,7 @@ export async function startReplica(
     logUnexpected: around.logUnexpected,
   };
   const installs = new InstallWatch({
-    tools: nodes,
+    dependencies: nodes,
     clock,
     stalledAfterSeconds: options.configuration.netboot.stalled_after_seconds,
     watch: loops,
@@ -337,7 +337,10 @@ async function createKeepalives(
   });
 }
 
-function nodeTools({ configuration, settings, log }: ReplicaOptions, parts: ServerParts): BootTools {
+function nodeDependencies(
+  { configuration, settings, log }: ReplicaOptions,
+  parts: ServerDependencies,
+): BootDependencies {
   const { netboot } = configuration;
   const promoted = netboot.auto_promote.map((text) =>
     filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
@@ -408,7 +411,7 @@ function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing
       logs.hint();
       return;
     case 'due':
-      dispatcher.poke();
+      dispatcher.wake();
       return;
     case 'logs':
       logs.hint();

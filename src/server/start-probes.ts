@@ -7,15 +7,15 @@ import type { Configuration } from './settings/configuration.ts';
 
 const SHUTDOWN_GRACE_MS = 10_000;
 
-export interface LookOptions {
+export interface ProbeOptions {
   readonly configuration: Configuration;
   readonly log: Logger;
   readonly watch: LoopWatch;
 }
 
 /** With a few connections of its own, so that looks never stand in line before operations. */
-export function startLooks(
-  { configuration: { looks }, log, watch }: LookOptions,
+export function startProbes(
+  { configuration: { looks }, log, watch }: ProbeOptions,
   url: string,
   providers: ReadonlyMap<string, Provider>,
 ): { stop(): Promise<void> } {

@@ -2,7 +2,7 @@ import { hardwareMismatch, notReportedYet } from '../domain/machine/replacement.
 import { REPLACEMENT_CONFIG, type ReplacementConfig } from './replace-hardware.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
-const LOOK_AGAIN_MS = 5_000;
+const POLL_AFTER_MS = 5_000;
 
 /** Waits until the replacement boots or reports, and is what was asked for. */
 export const awaitReplacement: StepKind<ReplacementConfig, 'hardware'> = {
@@ -19,7 +19,7 @@ export const awaitReplacement: StepKind<ReplacementConfig, 'hardware'> = {
       async observe(context) {
         const view = await can.hardware.read(callOf(context, machine));
         if (!view || view.seenAt === null)
-          return { seen: 'under_way', reason: waiting, lookAgainMs: LOOK_AGAIN_MS };
+          return { seen: 'under_way', reason: waiting, pollAfterMs: POLL_AFTER_MS };
         const mismatch = hardwareMismatch(wanted, view.facts);
         if (mismatch !== '') {
           const failure = { class: 'needs_human', code: 'HARDWARE_MISMATCH', message: mismatch } as const;
@@ -28,14 +28,14 @@ export const awaitReplacement: StepKind<ReplacementConfig, 'hardware'> = {
         const missing = notReportedYet(wanted, view.facts);
         if (missing !== '') {
           const reason = `${mac} was seen at ${view.seenAt}; waiting for it to report its ${missing}`;
-          return { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS };
+          return { seen: 'under_way', reason, pollAfterMs: POLL_AFTER_MS };
         }
         const { serialNumber } = view.facts;
         const who = serialNumber === '' ? mac : `${mac} (serial ${serialNumber})`;
         return { seen: 'done', message: `the replacement ${who} was seen at ${view.seenAt}` };
       },
       async act() {
-        return { result: 'started', reason: waiting, lookAgainMs: LOOK_AGAIN_MS };
+        return { result: 'started', reason: waiting, pollAfterMs: POLL_AFTER_MS };
       },
     };
   },

@@ -26,7 +26,7 @@ export const bootEraser: StepKind<EraseConfig, 'erasing'> = {
           return erasing.key === call.key ? eraseFailed(erasing) : { seen: 'absent' };
         case 'erasing':
           if (erasing.isAtWork) return { seen: 'done', message: 'the machine reports its erasure' };
-          return { seen: 'under_way', reason: erasing.detail, lookAgainMs: erasing.lookAgainMs };
+          return { seen: 'under_way', reason: erasing.detail, pollAfterMs: erasing.pollAfterMs };
         // What became of it is for the next step to judge.
         case 'erased':
         case 'unproven':

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { NodeSight } from '../domain/condition/node-sight.ts';
+import type { NodeObservation } from '../domain/condition/node-observation.ts';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
 import { completeCluster } from './cluster-ref.ts';
-import { type ClusterScene, changeSeen, drainNode, undoCordon } from './drain-node.ts';
+import { type ClusterStepEnvironment, changeSeen, drainNode, undoCordon } from './drain-node.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
 const config = z.object({
@@ -14,7 +14,7 @@ type Config = z.output<typeof config>;
 type Handler = StepHandler<MachineChange>;
 
 /** Made again by every new attempt: the cluster's own mark says whose the cordon is, and a second one changes nothing. */
-function cordon(scene: ClusterScene, clusterRef: string): Handler {
+function cordon(scene: ClusterStepEnvironment, clusterRef: string): Handler {
   const { machine, can } = scene;
   return {
     async observe(context) {
@@ -26,18 +26,18 @@ function cordon(scene: ClusterScene, clusterRef: string): Handler {
     async act(context) {
       await context.effect(() => can.cluster.cordon(callOf(context, machine), clusterRef));
       await context.save({ asked: true });
-      return { result: 'started', reason: 'waiting for the node to take no new work', lookAgainMs: 0 };
+      return { result: 'started', reason: 'waiting for the node to take no new work', pollAfterMs: 0 };
     },
     undo: (context) => undoCordon(context, scene, clusterRef),
   };
 }
 
 /** Without a node there is nothing to drain: acting on it says so. */
-function drain(scene: ClusterScene, clusterRef: string): Handler {
+function drain(scene: ClusterStepEnvironment, clusterRef: string): Handler {
   return drainNode(scene, clusterRef, { absent: () => ({ seen: 'absent' }), lost: 'waits' });
 }
 
-function uncordon(scene: ClusterScene, clusterRef: string): Handler {
+function uncordon(scene: ClusterStepEnvironment, clusterRef: string): Handler {
   const { machine, can } = scene;
   return {
     async observe(context) {
@@ -58,13 +58,13 @@ function uncordon(scene: ClusterScene, clusterRef: string): Handler {
 }
 
 /** With the version that it runs: before and after an upgrade. */
-function shown({ name, node }: NodeSight): string {
+function shown({ name, node }: NodeObservation): string {
   return node === null || node.kubeletVersion === '' ? name : `${name} (kubelet ${node.kubeletVersion})`;
 }
 
 const HANDLERS = { cordon, drain, uncordon } as const satisfies Record<
   Config['action'],
-  (scene: ClusterScene, clusterRef: string) => Handler
+  (scene: ClusterStepEnvironment, clusterRef: string) => Handler
 >;
 
 /** Cordon, drain or uncordon of the machine's node, through the cluster's API. */

@@ -24,7 +24,7 @@ import {
 } from './maas-deployment.ts';
 import { markRelease, reportErasing } from './maas-erasing.ts';
 import { endHung, isLeaving, whileLeaving } from './maas-leaving.ts';
-import type { MaasScene } from './maas-scene.ts';
+import type { MaasStepEnvironment } from './maas-step-environment.ts';
 import { takeBack } from './maas-undoing.ts';
 import {
   ABSENT,
@@ -39,7 +39,7 @@ import {
   type Seen,
   started,
   underWay,
-} from './stage-tools.ts';
+} from './stage-handling.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
 
 export interface ImageDeployment {
@@ -63,7 +63,7 @@ const NEXT: Readonly<Partial<Record<MaasMachine['status'], Next>>> = {
 
 export function deployImage(
   { image, pool }: ImageDeployment,
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   images: DeployedImages,
 ): StepHandler<MachineChange> {
   return {
@@ -117,7 +117,7 @@ export function deployImage(
 }
 
 async function verdictOn(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   seen: MaasMachine,
   image: string,
@@ -172,7 +172,7 @@ function actFor(context: StepContext, next: Next): string {
   return `${next} ${countOf(context, 'deployed')}`;
 }
 
-async function release(scene: MaasScene, context: StepContext, seen: MaasMachine): Promise<Acted> {
+async function release(scene: MaasStepEnvironment, context: StepContext, seen: MaasMachine): Promise<Acted> {
   const { machine, can } = scene;
   const call = callOf(context, machine);
   await markRelease(known(scene, seen), context, call);
@@ -187,7 +187,7 @@ async function release(scene: MaasScene, context: StepContext, seen: MaasMachine
 }
 
 async function deploy(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   seen: MaasMachine,
   wanted: MaasImage & { readonly pool: string; readonly asked: string },
@@ -206,7 +206,7 @@ async function deploy(
   return { ...result, change: gone(scene, context, seen) };
 }
 
-function gone({ machine }: MaasScene, context: StepContext, seen: MaasMachine): MachineChange {
+function gone({ machine }: MaasStepEnvironment, context: StepContext, seen: MaasMachine): MachineChange {
   const observed = observedIn(machine.spec.provider, seen, machine, context.now());
   return { ...observed, ...wiped('Imaging', 'its disk is being written') };
 }
@@ -220,7 +220,7 @@ async function logNews(context: StepContext, { status, statusMessage }: MaasMach
 }
 
 /** The machine with its id in MAAS, which one that was never onboarded does not have yet. */
-function known(scene: MaasScene, { systemId, status, power }: MaasMachine): MaasScene {
+function known(scene: MaasStepEnvironment, { systemId, status, power }: MaasMachine): MaasStepEnvironment {
   const { machine } = scene;
   const source = machine.spec.provider;
   const at = machine.observed?.at ?? new Date(0).toISOString();

@@ -4,33 +4,41 @@
  * whose disruption budget refuses is asked for again, until the step's own limit.
  */
 
-import { conditionsSeen, isDrained, type NodeSight, workloadsText } from '../domain/condition/node-sight.ts';
+import {
+  conditionsSeen,
+  isDrained,
+  type NodeObservation,
+  workloadsText,
+} from '../domain/condition/node-observation.ts';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { ActResult, Observation, StepContext, StepHandler } from '../engine/step-handler.ts';
-import { callOf, type Scene, undoCallOf } from './step-kind.ts';
+import { callOf, type StepEnvironment, undoCallOf } from './step-kind.ts';
 
 type Handler = StepHandler<MachineChange>;
 type Seen = Observation<MachineChange>;
-export type ClusterScene = Scene<'cluster'>;
+export type ClusterStepEnvironment = StepEnvironment<'cluster'>;
 
 const LOST_LOOK_MS = 5_000;
 
 export interface DrainRules {
   /** What a cluster without such a node means to the step. */
-  readonly absent: (sight: NodeSight) => Seen;
+  readonly absent: (sight: NodeObservation) => Seen;
   /** Of a node whose kubelet is not heard of: nothing can be seen to leave it. */
   readonly lost: 'goes_on' | 'waits';
 }
 
-export function changeSeen({ machine }: Pick<Scene<never>, 'machine'>, sight: NodeSight): MachineChange {
+export function changeSeen(
+  { machine }: Pick<StepEnvironment<never>, 'machine'>,
+  sight: NodeObservation,
+): MachineChange {
   return { conditions: conditionsSeen(machine.phase, sight) };
 }
 
-export function drainNode(scene: ClusterScene, clusterRef: string, rules: DrainRules): Handler {
+export function drainNode(scene: ClusterStepEnvironment, clusterRef: string, rules: DrainRules): Handler {
   const { machine, can } = scene;
   return {
     async observe(context) {
-      const { sight, lookAgainMs } = await can.cluster.node(callOf(context, machine), clusterRef);
+      const { sight, pollAfterMs } = await can.cluster.node(callOf(context, machine), clusterRef);
       const { node, name } = sight;
       if (node === null) return rules.absent(sight);
       const change = changeSeen(scene, sight);
@@ -38,16 +46,16 @@ export function drainNode(scene: ClusterScene, clusterRef: string, rules: DrainR
       if (node.lost && context.memo.asked === true) return lostNode(name, rules, change);
       const { count, ending } = node.workloads ?? { count: 0, ending: 0 };
       if (node.takesWork || ending < count || count === 0) return { seen: 'absent' };
-      return { seen: 'under_way', reason: waitingFor(count, name), lookAgainMs };
+      return { seen: 'under_way', reason: waitingFor(count, name), pollAfterMs };
     },
 
     async act(context) {
       const call = callOf(context, machine);
       await context.effect(() => can.cluster.cordon(call, clusterRef));
-      const { refused, lookAgainMs } = await context.effect(() => can.cluster.evict(call, clusterRef));
+      const { refused, pollAfterMs } = await context.effect(() => can.cluster.evict(call, clusterRef));
       if (context.memo.asked !== true) await context.save({ ...context.memo, asked: true });
       const reason = refused === '' ? `waiting for the workloads of ${machine.machineId} to leave` : refused;
-      return { result: 'started', reason, lookAgainMs: Math.max(1, lookAgainMs) };
+      return { result: 'started', reason, pollAfterMs: Math.max(1, pollAfterMs) };
     },
 
     undo: (context) => undoCordon(context, scene, clusterRef),
@@ -57,7 +65,7 @@ export function drainNode(scene: ClusterScene, clusterRef: string, rules: DrainR
 /** Only what this operation cordoned: a node that its owner keeps out of scheduling stays so. */
 export async function undoCordon(
   context: StepContext,
-  scene: ClusterScene,
+  scene: ClusterStepEnvironment,
   clusterRef: string,
 ): Promise<ActResult<MachineChange>> {
   const { machine, can } = scene;
@@ -71,7 +79,7 @@ export async function undoCordon(
 function lostNode(name: string, rules: DrainRules, change: MachineChange): Seen {
   const message = `${name} is cordoned; its kubelet does not report, so what it carries can't be seen to end`;
   if (rules.lost === 'goes_on') return { seen: 'done', message, change };
-  return { seen: 'under_way', reason: message, lookAgainMs: LOST_LOOK_MS };
+  return { seen: 'under_way', reason: message, pollAfterMs: LOST_LOOK_MS };
 }
 
 function waitingFor(count: number, name: string): string {

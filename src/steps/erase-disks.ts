@@ -37,7 +37,7 @@ export const eraseDisks: StepKind<EraseConfig, 'erasing'> = {
           return {
             seen: 'under_way',
             reason: erasing.detail,
-            lookAgainMs: erasing.lookAgainMs,
+            pollAfterMs: erasing.pollAfterMs,
             progress: erasing.progress,
           };
         case 'unproven':
@@ -124,7 +124,7 @@ export function startsErasing(reason: string): ActResult<MachineChange> {
   return {
     result: 'started',
     reason,
-    lookAgainMs: 1,
+    pollAfterMs: 1,
     change: {
       install: { to: 'deprovisioning', owner: 'system', from: ['active'], comment: 'to be erased' },
     },

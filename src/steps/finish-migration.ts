@@ -26,7 +26,7 @@ export const finishMigration: StepKind<Config, 'hardware' | 'nodeServices'> = {
       await context.effect(() => can.nodeServices.forgetSecrets(call));
       context.log('The agent of the old hardware is forgotten; one of the replacement needs a new token');
       await context.effect(() => can.hardware.finish(call));
-      return { result: 'started', reason: 'finishing', lookAgainMs: 1 };
+      return { result: 'started', reason: 'finishing', pollAfterMs: 1 };
     },
   }),
 };

@@ -1,8 +1,8 @@
-import { done, type StageHandler, started, UNOBSERVABLE } from './stage-tools.ts';
-import { callOf, type Scene } from './step-kind.ts';
+import { done, type StageHandler, started, UNOBSERVABLE } from './stage-handling.ts';
+import { callOf, type StepEnvironment } from './step-kind.ts';
 
 /** A stage that the site carries out. */
-export function hooked({ machine, can }: Scene<'nodeServices'>, stage: string): StageHandler {
+export function hooked({ machine, can }: StepEnvironment<'nodeServices'>, stage: string): StageHandler {
   return {
     async observe(context) {
       if (context.memo.hook === 'done') return done('the site says that it is done');

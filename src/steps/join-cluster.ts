@@ -18,11 +18,11 @@ export const joinCluster: StepKind<Config, 'cluster'> = {
       const membership = await can.cluster.membership(callOf(context, machine), clusterRef);
       if (membership.joined) return { seen: 'done', message: `joined ${clusterRef}` };
       if (!membership.pending) return { seen: 'absent' };
-      return { seen: 'under_way', reason: `joining ${clusterRef}`, lookAgainMs: membership.lookAgainMs };
+      return { seen: 'under_way', reason: `joining ${clusterRef}`, pollAfterMs: membership.pollAfterMs };
     },
     async act(context) {
       await context.effect(() => can.cluster.join(callOf(context, machine), clusterRef));
-      return { result: 'started', reason: `joining ${clusterRef}`, lookAgainMs: 0 };
+      return { result: 'started', reason: `joining ${clusterRef}`, pollAfterMs: 0 };
     },
   }),
 };

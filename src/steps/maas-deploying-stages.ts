@@ -9,14 +9,14 @@ import {
   renderWithoutToken,
   siteDeployment,
 } from './maas-deployment.ts';
-import { idOf, inMaas, type MaasStage, type Stage, underWayIn, waitsOr } from './maas-scene.ts';
+import { idOf, inMaas, type MaasStage, type Stage, underWayIn, waitsOr } from './maas-step-environment.ts';
 import { undoDeployment } from './maas-undoing.ts';
-import { ABSENT, countOf, countOne, done, needsHuman, onlyLooks, underWay } from './stage-tools.ts';
+import { ABSENT, countOf, countOne, done, needsHuman, observeOnly, underWay } from './stage-handling.ts';
 import { callOf } from './step-kind.ts';
 
 export const DEPLOYING_STAGES = {
   render_cloud_init: (scene, { pool }) =>
-    onlyLooks(async () => {
+    observeOnly(async () => {
       // With everything but the token: that one is made when it is used, and kept nowhere.
       const text = renderWithoutToken(scene, pool);
       return done(`${Buffer.byteLength(text)} bytes of cloud-config`);
@@ -55,7 +55,7 @@ export const DEPLOYING_STAGES = {
   }),
 
   wait_for_deployed: (scene) =>
-    onlyLooks((context) =>
+    observeOnly((context) =>
       inMaas(scene, context, (seen) => {
         if (seen.status === 'Deployed') return done('deployed');
         if (seen.status === 'Deploying') return underWayIn(context, seen);
@@ -65,7 +65,7 @@ export const DEPLOYING_STAGES = {
     ),
 
   classify_deploy_failure: (scene) =>
-    onlyLooks((context) =>
+    observeOnly((context) =>
       inMaas(scene, context, (seen, call) =>
         seen.status === 'Failed deployment'
           ? classifyFailure(scene, call, seen)
@@ -102,7 +102,7 @@ export const DEPLOYING_STAGES = {
   }),
 
   ensure_hardware_sync_configured: (scene) =>
-    onlyLooks((context) =>
+    observeOnly((context) =>
       inMaas(scene, context, (seen) => {
         if (!scene.can.maas.site.deploy.hardwareSync) return done('the site does not want hardware sync');
         if (seen.hardwareSync.enabled) return done('hardware sync is on');
@@ -114,7 +114,7 @@ export const DEPLOYING_STAGES = {
     ),
 
   wait_for_hardware_sync_healthy: (scene) =>
-    onlyLooks((context) =>
+    observeOnly((context) =>
       inMaas(scene, context, (seen) => {
         if (!scene.can.maas.site.deploy.hardwareSync) return done('the site does not want hardware sync');
         if (seen.hardwareSync.isHealthy) return done('hardware sync is healthy');
@@ -124,7 +124,7 @@ export const DEPLOYING_STAGES = {
     ),
 
   wait_for_agent_enrollment: (scene) =>
-    onlyLooks((context) =>
+    observeOnly((context) =>
       inMaas(scene, context, (seen) => {
         const { presence } = scene.machine;
         if (seen.status !== 'Deployed')

@@ -10,8 +10,8 @@ import { imageText } from '../providers/maas/maas-images.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { type HostKey, newHostKey } from '../providers/ssh/host-key.ts';
 import { bringsHostKeys, renderCloudInit } from './cloud-init.ts';
-import { idOf, type MaasScene } from './maas-scene.ts';
-import { type Acted, done, making, needsHuman, type Seen, started } from './stage-tools.ts';
+import { idOf, type MaasStepEnvironment } from './maas-step-environment.ts';
+import { type Acted, done, making, needsHuman, type Seen, started } from './stage-handling.ts';
 import { callOf } from './step-kind.ts';
 
 /** How often a machine that did not find its datasource is deployed again. */
@@ -28,18 +28,18 @@ export interface WantedDeployment {
 }
 
 /** What the site deploys where nobody names anything else. */
-export function siteDeployment(scene: MaasScene, pool: string): WantedDeployment {
+export function siteDeployment(scene: MaasStepEnvironment, pool: string): WantedDeployment {
   const { osystem, distroSeries } = scene.can.maas.site.deploy;
   return { systemId: idOf(scene), pool, osystem, distroSeries };
 }
 
 /** With everything but the token. */
-export function renderWithoutToken(scene: MaasScene, pool: string): string {
+export function renderWithoutToken(scene: MaasStepEnvironment, pool: string): string {
   return renderFor(scene, { pool, token: '{token}', hostKey: null });
 }
 
 export async function deployMachine(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   wanted: WantedDeployment,
 ): Promise<Acted> {
@@ -63,7 +63,11 @@ export async function deployMachine(
 }
 
 /** A deployment that failed has nothing on it that anybody uses. */
-export async function releaseFailed(scene: MaasScene, context: StepContext, comment: string): Promise<Acted> {
+export async function releaseFailed(
+  scene: MaasStepEnvironment,
+  context: StepContext,
+  comment: string,
+): Promise<Acted> {
   const release = { erase: false, secureErase: false, quickErase: false, comment };
   await context.effect(() => scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release));
   return started('releasing the machine for another try');
@@ -71,7 +75,7 @@ export async function releaseFailed(scene: MaasScene, context: StepContext, comm
 
 /** Done: another try may help. */
 export async function classifyFailure(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   call: ProviderCall,
   seen: MaasMachine,
 ): Promise<Seen> {
@@ -87,14 +91,14 @@ export function datasourceFailed(): Seen {
 }
 
 /** A kernel is one of a release: MAAS refuses it for another image, which gets the one that MAAS chooses. */
-function kernelFor({ machine, can: { maas } }: MaasScene, wanted: WantedDeployment): string | null {
+function kernelFor({ machine, can: { maas } }: MaasStepEnvironment, wanted: WantedDeployment): string | null {
   const { osystem, distroSeries } = maas.site.deploy;
   const isNamedSo = wanted.osystem === osystem && wanted.distroSeries === distroSeries;
   const isSites = isNamedSo || wanted.asked === imageText(maas.site.deploy);
   return isSites ? maas.site.optionsFor(machine).kernel.deploy : null;
 }
 
-function wantsHostKey({ can: { maas } }: MaasScene): boolean {
+function wantsHostKey({ can: { maas } }: MaasStepEnvironment): boolean {
   return maas.site.ssh !== null && !bringsHostKeys(maas.site.readUserDataTemplate() ?? '');
 }
 
@@ -104,7 +108,7 @@ interface Rendered {
   readonly hostKey: HostKey | null;
 }
 
-function renderFor({ machine, can }: MaasScene, { pool, token, hostKey }: Rendered): string {
+function renderFor({ machine, can }: MaasStepEnvironment, { pool, token, hostKey }: Rendered): string {
   const { site } = can.maas;
   const agent = {
     server: can.nodeServices.serverUrl(),

@@ -6,8 +6,8 @@
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasEvent, MaasWipe } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
-import { idOf, type MaasScene } from './maas-scene.ts';
-import { madeIn, rememberMaking } from './stage-tools.ts';
+import { idOf, type MaasStepEnvironment } from './maas-step-environment.ts';
+import { madeIn, rememberMaking } from './stage-handling.ts';
 
 /** The words of MAAS' events. */
 const ERASED: readonly string[] = ['Disks erased', 'Release scripts executed successfully.'];
@@ -30,7 +30,11 @@ function markOf(context: StepContext): Mark | null {
 }
 
 /** Once, before the first release: what comes after it is this operation's. */
-export async function markRelease(scene: MaasScene, context: StepContext, call: ProviderCall): Promise<void> {
+export async function markRelease(
+  scene: MaasStepEnvironment,
+  context: StepContext,
+  call: ProviderCall,
+): Promise<void> {
   if (markOf(context)) return;
   const { maas } = scene.can;
   const [newest] = await maas.events(call, idOf(scene), 1);
@@ -46,7 +50,7 @@ export interface ErasingSight {
 
 /** As far as MAAS says. Without a mark, of the last time that it began to erase. */
 export async function sightErasing(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   call: ProviderCall,
 ): Promise<ErasingSight> {
@@ -72,7 +76,7 @@ export interface ErasingReport {
 }
 
 export async function reportErasing(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   { call, wanted }: { readonly call: ProviderCall; readonly wanted: 'erase' | 'keep' },
 ): Promise<ErasingReport> {

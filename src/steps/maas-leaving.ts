@@ -3,8 +3,8 @@ import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
 import { sightErasing } from './maas-erasing.ts';
-import { type MaasScene, underWayIn } from './maas-scene.ts';
-import { ABSENT, type Acted, countOf, type Seen, started } from './stage-tools.ts';
+import { type MaasStepEnvironment, underWayIn } from './maas-step-environment.ts';
+import { ABSENT, type Acted, countOf, type Seen, started } from './stage-handling.ts';
 
 const LEAVING: readonly string[] = ['Disk erasing', 'Releasing'];
 
@@ -14,7 +14,7 @@ export function isLeaving({ status }: MaasMachine): boolean {
 
 /** MAAS waits for ever for a machine that it erased and could not switch off. */
 export async function whileLeaving(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   { call, seen }: { call: ProviderCall; seen: MaasMachine },
 ): Promise<Seen> {
@@ -37,7 +37,7 @@ export async function whileLeaving(
 
 /** An erasing can be aborted, and the machine released then. A release can't; it goes on as soon as the power is off. */
 export async function endHung(
-  { can }: MaasScene,
+  { can }: MaasStepEnvironment,
   context: StepContext,
   { call, seen }: { call: ProviderCall; seen: MaasMachine },
 ): Promise<Acted> {

@@ -5,8 +5,8 @@ import { START, sampleJob, sampleStep } from '../engine/job.fixture.ts';
 import { hold } from '../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../engine/memory-job-store.fixture.ts';
 import { StepFailure, type StepHandler } from '../engine/step-handler.ts';
-import type { MaasScene } from './maas-scene.ts';
 import { MAAS_STAGES } from './maas-stages.ts';
+import type { MaasStepEnvironment } from './maas-step-environment.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
@@ -34,7 +34,7 @@ it.each([
     },
   };
   const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
-  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasScene;
+  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasStepEnvironment;
   const handler = MAAS_STAGES.power_off_maas_node(scene, { pool: '', erase: false });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));
@@ -64,7 +64,7 @@ it('a machine that another user took after the release is not switched off', asy
     powerOff,
   };
   const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
-  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasScene;
+  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasStepEnvironment;
   const handler = MAAS_STAGES.power_off_maas_node(scene, { pool: '', erase: false });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));

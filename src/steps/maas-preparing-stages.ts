@@ -5,7 +5,14 @@ import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import { hooked } from './hooked.ts';
 import { hostnamesOf, isHostnameTaken } from './maas-hostname.ts';
 import { give, lackingOf } from './maas-record-options.ts';
-import { idOf, inMaas, type MaasScene, type MaasStage, type Stage, underWayIn } from './maas-scene.ts';
+import {
+  idOf,
+  inMaas,
+  type MaasStage,
+  type MaasStepEnvironment,
+  type Stage,
+  underWayIn,
+} from './maas-step-environment.ts';
 import { undoCommissioning, undoRecord } from './maas-undoing.ts';
 import {
   ABSENT,
@@ -17,12 +24,12 @@ import {
   making,
   needsHuman,
   observedIn,
-  onlyLooks,
+  observeOnly,
   rememberMaking,
   type Seen,
   started,
   UNOBSERVABLE,
-} from './stage-tools.ts';
+} from './stage-handling.ts';
 import { callOf } from './step-kind.ts';
 
 /** Further than Ready: whoever brought it here has configured it. */
@@ -34,13 +41,13 @@ const MAX_GIVEN = 3;
 
 export const PREPARING_STAGES = {
   load_site_config: ({ can }) =>
-    onlyLooks(async () => {
+    observeOnly(async () => {
       const { deploy } = can.maas.site;
       return done(`deploys ${deploy.osystem} ${deploy.distroSeries}`);
     }),
 
   resolve_power_credentials: (scene) =>
-    onlyLooks(async () => {
+    observeOnly(async () => {
       const { powerType } = scene.can.maas.site.resolvePower(scene.machine);
       return done(`power type ${powerType}; the credentials can be read`);
     }),
@@ -222,7 +229,11 @@ export const PREPARING_STAGES = {
  * A test that failed is somebody's to judge: the site's, the machine's label's, or the operator's who has seen it stop the
  * operation and has the stage tried again.
  */
-async function whereTestsFailed(scene: MaasScene, context: StepContext, seen: MaasMachine): Promise<Seen> {
+async function whereTestsFailed(
+  scene: MaasStepEnvironment,
+  context: StepContext,
+  seen: MaasMachine,
+): Promise<Seen> {
   const { failedTesting } = scene.can.maas.site.optionsFor(scene.machine);
   const { testsFailedIn: round } = madeIn(context);
   const isJudged = typeof round === 'number' && context.round > round;
@@ -232,7 +243,7 @@ async function whereTestsFailed(scene: MaasScene, context: StepContext, seen: Ma
 }
 
 /** A machine that lost its power type since it was found gets it again: without it, MAAS fails. */
-async function commission(scene: MaasScene, context: StepContext): Promise<void> {
+async function commission(scene: MaasStepEnvironment, context: StepContext): Promise<void> {
   const { machine, can } = scene;
   const call = callOf(context, machine);
   const seen = await can.maas.read(call, idOf(scene));

@@ -7,8 +7,8 @@
  */
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasChanges, MaasMachine, MaasStatus } from '../providers/maas/maas-control.ts';
-import type { MaasScene } from './maas-scene.ts';
-import { type Acted, countOne, started } from './stage-tools.ts';
+import type { MaasStepEnvironment } from './maas-step-environment.ts';
+import { type Acted, countOne, started } from './stage-handling.ts';
 import { callOf } from './step-kind.ts';
 
 const UNUSED: readonly MaasStatus[] = ['New', 'Ready', 'Failed commissioning', 'Failed testing', 'Broken'];
@@ -21,7 +21,7 @@ export interface Lacking {
 }
 
 /** Null: it lacks nothing, or may not be changed now. */
-export function lackingOf({ machine, can }: MaasScene, found: MaasMachine): Lacking | null {
+export function lackingOf({ machine, can }: MaasStepEnvironment, found: MaasMachine): Lacking | null {
   if (!UNUSED.includes(found.status) || found.locked) return null;
   const { place, kernel } = can.maas.site.optionsFor(machine);
   const power = can.maas.site.resolvePower(machine);
@@ -45,7 +45,7 @@ export function lackingOf({ machine, can }: MaasScene, found: MaasMachine): Lack
 }
 
 export async function give(
-  { machine, can }: MaasScene,
+  { machine, can }: MaasStepEnvironment,
   context: StepContext,
   { systemId }: MaasMachine,
   { changes, tags, words }: Lacking,

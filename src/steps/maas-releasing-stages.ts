@@ -8,11 +8,11 @@ import { endHung, isLeaving, whileLeaving } from './maas-leaving.ts';
 import {
   idOf,
   isSwitchedByHand,
-  type MaasScene,
   type MaasStage,
+  type MaasStepEnvironment,
   type Stage,
   underWayIn,
-} from './maas-scene.ts';
+} from './maas-step-environment.ts';
 import {
   ABSENT,
   type Acted,
@@ -24,7 +24,7 @@ import {
   observedIn,
   type Seen,
   started,
-} from './stage-tools.ts';
+} from './stage-handling.ts';
 import { callOf } from './step-kind.ts';
 
 /** Nothing of ours is on its disks. */
@@ -133,18 +133,22 @@ export const RELEASING_STAGES = {
   }),
 } as const satisfies Partial<Record<MaasStage, Stage>>;
 
-function readIn(scene: MaasScene, call: ProviderCall): Promise<MaasMachine | null> {
+function readIn(scene: MaasStepEnvironment, call: ProviderCall): Promise<MaasMachine | null> {
   const systemId = idOf(scene);
   return systemId === '' ? Promise.resolve(null) : scene.can.maas.read(call, systemId);
 }
 
-function observed({ machine }: MaasScene, context: StepContext, seen: MaasMachine | null): MachineChange {
+function observed(
+  { machine }: MaasStepEnvironment,
+  context: StepContext,
+  seen: MaasMachine | null,
+): MachineChange {
   return observedIn(machine.spec.provider, seen, machine, context.now());
 }
 
 /** Says what became of the disks, where the result, the log and the event of the machine can be read. */
 async function released(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   { call, seen, erase }: { call: ProviderCall; seen: MaasMachine; erase: boolean },
 ): Promise<Seen> {
@@ -159,7 +163,7 @@ async function released(
 }
 
 async function release(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   { call, erase }: { call: ProviderCall; erase: boolean },
 ): Promise<Acted> {

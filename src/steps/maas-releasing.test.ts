@@ -5,8 +5,8 @@ import { START, sampleJob, sampleStep } from '../engine/job.fixture.ts';
 import { hold } from '../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../engine/memory-job-store.fixture.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
-import type { MaasScene } from './maas-scene.ts';
 import { MAAS_STAGES } from './maas-stages.ts';
+import type { MaasStepEnvironment } from './maas-step-environment.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
@@ -39,10 +39,10 @@ function sceneOf(statuses: readonly string[]) {
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'abc', at: '' };
   const nodeServices = { forgetSecrets: async () => {} };
   const scene = { machine: sampleMachine({ observed }), can: { maas, nodeServices } };
-  return { scene: scene as unknown as MaasScene, orders };
+  return { scene: scene as unknown as MaasStepEnvironment, orders };
 }
 
-async function runFor(ms: number, scene: MaasScene) {
+async function runFor(ms: number, scene: MaasStepEnvironment) {
   const handler = MAAS_STAGES.release_maas_node(scene, { pool: '', erase: true });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 7200, maxRetries: 0 })] }));

@@ -5,7 +5,7 @@
 import { DEPLOYING_STAGES } from './maas-deploying-stages.ts';
 import { PREPARING_STAGES } from './maas-preparing-stages.ts';
 import { RELEASING_STAGES } from './maas-releasing-stages.ts';
-import type { MaasStage, Stage } from './maas-scene.ts';
+import type { MaasStage, Stage } from './maas-step-environment.ts';
 
 export const MAAS_STAGES: Readonly<Record<MaasStage, Stage>> = {
   ...PREPARING_STAGES,

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import type { StepContext } from '../engine/step-handler.ts';
-import type { MaasScene } from './maas-scene.ts';
+import type { MaasStepEnvironment } from './maas-step-environment.ts';
 import { takeBack } from './maas-undoing.ts';
 
 const EVENTS = [
@@ -35,11 +35,11 @@ function hangingIn(hung: 'Disk erasing' | 'Releasing') {
   };
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'abc', at: '' };
   const machine = sampleMachine({ observed, presence: null });
-  const scene = { machine, can: { maas, nodeServices: {} } } as unknown as MaasScene;
+  const scene = { machine, can: { maas, nodeServices: {} } } as unknown as MaasStepEnvironment;
   return { scene, orders };
 }
 
-async function undone(scene: MaasScene) {
+async function undone(scene: MaasStepEnvironment) {
   let memo: StepContext['memo'] = {};
   let nowMs = 1_000_000;
   for (let pass = 0; pass < 100; pass += 1) {

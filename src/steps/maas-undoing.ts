@@ -8,8 +8,16 @@ import type { ProviderCall } from '../providers/provider.ts';
 import { markRelease } from './maas-erasing.ts';
 import { hostnamesOf } from './maas-hostname.ts';
 import { endHung, isLeaving, whileLeaving } from './maas-leaving.ts';
-import { idOf, type MaasScene } from './maas-scene.ts';
-import { type Acted, countOf, madeIn, observedIn, REPEAT_UNDO_MS, spaced, started } from './stage-tools.ts';
+import { idOf, type MaasStepEnvironment } from './maas-step-environment.ts';
+import {
+  type Acted,
+  countOf,
+  madeIn,
+  observedIn,
+  REPEAT_UNDO_MS,
+  spaced,
+  started,
+} from './stage-handling.ts';
 import { callOf, undoCallOf } from './step-kind.ts';
 
 const LEFT: Acted = { result: 'done', message: 'it was there before: left as it is' };
@@ -23,7 +31,7 @@ const MAX_HELPED = 3;
 
 const done = (message: string): Acted => ({ result: 'done', message });
 
-export async function undoCommissioning(scene: MaasScene, context: StepContext): Promise<Acted> {
+export async function undoCommissioning(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
   if (!madeIn(context).commissioning) return LEFT;
   const call = undoCallOf(context, scene.machine);
   const seen = idOf(scene) === '' ? null : await scene.can.maas.read(call, idOf(scene));
@@ -35,12 +43,12 @@ export async function undoCommissioning(scene: MaasScene, context: StepContext):
   return started(`waiting for MAAS to stop ${seen.status}`);
 }
 
-export async function undoDeployment(scene: MaasScene, context: StepContext): Promise<Acted> {
+export async function undoDeployment(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
   return madeIn(context).deployment ? takeBack(scene, context) : LEFT;
 }
 
 /** The machine back to MAAS, without what this operation put on it or was about to. */
-export async function takeBack(scene: MaasScene, context: StepContext): Promise<Acted> {
+export async function takeBack(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
   const { machine, can } = scene;
   const call = undoCallOf(context, machine);
   // First of all, so that what runs there speaks for the machine no longer.
@@ -74,12 +82,12 @@ export async function takeBack(scene: MaasScene, context: StepContext): Promise<
 
 /** A release that hangs is helped, as in a decommission; each time, because the site has the disks erased once more. */
 async function waitForLeaving(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   { call, seen }: { call: ProviderCall; seen: MaasMachine },
 ): Promise<Acted> {
   const leaving = await whileLeaving(scene, context, { call, seen });
-  if (leaving.seen === 'under_way') return started(leaving.reason, leaving.lookAgainMs);
+  if (leaving.seen === 'under_way') return started(leaving.reason, leaving.pollAfterMs);
   if (countOf(context, 'helped') >= MAX_HELPED) return notReleased(seen);
   if (context.now().getTime() - countOf(context, 'helpedAt') < REPEAT_UNDO_MS && seen.status === 'Releasing')
     return started(`MAAS says ${seen.status}`);
@@ -94,7 +102,7 @@ function notReleased({ status, statusMessage }: MaasMachine): Acted {
   return { result: 'failed', failure: { class: 'retryable', code: 'RELEASE_FAILED', message } };
 }
 
-export async function undoRecord(scene: MaasScene, context: StepContext): Promise<Acted> {
+export async function undoRecord(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
   const { record } = madeIn(context);
   if (record === undefined) return LEFT;
   const { machine, can } = scene;
@@ -110,6 +118,10 @@ export async function undoRecord(scene: MaasScene, context: StepContext): Promis
   return started('waiting for the record to be gone');
 }
 
-function observed({ machine }: MaasScene, context: StepContext, seen: Parameters<typeof observedIn>[1]) {
+function observed(
+  { machine }: MaasStepEnvironment,
+  context: StepContext,
+  seen: Parameters<typeof observedIn>[1],
+) {
   return observedIn(machine.spec.provider, seen, machine, context.now());
 }

@@ -9,7 +9,7 @@
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import { type StepContext, StepFailure, type StepHandler } from '../engine/step-handler.ts';
 import type { BootState } from '../providers/provider.ts';
-import { callOf, type Scene, undoCallOf } from './step-kind.ts';
+import { callOf, type StepEnvironment, undoCallOf } from './step-kind.ts';
 
 export const CAME_BACK: MachineChange = {
   conditions: [
@@ -24,12 +24,12 @@ interface Switching {
   readonly askedAt: number;
 }
 
-const LOOK_AGAIN_MS = 1_000;
+const POLL_AFTER_MS = 1_000;
 const BMC_AWAY_MS = 5_000;
 /** How long a BMC may take to obey; it is not asked again before. */
 const OBEYS_WITHIN_MS = 10_000;
 
-export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler<MachineChange> {
+export function rebootBySwitching({ machine, can }: StepEnvironment<'power'>): StepHandler<MachineChange> {
   const { power } = can;
   return {
     async observe(context) {
@@ -37,11 +37,11 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
       if (!switching) return { seen: 'absent' };
       const call = callOf(context, machine);
       const boot = await unlessAway(() => power.bootState(call));
-      if (typeof boot === 'string') return { seen: 'under_way', reason: boot, lookAgainMs: BMC_AWAY_MS };
+      if (typeof boot === 'string') return { seen: 'under_way', reason: boot, pollAfterMs: BMC_AWAY_MS };
       if (boot.power !== switching.to) {
         const reason = `waiting for the power to be ${switching.to}`;
         const mayStillObey = msSince(switching, context) < OBEYS_WITHIN_MS;
-        return mayStillObey ? { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS } : { seen: 'absent' };
+        return mayStillObey ? { seen: 'under_way', reason, pollAfterMs: POLL_AFTER_MS } : { seen: 'absent' };
       }
       // Seen off: on with it.
       return switching.to === 'off' ? { seen: 'absent', next: true } : verdictOnHost(switching, boot);
@@ -51,7 +51,7 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
       const call = callOf(context, machine);
       const before = switchingOf(context);
       const boot = before ? await unlessAway(() => power.bootState(call)) : await power.bootState(call);
-      if (typeof boot === 'string') return { result: 'started', reason: boot, lookAgainMs: BMC_AWAY_MS };
+      if (typeof boot === 'string') return { result: 'started', reason: boot, pollAfterMs: BMC_AWAY_MS };
       // On again at the first sight of off: also a machine that was off to begin with.
       const to = boot.power === 'off' ? 'on' : (before?.to ?? 'off');
       const bootIdBefore = before ? before.bootIdBefore : boot.bootId;
@@ -59,7 +59,7 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
       await context.save({ switching });
       const away = await unlessAway(() => context.effect(() => switchTo(context, to)));
       const reason = away ?? `waiting for the power to be ${to}`;
-      return { result: 'started', reason, lookAgainMs: LOOK_AGAIN_MS };
+      return { result: 'started', reason, pollAfterMs: POLL_AFTER_MS };
     },
 
     /** Nobody gets a machine back that is off because a reboot was stopped half-way. */
@@ -68,7 +68,7 @@ export function rebootBySwitching({ machine, can }: Scene<'power'>): StepHandler
       if (!switching) return { result: 'done', message: 'the power was not touched' };
       const call = undoCallOf(context, machine);
       const reason = 'waiting for the power to be on';
-      const waiting = { result: 'started', reason, lookAgainMs: LOOK_AGAIN_MS } as const;
+      const waiting = { result: 'started', reason, pollAfterMs: POLL_AFTER_MS } as const;
       if ((await power.bootState(call)).power === 'off') {
         if (switching.to === 'on' && msSince(switching, context) < OBEYS_WITHIN_MS) return waiting;
         await context.save({ switching: { ...switching, to: 'on', askedAt: context.now().getTime() } });
@@ -102,7 +102,7 @@ function verdictOnHost({ bootIdBefore }: Switching, boot: BootState): Verdict {
   if (bootIdBefore === null) return { seen: 'done', message: 'the power was switched off and on' };
   if (boot.bootId === null) {
     const reason = 'waiting for the machine to come back';
-    return { seen: 'under_way', reason, lookAgainMs: boot.lookAgainMs };
+    return { seen: 'under_way', reason, pollAfterMs: boot.pollAfterMs };
   }
   if (boot.bootId !== bootIdBefore) {
     return { seen: 'done', message: 'the machine is back', change: CAME_BACK };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import { StepFailure, type StepHandler, wasNotCarriedOut } from '../engine/step-handler.ts';
 import { CAME_BACK, rebootBySwitching } from './reboot-by-switching.ts';
-import { callOf, type Scene, type StepKind } from './step-kind.ts';
+import { callOf, type StepEnvironment, type StepKind } from './step-kind.ts';
 
 const config = z.object({ mode: z.enum(['bmc', 'ssh']).default('bmc') });
 type Config = z.output<typeof config>;
@@ -25,7 +25,10 @@ export const reboot: StepKind<Config, 'power' | 'remoteExec'> = {
  * Remembers which boot the machine was in, then resets it. It is done when the machine is up in another boot, so
  * a crash between the reset and its record can't cause a second one.
  */
-function rebootByAsking({ machine, can }: Scene<'power'>, mode: Config['mode']): StepHandler<MachineChange> {
+function rebootByAsking(
+  { machine, can }: StepEnvironment<'power'>,
+  mode: Config['mode'],
+): StepHandler<MachineChange> {
   const { power } = can;
   const reason = 'waiting for the machine to come back';
   return {
@@ -33,7 +36,7 @@ function rebootByAsking({ machine, can }: Scene<'power'>, mode: Config['mode']):
       const { bootIdBefore, askedAt } = context.memo;
       if (bootIdBefore === undefined) return { seen: 'absent' };
       const boot = await power.bootState(callOf(context, machine));
-      const wait = { seen: 'under_way', reason, lookAgainMs: boot.lookAgainMs } as const;
+      const wait = { seen: 'under_way', reason, pollAfterMs: boot.pollAfterMs } as const;
       if (!boot.ready) return wait;
       if (boot.bootId !== bootIdBefore) {
         return { seen: 'done', message: 'the machine is back', change: CAME_BACK };
@@ -55,7 +58,7 @@ function rebootByAsking({ machine, can }: Scene<'power'>, mode: Config['mode']):
         if (wasNotCarriedOut(error)) await context.save(memo);
         throw error;
       }
-      return { result: 'started', reason, lookAgainMs: 0 };
+      return { result: 'started', reason, pollAfterMs: 0 };
     },
     async undo() {
       return { result: 'done', message: 'a reboot ends by itself' };

@@ -4,7 +4,7 @@ import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import { deploysImages, type Imaging, type ImagingState } from '../providers/provider.ts';
 import { deployImage } from './deploy-image.ts';
 import { wiped, written } from './image-conditions.ts';
-import { callOf, type Scene, type StepKind, undoCallOf } from './step-kind.ts';
+import { callOf, type StepEnvironment, type StepKind, undoCallOf } from './step-kind.ts';
 
 const config = z.object({
   image: z.string().default(''),
@@ -51,7 +51,7 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
  */
 function writeImage(
   image: string,
-  machine: Scene<'imaging'>['machine'],
+  machine: StepEnvironment<'imaging'>['machine'],
   imaging: Imaging,
 ): StepHandler<MachineChange> {
   return {
@@ -60,9 +60,9 @@ function writeImage(
       const state = await imaging.imagingState(call);
       if (state.state === 'idle' || state.key !== call.key) return { seen: 'absent' };
       if (state.state === 'writing') {
-        const { progress, lookAgainMs } = state;
+        const { progress, pollAfterMs } = state;
         await tell(context, state);
-        return { seen: 'under_way', reason: `writing ${image}`, lookAgainMs, progress };
+        return { seen: 'under_way', reason: `writing ${image}`, pollAfterMs, progress };
       }
       if (state.state === 'failed') {
         const failure = {
@@ -84,7 +84,7 @@ function writeImage(
       await context.effect(() => imaging.startImaging(callOf(context, machine), image));
       const reason = `writing ${image}`;
       // Written down with the first wait: whatever comes of it, what was on the disk is gone.
-      return { result: 'started', reason, lookAgainMs: 1, change: wiped('Imaging', `${reason} began`) };
+      return { result: 'started', reason, pollAfterMs: 1, change: wiped('Imaging', `${reason} began`) };
     },
     async undo(context) {
       const call = undoCallOf(context, machine);

@@ -34,7 +34,7 @@ export const replaceHardware: StepKind<ReplacementConfig, 'hardware'> = {
         await context.save({ before: (await can.hardware.read(call)) ?? null });
       await context.effect(() => can.hardware.replace(call, replacement));
       context.log(`The machine goes by ${replacement.mac_addresses.join(', ')} now`);
-      return { result: 'started', reason: 'moving the identity', lookAgainMs: 1 };
+      return { result: 'started', reason: 'moving the identity', pollAfterMs: 1 };
     },
     async undo(context) {
       const call = undoCallOf(context, machine);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepHandler } from '../engine/step-handler.ts';
 import { changeSeen, drainNode } from './drain-node.ts';
-import { callOf, type Scene, type StepKind } from './step-kind.ts';
+import { callOf, type StepEnvironment, type StepKind } from './step-kind.ts';
 
 const config = z.object({ action: z.enum(['drain-check', 'graceful-shutdown', 'mark-rma']) });
 type Config = z.output<typeof config>;
@@ -13,7 +13,7 @@ type Handler = StepHandler<MachineChange>;
  * conditions say: they do not change while an operation is active. A node that its cluster has lost keeps no machine
  * from being returned: it is cordoned, and its cluster moves elsewhere what it carried.
  */
-function drainCheck({ machine, can }: Scene<never>): Handler {
+function drainCheck({ machine, can }: StepEnvironment<never>): Handler {
   const clusterRef = machine.spec.target_cluster_ref;
   const { cluster } = can;
   if (clusterRef === '') return nothingToDrain('nothing runs on the machine: it belongs to no cluster');
@@ -38,7 +38,7 @@ function nothingToDrain(message: string): Handler {
   };
 }
 
-function gracefulShutdown({ machine, can }: Scene<'power'>): Handler {
+function gracefulShutdown({ machine, can }: StepEnvironment<'power'>): Handler {
   return {
     async observe(context) {
       const boot = await can.power.bootState(callOf(context, machine));
@@ -48,14 +48,14 @@ function gracefulShutdown({ machine, can }: Scene<'power'>): Handler {
         return { seen: 'done', message: 'the machine is off', change: { conditions } };
       }
       if (context.memo.asked !== context.attempt) return { seen: 'absent' };
-      const lookAgainMs = Math.max(20, boot.lookAgainMs);
-      return { seen: 'under_way', reason: 'waiting for the machine to go down', lookAgainMs };
+      const pollAfterMs = Math.max(20, boot.pollAfterMs);
+      return { seen: 'under_way', reason: 'waiting for the machine to go down', pollAfterMs };
     },
     async act(context) {
       // Remembered afterwards: asking again is harmless, and what was never asked for would be waited for in vain.
       await context.effect(() => can.power.shutDown(callOf(context, machine)));
       await context.save({ asked: context.attempt });
-      return { result: 'started', reason: 'waiting for the machine to go down', lookAgainMs: 0 };
+      return { result: 'started', reason: 'waiting for the machine to go down', pollAfterMs: 0 };
     },
   };
 }
@@ -75,7 +75,7 @@ const HANDLERS = {
   'drain-check': drainCheck,
   'graceful-shutdown': gracefulShutdown,
   'mark-rma': markRma,
-} as const satisfies Record<Config['action'], (scene: Scene<'power'>) => Handler>;
+} as const satisfies Record<Config['action'], (scene: StepEnvironment<'power'>) => Handler>;
 
 export const rmaAction: StepKind<Config, 'power'> = {
   kind: 'rma',

@@ -1,8 +1,8 @@
 /** The stages of document 3 that are about the node itself: its place in the inventory, its workloads, its agent. */
 import type { DecommissionStage } from '../domain/workflow/stage.ts';
 import { hooked } from './hooked.ts';
-import { ABSENT, done, type StageHandler, underWay } from './stage-tools.ts';
-import { callOf, type Scene } from './step-kind.ts';
+import { ABSENT, done, type StageHandler, underWay } from './stage-handling.ts';
+import { callOf, type StepEnvironment } from './step-kind.ts';
 
 export type ServiceStage = Extract<
   DecommissionStage,
@@ -17,7 +17,7 @@ export type ServiceStage = Extract<
   | 'cleanup_secrets'
 >;
 
-type ServiceScene = Scene<'nodeServices'>;
+type ServiceScene = StepEnvironment<'nodeServices'>;
 
 export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene) => StageHandler>> = {
   disable_node: ({ machine }) => ({
@@ -57,7 +57,7 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
     async act() {
       if (machine.service === 'retired') {
         const service = { to: 'removing', owner: 'removal' } as const;
-        return { result: 'started', reason: 'removing', lookAgainMs: 1, change: { service } };
+        return { result: 'started', reason: 'removing', pollAfterMs: 1, change: { service } };
       }
       const service = { to: 'deleted', owner: 'removal', from: ['removing'] } as const;
       if (machine.service === 'removing') return { result: 'done', message: 'deleted', change: { service } };
@@ -76,11 +76,11 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
     async act(context) {
       if (machine.service === 'retired') {
         const service = { to: 'removing', owner: 'removal' } as const;
-        return { result: 'started', reason: 'removing', lookAgainMs: 1, change: { service } };
+        return { result: 'started', reason: 'removing', pollAfterMs: 1, change: { service } };
       }
       await context.effect(() => can.nodeServices.forgetSecrets(callOf(context, machine)));
       await context.save({ forgotten: true });
-      return { result: 'started', reason: 'forgetting its secrets', lookAgainMs: 1 };
+      return { result: 'started', reason: 'forgetting its secrets', pollAfterMs: 1 };
     },
   }),
 };

@@ -24,7 +24,7 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
       async observe(context) {
         const boot = await netboot.bootDevice(callOf(context, machine));
         if (boot.pending) {
-          return { seen: 'under_way', reason: 'the boot device is being set', lookAgainMs: boot.lookAgainMs };
+          return { seen: 'under_way', reason: 'the boot device is being set', pollAfterMs: boot.pollAfterMs };
         }
         // A boot from the network that would serve another image is not what was asked for.
         const servesOurs = mode === 'DISK' || image === '' || boot.image === null || boot.image === image;
@@ -34,7 +34,7 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
       },
       async act(context) {
         await context.effect(() => netboot.setBootDevice(callOf(context, machine), wanted, image));
-        return { result: 'started', reason: 'the boot device is being set', lookAgainMs: 0 };
+        return { result: 'started', reason: 'the boot device is being set', pollAfterMs: 0 };
       },
       async undo(context) {
         const call = undoCallOf(context, machine);
@@ -43,11 +43,11 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
           return { result: 'done', message: 'next boot from disk' };
         const reason = 'the boot device is being set back';
         if (boot.pending && context.memo.settingBack === context.attempt)
-          return { result: 'started', reason, lookAgainMs: Math.max(20, boot.lookAgainMs) };
+          return { result: 'started', reason, pollAfterMs: Math.max(20, boot.pollAfterMs) };
         // What is still pending is what has to be taken back, and it may never end by itself.
         await context.save({ settingBack: context.attempt });
         await context.effect(() => netboot.setBootDevice(call, 'disk', ''));
-        return { result: 'started', reason, lookAgainMs: 20 };
+        return { result: 'started', reason, pollAfterMs: 20 };
       },
     };
   },

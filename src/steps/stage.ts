@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isUndone, STAGE_NAMES, type StageName } from '../domain/workflow/stage.ts';
 import type { Capability } from '../providers/provider.ts';
-import type { MaasStage } from './maas-scene.ts';
 import { MAAS_STAGES } from './maas-stages.ts';
+import type { MaasStage } from './maas-step-environment.ts';
 import { SERVICE_STAGES, type ServiceStage } from './service-stages.ts';
-import type { Scene, StepKind } from './step-kind.ts';
+import type { StepEnvironment, StepKind } from './step-kind.ts';
 
 const config = z.object({
   stage: z.enum(STAGE_NAMES as [StageName, ...StageName[]]),
@@ -29,5 +29,5 @@ export const workflowStage: StepKind<Config, 'maas' | 'nodeServices'> = {
   handler: ({ stage, pool, erase }, scene) =>
     isMaasStage(stage)
       ? MAAS_STAGES[stage](scene, { pool, erase })
-      : SERVICE_STAGES[stage as ServiceStage](scene as Scene<'nodeServices'>),
+      : SERVICE_STAGES[stage as ServiceStage](scene as StepEnvironment<'nodeServices'>),
 };

@@ -12,7 +12,7 @@ import type { Capabilities, Capability, Provider, ProviderCall } from '../provid
  * What a handler works with: the machine as it was when the job was claimed, and the capabilities it asked for. Others
  * it may use where the provider has them.
  */
-export interface Scene<Needed extends Capability> {
+export interface StepEnvironment<Needed extends Capability> {
   readonly machine: Machine;
   readonly can: Pick<Capabilities, Needed> & Partial<Capabilities>;
 }
@@ -33,7 +33,7 @@ export interface StepKind<Config, Needed extends Capability> {
   readonly canUndo: boolean | ((config: Config) => boolean);
   /** Touches nothing outside and is over at once: that it began need not be written before it is done. */
   readonly instant?: true;
-  readonly handler: (config: Config, scene: Scene<Needed>) => StepHandler<MachineChange>;
+  readonly handler: (config: Config, scene: StepEnvironment<Needed>) => StepHandler<MachineChange>;
 }
 
 /** How an attempt to undo looks to a provider: apart from every attempt to go forward. */

@@ -156,7 +156,7 @@ export class StepRun {
       onUnexpected: (error) => {
         if (!(error instanceof ProcessDeath)) throw error;
       },
-      reach: () => {},
+      crashPoint: () => {},
     }).catch((error: unknown) => {
       if (!(error instanceof ProcessDeath)) throw error;
     });

@@ -276,13 +276,13 @@ class ByHand {
       const seen = await handler.observe(this.context());
       if (seen.seen === 'done') return seen.change;
       if (seen.seen === 'failed') throw new Error(seen.failure.message);
-      if (seen.seen === 'under_way') this.run.clock.ms += Math.max(1, seen.lookAgainMs);
+      if (seen.seen === 'under_way') this.run.clock.ms += Math.max(1, seen.pollAfterMs);
       if (seen.seen === 'unobservable' && seen.failure) throw new Error(seen.failure.message);
       if (!isToBeActedOn(seen.seen)) continue;
       const acted = await handler.act(this.context());
       if (acted.result === 'done') return acted.change;
       if (acted.result === 'failed') throw new Error(acted.failure.message);
-      this.run.clock.ms += acted.lookAgainMs;
+      this.run.clock.ms += acted.pollAfterMs;
     }
     throw new Error('never done');
   }
@@ -292,7 +292,7 @@ class ByHand {
       const result = await handler.undo?.(this.context());
       if (result?.result === 'done') return result.message;
       if (result?.result !== 'started') throw new Error('can’t be undone');
-      this.run.clock.ms += Math.max(1, result.lookAgainMs);
+      this.run.clock.ms += Math.max(1, result.pollAfterMs);
     }
     throw new Error('never undone');
   }

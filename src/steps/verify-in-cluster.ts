@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { inClusterAsSeen } from '../domain/condition/node-sight.ts';
+import { inClusterAsSeen } from '../domain/condition/node-observation.ts';
 import { completeCluster } from './cluster-ref.ts';
 import { callOf, type StepKind } from './step-kind.ts';
 
 const config = z.object({ cluster_ref: z.string().default('') });
 type Config = z.output<typeof config>;
 
-const LOOK_AGAIN_MS = 2_000;
+const POLL_AFTER_MS = 2_000;
 const NOT_READY = { sight: null } as const;
 
 /** Only looks; there is nothing to set off. */
@@ -26,7 +26,7 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
         : NOT_READY;
       if (!sight?.node?.ready) {
         const reason = `waiting for the node to be Ready in ${clusterRef}`;
-        return { seen: 'under_way', reason, lookAgainMs: LOOK_AGAIN_MS };
+        return { seen: 'under_way', reason, pollAfterMs: POLL_AFTER_MS };
       }
       const inCluster = inClusterAsSeen(sight);
       const { message } = inCluster;
@@ -34,7 +34,7 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
       return { seen: 'done', message, change: { conditions: [{ type: 'InCustomerCluster', ...inCluster }] } };
     },
     async act() {
-      return { result: 'started', reason: 'nothing to set off', lookAgainMs: LOOK_AGAIN_MS };
+      return { result: 'started', reason: 'nothing to set off', pollAfterMs: POLL_AFTER_MS };
     },
   }),
 };

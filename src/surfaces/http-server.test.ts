@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 import { Readiness } from './readiness.ts';
-import type { CallSurroundings } from './rpc/service.ts';
+import type { CallDependencies } from './rpc/service.ts';
 
 const HEADERS_MS = 400;
 let server: HttpServer;
@@ -13,7 +13,7 @@ beforeAll(async () => {
     host: '127.0.0.1',
     port: 0,
     services: [],
-    around: {} as CallSurroundings,
+    around: {} as CallDependencies,
     routes: [],
     readiness: new Readiness(),
     limits: { headersMs: HEADERS_MS, requestMs: 2 * HEADERS_MS, checkMs: 50 },

@@ -6,7 +6,7 @@ import { readJsonBodies } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
 import { connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
-import type { CallSurroundings, Service } from './rpc/service.ts';
+import type { CallDependencies, Service } from './rpc/service.ts';
 
 export interface HttpServer {
   readonly port: number;
@@ -18,7 +18,7 @@ export interface HttpOptions {
   readonly host: string;
   readonly port: number;
   readonly services: readonly Service[];
-  readonly around: CallSurroundings;
+  readonly around: CallDependencies;
   /** REST routes, each in a scope of its own: what one does about errors is not the others' business. */
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   readonly readiness: Readiness;

@@ -4,7 +4,7 @@ import { Fault } from '../../src/domain/error/fault.ts';
 import type { Operation } from '../../src/domain/operation/operation.ts';
 import type { RunType } from '../../src/domain/operation/work-type.ts';
 import { createPlan } from '../../src/operations/plans/plans.ts';
-import { type StartRunTools, startRun } from '../../src/operations/start/start-run.ts';
+import { type StartRunDependencies, startRun } from '../../src/operations/start/start-run.ts';
 import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../../src/providers/fake/memory-fake-world.fixture.ts';
 import type { Capability, Provider } from '../../src/providers/provider.ts';
@@ -18,7 +18,7 @@ const ALL = ['power', 'netboot', 'imaging', 'cluster', 'remoteExec', 'inspect'] 
 
 let clone: TestDatabase;
 let database: Database;
-let tools: StartRunTools;
+let dependencies: StartRunDependencies;
 
 /** A provider named for what it lacks. */
 function lacking(...missing: Capability[]): Provider {
@@ -34,11 +34,11 @@ beforeAll(async () => {
   clone = await cloneDatabase();
   database = new Database({ url: clone.url, maxConnections: 4, onIdleError: () => {} });
   const providers = [...ALL.map((capability) => lacking(capability)), lacking(...ALL)];
-  tools = {
+  dependencies = {
     starter: new OperationStarter(database),
     providers: new Map(providers.map((provider) => [provider.name, provider])),
     newOperationId: () => fresh('op'),
-    poke: () => {},
+    wake: () => {},
     stepDefaults: { timeoutSeconds: 600, maxRetries: 1 },
   };
 });
@@ -68,7 +68,7 @@ async function machineOf(provider: string): Promise<string> {
 
 function start(type: RunType, machineId: string, planId = ''): Promise<Operation> {
   const actor = { kind: 'operator', id: 'ann' } as const;
-  return startRun(tools, { type, machineId, requestId: fresh('request'), planId, actor });
+  return startRun(dependencies, { type, machineId, requestId: fresh('request'), planId, actor });
 }
 
 async function refusalOf(call: Promise<unknown>): Promise<Fault> {

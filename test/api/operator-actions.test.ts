@@ -1,8 +1,8 @@
 /** Document 3 §8: every action on every job state, and what each does. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
-import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
-import { jobLifecycle } from '../../src/domain/operation/operation-status.ts';
+import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
+import { operationLifecycle } from '../../src/domain/operation/operation-status.ts';
 import {
   OPERATOR_ACTION_NAMES,
   type OperatorAction,
@@ -339,7 +339,7 @@ describe('what each action does', () => {
 });
 
 describe('every action on every job state', () => {
-  const IN_STATE: Readonly<Record<JobStatus, string>> = {
+  const IN_STATE: Readonly<Record<OperationStatus, string>> = {
     pending: `status = 'pending', due_at = 'infinity', finished_at = NULL`,
     running: `status = 'running', due_at = 'infinity', finished_at = NULL`,
     compensating: `status = 'compensating', due_at = 'infinity', finished_at = NULL`,
@@ -351,7 +351,7 @@ describe('every action on every job state', () => {
   };
 
   const cases = OPERATOR_ACTION_NAMES.flatMap((action) =>
-    statesOf(jobLifecycle).map((status) => [action, status] as const),
+    statesOf(operationLifecycle).map((status) => [action, status] as const),
   );
 
   it.each(cases)('%s on %s', async (action, status) => {

@@ -13,7 +13,7 @@ import type { Database } from '../../src/store/database/database.ts';
 import { Authenticator } from '../../src/surfaces/authenticate.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
 import { fleetService } from '../../src/surfaces/rpc/fleet/fleet-service.ts';
-import type { ServerParts } from '../../src/surfaces/rpc/server-parts.ts';
+import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependencies.ts';
 import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
 import { operationService } from '../../src/surfaces/rpc/v2/operation-service.ts';
 import { CallError, refusal, startTestServer, type TestServer } from '../parts/server.ts';
@@ -108,7 +108,7 @@ async function newToken(role: Role, name = fresh('token')): Promise<{ name: stri
 
 describe('roles', () => {
   test('every call of every service names the role that it needs', () => {
-    const parts = {} as ServerParts;
+    const parts = {} as ServerDependencies;
     const services = [
       machineService(parts),
       operationService(parts),

@@ -6,7 +6,11 @@
  */
 
 import { nextStates } from '../../src/domain/lifecycle/lifecycle.ts';
-import { isActive, type JobStatus, jobLifecycle } from '../../src/domain/operation/operation-status.ts';
+import {
+  isActive,
+  type OperationStatus,
+  operationLifecycle,
+} from '../../src/domain/operation/operation-status.ts';
 import { type StepState, stepLifecycle } from '../../src/domain/operation/step-state.ts';
 import type { EventFacts, Evidence, OperationFacts } from './evidence.ts';
 import { effectsAfterTakeover } from './stale-effects.ts';
@@ -56,7 +60,7 @@ export const CHECKS = {
 
   'every operation ends once': ({ operations, events }) => {
     const endings = countBy(
-      events.filter(({ kind, to }) => kind === 'operation' && !isActive(to as JobStatus)),
+      events.filter(({ kind, to }) => kind === 'operation' && !isActive(to as OperationStatus)),
       ({ operationId }) => operationId,
     );
     return operations
@@ -68,7 +72,7 @@ export const CHECKS = {
     const active = new Map<string, string>();
     const overlaps = operationEvents(events).flatMap(({ machineId, operationId, to, eventId }) => {
       const other = active.get(machineId);
-      if (isActive(to as JobStatus)) active.set(machineId, operationId);
+      if (isActive(to as OperationStatus)) active.set(machineId, operationId);
       else if (other === operationId) active.delete(machineId);
       if (other === undefined || other === operationId) return [];
       return [`event ${eventId}: ${operationId} became ${to} on ${machineId} while ${other} was active`];
@@ -192,9 +196,9 @@ function illegalPaths(operations: readonly OperationFacts[], ordered: readonly E
     const events = byOperation.get(operationId) ?? [];
     const path = operationEvents(events);
     const [first, ...rest] = path;
-    const begins = first?.from === '' && first.to === jobLifecycle.initial;
+    const begins = first?.from === '' && first.to === operationLifecycle.initial;
     const whole = begins
-      ? walk(rest, jobLifecycle.initial, status, nextJobStatuses)
+      ? walk(rest, operationLifecycle.initial, status, nextJobStatuses)
       : 'does not begin as pending';
     const parts = steps.map(({ name, state }) => {
       const own = events.filter(({ kind, subject }) => kind === 'step' && subject === name);
@@ -207,7 +211,7 @@ function illegalPaths(operations: readonly OperationFacts[], ordered: readonly E
 
 function nextJobStatuses(from: string): readonly string[] {
   // A request to cancel is told without a change of the status.
-  return [from, ...nextStates(jobLifecycle, from as JobStatus)];
+  return [from, ...nextStates(operationLifecycle, from as OperationStatus)];
 }
 
 function nextStepStates(from: string): readonly string[] {

@@ -1,12 +1,12 @@
 /** Tells when operations end, with one query for all of them, and notices when none does any more. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
+import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { Rows } from './storm-database.ts';
 
 const LOOK_MS = 40;
 
 interface Waiting {
-  readonly resolve: (status: JobStatus) => void;
+  readonly resolve: (status: OperationStatus) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -30,7 +30,7 @@ export class Endings {
     return this.#stalled.signal;
   }
 
-  of(operationId: string): Promise<JobStatus> {
+  of(operationId: string): Promise<OperationStatus> {
     this.#stalled.signal.throwIfAborted();
     return new Promise((resolve, reject) => this.#waiting.set(operationId, { resolve, reject }));
   }
@@ -55,7 +55,7 @@ export class Endings {
     }
   }
 
-  #endedNow(): Promise<{ id: string; status: JobStatus }[]> {
+  #endedNow(): Promise<{ id: string; status: OperationStatus }[]> {
     return this.#database.rows(
       `SELECT operation_id AS id, status FROM operations
        WHERE operation_id = ANY($1) AND status NOT IN ('pending', 'running', 'compensating')`,

@@ -1,7 +1,7 @@
 /** Everything that the checks look at, read after the storm: from the database, from the API, from the journals. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
+import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { StepState } from '../../src/domain/operation/step-state.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { JournalLine } from './replica-messages.ts';
@@ -14,7 +14,7 @@ export interface OperationFacts {
   readonly operationId: string;
   readonly machineId: string;
   readonly requestId: string;
-  readonly status: JobStatus;
+  readonly status: OperationStatus;
   readonly owner: string | null;
   readonly errorCode: string | null;
   readonly steps: readonly {

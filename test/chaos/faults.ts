@@ -64,7 +64,7 @@ function inTurn<T>(items: readonly [T, ...T[]], index: number): T {
   return items[index % items.length] ?? items[0];
 }
 
-export interface FaultTools {
+export interface FaultDependencies {
   readonly replicas: ReplicaSet;
   readonly postgres: RestartablePostgres;
   readonly database: StormDatabase;
@@ -83,18 +83,18 @@ export class FaultInjector {
   readonly freezes: Record<string, number> = {};
   handovers = 0;
   databaseRestarts = 0;
-  readonly #tools: FaultTools;
+  readonly #dependencies: FaultDependencies;
 
-  constructor(tools: FaultTools) {
-    this.#tools = tools;
+  constructor(dependencies: FaultDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Kills come one after the other; what takes longer goes on beside them. */
   async run(plan: readonly PlannedFault[]): Promise<void> {
     const beside: Promise<void>[] = [];
     for (const { at, fault } of plan) {
-      while (this.#tools.progress() < at && !this.#tools.over.aborted) await delay(10);
-      if (this.#tools.over.aborted) break;
+      while (this.#dependencies.progress() < at && !this.#dependencies.over.aborted) await delay(10);
+      if (this.#dependencies.over.aborted) break;
       const struck = this.#strike(fault);
       if (fault.kind === 'kill') await struck;
       else beside.push(struck);
@@ -138,7 +138,7 @@ export class FaultInjector {
 
   /** As when the host of all of them was suspended: each finds its own leases run out, and may claim them anew. */
   async #freezeAll(): Promise<void> {
-    const victims = this.#tools.replicas.ready;
+    const victims = this.#dependencies.replicas.ready;
     for (const victim of victims) victim.freeze();
     await this.#until('SELECT 1 FROM operations WHERE owner LIKE $1 AND due_at > now() LIMIT 1', victims);
     await this.#wake(victims);
@@ -147,7 +147,7 @@ export class FaultInjector {
 
   async #wake(victims: readonly ReplicaProcess[]): Promise<void> {
     // The new holders get a moment to go on, so that there is something to spoil.
-    await delay(this.#tools.random.below(200));
+    await delay(this.#dependencies.random.below(200));
     for (const victim of victims) victim.thaw();
   }
 
@@ -156,7 +156,7 @@ export class FaultInjector {
     const deadline = performance.now() + TAKEOVER_MS;
     for (const { pid } of victims) {
       while (performance.now() < deadline) {
-        const found = await this.#tools.database.rows(query, [`%-${pid}-________`]);
+        const found = await this.#dependencies.database.rows(query, [`%-${pid}-________`]);
         if (found.length === 0) break;
         await delay(50);
       }
@@ -171,22 +171,22 @@ export class FaultInjector {
   }
 
   async #restartDatabase(mode: ShutdownMode): Promise<void> {
-    await this.#tools.postgres.restart(mode);
+    await this.#dependencies.postgres.restart(mode);
     this.databaseRestarts += 1;
   }
 
   /** Marked at once, so that no other fault picks the same one. */
   async #victim(fault: NonNullable<ReplicaProcess['told']>): Promise<ReplicaProcess> {
-    await this.#tools.replicas.anyUnharmed();
-    const [first, ...others] = this.#tools.replicas.unharmed;
+    await this.#dependencies.replicas.anyUnharmed();
+    const [first, ...others] = this.#dependencies.replicas.unharmed;
     if (!first) return this.#victim(fault);
-    const victim = this.#tools.random.pick([first, ...others]);
+    const victim = this.#dependencies.random.pick([first, ...others]);
     victim.told = fault;
     return victim;
   }
 
   #after(): number {
-    return 1 + this.#tools.random.below(12);
+    return 1 + this.#dependencies.random.below(12);
   }
 }
 

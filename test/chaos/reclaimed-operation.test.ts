@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Job, JobMove } from '../../src/engine/job.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { PostgresJobStore } from '../../src/store/operations/operation-store.ts';
+import { PostgresOperationStore } from '../../src/store/operations/operation-store.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 const OWNER = 'replica-a';
@@ -46,7 +46,7 @@ function moveOf(job: Job, comment: string): JobMove<never> {
 }
 
 it('tells only what the later holder decided when both are written in one batch', async () => {
-  const store = new PostgresJobStore(database, {
+  const store = new PostgresOperationStore(database, {
     now: () => new Date(),
     latest: () => new Date(Date.now() + 60_000),
     steppedMs: 0,

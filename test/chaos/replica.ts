@@ -42,7 +42,7 @@ function obey(point: CrashPoint, job: Job): void {
   process.kill(process.pid, SIGNALS[order.fault]);
 }
 
-function reach(point: CrashPoint, job: Job): void {
+function crashPoint(point: CrashPoint, job: Job): void {
   if (point !== 'before_effect') note(point, job);
   obey(point, job);
   if (point === 'before_effect') note(point, job);
@@ -57,7 +57,7 @@ const server = await startServer({
   onFatal: (error) => {
     throw error;
   },
-  reach,
+  crashPoint,
 });
 
 let stopping = false;

@@ -3,7 +3,7 @@
  * of the same transaction say who wrote. Three things give a zombie away: its events on a row that another held,
  * a write to a row that nobody held, a write to an operation that was over.
  */
-import { isActive, type JobStatus } from '../../src/domain/operation/operation-status.ts';
+import { isActive, type OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { EventFacts } from './evidence.ts';
 import type { Write } from './write-history.ts';
 
@@ -17,7 +17,7 @@ export function staleWrites(writes: readonly Write[], events: readonly EventFact
     const { operationId, epochBefore, epochAfter, ownerBefore, statusBefore, statusAfter } = write;
     const words = `${operationId} at epoch ${epochBefore}: ${statusBefore} → ${statusAfter}`;
     if (epochAfter < epochBefore) return [`${words}, and the epoch went back to ${epochAfter}`];
-    if (!isActive(statusBefore as JobStatus)) return [`${words}, after it had ended`];
+    if (!isActive(statusBefore as OperationStatus)) return [`${words}, after it had ended`];
     if (epochAfter > epochBefore || write.wasCancelRequest) return [];
     const writer = writers.get(`${write.xid}/${operationId}`);
     if (ownerBefore === null) return [`${words}, written by ${writer ?? 'somebody'} while nobody held it`];

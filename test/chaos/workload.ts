@@ -26,7 +26,7 @@ export interface StartRecord {
   readonly isDoubtful: boolean;
 }
 
-export interface WorkloadTools {
+export interface WorkloadDependencies {
   readonly client: PatientClient;
   readonly endings: Endings;
   readonly random: Random;
@@ -80,11 +80,11 @@ export class Workload {
   readonly starts: StartRecord[] = [];
   readonly machineIds: string[];
   canceled = 0;
-  readonly #tools: WorkloadTools;
+  readonly #dependencies: WorkloadDependencies;
   readonly #size: WorkloadSize;
 
-  constructor(tools: WorkloadTools, size: WorkloadSize) {
-    this.#tools = tools;
+  constructor(dependencies: WorkloadDependencies, size: WorkloadSize) {
+    this.#dependencies = dependencies;
     this.#size = size;
     this.machineIds = Array.from({ length: size.machines }, (_, index) => `storm-${index + 1}`);
   }
@@ -95,17 +95,17 @@ export class Workload {
     const share = (index: number) =>
       Math.floor(operations / machines) + (index < operations % machines ? 1 : 0);
     const scripts = this.machineIds.map((id, index) =>
-      new MachineScript(id, this.#tools, this).run(share(index)),
+      new MachineScript(id, this.#dependencies, this).run(share(index)),
     );
     const results = await Promise.allSettled(scripts);
-    if (this.#tools.endings.stalled.aborted) return;
+    if (this.#dependencies.endings.stalled.aborted) return;
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 }
 
 class MachineScript {
   readonly #machineId: string;
-  readonly #tools: WorkloadTools;
+  readonly #dependencies: WorkloadDependencies;
   readonly #workload: Workload;
   readonly #random: Random;
   readonly #stepMs: number;
@@ -113,11 +113,11 @@ class MachineScript {
   #requests = 0;
   #failures = 0;
 
-  constructor(machineId: string, tools: WorkloadTools, workload: Workload) {
+  constructor(machineId: string, dependencies: WorkloadDependencies, workload: Workload) {
     this.#machineId = machineId;
-    this.#tools = tools;
+    this.#dependencies = dependencies;
     this.#workload = workload;
-    this.#random = tools.random.branch(machineId);
+    this.#random = dependencies.random.branch(machineId);
     this.#stepMs = 5 + this.#random.below(56);
   }
 
@@ -166,7 +166,7 @@ class MachineScript {
     const times = this.#random.chance(TWICE_CHANCE) ? 2 : 1;
     const answers = await Promise.all(
       Array.from({ length: times }, () =>
-        this.#tools.client.call(this.#random, (api, signal) => STARTS[type](api, target, signal)),
+        this.#dependencies.client.call(this.#random, (api, signal) => STARTS[type](api, target, signal)),
       ),
     );
     const ids = answers.flatMap((answer) => (answer.outcome === 'answered' ? answer.value.operationId : []));
@@ -182,7 +182,7 @@ class MachineScript {
   }
 
   async #follow(operationId: string, type: StormType): Promise<void> {
-    const end = this.#tools.endings.of(operationId);
+    const end = this.#dependencies.endings.of(operationId);
     if (this.#random.chance(CANCEL_CHANCE)) {
       const pauseMs = this.#random.below(4 * this.#stepMs);
       // The end may come first, and a stall before either.
@@ -196,7 +196,7 @@ class MachineScript {
   /** One that has ended meanwhile can't be canceled, and that is fine. */
   async #cancel(operationId: string): Promise<void> {
     const request = { operationId, reason: 'changed my mind' };
-    const answer = await this.#tools.client.call(this.#random, (api, signal) =>
+    const answer = await this.#dependencies.client.call(this.#random, (api, signal) =>
       api.machines.cancelOperation(request, { signal }),
     );
     if (answer.outcome === 'answered') this.#workload.canceled += 1;
@@ -204,7 +204,7 @@ class MachineScript {
   }
 
   async #must<T>(ask: (api: Api, signal: AbortSignal) => Promise<T>): Promise<T> {
-    const answer = await this.#tools.client.call(this.#random, ask);
+    const answer = await this.#dependencies.client.call(this.#random, ask);
     if (answer.outcome === 'refused') throw answer.error;
     return answer.value;
   }

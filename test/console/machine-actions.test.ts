@@ -14,7 +14,7 @@ import {
   type MachineAction,
 } from '../../src/domain/machine/machine-action.ts';
 import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
-import type { ServerParts } from '../../src/surfaces/rpc/server-parts.ts';
+import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependencies.ts';
 import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
 
 const machine = (changed: Partial<ActionMachine> = {}): ActionMachine => ({
@@ -123,7 +123,7 @@ describe('the roles', () => {
   };
 
   it('are those that the server asks for', () => {
-    const parts = {} as ServerParts;
+    const parts = {} as ServerDependencies;
     const roles = { ...machineService(parts).roles, ...adminService(parts).roles };
     const rpcs = MACHINE_ACTION_NAMES.filter((action) => CALLS[action] !== undefined);
     expect(rpcs).toHaveLength(12);

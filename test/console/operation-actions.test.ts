@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { whyNoAction } from '../../console/src/pages/operation/action-verdict.ts';
 import { actionLine, shellWord, startLine } from '../../console/src/pages/operation/command-lines.ts';
-import type { JobStatus } from '../../src/domain/operation/operation-status.ts';
+import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import { OPERATOR_ACTION_NAMES } from '../../src/domain/operation/operator-action.ts';
 
-const on = (status: JobStatus, fields: { cancelRequested?: boolean; machineRefuses?: string } = {}) => ({
+const on = (
+  status: OperationStatus,
+  fields: { cancelRequested?: boolean; machineRefuses?: string } = {},
+) => ({
   status,
   cancelRequested: false,
   machineRefuses: '',
@@ -13,7 +16,7 @@ const on = (status: JobStatus, fields: { cancelRequested?: boolean; machineRefus
 
 describe('operator actions on the page', () => {
   it('are those that the server would act on', () => {
-    const possible = (status: JobStatus) =>
+    const possible = (status: OperationStatus) =>
       OPERATOR_ACTION_NAMES.filter((action) => whyNoAction(action, on(status)) === '');
     expect(possible('running')).toEqual(['cancel', 'mark_manual_intervention_required']);
     expect(possible('completed')).toEqual([]);

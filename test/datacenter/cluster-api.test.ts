@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster, Clusters } from '../../src/providers/kubernetes/clusters.ts';
-import { lookInCluster } from '../../src/providers/kubernetes/node-control.ts';
+import { probeCluster } from '../../src/providers/kubernetes/node-control.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createAuthority } from '../parts/kubernetes/certificates.ts';
 import { freePort } from '../parts/sshd.ts';
@@ -120,16 +120,16 @@ describe('looks at where machines are', () => {
     let now = 0;
     const clusters = clustersOf(api, {}, () => now);
     for (let index = 0; index < 1_200; index++) api.setNode(`m-${index}`, index % 2 ? 'Ready' : 'NotReady');
-    const looks = await Promise.all(fleet(1_300).map((machine) => lookInCluster(clusters, machine, signal)));
+    const looks = await Promise.all(fleet(1_300).map((machine) => probeCluster(clusters, machine, signal)));
     const counts = (reason: string) => looks.filter((look) => look?.reason === reason).length;
     expect([counts('NodeReady'), counts('NodeNotReady'), counts('NotJoined')]).toEqual([600, 600, 100]);
     // Three pages of at most 500.
     expect(api.requests).toHaveLength(3);
     now += 9_000;
-    await lookInCluster(clusters, machineAt('', { machineId: 'm-1' }), signal);
+    await probeCluster(clusters, machineAt('', { machineId: 'm-1' }), signal);
     expect(api.requests).toHaveLength(3);
     now += 2_000;
-    await lookInCluster(clusters, machineAt('', { machineId: 'm-1' }), signal);
+    await probeCluster(clusters, machineAt('', { machineId: 'm-1' }), signal);
     expect(api.requests).toHaveLength(6);
   });
 
@@ -138,18 +138,18 @@ describe('looks at where machines are', () => {
     const clusters = clustersOf(api, {}, () => now);
     api.fail({ request: /nodes/, how: { status: 503 } });
     const looks = await Promise.allSettled(
-      fleet(50).map((machine) => lookInCluster(clusters, machine, signal)),
+      fleet(50).map((machine) => probeCluster(clusters, machine, signal)),
     );
     expect(looks.every(({ status }) => status === 'rejected')).toBe(true);
     expect(api.requests).toHaveLength(1);
     now += 11_000;
-    expect(await lookInCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NotJoined' });
+    expect(await probeCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NotJoined' });
   });
 
   it('begin the list again when the server has forgotten the place in it', async () => {
     for (let index = 0; index < 600; index++) api.setNode(`m-${index}`, 'Ready');
     api.fail({ request: /continue=/, how: { status: 410 } });
-    const look = await lookInCluster(clustersOf(api), machineAt('', { machineId: 'm-599' }), signal);
+    const look = await probeCluster(clustersOf(api), machineAt('', { machineId: 'm-599' }), signal);
     expect(look).toMatchObject({ ok: true });
     expect(api.requests).toHaveLength(4);
   });
@@ -158,8 +158,8 @@ describe('looks at where machines are', () => {
     const clusters = clustersOf(api);
     api.setNode('m-1', 'Ready');
     api.fail({ request: /nodes/, how: { slowMs: 500 } });
-    const stopped = lookInCluster(clusters, machineAt(''), AbortSignal.timeout(50));
-    const other = lookInCluster(clusters, machineAt(''), signal);
+    const stopped = probeCluster(clusters, machineAt(''), AbortSignal.timeout(50));
+    const other = probeCluster(clusters, machineAt(''), signal);
     await expect(stopped).rejects.toThrow();
     expect(await other).toMatchObject({ ok: true });
     expect(api.requests).toHaveLength(1);
@@ -169,12 +169,12 @@ describe('looks at where machines are', () => {
     const clusters = clustersOf(api);
     const machine = machineAt('');
     const meantFor = (ref: string) => ({ ...machine, spec: { ...machine.spec, target_cluster_ref: ref } });
-    expect(await lookInCluster(clusters, meantFor(''), signal)).toBeNull();
-    expect(await lookInCluster(clusters, meantFor('cluster-z'), signal)).toMatchObject({
+    expect(await probeCluster(clusters, meantFor(''), signal)).toBeNull();
+    expect(await probeCluster(clusters, meantFor('cluster-z'), signal)).toMatchObject({
       reason: 'UnknownCluster',
     });
     const unfit = machineAt('', { machineId: 'M_1' });
-    expect(await lookInCluster(clusters, unfit, signal)).toMatchObject({ reason: 'NodeNameInvalid' });
+    expect(await probeCluster(clusters, unfit, signal)).toMatchObject({ reason: 'NodeNameInvalid' });
     expect(api.requests).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { MachineChange } from '../../src/domain/machine/machine-change.ts';
 import type { StepHandler } from '../../src/engine/step-handler.ts';
-import { createNodeControl, lookInCluster } from '../../src/providers/kubernetes/node-control.ts';
+import { createNodeControl, probeCluster } from '../../src/providers/kubernetes/node-control.ts';
 import { rmaAction } from '../../src/steps/rma-action.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { type Attempt, attemptOf } from './attempt.ts';
@@ -100,7 +100,7 @@ describe('a drain', () => {
       reason:
         "default/web-1 may not leave yet: Cannot evict pod as it would violate the pod's disruption budget. " +
         'The disruption budget web-budget needs 1 healthy pods and has 1 currently',
-      lookAgainMs: 5_000,
+      pollAfterMs: 5_000,
     };
     expect(await pass(draining)).toMatchObject(refused);
     expect(await pass(draining)).toMatchObject(refused);
@@ -221,12 +221,12 @@ describe('a probe of a machine in its cluster', () => {
   it('counts the workloads of a cordoned node, and of no other', async () => {
     api.pods.add({ node: 'm-1', name: 'web-1' });
     const clusters = clustersOf(api);
-    expect(await lookInCluster(clusters, machineAt(''), signal)).toMatchObject({
+    expect(await probeCluster(clusters, machineAt(''), signal)).toMatchObject({
       reason: 'NodeReady',
       sight: { node: { takesWork: true, workloads: null } },
     });
     await control().cordon(call('op-1'), 'cluster-a');
-    expect(await lookInCluster(clustersOf(api), machineAt(''), signal)).toMatchObject({
+    expect(await probeCluster(clustersOf(api), machineAt(''), signal)).toMatchObject({
       reason: 'NodeCordoned',
       sight: { node: { takesWork: false, workloads: { count: 1, ending: 0 } } },
     });
@@ -238,23 +238,23 @@ describe('a probe of a machine in its cluster', () => {
       InCustomerCluster: { status: true, reason: 'NodeCordoned' },
       Drained: { status: true, reason: 'NodeDrained' },
     });
-    expect(await lookInCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NodeReady' });
+    expect(await probeCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NodeReady' });
     await control().cordon(call('op-1'), 'cluster-a');
     // The list still shows it open.
-    expect(await lookInCluster(clusters, drained, signal)).toMatchObject({ reason: 'NodeCordoned' });
+    expect(await probeCluster(clusters, drained, signal)).toMatchObject({ reason: 'NodeCordoned' });
 
     const later = clustersOf(api);
-    expect(await lookInCluster(later, drained, signal)).toMatchObject({ reason: 'NodeCordoned' });
+    expect(await probeCluster(later, drained, signal)).toMatchObject({ reason: 'NodeCordoned' });
     await control().uncordon(call('op-1'), 'cluster-a', 'own');
-    expect(await lookInCluster(later, drained, signal)).toMatchObject({ reason: 'NodeReady' });
+    expect(await probeCluster(later, drained, signal)).toMatchObject({ reason: 'NodeReady' });
   });
 
   it('does not take an old list for news of a machine that joined since', async () => {
     api.nodes.delete('m-1');
     const clusters = clustersOf(api);
-    expect(await lookInCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NotJoined' });
+    expect(await probeCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NotJoined' });
     api.setNode('m-1', 'Ready');
     const joined = machineSaid({ InCustomerCluster: { status: true, reason: 'NodeReady' } });
-    expect(await lookInCluster(clusters, joined, signal)).toMatchObject({ ok: true });
+    expect(await probeCluster(clusters, joined, signal)).toMatchObject({ ok: true });
   });
 });

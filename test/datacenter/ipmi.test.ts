@@ -209,7 +209,7 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       clock.ms += 1_000;
       expect((await failureOf(changing.can.power.bootState(callFor(machine)))).message).toContain('accept');
       writeFileSync(file, bmc.password);
-      expect(await changing.can.power.bootState(callFor(machine))).toMatchObject({ lookAgainMs: 2_000 });
+      expect(await changing.can.power.bootState(callFor(machine))).toMatchObject({ pollAfterMs: 2_000 });
     });
 
     it('for a user that the BMC does not know is refused like a wrong one', async () => {
@@ -237,7 +237,7 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
         code: 'BMC_ADDRESS_NOT_ALLOWED',
       });
       const here = siteWith({ allowed_networks: ['127.0.0.0/8'] });
-      expect(await here.can.power.bootState(callFor(machine))).toMatchObject({ lookAgainMs: 2_000 });
+      expect(await here.can.power.bootState(callFor(machine))).toMatchObject({ pollAfterMs: 2_000 });
     });
   });
 

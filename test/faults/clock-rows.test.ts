@@ -4,7 +4,7 @@ import { packageVersion } from '../../src/package-root.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { DatabaseClock } from '../../src/store/database/database-clock.ts';
 import { stalledNodes } from '../../src/store/nodes/node-lists.ts';
-import { PostgresJobStore } from '../../src/store/operations/operation-store.ts';
+import { PostgresOperationStore } from '../../src/store/operations/operation-store.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';
 import { type SteppedPostgres, startSteppedPostgres } from '../parts/stepped-postgres.ts';
 
@@ -129,7 +129,7 @@ describe('an hour back', () => {
 });
 
 describe('an hour forward', () => {
-  const store = () => new PostgresJobStore(database, clock);
+  const store = () => new PostgresOperationStore(database, clock);
   const claim = async () =>
     (await store().claim('this-one', 10, LEASE_MS, 'counted')).jobs.map(({ id }) => id);
 

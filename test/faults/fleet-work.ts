@@ -8,7 +8,7 @@ import type { PatientClient } from '../chaos/patient-client.ts';
 import type { Random } from '../chaos/seeded-random.ts';
 import { STARTS, type StartRecord, type StormType } from '../chaos/workload.ts';
 
-export interface FleetWorkTools {
+export interface FleetWorkDependencies {
   readonly client: PatientClient;
   readonly endings: Endings;
   readonly random: Random;
@@ -24,13 +24,13 @@ const PREPARED_AT_A_TIME = 16;
 
 export class FleetWork {
   readonly starts: StartRecord[] = [];
-  readonly #tools: FleetWorkTools;
+  readonly #dependencies: FleetWorkDependencies;
   readonly #size: FleetWorkSize;
   readonly #machineIds: readonly string[];
   #stopping = false;
 
-  constructor(tools: FleetWorkTools, size: FleetWorkSize) {
-    this.#tools = tools;
+  constructor(dependencies: FleetWorkDependencies, size: FleetWorkSize) {
+    this.#dependencies = dependencies;
     this.#size = size;
     this.#machineIds = Array.from({ length: size.machines }, (_, index) => `fleet-${index + 1}`);
   }
@@ -73,17 +73,17 @@ export class FleetWork {
 
   async #operation(machineId: string, type: StormType, count: number): Promise<void> {
     const target = { machineId, requestId: `request-${count}` };
-    const answer = await this.#tools.client.call(this.#tools.random, (api, signal) =>
+    const answer = await this.#dependencies.client.call(this.#dependencies.random, (api, signal) =>
       STARTS[type](api, target, signal),
     );
     if (answer.outcome === 'refused') throw answer.error;
     const { operationId } = answer.value;
     this.starts.push({ ...target, type, operationId, otherIds: [], isDoubtful: answer.doubts > 0 });
-    await this.#tools.endings.of(operationId);
+    await this.#dependencies.endings.of(operationId);
   }
 
   async #must<T>(ask: (api: Api, signal: AbortSignal) => Promise<T>): Promise<T> {
-    const answer = await this.#tools.client.call(this.#tools.random, ask);
+    const answer = await this.#dependencies.client.call(this.#dependencies.random, ask);
     if (answer.outcome === 'refused') throw answer.error;
     return answer.value;
   }

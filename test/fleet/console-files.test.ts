@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consoleFiles } from '../../src/surfaces/console-files.ts';
 import { type HttpServer, startHttpServer } from '../../src/surfaces/http-server.ts';
 import { Readiness } from '../../src/surfaces/readiness.ts';
-import type { CallSurroundings } from '../../src/surfaces/rpc/service.ts';
+import type { CallDependencies } from '../../src/surfaces/rpc/service.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 
 const INDEX = '<!doctype html><title>Ingot</title>';
@@ -37,7 +37,7 @@ function serve(directory: string): Promise<HttpServer> {
     host: '127.0.0.1',
     port: 0,
     services: [],
-    around: { logUnexpected: console.error } as unknown as CallSurroundings,
+    around: { logUnexpected: console.error } as unknown as CallDependencies,
     routes: [(app) => consoleFiles(app, { root: directory })],
     readiness: new Readiness(),
   });

@@ -11,14 +11,14 @@ import type { MaasControl } from '../../src/providers/maas/maas-control.ts';
 import { createMaasProvider } from '../../src/providers/maas/maas-provider.ts';
 import type { Inspect, PowerControl, ProviderCall } from '../../src/providers/provider.ts';
 
-export interface CallParts {
+export interface CallContext {
   readonly machine?: Machine;
   readonly signal?: AbortSignal;
   readonly checkHeld?: () => void;
   readonly log?: (text: string) => void;
 }
 
-export function callFor(parts: CallParts = {}): ProviderCall {
+export function callFor(parts: CallContext = {}): ProviderCall {
   return {
     machine: sampleMachine(),
     key: 'operation/step/1',

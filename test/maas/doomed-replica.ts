@@ -17,7 +17,7 @@ import type { DeathPlan } from './death-plan.ts';
 const folder = process.argv[2] ?? '.';
 const plan = JSON.parse(readFileSync(join(folder, 'plan.json'), 'utf8')) as DeathPlan;
 
-function reach(point: CrashPoint, job: Job): void {
+function crashPoint(point: CrashPoint, job: Job): void {
   const death = plan[job.subject];
   const stage = job.steps[job.current]?.name;
   if (death?.type !== job.type || death.stage !== stage || death.point !== point) return;
@@ -46,7 +46,7 @@ const server = await startServer({
   },
   // As in fleet.ts: the simulator's clock is fast.
   repeatActMs: 500,
-  reach,
+  crashPoint,
 });
 
 const stop = async () => {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConditionReconciler } from '../../src/reconcilers/condition-reconciler.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { claimLooks, recordLooks } from '../../src/store/machines/machine-probes.ts';
+import { claimProbes, recordProbes } from '../../src/store/machines/machine-probes.ts';
 import { conditionOf, fresh, get, newMachine, run, start, until } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { DOWN, UP, WatchedInspect } from './lookout.ts';
@@ -46,7 +46,7 @@ async function claimOne(machineId: string) {
     [machineId],
   );
   const options = { provider: 'fake', limit: 10, intervalMs: 60_000, lateMs: 60_000 };
-  const look = (await claimLooks(database, options)).find(({ machine }) => machine.machineId === machineId);
+  const look = (await claimProbes(database, options)).find(({ machine }) => machine.machineId === machineId);
   if (!look) throw new Error(`${machineId} was not claimed`);
   return look;
 }
@@ -64,10 +64,10 @@ describe('a record of looks', () => {
     await other.query('BEGIN');
     await other.query('SELECT 1 FROM machines WHERE machine_id = $1 FOR NO KEY UPDATE', [machineId]);
     const startedAt = performance.now();
-    expect(await recordLooks(database, [{ look, ...lost() }])).toEqual(new Set());
+    expect(await recordProbes(database, [{ look, ...lost() }])).toEqual(new Set());
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     await other.query('ROLLBACK');
-    expect(await recordLooks(database, [{ look, ...lost() }])).toEqual(new Set([machineId]));
+    expect(await recordProbes(database, [{ look, ...lost() }])).toEqual(new Set([machineId]));
   });
 
   it('that is held up itself holds up no operation', async () => {
@@ -75,7 +75,7 @@ describe('a record of looks', () => {
     const look = await claimOne(machineId);
     await other.query('BEGIN');
     await other.query('LOCK TABLE machine_looks IN EXCLUSIVE MODE');
-    const held = recordLooks(database, [{ look, ...lost() }]);
+    const held = recordProbes(database, [{ look, ...lost() }]);
     await until(
       () => server.sql(`SELECT 1 FROM pg_locks WHERE NOT granted`),
       (waiting) => waiting.length > 0,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimLooks } from '../../src/store/machines/machine-probes.ts';
+import { claimProbes } from '../../src/store/machines/machine-probes.ts';
 import { until } from '../api/fleet.ts';
 import { DOWN, type Lookout, openLookout, UP, WatchedInspect } from './lookout.ts';
 
@@ -158,7 +158,7 @@ describe('whose machine it is', () => {
     await lookout.sql('INSERT INTO machine_looks SELECT machine_id, now() FROM machines');
     // All that a killed replica leaves behind is its claims.
     const claim = { provider: 'watched', limit: 100, intervalMs: 1_000, lateMs: 60_000 };
-    expect(await claimLooks(lookout.database, claim)).toHaveLength(20);
+    expect(await claimProbes(lookout.database, claim)).toHaveLength(20);
     const killedAt = performance.now();
     lookout.reconciler({ watched }, { intervalMs: 60_000 });
     await until(
@@ -271,7 +271,7 @@ describe('new machines', () => {
     const startedAt = performance.now();
     await reachable(true);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
-    reconciler.poke();
+    reconciler.wake();
     await until(
       async () => watched.looks('m-00002'),
       (count) => count === 1,

@@ -11,7 +11,7 @@ test('docs/conditions.md has every condition, and no other', () => {
 });
 
 test('docs/conditions.md tells every reason that the rules can give', () => {
-  const rules = ['src/reconcilers/derive-conditions.ts', 'src/domain/condition/node-sight.ts']
+  const rules = ['src/reconcilers/derive-conditions.ts', 'src/domain/condition/node-observation.ts']
     .map(read)
     .join('');
   const reasons = [...rules.matchAll(/(?:reason:|const [A-Z_]+ =) '(\w+)'/g)];

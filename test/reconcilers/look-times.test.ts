@@ -1,7 +1,7 @@
 /** How looks are spread over time, on a database whose clock stands still until the test moves it. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claimLooks, insertMissingLooks, spreadLooks } from '../../src/store/machines/machine-probes.ts';
+import { claimProbes, insertMissingProbes, spreadProbes } from '../../src/store/machines/machine-probes.ts';
 import { until } from '../api/fleet.ts';
 import { type Lookout, openLookout, WatchedInspect } from './lookout.ts';
 
@@ -42,7 +42,7 @@ async function releaseClock(): Promise<void> {
 }
 
 const spread = () =>
-  spreadLooks(lookout.database, {
+  spreadProbes(lookout.database, {
     lateMs: STEP,
     few: 64,
     soonMs: 1_000,
@@ -52,7 +52,7 @@ const spread = () =>
 
 async function importFleet(): Promise<void> {
   await lookout.addMachines(FLEET);
-  expect(await insertMissingLooks(lookout.database, 100_000)).toBe(FLEET);
+  expect(await insertMissingProbes(lookout.database, 100_000)).toBe(FLEET);
   expect(await spread()).toEqual({ fresh: FLEET, late: 0 });
 }
 
@@ -79,7 +79,7 @@ async function sweep(intervals: number): Promise<number[]> {
   for (let time = STEP; time <= intervals * INTERVAL; time += STEP) {
     await letTimePass(STEP);
     const options = { provider: 'watched', limit: FLEET, intervalMs: INTERVAL, lateMs: 2 * STEP };
-    const looks = await claimLooks(lookout.database, options);
+    const looks = await claimProbes(lookout.database, options);
     for (const _look of looks) made.push(time);
   }
   return made;
@@ -107,7 +107,7 @@ describe('after a downtime', () => {
   it('of days, looks are made up for at the usual pace', async () => {
     await importFleet();
     await letTimePass(10 * INTERVAL);
-    expect(await claimLooks(lookout.database, claimAll)).toEqual([]);
+    expect(await claimProbes(lookout.database, claimAll)).toEqual([]);
     expect(await spread()).toEqual({ fresh: 0, late: FLEET });
     expect(mostInAWindow(await dueInMs(), WINDOW)).toBeLessThan(1.5 * AVERAGE);
   });
@@ -127,7 +127,7 @@ const claimAll = { provider: 'watched', limit: FLEET, intervalMs: INTERVAL, late
 
 it('a few late or new machines are due within a second', async () => {
   await lookout.addMachines(64);
-  await insertMissingLooks(lookout.database, 1_000);
+  await insertMissingProbes(lookout.database, 1_000);
   await spread();
   expect(Math.max(...(await dueInMs()))).toBeLessThanOrEqual(1_000);
 });
@@ -135,9 +135,9 @@ it('a few late or new machines are due within a second', async () => {
 it('machines that have a look are not given another', async () => {
   await importFleet();
   await lookout.addMachines(3);
-  expect(await insertMissingLooks(lookout.database, 2)).toBe(2);
-  expect(await insertMissingLooks(lookout.database, 2)).toBe(1);
-  expect(await insertMissingLooks(lookout.database, 2)).toBe(0);
+  expect(await insertMissingProbes(lookout.database, 2)).toBe(2);
+  expect(await insertMissingProbes(lookout.database, 2)).toBe(1);
+  expect(await insertMissingProbes(lookout.database, 2)).toBe(0);
 });
 
 it('a reconciler that starts after a downtime keeps to the pace in real time', async () => {

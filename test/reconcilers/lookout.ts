@@ -2,19 +2,19 @@
 import type pg from 'pg';
 import type { Conditions } from '../../src/domain/condition/condition.ts';
 import type { Machine } from '../../src/domain/machine/machine.ts';
-import type { Inspect, Provider, Sighting } from '../../src/providers/provider.ts';
-import { ConditionReconciler, type LookSettings } from '../../src/reconcilers/condition-reconciler.ts';
+import type { Inspect, ProbeResult, Provider } from '../../src/providers/provider.ts';
+import { ConditionReconciler, type ProbeSettings } from '../../src/reconcilers/condition-reconciler.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { cloneDatabase } from '../parts/postgres.ts';
 
-export const UP: Sighting = { ok: true, reason: 'PingOK', message: 'it answers' };
-export const DOWN: Sighting = { ok: false, reason: 'NoAnswer', message: 'it does not answer' };
+export const UP: ProbeResult = { ok: true, reason: 'PingOK', message: 'it answers' };
+export const DOWN: ProbeResult = { ok: false, reason: 'NoAnswer', message: 'it does not answer' };
 
 /** The probes of all machines of one provider, and what was seen of the looking itself. */
 export class WatchedInspect implements Inspect {
-  answers: (machine: Machine) => Sighting = () => UP;
-  bmcAnswers: (machine: Machine) => Sighting | null = () => null;
-  clusterAnswers: (machine: Machine) => Sighting | null = () => null;
+  answers: (machine: Machine) => ProbeResult = () => UP;
+  bmcAnswers: (machine: Machine) => ProbeResult | null = () => null;
+  clusterAnswers: (machine: Machine) => ProbeResult | null = () => null;
   /** How long a look takes; it heeds its signal. */
   takesMs: () => number = () => 0;
   readonly begun: Array<{ readonly machineId: string; readonly at: number }> = [];
@@ -27,7 +27,7 @@ export class WatchedInspect implements Inspect {
     return this.begun.filter((look) => machineId === undefined || look.machineId === machineId).length;
   }
 
-  async host(machine: Machine, signal: AbortSignal): Promise<Sighting> {
+  async host(machine: Machine, signal: AbortSignal): Promise<ProbeResult> {
     const { machineId } = machine;
     this.begun.push({ machineId, at: performance.now() });
     const others = this.#underWay.get(machineId) ?? 0;
@@ -43,11 +43,11 @@ export class WatchedInspect implements Inspect {
     }
   }
 
-  async bmc(machine: Machine): Promise<Sighting | null> {
+  async bmc(machine: Machine): Promise<ProbeResult | null> {
     return this.bmcAnswers(machine);
   }
 
-  async cluster(machine: Machine): Promise<Sighting | null> {
+  async cluster(machine: Machine): Promise<ProbeResult | null> {
     return this.clusterAnswers(machine);
   }
 }
@@ -71,7 +71,7 @@ export interface Lookout {
   /** `m-00001` and so on, all at once. */
   addMachines(count: number, provider?: string): Promise<void>;
   /** Started, and stopped with the lookout at the latest. */
-  reconciler(inspects: Record<string, Inspect>, settings?: Partial<LookSettings>): ConditionReconciler;
+  reconciler(inspects: Record<string, Inspect>, settings?: Partial<ProbeSettings>): ConditionReconciler;
   conditions(machineId: string): Promise<Conditions>;
   events(machineId: string): Promise<EventRow[]>;
   close(): Promise<void>;
@@ -87,7 +87,7 @@ interface EventRow extends pg.QueryResultRow {
   metadata: Record<string, string>;
 }
 
-const QUICK: LookSettings = { intervalMs: 200, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 };
+const QUICK: ProbeSettings = { intervalMs: 200, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 };
 
 export async function openLookout(): Promise<Lookout> {
   const clone = await cloneDatabase();

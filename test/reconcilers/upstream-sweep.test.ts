@@ -53,7 +53,7 @@ function sweepOf(upstream: Upstream) {
   } as unknown as MaasControl;
   const sweep = new UpstreamSweep({
     ...{ database: lookout.database, provider: 'site-a', maas, intervalMs: INTERVAL_MS },
-    actions: { database: lookout.database, cancelHint: () => {}, poke: () => {} },
+    actions: { database: lookout.database, cancelHint: () => {}, wake: () => {} },
     onUnread: (_provider, ids) => unread.push(...ids),
   });
   return { sweep, asked, unread };

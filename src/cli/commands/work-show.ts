@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { FAILURE_CLASSES, type FailureClass } from '../../domain/error/failure.ts';
 import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import { commandFor, nextActionFor } from '../../domain/operation/next-action.ts';
-import { jobLifecycle } from '../../domain/operation/operation-status.ts';
+import { operationLifecycle } from '../../domain/operation/operation-status.ts';
 import type { OperatorActionRecord } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
@@ -82,7 +82,7 @@ function writeActions({ out }: CommandContext, actions: readonly OperatorActionR
   ]).write(actions);
 }
 
-const JOB_STATUSES = statesOf(jobLifecycle);
+const JOB_STATUSES = statesOf(operationLifecycle);
 
 function failureClassOf({ error }: Work): FailureClass | null {
   const name = error?.details?.failure_class ?? '';

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../error/fault.ts';
-import { ACTIVE_JOB_STATUSES, isActive, jobLifecycle, PHASE_OF_JOB } from '../operation/operation-status.ts';
+import {
+  ACTIVE_STATUSES,
+  isActive,
+  operationLifecycle,
+  PHASE_OF_STATUS,
+} from '../operation/operation-status.ts';
 import { checkTransition, type Lifecycle, nextStates, statesOf } from './lifecycle.ts';
 import { LIFECYCLES } from './lifecycles.ts';
 
@@ -93,7 +98,7 @@ describe.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const
 
 describe('a refused transition', () => {
   it('says where the state could go instead', () => {
-    const fault = refusal(jobLifecycle, 'compensating', 'completed', 'engine');
+    const fault = refusal(operationLifecycle, 'compensating', 'completed', 'engine');
     expect(fault).toMatchObject({
       kind: 'failed_precondition',
       reason: 'ILLEGAL_TRANSITION',
@@ -105,11 +110,13 @@ describe('a refused transition', () => {
   });
 
   it('says that a final state goes nowhere', () => {
-    expect(refusal(jobLifecycle, 'completed', 'running', 'engine')?.message).toMatch(/it can go to nothing$/);
+    expect(refusal(operationLifecycle, 'completed', 'running', 'engine')?.message).toMatch(
+      /it can go to nothing$/,
+    );
   });
 
   it('says whose the transition is when somebody else tries to make it', () => {
-    expect(refusal(jobLifecycle, 'failed_retryable', 'compensating', 'engine')).toMatchObject({
+    expect(refusal(operationLifecycle, 'failed_retryable', 'compensating', 'engine')).toMatchObject({
       kind: 'failed_precondition',
       reason: 'WRONG_TRANSITION_OWNER',
       message: 'operation failed_retryable → compensating belongs to operator, not to engine',
@@ -120,14 +127,14 @@ describe('a refused transition', () => {
 
 describe('the phase that the APIs show of an operation', () => {
   it('is PENDING or RUNNING exactly while the operation is active', () => {
-    for (const status of statesOf(jobLifecycle)) {
-      expect(isActive(status)).toBe(['PENDING', 'RUNNING'].includes(PHASE_OF_JOB[status]));
+    for (const status of statesOf(operationLifecycle)) {
+      expect(isActive(status)).toBe(['PENDING', 'RUNNING'].includes(PHASE_OF_STATUS[status]));
     }
-    expect(ACTIVE_JOB_STATUSES).toContain(jobLifecycle.initial);
+    expect(ACTIVE_STATUSES).toContain(operationLifecycle.initial);
   });
 
   it('is never left again by the engine once the operation has ended', () => {
-    const back = jobLifecycle.transitions.filter(
+    const back = operationLifecycle.transitions.filter(
       ({ from, to, owners }) =>
         !isActive(from) && isActive(to) && (owners as readonly string[]).includes('engine'),
     );

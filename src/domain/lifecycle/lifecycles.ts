@@ -4,7 +4,7 @@ import { presenceLifecycle } from '../agent/presence.ts';
 import { installLifecycle } from '../install/install-state.ts';
 import { phaseLifecycle } from '../machine/phase.ts';
 import { serviceLifecycle } from '../machine/service-state.ts';
-import { jobLifecycle } from '../operation/operation-status.ts';
+import { operationLifecycle } from '../operation/operation-status.ts';
 import { stepLifecycle } from '../operation/step-state.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
@@ -13,6 +13,6 @@ export const LIFECYCLES: readonly Lifecycle<string, string>[] = [
   serviceLifecycle,
   installLifecycle,
   presenceLifecycle,
-  jobLifecycle,
+  operationLifecycle,
   stepLifecycle,
 ];

@@ -11,7 +11,7 @@ import {
   type ConditionChange,
   type Conditions,
 } from '../condition/condition.ts';
-import { drainedDenied } from '../condition/node-sight.ts';
+import { drainedDenied } from '../condition/node-observation.ts';
 import type { NewEvent } from '../event.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from '../install/install-state.ts';
 import { checkTransition, type Lifecycle } from '../lifecycle/lifecycle.ts';

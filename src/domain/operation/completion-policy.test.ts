@@ -6,7 +6,7 @@ import { applyChange } from '../machine/machine-change.ts';
 import type { ServiceState } from '../machine/service-state.ts';
 import { DECOMMISSION_MODES, type DecommissionStage } from '../workflow/stage.ts';
 import { type ContractName, changeAtEnd, type Ending } from './completion-policy.ts';
-import { isActive, jobLifecycle, PHASE_OF_JOB } from './operation-status.ts';
+import { isActive, operationLifecycle, PHASE_OF_STATUS } from './operation-status.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
 const FAILURE_REASONS = {
@@ -46,12 +46,12 @@ const endOf = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending
   applyChange(machine, changeAtEnd(contract, ending(fields)) ?? {}, cause).machine;
 
 const CONTRACT_NAMES = ['operation', 'run'] as const satisfies readonly ContractName[];
-const statuses = statesOf(jobLifecycle);
+const statuses = statesOf(operationLifecycle);
 
 /** Document 2's operations leave the phase alone; document 1's runs move it when they say so or end badly. */
 function phaseAfter(contract: ContractName, type: WorkType, status: Ending['status']): string | undefined {
   if (contract === 'operation' || isActive(status)) return undefined;
-  if (PHASE_OF_JOB[status] !== 'SUCCEEDED') return 'MAINTENANCE';
+  if (PHASE_OF_STATUS[status] !== 'SUCCEEDED') return 'MAINTENANCE';
   return type === 'REIMAGE' || type === 'JOIN' ? 'READY' : undefined;
 }
 
@@ -71,7 +71,7 @@ describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract
     expect(changeAtEnd(contract, ending({ type, status }))?.phase).toBe(phaseAfter(contract, type, status));
   });
 
-  it.each(statuses.filter((status) => PHASE_OF_JOB[status] === 'FAILED'))(
+  it.each(statuses.filter((status) => PHASE_OF_STATUS[status] === 'FAILED'))(
     'asks for an intervention when it is %s',
     (status) => {
       const { conditions } = end(sampleMachine(), { type, status });
@@ -206,7 +206,7 @@ describe('the end of a workflow leaves no machine in a state that only an operat
     expect(serviceAfter('decommission', 'DRAIN', 'draining', status)).toBe('offline');
   });
 
-  it.each(ENDS.filter((status) => PHASE_OF_JOB[status] !== 'SUCCEEDED'))(
+  it.each(ENDS.filter((status) => PHASE_OF_STATUS[status] !== 'SUCCEEDED'))(
     'what came as far as removing and is %s keeps its identity, retired',
     (status) => {
       expect(serviceAfter('decommission', 'DECOMMISSION', 'removing', status)).toBe('retired');
@@ -216,7 +216,7 @@ describe('the end of a workflow leaves no machine in a state that only an operat
 
   it('and moves none that is elsewhere', () => {
     for (const service of ['active', 'offline', 'quarantined', 'retired', 'deleted'] as const) {
-      for (const status of ENDS.filter((end) => PHASE_OF_JOB[end] !== 'SUCCEEDED'))
+      for (const status of ENDS.filter((end) => PHASE_OF_STATUS[end] !== 'SUCCEEDED'))
         expect(serviceAfter('decommission', 'DECOMMISSION', service, status)).toBe(service);
     }
   });

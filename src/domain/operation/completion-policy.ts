@@ -6,7 +6,7 @@ import { type ConditionChange, ONBOARD_CANCELED } from '../condition/condition.t
 import { isUnsafe } from '../condition/intervention.ts';
 import type { MachineChange } from '../machine/machine-change.ts';
 import { CLEANUP_STAGES, DRAINING_STAGES } from '../workflow/stage.ts';
-import type { JobStatus } from './operation-status.ts';
+import type { OperationStatus } from './operation-status.ts';
 import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
 
 export type ContractName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
@@ -15,7 +15,7 @@ export type ContractName = 'operation' | 'run' | 'onboarding' | 'decommission' |
 export interface Ending {
   readonly operationId: string;
   readonly type: WorkType;
-  readonly status: JobStatus;
+  readonly status: OperationStatus;
   readonly failedStep: string;
   readonly failureCode: string;
   readonly failure: string;
@@ -169,7 +169,7 @@ const END_OF_STATUS = {
   failed_retryable: 'failed',
   failed_manual_intervention: 'failed',
   cancelled: 'canceled',
-} as const satisfies Record<JobStatus, EndKind | null>;
+} as const satisfies Record<OperationStatus, EndKind | null>;
 
 export function changeAtEnd(contract: ContractName, ending: Ending): MachineChange | null {
   const end = END_OF_STATUS[ending.status];

@@ -2,12 +2,16 @@ import { describe, expect, it } from 'vitest';
 import type { FailureClass } from '../error/failure.ts';
 import { FAILURE_CODES, FAILURE_GROUPS, FAILURES } from '../error/failure-code.ts';
 import { type Advisable, commandFor, nextActionFor } from './next-action.ts';
-import { isActive, type JobStatus, jobLifecycle } from './operation-status.ts';
+import { isActive, type OperationStatus, operationLifecycle } from './operation-status.ts';
 import { OPERATOR_ACTIONS, VERDICTS } from './operator-action.ts';
 
 const FAILED = ['failed_retryable', 'failed_manual_intervention'] as const;
 
-function ended(status: JobStatus, error: Advisable['error'] = null, cancelRequested = false): Advisable {
+function ended(
+  status: OperationStatus,
+  error: Advisable['error'] = null,
+  cancelRequested = false,
+): Advisable {
   return { status, error, cancelRequested };
 }
 
@@ -16,7 +20,7 @@ function failed(code: string, failureClass: FailureClass = 'needs_human'): Advis
 }
 
 describe('the next action', () => {
-  const statuses = Object.keys(jobLifecycle.states) as JobStatus[];
+  const statuses = Object.keys(operationLifecycle.states) as OperationStatus[];
 
   it.each(statuses.filter((status) => !status.startsWith('failed')))('of one that is %s', (status) => {
     const { action, next } = nextActionFor(ended(status));

@@ -1,7 +1,7 @@
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 
 /** The stored status of every operation; the phases of the APIs are projections of it. */
-export type JobStatus =
+export type OperationStatus =
   | 'pending'
   | 'running'
   | 'compensating'
@@ -12,7 +12,7 @@ export type JobStatus =
   | 'cancelled';
 export type JobOwner = 'engine' | 'caller' | 'operator';
 
-export const jobLifecycle = {
+export const operationLifecycle = {
   name: 'operation',
   question: 'How far is the work?',
   initial: 'pending',
@@ -115,22 +115,22 @@ export const jobLifecycle = {
       when: 'the observed state is adopted',
     },
   ],
-} as const satisfies Lifecycle<JobStatus, JobOwner>;
+} as const satisfies Lifecycle<OperationStatus, JobOwner>;
 
 /** A machine has at most one operation in these. */
-export const ACTIVE_JOB_STATUSES = [
+export const ACTIVE_STATUSES = [
   'pending',
   'running',
   'compensating',
-] as const satisfies readonly JobStatus[];
+] as const satisfies readonly OperationStatus[];
 
-export function isActive(status: JobStatus): boolean {
-  return (ACTIVE_JOB_STATUSES as readonly JobStatus[]).includes(status);
+export function isActive(status: OperationStatus): boolean {
+  return (ACTIVE_STATUSES as readonly OperationStatus[]).includes(status);
 }
 
 export type OperationPhase = 'PENDING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELED';
 
-export const PHASE_OF_JOB = {
+export const PHASE_OF_STATUS = {
   pending: 'PENDING',
   running: 'RUNNING',
   compensating: 'RUNNING',
@@ -139,4 +139,4 @@ export const PHASE_OF_JOB = {
   failed_retryable: 'FAILED',
   failed_manual_intervention: 'FAILED',
   cancelled: 'CANCELED',
-} as const satisfies Record<JobStatus, OperationPhase>;
+} as const satisfies Record<OperationStatus, OperationPhase>;

@@ -1,6 +1,6 @@
 import type { FailureClass } from '../error/failure.ts';
 import type { ContractName } from './completion-policy.ts';
-import { isActive, type JobStatus } from './operation-status.ts';
+import { isActive, type OperationStatus } from './operation-status.ts';
 import type { Step } from './step.ts';
 import type { WorkType } from './work-type.ts';
 
@@ -18,7 +18,7 @@ export interface Operation {
   readonly machineId: string;
   readonly requestId: string;
   readonly type: WorkType;
-  readonly status: JobStatus;
+  readonly status: OperationStatus;
   readonly planId: string;
   /** What its end does to the machine. */
   readonly contract: ContractName;

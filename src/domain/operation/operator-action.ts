@@ -1,5 +1,5 @@
 /** What an operator can do about an operation, whoever started it. Document 3 §8. */
-import type { JobStatus } from './operation-status.ts';
+import type { OperationStatus } from './operation-status.ts';
 
 export const OPERATOR_ACTIONS = {
   retry_stage: {
@@ -55,7 +55,7 @@ export const VERDICTS = {
   cancel: row('act', 'act', 'act', 'refuse', 'refuse', 'act', 'act', 'nothing'),
   adopt_observed_state: row('nothing', 'nothing', 'refuse', 'refuse', 'nothing', 'act', 'act', 'refuse'),
   mark_manual_intervention_required: row('act', 'act', 'act', 'refuse', 'refuse', 'act', 'nothing', 'refuse'),
-} as const satisfies Record<OperatorAction, Record<JobStatus, Verdict>>;
+} as const satisfies Record<OperatorAction, Record<OperationStatus, Verdict>>;
 
 function row(
   pending: Verdict,
@@ -66,7 +66,7 @@ function row(
   failedRetryable: Verdict,
   failedManual: Verdict,
   cancelled: Verdict,
-): Record<JobStatus, Verdict> {
+): Record<OperationStatus, Verdict> {
   return {
     pending,
     running,
@@ -80,7 +80,7 @@ function row(
 }
 
 /** Why an action is refused, by status. */
-export const REFUSALS: Readonly<Record<JobStatus, string>> = {
+export const REFUSALS: Readonly<Record<OperationStatus, string>> = {
   pending: 'it is queued',
   running: 'it is being worked on; hold or cancel it first',
   compensating: 'it is being undone; wait for that, or hold it',

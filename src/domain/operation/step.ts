@@ -22,7 +22,7 @@ export interface StepDefinition {
 export type Memo = Readonly<Record<string, unknown>>;
 
 /** What the step made and can take away again, under `made`: known in every attempt and round, until it is undone. */
-export function madeOf({ made }: Memo): Memo {
+export function createdResources({ made }: Memo): Memo {
   return made === undefined ? {} : { made };
 }
 

@@ -16,7 +16,7 @@ import type { KeepaliveOutcome, KeepaliveStore, LiveEntry } from '../../store/ag
 import { Coalescer } from '../../store/database/coalescer.ts';
 import { type Database, isStatementError, untilNotDeadlocked } from '../../store/database/database.ts';
 
-export interface AgentCallTools {
+export interface AgentCallDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
   readonly ttls: PresenceTtls;
@@ -44,14 +44,14 @@ const MAX_WAITING = 100_000;
 type Becoming = Pick<Keepalive, 'machineId' | 'agentVersion' | 'metrics'>;
 
 export class AgentCalls {
-  readonly #tools: AgentCallTools;
+  readonly #dependencies: AgentCallDependencies;
   readonly #registrations: Coalescer<RegisteringAgent & Registration, boolean>;
   readonly #firstKeepalives: Coalescer<Keepalive, StoredKeepalive | null>;
   readonly #lanes: ReadonlyArray<Coalescer<Keepalive, KeepaliveOutcome>>;
   #waiting = 0;
 
-  constructor(tools: AgentCallTools) {
-    this.#tools = tools;
+  constructor(dependencies: AgentCallDependencies) {
+    this.#dependencies = dependencies;
     this.#registrations = new Coalescer({
       maxBatch: MAX_TRANSITIONS,
       maxUnderWay: 1,
@@ -72,7 +72,7 @@ export class AgentCalls {
           maxUnderWay: 1,
           restMs: REST_MS,
           flush: (keepalives) =>
-            onceEach(keepalives, (unique) => untilNotDeadlocked(() => tools.keepalives.keep(unique))),
+            onceEach(keepalives, (unique) => untilNotDeadlocked(() => dependencies.keepalives.keep(unique))),
           isPoisoned: isStatementError,
         }),
     );
@@ -117,7 +117,7 @@ export class AgentCalls {
   }
 
   async #registerAll(agents: ReadonlyArray<RegisteringAgent & Registration>): Promise<boolean[]> {
-    const { database, ttls } = this.#tools;
+    const { database, ttls } = this.#dependencies;
     const registered = await untilNotDeadlocked(() => registerAgents(database, agents, ttls));
     await this.#put(
       agents
@@ -128,7 +128,7 @@ export class AgentCalls {
   }
 
   async #makeReady(agents: readonly Keepalive[]): Promise<Array<StoredKeepalive | null>> {
-    const { database, ttls, onReady } = this.#tools;
+    const { database, ttls, onReady } = this.#dependencies;
     const ready = await untilNotDeadlocked(() => makeAgentsReady(database, agents.map(becoming), ttls));
     const now = agents.filter(({ machineId }) => ready.has(machineId));
     await this.#put(now.map((agent) => ({ ...agent, status: 'ready', facts: null, keepalive: agent })));
@@ -137,7 +137,7 @@ export class AgentCalls {
   }
 
   async #put(entries: readonly LiveEntry[]): Promise<void> {
-    const { database, keepalives } = this.#tools;
+    const { database, keepalives } = this.#dependencies;
     await keepalives.put(entries);
     await removeForgotten(database, keepalives, entries);
   }

@@ -15,7 +15,7 @@ import { hashToken, newSecret } from '../../store/tokens.ts';
 import { bareMachine, machineDeleted, machineEvent } from '../machines/inventory.ts';
 import { machineNotFound } from '../start/start-operation.ts';
 
-export interface AgentMachineTools {
+export interface AgentMachineDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
   readonly providers: ReadonlyMap<string, Provider>;
@@ -40,34 +40,45 @@ export interface CreatedAgentMachine {
 }
 
 export async function createAgentMachine(
-  tools: AgentMachineTools,
+  dependencies: AgentMachineDependencies,
   call: AgentMachineCall,
 ): Promise<CreatedAgentMachine> {
   const { actor } = call;
-  const pool = await knownPool(tools, call.pool);
+  const pool = await knownPool(dependencies, call.pool);
   const secret = newSecret();
-  const issue = { pool, tokenHash: hashToken(secret), pendingSeconds: tools.ttls.pendingSeconds, actor };
+  const issue = {
+    pool,
+    tokenHash: hashToken(secret),
+    pendingSeconds: dependencies.ttls.pendingSeconds,
+    actor,
+  };
   const { machine, moved } =
-    call.machineId === '' ? await createNew(tools, call.provider, issue) : await issueFor(tools, call, issue);
-  if (moved) await tools.keepalives.remove([moved]);
+    call.machineId === ''
+      ? await createNew(dependencies, call.provider, issue)
+      : await issueFor(dependencies, call, issue);
+  if (moved) await dependencies.keepalives.remove([moved]);
   const entry = { machineId: machine.machineId, poolName: pool, providerName: machine.spec.provider };
   if (machine.presence === 'pending') {
-    await tools.keepalives.put([{ ...entry, status: 'pending', facts: null, keepalive: null }]);
+    await dependencies.keepalives.put([{ ...entry, status: 'pending', facts: null, keepalive: null }]);
   }
-  const expiresAt = new Date(call.now.getTime() + tools.ttls.pendingSeconds * 1000);
+  const expiresAt = new Date(call.now.getTime() + dependencies.ttls.pendingSeconds * 1000);
   return { machine, secret, expiresAt };
 }
 
 type Issue = Omit<TokenIssue, 'machineId' | 'newMachine'>;
 
 /** Eight hex digits, as agents expect; one that is taken is drawn again. */
-async function createNew(tools: AgentMachineTools, provider: string, issue: Issue): Promise<IssuedToken> {
+async function createNew(
+  dependencies: AgentMachineDependencies,
+  provider: string,
+  issue: Issue,
+): Promise<IssuedToken> {
   const chosen = provider === '' ? DEFAULT_AGENT_PROVIDER : provider;
   for (;;) {
     const machineId = randomBytes(4).toString('hex');
-    const input = bareMachine(tools, machineId, chosen);
+    const input = bareMachine(dependencies, machineId, chosen);
     const event = machineEvent(machineId, '', 'registered', issue.actor);
-    const issued = await issueAgentToken(tools.database, {
+    const issued = await issueAgentToken(dependencies.database, {
       ...issue,
       machineId,
       newMachine: { input, event },
@@ -77,18 +88,18 @@ async function createNew(tools: AgentMachineTools, provider: string, issue: Issu
 }
 
 async function issueFor(
-  tools: AgentMachineTools,
+  dependencies: AgentMachineDependencies,
   call: AgentMachineCall,
   issue: Issue,
 ): Promise<IssuedToken> {
   const { machineId, provider } = call;
-  const before = await findMachine(tools.database, machineId);
+  const before = await findMachine(dependencies.database, machineId);
   if (before?.service === 'deleted') throw machineDeleted(machineId);
   if (before && isTrue(before.conditions, 'Retired')) throw machineRetired(machineId);
   if (before && provider !== '' && provider !== before.spec.provider) {
     throw invalidField('provider', `${machineId} belongs to the provider ${before.spec.provider}`);
   }
-  const issued = await issueAgentToken(tools.database, { ...issue, machineId, newMachine: null });
+  const issued = await issueAgentToken(dependencies.database, { ...issue, machineId, newMachine: null });
   if (!issued) throw machineNotFound(machineId);
   return issued;
 }
@@ -102,9 +113,9 @@ function machineRetired(machineId: string): Fault {
   });
 }
 
-async function knownPool(tools: AgentMachineTools, pool: string): Promise<string> {
+async function knownPool(dependencies: AgentMachineDependencies, pool: string): Promise<string> {
   if (pool === '') throw invalidField('pool', 'is required');
-  const pools = (await listPools(tools.database)).map(({ name }) => name);
+  const pools = (await listPools(dependencies.database)).map(({ name }) => name);
   if (pools.includes(pool)) return pool;
   throw new Fault('failed_precondition', {
     reason: 'POOL_NOT_FOUND',

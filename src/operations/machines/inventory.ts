@@ -24,7 +24,7 @@ import type { Database } from '../../store/database/database.ts';
 import { changeMachine, type MachineInput, type MachineRegistrar } from '../../store/machines/machines.ts';
 import { machineNotFound } from '../start/start-operation.ts';
 
-export interface InventoryTools {
+export interface InventoryDependencies {
   readonly database: Database;
   readonly registrar: MachineRegistrar;
   readonly providers: ReadonlyMap<string, Provider>;
@@ -41,21 +41,24 @@ export interface MachineDescription {
 
 /** Registers a machine; one that exists gets the new labels and spec and keeps everything else. */
 export async function registerMachine(
-  tools: InventoryTools,
+  dependencies: InventoryDependencies,
   description: MachineDescription,
   actor: Actor,
 ): Promise<Machine> {
   const machineId =
     description.machineId === ''
-      ? tools.newMachineId()
+      ? dependencies.newMachineId()
       : checkMachineId(description.machineId, 'machine.machine_id');
   const { labels } = description;
   const spec = specOfMessage(description.spec);
-  const input = checked(tools, { machineId, labels, spec }, tools.defaultProvider);
-  const registered = await tools.registrar.register(input, machineEvent(machineId, '', 'registered', actor));
+  const input = checked(dependencies, { machineId, labels, spec }, dependencies.defaultProvider);
+  const registered = await dependencies.registrar.register(
+    input,
+    machineEvent(machineId, '', 'registered', actor),
+  );
   if (registered) return registered;
-  return replace(tools, machineId, actor, (machine) =>
-    checked(tools, { machineId, labels, spec }, machine.spec.provider),
+  return replace(dependencies, machineId, actor, (machine) =>
+    checked(dependencies, { machineId, labels, spec }, machine.spec.provider),
   );
 }
 
@@ -65,7 +68,7 @@ const WHOLE_PATHS = ['labels', 'spec', LOCATION] as const;
 
 /** With a mask, only what it names; without one, labels and spec as a whole where the message has them. */
 export async function updateMachine(
-  tools: InventoryTools,
+  dependencies: InventoryDependencies,
   description: MachineDescription,
   mask: readonly string[] | null,
   actor: Actor,
@@ -73,10 +76,10 @@ export async function updateMachine(
   const machineId = checkMachineId(description.machineId, 'machine.machine_id');
   const paths = mask === null || mask.length === 0 ? impliedMask(description) : mask;
   for (const path of paths) checkPath(path);
-  return replace(tools, machineId, actor, (machine) => {
+  return replace(dependencies, machineId, actor, (machine) => {
     const described = masked(machine, description, paths);
     const next = namesProvider(description, paths) ? described : followingLabel(machine, described);
-    return checked(tools, next, tools.defaultProvider, machine.spec.mac_addresses);
+    return checked(dependencies, next, dependencies.defaultProvider, machine.spec.mac_addresses);
   });
 }
 
@@ -139,39 +142,39 @@ function withLabel(labels: Labels, name: string, described: Labels): Labels {
 
 /** `otherwise` is the provider of a machine for which neither spec nor label names one. */
 function checked(
-  tools: Pick<InventoryTools, 'providers'>,
+  dependencies: Pick<InventoryDependencies, 'providers'>,
   input: MachineInput,
   otherwise: string,
   storedMacs: readonly string[] = [],
 ): MachineInput {
   const labels = checkLabels(input.labels);
-  const configured = new Set(tools.providers.keys());
+  const configured = new Set(dependencies.providers.keys());
   const provider = chosenProvider({ spec: input.spec, labels, otherwise }, configured);
   const spec = checkSpec({ ...input.spec, provider }, configured, storedMacs);
-  const problem = tools.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
+  const problem = dependencies.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
   if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
   return { machineId: input.machineId, labels, spec };
 }
 
 /** A machine of which nothing is known but who runs it. */
 export function bareMachine(
-  tools: Pick<InventoryTools, 'providers'>,
+  dependencies: Pick<InventoryDependencies, 'providers'>,
   machineId: string,
   provider: string,
 ): MachineInput {
-  return checked(tools, { machineId, labels: {}, spec: { ...EMPTY_SPEC, provider } }, provider);
+  return checked(dependencies, { machineId, labels: {}, spec: { ...EMPTY_SPEC, provider } }, provider);
 }
 
 async function replace(
-  tools: InventoryTools,
+  dependencies: InventoryDependencies,
   machineId: string,
   actor: Actor,
   next: (machine: Machine) => MachineInput,
 ): Promise<Machine> {
-  const machine = await changeMachine(tools.database, machineId, (before) => {
+  const machine = await changeMachine(dependencies.database, machineId, (before) => {
     if (before.service === 'deleted') throw machineDeleted(machineId);
     const { labels, spec } = next(before);
-    checkUnderOperation(tools, before, { labels, spec });
+    checkUnderOperation(dependencies, before, { labels, spec });
     if (isDeepStrictEqual([labels, spec], [before.labels, before.spec]))
       return { machine: before, events: [] };
     return {
@@ -185,7 +188,7 @@ async function replace(
 
 /** Under the machine's lock, so that no operation starts between this and the write. */
 function checkUnderOperation(
-  { providers }: Pick<InventoryTools, 'providers'>,
+  { providers }: Pick<InventoryDependencies, 'providers'>,
   before: Machine,
   after: Pick<MachineInput, 'labels' | 'spec'>,
 ): void {

@@ -23,7 +23,7 @@ import {
   writeNodeChange,
 } from '../../store/nodes/nodes.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
-import { changeAndTell, logTransitions, type NodeTools } from './nodes.ts';
+import { changeAndTell, logTransitions, type NodeDependencies } from './nodes.ts';
 
 /** What the identity goes by from now on. */
 interface Target {
@@ -37,8 +37,8 @@ interface Target {
 
 const MIGRATABLE: readonly InstallState[] = ['active', 'migrating'];
 
-export function createHardwareMoves(tools: NodeTools): HardwareMoves {
-  const { database } = tools;
+export function createHardwareMoves(dependencies: NodeDependencies): HardwareMoves {
+  const { database } = dependencies;
   return {
     async read({ machine: { machineId } }) {
       const node = await findNode(database, machineId);
@@ -46,7 +46,7 @@ export function createHardwareMoves(tools: NodeTools): HardwareMoves {
       return node && machine ? viewOf(node, machine.spec) : null;
     },
     async replace(call, replacement) {
-      await move(tools, call.machine.machineId, operationOf(call), (view) => ({
+      await move(dependencies, call.machine.machineId, operationOf(call), (view) => ({
         macAddresses: replacement.mac_addresses,
         bmcEndpoint: replacement.bmc_endpoint === '' ? view.bmcEndpoint : replacement.bmc_endpoint,
         known: null,
@@ -55,7 +55,7 @@ export function createHardwareMoves(tools: NodeTools): HardwareMoves {
       }));
     },
     async restore(call, before) {
-      await move(tools, call.machine.machineId, operationOf(call), () => ({
+      await move(dependencies, call.machine.machineId, operationOf(call), () => ({
         macAddresses: before.macAddresses,
         bmcEndpoint: before.bmcEndpoint,
         known: before,
@@ -65,12 +65,12 @@ export function createHardwareMoves(tools: NodeTools): HardwareMoves {
     },
     async finish(call) {
       const operationId = operationOf(call);
-      await changeAndTell(tools, call.machine.machineId, (locked) => {
+      await changeAndTell(dependencies, call.machine.machineId, (locked) => {
         const { machine, node } = locked;
         if (node.state !== 'migrating') return null;
         const hardware = hardwareOf(viewOf(node, machine.spec));
         const comment = `it is on ${node.macAddress} now${node.facts.serialNumber === '' ? '' : `, serial ${node.facts.serialNumber}`}`;
-        const moved = moveNode(locked, 'active', causeOf(tools, operationId, comment, { hardware }));
+        const moved = moveNode(locked, 'active', causeOf(dependencies, operationId, comment, { hardware }));
         return { ...moved, node: { ...moved.node, order: { ...moved.node.order, operationId: null } } };
       });
     },
@@ -101,12 +101,12 @@ function hardwareOf({ macAddresses, bmcEndpoint, facts }: HardwareView) {
 }
 
 async function move(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   machineId: string,
   operationId: string,
   targetOf: (view: HardwareView) => Target,
 ): Promise<void> {
-  const events = await tools.database.transaction(async (session) => {
+  const events = await dependencies.database.transaction(async (session) => {
     const holders = await lockHolders(session, machineId, targetOf);
     const locked = await lockNode(session, machineId);
     if (!locked) throw notMigratable('no node');
@@ -116,15 +116,15 @@ async function move(
     const takenIn: LockedNode[] = [];
     for (const holder of await holdersOf(session, locked, target)) {
       if (!holders.has(holder.machineId)) throw taken(holder.fault.message);
-      takenIn.push(await takeIn(tools, session, holder, { machineId, operationId }));
+      takenIn.push(await takeIn(dependencies, session, holder, { machineId, operationId }));
     }
-    const change = moved(tools, locked, target, takenIn, operationId);
+    const change = moved(dependencies, locked, target, takenIn, operationId);
     await forgetBootTokens(session, [machineId, ...takenIn.map(({ machine }) => machine.machineId)]);
     await writeNodeChange(session, locked, change);
     await followSpecMacs(session, change.machine);
     return change.events;
   });
-  logTransitions(tools, machineId, events);
+  logTransitions(dependencies, machineId, events);
 }
 
 /** Machines are locked in the order of their ids, all at once: who has the addresses is read before, and again after. */
@@ -152,7 +152,7 @@ function specOf(spec: MachineSpec, { macAddresses, bmcEndpoint }: Target): Machi
 
 /** Only what nobody has worked with may be taken in; it gives up everything that it went by. */
 async function takeIn(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   session: Session,
   holder: { readonly machineId: string; readonly fault: Error },
   by: { readonly machineId: string; readonly operationId: string },
@@ -160,11 +160,11 @@ async function takeIn(
   const locked = await lockNode(session, holder.machineId);
   if (!locked || !canBeTakenIn(locked.machine)) throw taken(holder.fault.message);
   const comment = `it is the replacement hardware of ${by.machineId}, which took it in`;
-  const cause = causeOf(tools, by.operationId, comment, { taken_in_by: by.machineId });
+  const cause = causeOf(dependencies, by.operationId, comment, { taken_in_by: by.machineId });
   const retired = moveNode(locked, 'retired', cause);
   const spec = { ...retired.machine.spec, mac_addresses: [], bmc_endpoint: '', ssh_endpoint: '' };
   await writeMachines(session, [{ ...retired.machine, spec }], retired.events);
-  logTransitions(tools, holder.machineId, retired.events);
+  logTransitions(dependencies, holder.machineId, retired.events);
   return locked;
 }
 
@@ -177,7 +177,7 @@ const UNKNOWN: Pick<HardwareFacts, 'serialNumber' | 'systemUuid' | 'vendor' | 'm
 };
 
 function moved(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   locked: LockedNode,
   target: Target,
   takenIn: readonly LockedNode[],
@@ -191,7 +191,7 @@ function moved(
     new: hardwareOf({ ...viewOf(node, spec), macAddresses: target.macAddresses, facts: known.facts }),
     ...(takenIn.length > 0 && { taken_in: takenIn.map((other) => other.machine.machineId) }),
   };
-  const cause = causeOf(tools, operationId, target.comment, metadata);
+  const cause = causeOf(dependencies, operationId, target.comment, metadata);
   const step =
     node.state === target.to
       ? { machine, node, events: [traceEvent(node, cause)] }
@@ -223,7 +223,7 @@ function knownOf(node: Node, takenIn: readonly LockedNode[]): NonNullable<Target
 }
 
 function causeOf(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   operationId: string,
   comment: string,
   metadata: Readonly<Record<string, unknown>>,
@@ -234,7 +234,7 @@ function causeOf(
     comment,
     metadata: { ...metadata, operation_id: operationId },
     operationId,
-    now: tools.now(),
+    now: dependencies.now(),
   };
 }
 

@@ -25,7 +25,7 @@ import {
   preparedInstall,
   workflowNameOf,
 } from './install-plan.ts';
-import type { BootTools } from './node-boot.ts';
+import type { BootDependencies } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { addNode, changeAndTell } from './nodes.ts';
@@ -44,16 +44,16 @@ const WAY_TO_PENDING = {
   retired: null,
 } as const satisfies Record<Node['state'], readonly Node['state'][] | null>;
 
-export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
-  const { database } = tools;
+export function createNetworkInstalls(dependencies: BootDependencies): NetworkInstalls {
+  const { database } = dependencies;
   return {
     checkStart(machine, image, facts) {
       checkInstallable(machine, facts);
       const node = facts.nodes.get(machine.machineId);
       const name = workflowNameOf({ workflow: node?.workflow ?? '' });
-      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
+      const workflow = dependencies.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
       const { arch = '' } = node ?? {};
-      const wanted = imageWanted(tools, { workflowName: name, workflow, arch, orderedImage: image });
+      const wanted = imageWanted(dependencies, { workflowName: name, workflow, arch, orderedImage: image });
       if (wanted !== null && !facts.images.includes(wanted)) throw noImage(wanted, facts.images);
     },
 
@@ -63,11 +63,11 @@ export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
     },
 
     async order(machineId, request) {
-      await ensureNode(tools, machineId);
-      await changeAndTell(tools, machineId, async (locked, session) => {
+      await ensureNode(dependencies, machineId);
+      await changeAndTell(dependencies, machineId, async (locked, session) => {
         if (isQueuedFor(locked.node, request)) return takenOver(locked, request);
-        await checkImage(tools, session, locked.node, request.image);
-        return queued(tools, locked, request);
+        await checkImage(dependencies, session, locked.node, request.image);
+        return queued(dependencies, locked, request);
       });
     },
 
@@ -76,33 +76,37 @@ export function createNetworkInstalls(tools: BootTools): NetworkInstalls {
       if (node === undefined) throw neverBooted();
       if (!ERASABLE.includes(node.state)) throw notErasable(node.state);
       const name = ERASE_WORKFLOW_NAME;
-      const workflow = tools.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
-      const prepared = preparedErase(tools, workflow, node.arch);
+      const workflow = dependencies.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
+      const prepared = preparedErase(dependencies, workflow, node.arch);
       if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
     },
 
     async orderErase(machineId, request) {
       if ((await findNode(database, machineId)) === null) throw neverBooted();
-      await changeAndTell(tools, machineId, (locked) =>
-        eraseOrdered(locked, request, systemCause(tools, request.operationId, '')),
+      await changeAndTell(dependencies, machineId, (locked) =>
+        eraseOrdered(locked, request, systemCause(dependencies, request.operationId, '')),
       );
     },
 
     async sentIntoBoot(machineId, operationId) {
       if ((await findNode(database, machineId)) === null) return;
-      await changeAndTell(tools, machineId, ({ machine, node }) => {
+      await changeAndTell(dependencies, machineId, ({ machine, node }) => {
         if (node.order.operationId !== operationId) return null;
-        return { machine, events: [], node: { ...node, order: { ...node.order, kickedAt: tools.now() } } };
+        return {
+          machine,
+          events: [],
+          node: { ...node, order: { ...node.order, kickedAt: dependencies.now() } },
+        };
       });
     },
 
     async giveUp(machineId, operationId, reason) {
       if ((await findNode(database, machineId)) === null) return;
-      await changeAndTell(tools, machineId, (locked) => {
+      await changeAndTell(dependencies, machineId, (locked) => {
         const { node } = locked;
         // What is only queued stays queued, and is served to nobody: its operation is over.
         if (node.order.operationId !== operationId) return null;
-        const cause = systemCause(tools, operationId, reason);
+        const cause = systemCause(dependencies, operationId, reason);
         if (node.state !== 'installing') return eraseGivenUp(locked, cause);
         const moved = moveNode(locked, 'install_failed', cause);
         return { ...moved, node: { ...moved.node, story: { ...moved.node.story, lastError: reason } } };
@@ -134,13 +138,13 @@ function viewOf(node: Node): InstallOrderView {
 }
 
 /** A machine that never booted from the network becomes a node by the first address of its spec. */
-async function ensureNode(tools: BootTools, machineId: string): Promise<void> {
-  if (await findNode(tools.database, machineId)) return;
-  const macAddress = (await findMachine(tools.database, machineId))?.spec.mac_addresses[0];
+async function ensureNode(dependencies: BootDependencies, machineId: string): Promise<void> {
+  if (await findNode(dependencies.database, machineId)) return;
+  const macAddress = (await findMachine(dependencies.database, machineId))?.spec.mac_addresses[0];
   if (macAddress === undefined) throw noMacAddress();
   const adding = { macAddress, facts: NO_FACTS, workflow: '', tags: [] };
-  const node = await addNode(tools, adding, { kind: 'system', id: 'operation' });
-  if (node?.machineId === machineId || (await findNode(tools.database, machineId))) return;
+  const node = await addNode(dependencies, adding, { kind: 'system', id: 'operation' });
+  if (node?.machineId === machineId || (await findNode(dependencies.database, machineId))) return;
   throw permanent('MAC_TAKEN', `another machine has the MAC address ${macAddress}, too`);
 }
 
@@ -156,11 +160,16 @@ function takenOver({ machine, node }: LockedNode, { key }: InstallOrderRequest):
 }
 
 /** What can't be served must not be queued: the machine would be rebooted for nothing. */
-async function checkImage(tools: BootTools, session: Session, node: Node, image: string): Promise<void> {
+async function checkImage(
+  dependencies: BootDependencies,
+  session: Session,
+  node: Node,
+  image: string,
+): Promise<void> {
   const workflowName = workflowNameOf(node);
-  const workflow = await knownWorkflow(tools, session, workflowName);
+  const workflow = await knownWorkflow(dependencies, session, workflowName);
   const { arch } = node.facts;
-  const wanted = imageWanted(tools, { workflowName, workflow, arch, orderedImage: image });
+  const wanted = imageWanted(dependencies, { workflowName, workflow, arch, orderedImage: image });
   if (wanted === null) return;
   const found = await findImage(session, wanted);
   if (!found) {
@@ -169,13 +178,13 @@ async function checkImage(tools: BootTools, session: Session, node: Node, image:
       (await listImages(session)).map((known) => known.name),
     );
   }
-  const obstacle = workflow && formatObstacle(tools, workflow, arch, found);
+  const obstacle = workflow && formatObstacle(dependencies, workflow, arch, found);
   if (obstacle) throw permanent(obstacle.code, `${obstacle.problem}; ${obstacle.fix}`);
 }
 
 /** The name of the image that must be in the store; null: the workflow fetches one from elsewhere, or none. */
-function imageWanted(tools: BootTools, facts: InstallFactsOfNode): string | null {
-  const prepared = preparedInstall(tools, facts);
+function imageWanted(dependencies: BootDependencies, facts: InstallFactsOfNode): string | null {
+  const prepared = preparedInstall(dependencies, facts);
   if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
   const { wanted } = prepared;
   return wanted !== null && 'name' in wanted ? wanted.name : null;
@@ -213,11 +222,15 @@ function notInstallable(state: Node['state']): StepFailure {
   return new StepFailure({ class: 'needs_human', code: 'NODE_NOT_INSTALLABLE', message });
 }
 
-function queued(tools: BootTools, locked: LockedNode, request: InstallOrderRequest): NodeChange {
+function queued(
+  dependencies: BootDependencies,
+  locked: LockedNode,
+  request: InstallOrderRequest,
+): NodeChange {
   const { operationId } = request;
   const way = WAY_TO_PENDING[locked.node.state];
   if (way === null) throw notInstallable(locked.node.state);
-  const cause = systemCause(tools, operationId, '');
+  const cause = systemCause(dependencies, operationId, '');
   let { machine, node } = locked;
   const events = [];
   for (const state of way) {
@@ -231,19 +244,19 @@ function queued(tools: BootTools, locked: LockedNode, request: InstallOrderReque
     node: {
       ...node,
       story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
-      order: { ...request, overwrite: 'ends', wantedAt: tools.now(), kickedAt: null },
+      order: { ...request, overwrite: 'ends', wantedAt: dependencies.now(), kickedAt: null },
     },
   };
 }
 
-function systemCause(tools: BootTools, operationId: string, comment: string): NodeCause {
+function systemCause(dependencies: BootDependencies, operationId: string, comment: string): NodeCause {
   return {
     actor: { kind: 'system', id: 'operation' },
     owner: 'system',
     comment,
     metadata: { operation_id: operationId },
     operationId,
-    now: tools.now(),
+    now: dependencies.now(),
   };
 }
 

@@ -8,25 +8,31 @@ import { recentNotes } from '../../store/nodes/node-lists.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import type { Approval } from './node-input.ts';
-import { changeAndTell, checkMayInstall, movedByAdmin, type NodeTools } from './nodes.ts';
+import { changeAndTell, checkMayInstall, movedByAdmin, type NodeDependencies } from './nodes.ts';
 
-export interface ApprovingTools extends NodeTools {
+export interface ApprovalDependencies extends NodeDependencies {
   readonly approvalRules: readonly ApprovalRule[];
 }
 
 /** The workflow and the state in one step: what is refused leaves the node as it was. */
 export async function approveNode(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   id: string,
   approval: Approval,
   actor: Actor,
 ): Promise<Node> {
   const { workflow, comment, force } = approval;
-  return changeAndTell(tools, id, async (locked, session) => {
+  return changeAndTell(dependencies, id, async (locked, session) => {
     const node = workflow === undefined ? locked.node : { ...locked.node, workflow: workflow ?? '' };
     const asked = { ...locked, node };
-    const moved = await movedByAdmin(tools, session, asked, { state: 'pending', comment, force }, actor);
-    await checkMayInstall(tools, session, asked);
+    const moved = await movedByAdmin(
+      dependencies,
+      session,
+      asked,
+      { state: 'pending', comment, force },
+      actor,
+    );
+    await checkMayInstall(dependencies, session, asked);
     return moved;
   });
 }
@@ -37,15 +43,15 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * At every boot and report of a node that still waits: a rule that was refused, because there was no installer yet, say,
  * is carried out as soon as it can be. Why it was refused is in the history, once a day.
  */
-export async function approveByRule(tools: ApprovingTools, id: string): Promise<Node> {
-  return changeAndTell(tools, id, async (locked, session) => {
+export async function approveByRule(dependencies: ApprovalDependencies, id: string): Promise<Node> {
+  return changeAndTell(dependencies, id, async (locked, session) => {
     if (locked.node.state !== 'discovered') return null;
-    const rule = matchingRule(tools.approvalRules, locked.node);
+    const rule = matchingRule(dependencies.approvalRules, locked.node);
     if (!rule) return null;
     const node = { ...locked.node, workflow: locked.node.workflow || rule.workflow };
-    const cause = ruleCause(tools, rule);
+    const cause = ruleCause(dependencies, rule);
     try {
-      await checkMayInstall(tools, session, { ...locked, node });
+      await checkMayInstall(dependencies, session, { ...locked, node });
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       return refused(session, locked, cause, error);
@@ -54,7 +60,7 @@ export async function approveByRule(tools: ApprovingTools, id: string): Promise<
   });
 }
 
-function ruleCause({ now }: NodeTools, { name }: ApprovalRule): NodeCause {
+function ruleCause({ now }: NodeDependencies, { name }: ApprovalRule): NodeCause {
   return {
     actor: { kind: 'system', id: 'approval-rule' },
     owner: 'system',

@@ -24,10 +24,10 @@ import { diskScript, installerScript, whichHardwareScript } from './boot-script.
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
-import { migrationOf, nodeThatBoots, type ReportTools, withFacts } from './node-report.ts';
+import { migrationOf, nodeThatBoots, type ReportDependencies, withFacts } from './node-report.ts';
 import { changeAndTell } from './nodes.ts';
 
-export interface BootTools extends ReportTools {
+export interface BootDependencies extends ReportDependencies {
   readonly bootTokenSeconds: number;
 }
 
@@ -63,20 +63,20 @@ const UNREPORTED_SECONDS = 1800;
 /** The same reason is told to the history once in this time. */
 const REPEAT_AFTER_MS = 3_600_000;
 
-export async function bootScript(tools: BootTools, request: BootRequest): Promise<BootAnswer> {
+export async function bootScript(dependencies: BootDependencies, request: BootRequest): Promise<BootAnswer> {
   const { serialNumber, systemUuid } = request;
   const known = { arch: request.arch ?? '', bootMode: request.bootMode ?? '', serialNumber, systemUuid };
   const facts = { ...NO_FACTS, ...known };
-  const id = await nodeThatBoots(tools, request.mac, facts);
+  const id = await nodeThatBoots(dependencies, request.mac, facts);
   if (id === null) {
     const reason = 'this machine is not taken in now';
     return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };
   }
   let answer: BootAnswer | null = null;
-  await changeAndTell(tools, id, async (locked, session) => {
-    const node = { ...withFacts(locked.node, facts), lastSeenAt: tools.now() };
+  await changeAndTell(dependencies, id, async (locked, session) => {
+    const node = { ...withFacts(locked.node, facts), lastSeenAt: dependencies.now() };
     const seen = { ...locked, node };
-    const plan = await bootPlan(tools, session, seen, request);
+    const plan = await bootPlan(dependencies, session, seen, request);
     if (migrationOf(node) !== null && !request.isAnswer) {
       const script = whichHardwareScript(request.baseUrl, request.mac);
       answer = { script, served: 'question', reason: '', machineId: id, bootNo: null };
@@ -86,7 +86,7 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
       const { reason } = plan;
       const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);
       answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
-      return { ...seen, ...(await noted(tools, session, node, plan)), wakes: migrationOf(node) };
+      return { ...seen, ...(await noted(dependencies, session, node, plan)), wakes: migrationOf(node) };
     }
     const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
     await insertBootToken(session, {
@@ -97,7 +97,7 @@ export async function bootScript(tools: BootTools, request: BootRequest): Promis
       operationId: node.order.operationId,
       purpose: plan.purpose,
       image: plan.image?.name ?? '',
-      ttlSeconds: tools.bootTokenSeconds,
+      ttlSeconds: dependencies.bootTokenSeconds,
     });
     const script = installerScript({
       ...request,
@@ -139,7 +139,7 @@ interface BootPlan {
 
 /** What this boot shall do, or why it shall do nothing. */
 async function bootPlan(
-  tools: BootTools,
+  dependencies: BootDependencies,
   session: Session,
   { machine, node }: LockedNode,
   request: BootRequest,
@@ -154,22 +154,30 @@ async function bootPlan(
   }
   const asked = { ...node, facts: { ...node.facts, arch: archOf(request, node) } };
   const plan = isErasing
-    ? await erasureOf(tools, session, asked)
-    : await installationOf(tools, session, asked);
+    ? await erasureOf(dependencies, session, asked)
+    : await installationOf(dependencies, session, asked);
   return 'reason' in plan ? plan : ((await unreportedBoots(session, node)) ?? plan);
 }
 
-async function installationOf(tools: BootTools, session: Session, node: Node): Promise<BootPlan | FromDisk> {
-  const plan = await readInstallPlan(tools, session, node);
+async function installationOf(
+  dependencies: BootDependencies,
+  session: Session,
+  node: Node,
+): Promise<BootPlan | FromDisk> {
+  const plan = await readInstallPlan(dependencies, session, node);
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'install', ...plan };
 }
 
 /** No loop of erasures that fail: once the limit is reached, an admin or an operation starts the counter again. */
-async function erasureOf(tools: BootTools, session: Session, node: Node): Promise<BootPlan | FromDisk> {
+async function erasureOf(
+  dependencies: BootDependencies,
+  session: Session,
+  node: Node,
+): Promise<BootPlan | FromDisk> {
   const { attempts } = node.story;
   if (attempts >= MAX_INSTALL_ATTEMPTS)
     return { reason: `its erasure failed ${attempts} times and is not tried again by itself` };
-  const plan = await readErasePlan(tools, session, node);
+  const plan = await readErasePlan(dependencies, session, node);
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', workflow: plan, image: null };
 }
 
@@ -190,7 +198,7 @@ async function failedToLoad(session: Session, node: Node, traceId: string): Prom
 
 /** What an operator should know of a node that waits for its installer and boots from its disk. */
 async function noted(
-  tools: BootTools,
+  dependencies: BootDependencies,
   session: Session,
   node: Node,
   { reason, bootNo }: FromDisk,
@@ -200,7 +208,7 @@ async function noted(
   const lastError = node.story.attempts === 0 ? reason : node.story.lastError;
   const told = { ...node, story: { ...node.story, lastError } };
   const metadata = { boot: 'disk', reason, ...(bootNo === undefined ? {} : { boot_no: bootNo }) };
-  const since = new Date(tools.now().getTime() - REPEAT_AFTER_MS);
+  const since = new Date(dependencies.now().getTime() - REPEAT_AFTER_MS);
   if (await wasNoted(session, node.machineId, metadata, since)) return { node: told, events: [] };
   const cause: NodeCause = {
     actor: { kind: 'system', id: 'netboot' },
@@ -208,7 +216,7 @@ async function noted(
     comment: '',
     metadata,
     operationId: node.order.operationId,
-    now: tools.now(),
+    now: dependencies.now(),
   };
   return { node: told, events: [traceEvent(told, cause)] };
 }

@@ -10,7 +10,7 @@ import { findHardwareInventory, storeHardwareInventory } from '../../store/nodes
 import { changeNode } from '../../store/nodes/nodes.ts';
 import { machineEvent } from '../machines/inventory.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
-import type { NodeTools } from './nodes.ts';
+import type { NodeDependencies } from './nodes.ts';
 
 export interface ReportedInventory {
   readonly inventory: HardwareInventory;
@@ -70,14 +70,14 @@ function changeEvent(
  * one of them must not cost the report.
  */
 export async function fillMacAddresses(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   node: Node,
   { nics = [] }: HardwareInventory,
 ): Promise<void> {
   const found = nics.flatMap(({ mac_address: address }) => (address === undefined ? [] : [address]));
   const addresses = [...new Set([node.macAddress, ...found])].slice(0, MAX_MACS);
   try {
-    await changeNode(tools.database, node.machineId, async (locked, session) => {
+    await changeNode(dependencies.database, node.machineId, async (locked, session) => {
       if (locked.machine.spec.mac_addresses.length > 0) return null;
       const free = await freeAddresses(session, locked.machine, addresses);
       if (free.length === 0) return null;

@@ -24,14 +24,14 @@ import {
 } from '../../store/nodes/nodes.ts';
 import { quoted } from '../lenient.ts';
 import { knownWorkflow, workflowNameOf } from './install-plan.ts';
-import { type ApprovingTools, approveByRule } from './node-approval.ts';
+import { type ApprovalDependencies, approveByRule } from './node-approval.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
 import { FACT_FIELDS, factsOf } from './node-input.ts';
 import { fillMacAddresses, keepInventory } from './node-inventory.ts';
-import { addNode, changeAndTell, type NodeTools } from './nodes.ts';
+import { addNode, changeAndTell, type NodeDependencies } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
-export interface ReportTools extends ApprovingTools {
+export interface ReportDependencies extends ApprovalDependencies {
   /** More machines than this don't wait for approval; those that come then are not taken in. */
   readonly maxDiscovered: number;
   readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
@@ -46,33 +46,33 @@ export interface ReportAnswer {
 }
 
 export async function reportNode(
-  tools: ReportTools,
+  dependencies: ReportDependencies,
   report: NodeReport,
   token: string | null,
 ): Promise<ReportAnswer> {
   const mac = report.mac_address;
-  const id = await nodeOfMac(tools, mac, factsOf(report));
-  const boot = token === null ? null : await findBootToken(tools.database, token);
+  const id = await nodeOfMac(dependencies, mac, factsOf(report));
+  const boot = token === null ? null : await findBootToken(dependencies.database, token);
   let ignored: string | null = null;
   let { adjusted } = report;
-  const node = await changeAndTell(tools, id, async (locked, session) => {
+  const node = await changeAndTell(dependencies, id, async (locked, session) => {
     const facts = withFacts(locked.node, factsOf(report));
-    const seen = { ...locked, node: { ...facts, lastSeenAt: tools.now() } };
+    const seen = { ...locked, node: { ...facts, lastSeenAt: dependencies.now() } };
     adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
-    const found = await inventoryEvents(tools, locked.node, report, boot, session);
+    const found = await inventoryEvents(dependencies, locked.node, report, boot, session);
     if ('dropped' in found) adjusted = { ...adjusted, inventory: found.dropped };
     const notes = [
-      ...(await adjustmentNotes(tools, locked.node, { ...report, adjusted }, session)),
+      ...(await adjustmentNotes(dependencies, locked.node, { ...report, adjusted }, session)),
       ...('events' in found ? found.events : []),
     ];
     if (report.installation_status === null)
       return { ...seen, events: notes, wakes: migrationOf(locked.node) };
     const { operationId } = locked.node.order;
     const isLive = operationId === null || (await isOperationWanted(session, operationId));
-    const wasGiven = await wasGivenToken(tools, session, locked.node);
+    const wasGiven = await wasGivenToken(dependencies, session, locked.node);
     checkToken(locked.node, boot, { token, wasGiven, isLive });
     const told = tellInstallation(
-      tools,
+      dependencies,
       seen,
       {
         status: report.installation_status,
@@ -88,14 +88,14 @@ export async function reportNode(
     // Before the transition: what a reader of the history sees first is where the node is now.
     return { ...told.change, events: [...notes, ...told.change.events], wakes: operationId };
   });
-  if (report.inventory !== undefined) await fillMacAddresses(tools, node, report.inventory);
+  if (report.inventory !== undefined) await fillMacAddresses(dependencies, node, report.inventory);
   // An installer that begins and is not wanted must hear that before it writes a byte.
   if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
-  return { node: await afterRules(tools, node), ignored, adjusted };
+  return { node: await afterRules(dependencies, node), ignored, adjusted };
 }
 
 async function inventoryEvents(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   node: Node,
   { inventory }: NodeReport,
   boot: BootToken | null,
@@ -109,7 +109,7 @@ async function inventoryEvents(
       actor: nodeActor(node.macAddress),
       owner: 'node_report',
       operationId: node.order.operationId,
-      now: tools.now(),
+      now: dependencies.now(),
     },
   });
 }
@@ -119,14 +119,14 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** What was cut or dropped, for the history: the same at most once a day, and no more than so many. */
 async function adjustmentNotes(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   node: Node,
   report: NodeReport,
   session: Session,
 ): Promise<NewEvent[]> {
   const { adjusted } = report;
   if (Object.keys(adjusted).length === 0) return [];
-  const since = new Date(tools.now().getTime() - DAY_MS);
+  const since = new Date(dependencies.now().getTime() - DAY_MS);
   const before = await recentNotes(session, node.machineId, {
     key: 'adjusted',
     since,
@@ -140,15 +140,15 @@ async function adjustmentNotes(
     comment: 'parts of a report were not kept as sent',
     metadata: { report: report.installation_status ?? 'facts', adjusted },
     operationId: node.order.operationId,
-    now: tools.now(),
+    now: dependencies.now(),
   });
   return [entry];
 }
 
 /** What it reported may be what a rule asks for. */
-async function afterRules(tools: ReportTools, node: Node): Promise<Node> {
-  if (node.state !== 'discovered' || tools.approvalRules.length === 0) return node;
-  return approveByRule(tools, node.machineId);
+async function afterRules(dependencies: ReportDependencies, node: Node): Promise<Node> {
+  if (node.state !== 'discovered' || dependencies.approvalRules.length === 0) return node;
+  return approveByRule(dependencies, node.machineId);
 }
 
 /** The operation that waits for the hardware of a machine to show up. */
@@ -164,8 +164,12 @@ function notWanted(why: string): Fault {
 }
 
 /** A machine that nobody knows is taken in as discovered. */
-async function nodeOfMac(tools: ReportTools, mac: string, facts: HardwareFacts): Promise<string> {
-  const node = await discover(tools, mac, facts);
+async function nodeOfMac(
+  dependencies: ReportDependencies,
+  mac: string,
+  facts: HardwareFacts,
+): Promise<string> {
+  const node = await discover(dependencies, mac, facts);
   if (node !== null) return node;
   throw new Fault('resource_exhausted', {
     reason: 'TOO_MANY_DISCOVERED',
@@ -176,27 +180,39 @@ async function nodeOfMac(tools: ReportTools, mac: string, facts: HardwareFacts):
 
 /** The node of a machine that boots, after the rules had their say of it. Null: it can't be taken in. */
 export async function nodeThatBoots(
-  tools: ReportTools,
+  dependencies: ReportDependencies,
   mac: string,
   facts: HardwareFacts,
 ): Promise<string | null> {
-  const id = await discover(tools, mac, facts);
-  if (id !== null && tools.approvalRules.length > 0) await approveByRule(tools, id);
+  const id = await discover(dependencies, mac, facts);
+  if (id !== null && dependencies.approvalRules.length > 0) await approveByRule(dependencies, id);
   return id;
 }
 
 /** The id of the node with this address, which is new where there was none. Null: it can't be taken in. */
-async function discover(tools: ReportTools, mac: string, facts: HardwareFacts): Promise<string | null> {
-  const known = await findNodeIdByMac(tools.database, mac);
+async function discover(
+  dependencies: ReportDependencies,
+  mac: string,
+  facts: HardwareFacts,
+): Promise<string | null> {
+  const known = await findNodeIdByMac(dependencies.database, mac);
   if (known !== null) return known;
-  if ((await countDiscovered(tools.database)) >= tools.maxDiscovered) {
-    tools.logRefused({ mac_address: mac }, 'too many machines wait for approval; this one is not taken in');
+  if ((await countDiscovered(dependencies.database)) >= dependencies.maxDiscovered) {
+    dependencies.logRefused(
+      { mac_address: mac },
+      'too many machines wait for approval; this one is not taken in',
+    );
     return null;
   }
-  const added = await addNode(tools, { macAddress: mac, facts, workflow: '', tags: [] }, nodeActor(mac));
+  const added = await addNode(
+    dependencies,
+    { macAddress: mac, facts, workflow: '', tags: [] },
+    nodeActor(mac),
+  );
   if (added) return added.machineId;
-  const other = await findNodeIdByMac(tools.database, mac);
-  if (other === null) tools.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
+  const other = await findNodeIdByMac(dependencies.database, mac);
+  if (other === null)
+    dependencies.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
   return other;
 }
 
@@ -229,10 +245,10 @@ function disputes(node: Node, told: HardwareFacts): Record<string, string> {
 }
 
 /** Whether a boot of this installation knows its token: one whose command line does not name it can't. */
-async function wasGivenToken(tools: NodeTools, session: Session, node: Node): Promise<boolean> {
+async function wasGivenToken(dependencies: NodeDependencies, session: Session, node: Node): Promise<boolean> {
   if (node.bootsIssued < node.story.firstBootNo) return false;
   if (node.state === 'deprovisioning') return true;
-  const workflow = await knownWorkflow(tools, session, workflowNameOf(node));
+  const workflow = await knownWorkflow(dependencies, session, workflowNameOf(node));
   return workflow === null || handsOutToken(workflow);
 }
 
@@ -269,7 +285,7 @@ interface Told {
 }
 
 function tellInstallation(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   locked: LockedNode,
   report: InstallReport,
   last: LastEntry | null,
@@ -282,18 +298,18 @@ function tellInstallation(
     comment: '',
     metadata: {},
     operationId: node.order.operationId,
-    now: tools.now(),
+    now: dependencies.now(),
   };
   const told = tellNode(locked, outcome.notes, outcome.story, cause);
   const erasing = tellErasure(told, outcome, cause);
   const events = [...told.events, ...erasing.events];
   if (outcome.ignored !== null) {
     const metadata = { report: report.status, ignored: outcome.ignored };
-    if (!isRepetition(last, metadata, tools.now()))
+    if (!isRepetition(last, metadata, dependencies.now()))
       events.push(traceEvent(told.node, { ...cause, metadata }));
   }
   const change: NodeChange = { ...told, ...erasing, events, reported: true };
-  return { change: promoted(tools, change, cause), ignored: outcome.ignored };
+  return { change: promoted(dependencies, change, cause), ignored: outcome.ignored };
 }
 
 /** The evidence stays with the node; and whatever comes of an erasure that began, what was on the disks is gone. */
@@ -334,11 +350,11 @@ function isRepetition(
 }
 
 /** Where the group of the machine says so, an installation that is complete needs nobody to verify it. */
-function promoted(tools: NodeTools, change: NodeChange, cause: NodeCause): NodeChange {
+function promoted(dependencies: NodeDependencies, change: NodeChange, cause: NodeCause): NodeChange {
   const justInstalled = change.events.some(
     ({ kind, to, from }) => kind === 'install' && to === 'installed' && from !== to,
   );
-  if (!justInstalled || !tools.promotesItself(change.machine)) return change;
+  if (!justInstalled || !dependencies.promotesItself(change.machine)) return change;
   const moved = moveNode(change, 'active', {
     ...cause,
     actor: { kind: 'system', id: 'auto-promotion' },
@@ -349,8 +365,8 @@ function promoted(tools: NodeTools, change: NodeChange, cause: NodeCause): NodeC
 }
 
 /** Nobody reported for too long: an attempt that failed. */
-export async function stallNode(tools: NodeTools, id: string, seconds: number): Promise<Node> {
-  return changeAndTell(tools, id, (locked) => {
+export async function stallNode(dependencies: NodeDependencies, id: string, seconds: number): Promise<Node> {
+  return changeAndTell(dependencies, id, (locked) => {
     const { node } = locked;
     const outcome = applyStall(node.state, node.story, seconds);
     if (outcome.ignored !== null) return null;
@@ -360,7 +376,7 @@ export async function stallNode(tools: NodeTools, id: string, seconds: number): 
       comment: '',
       metadata: {},
       operationId: node.order.operationId,
-      now: tools.now(),
+      now: dependencies.now(),
     });
     return { ...told, reported: true, wakes: node.order.operationId };
   });

@@ -42,7 +42,7 @@ import {
   type StateChange,
 } from './node-input.ts';
 
-export interface NodeTools extends InstallPlanDependencies {
+export interface NodeDependencies extends InstallPlanDependencies {
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
   /** The provider of machines that nobody knew before. */
@@ -71,9 +71,13 @@ function nodeNotFound(id: string): Fault {
   });
 }
 
-export async function createNode(tools: NodeTools, input: NodeInput, actor: Actor): Promise<Node> {
+export async function createNode(
+  dependencies: NodeDependencies,
+  input: NodeInput,
+  actor: Actor,
+): Promise<Node> {
   const node = await addNode(
-    tools,
+    dependencies,
     {
       macAddress: input.mac_address,
       facts: factsOf(input),
@@ -84,8 +88,8 @@ export async function createNode(tools: NodeTools, input: NodeInput, actor: Acto
     actor,
   );
   if (node) return node;
-  const holderId = await findNodeIdByMac(tools.database, input.mac_address);
-  const holder = holderId === null ? null : await findNode(tools.database, holderId);
+  const holderId = await findNodeIdByMac(dependencies.database, input.mac_address);
+  const holder = holderId === null ? null : await findNode(dependencies.database, holderId);
   throw macTaken(input.mac_address, holder);
 }
 
@@ -103,28 +107,36 @@ function macTaken(mac: string, holder: Node | null): Fault {
  * A machine that names the address in its spec becomes the node; without one, a machine is made. Null: the address is
  * a node's already, or several machines claim it.
  */
-export async function addNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
+export async function addNode(
+  dependencies: NodeDependencies,
+  adding: NodeToAdd,
+  actor: Actor,
+): Promise<Node | null> {
   try {
-    return await insertNewNode(tools, adding, actor);
+    return await insertNewNode(dependencies, adding, actor);
   } catch (error) {
     if (!isHardwareTaken(error)) throw error;
     // Another caller was the first to make a machine with this address, which is the node then, or becomes it.
-    return insertNewNode(tools, adding, actor);
+    return insertNewNode(dependencies, adding, actor);
   }
 }
 
-function insertNewNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promise<Node | null> {
-  return tools.database.transaction(async (session) => {
+function insertNewNode(
+  dependencies: NodeDependencies,
+  adding: NodeToAdd,
+  actor: Actor,
+): Promise<Node | null> {
+  return dependencies.database.transaction(async (session) => {
     const { macAddress } = adding;
     if ((await findNodeIdByMac(session, macAddress)) !== null) return null;
     const known = await machinesWithMac(session, macAddress);
     if (known.length > 1) return null;
-    const machine = await enter(tools, session, known[0] ?? null, macAddress, actor);
+    const machine = await enter(dependencies, session, known[0] ?? null, macAddress, actor);
     if (!machine || !(await insertNode(session, { ...adding, machineId: machine.machineId }))) return null;
     const changed = applyChange(
       adding.group ? inGroup(machine, adding.group) : machine,
       { install: { to: installLifecycle.initial, owner: 'admin', metadata: { mac_address: macAddress } } },
-      { at: tools.now(), actor, operationId: null },
+      { at: dependencies.now(), actor, operationId: null },
     );
     await writeMachines(session, [changed.machine], changed.events);
     return findNode(session, machine.machineId);
@@ -133,7 +145,7 @@ function insertNewNode(tools: NodeTools, adding: NodeToAdd, actor: Actor): Promi
 
 /** Null: the machine is gone, or has the install layer already. */
 async function enter(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   session: Session,
   knownId: string | null,
   macAddress: string,
@@ -143,43 +155,43 @@ async function enter(
     const machine = (await lockMachines(session, [knownId])).get(knownId);
     return machine && machine.install === null ? machine : null;
   }
-  const machineId = tools.newMachineId();
-  const bare = bareMachine(tools, machineId, tools.nodeProvider);
+  const machineId = dependencies.newMachineId();
+  const bare = bareMachine(dependencies, machineId, dependencies.nodeProvider);
   const input = { ...bare, spec: { ...bare.spec, mac_addresses: [macAddress] } };
   return insertMachine(session, input, machineEvent(machineId, '', 'registered', actor));
 }
 
-export async function getNode(tools: NodeTools, id: string): Promise<Node> {
-  const node = await findNode(tools.database, id);
+export async function getNode(dependencies: NodeDependencies, id: string): Promise<Node> {
+  const node = await findNode(dependencies.database, id);
   if (!node) throw nodeNotFound(id);
   return node;
 }
 
 /** Changes a node and tells the log of every transition. */
 export async function changeAndTell(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   id: string,
   decide: (locked: LockedNode, session: Session) => Promise<NodeChange | null> | NodeChange | null,
 ): Promise<Node> {
   let events: NodeChange['events'] = [];
-  const node = await changeNode(tools.database, id, async (locked, session) => {
+  const node = await changeNode(dependencies.database, id, async (locked, session) => {
     const change = await decide(locked, session);
     events = change?.events ?? [];
     return change;
   });
   if (!node) throw nodeNotFound(id);
-  logTransitions(tools, id, events);
+  logTransitions(dependencies, id, events);
   return node;
 }
 
 export function logTransitions(
-  tools: Pick<NodeTools, 'logTransition'>,
+  dependencies: Pick<NodeDependencies, 'logTransition'>,
   id: string,
   events: NodeChange['events'],
 ): void {
   for (const event of events) {
     if (event.kind !== 'install') continue;
-    tools.logTransition({
+    dependencies.logTransition({
       node_id: id,
       from_state: event.from,
       to_state: event.to,
@@ -191,8 +203,13 @@ export function logTransitions(
   }
 }
 
-export async function patchNode(tools: NodeTools, id: string, patch: NodePatch, actor: Actor): Promise<Node> {
-  return changeAndTell(tools, id, ({ machine, node }) => {
+export async function patchNode(
+  dependencies: NodeDependencies,
+  id: string,
+  patch: NodePatch,
+  actor: Actor,
+): Promise<Node> {
+  return changeAndTell(dependencies, id, ({ machine, node }) => {
     const labelled = patch.group === undefined ? machine : inGroup(machine, patch.group ?? '');
     return {
       machine: labelled,
@@ -234,8 +251,12 @@ export interface TagChange {
   readonly remove: readonly string[];
 }
 
-export async function tagNode(tools: NodeTools, id: string, { add, remove }: TagChange): Promise<Node> {
-  return changeAndTell(tools, id, ({ machine, node }) => {
+export async function tagNode(
+  dependencies: NodeDependencies,
+  id: string,
+  { add, remove }: TagChange,
+): Promise<Node> {
+  return changeAndTell(dependencies, id, ({ machine, node }) => {
     const others = node.tags.filter((known) => !add.includes(known) && !remove.includes(known));
     const tags = [...others, ...add];
     if (tags.length > MAX_TAGS) throw invalidField('tags', `a node has at most ${MAX_TAGS}`);
@@ -244,16 +265,18 @@ export async function tagNode(tools: NodeTools, id: string, { add, remove }: Tag
 }
 
 export async function setNodeState(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   id: string,
   change: StateChange,
   actor: Actor,
 ): Promise<Node> {
-  return changeAndTell(tools, id, (locked, session) => movedByAdmin(tools, session, locked, change, actor));
+  return changeAndTell(dependencies, id, (locked, session) =>
+    movedByAdmin(dependencies, session, locked, change, actor),
+  );
 }
 
 export async function movedByAdmin(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   session: Session,
   locked: LockedNode,
   change: StateChange,
@@ -262,16 +285,16 @@ export async function movedByAdmin(
   const { comment, force } = change;
   const { node } = locked;
   if (force && hasFailedToErase(node, change.state))
-    return erasedAgain(tools, session, locked, change, actor);
+    return erasedAgain(dependencies, session, locked, change, actor);
   const to = checkStep(node, change.state);
   if (change.overwrite != null && to !== 'deprovisioning')
     throw invalidField('overwrite', 'is for the state deprovisioning');
   if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
   if (to === 'pending') {
     checkNotRetired(locked.machine);
-    await checkMayPend(tools, session, node);
+    await checkMayPend(dependencies, session, node);
   }
-  const moved = moveNode(locked, to, adminCause(tools, actor, comment ?? '', force));
+  const moved = moveNode(locked, to, adminCause(dependencies, actor, comment ?? '', force));
   const reset = force || to === 'installed' || to === 'active';
   const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
   const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
@@ -280,12 +303,12 @@ export async function movedByAdmin(
 
 /** Whether it may wait for an installation, by whose wish ever. */
 export async function checkMayInstall(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   session: Session,
   { machine, node }: LockedNode,
 ): Promise<void> {
   checkNotRetired(machine);
-  await checkApproval(tools, session, node);
+  await checkApproval(dependencies, session, node);
 }
 
 function hasFailedToErase({ state, story }: Node, to: string): boolean {
@@ -295,13 +318,13 @@ function hasFailedToErase({ state, story }: Node, to: string): boolean {
 
 /** No transition leads back into an erasure that failed too often: with force, its counter starts again. */
 async function erasedAgain(
-  tools: NodeTools,
+  dependencies: NodeDependencies,
   session: Session,
   { machine, node }: LockedNode,
   { comment, overwrite }: StateChange,
   actor: Actor,
 ): Promise<NodeChange> {
-  const cause = adminCause(tools, actor, comment ?? '', true);
+  const cause = adminCause(dependencies, actor, comment ?? '', true);
   const { operationId, key } = node.order;
   // What an operation wants that is over is an admin's from now on.
   const isWanted = operationId !== null && (await isOperationWanted(session, operationId));
@@ -318,25 +341,30 @@ async function erasedAgain(
   };
 }
 
-export async function retireNode(tools: NodeTools, id: string, actor: Actor): Promise<Node> {
-  return changeAndTell(tools, id, (locked) => {
+export async function retireNode(dependencies: NodeDependencies, id: string, actor: Actor): Promise<Node> {
+  return changeAndTell(dependencies, id, (locked) => {
     if (locked.node.state === 'retired') return null;
     checkStep(locked.node, 'retired');
     return {
-      ...moveNode(locked, 'retired', adminCause(tools, actor, '', false)),
+      ...moveNode(locked, 'retired', adminCause(dependencies, actor, '', false)),
       wakes: locked.node.order.operationId,
     };
   });
 }
 
-function adminCause(tools: NodeTools, actor: Actor, comment: string, force: boolean): NodeCause {
+function adminCause(
+  dependencies: NodeDependencies,
+  actor: Actor,
+  comment: string,
+  force: boolean,
+): NodeCause {
   return {
     actor,
     owner: 'admin',
     comment,
     metadata: force ? { force: true } : {},
     operationId: null,
-    now: tools.now(),
+    now: dependencies.now(),
   };
 }
 

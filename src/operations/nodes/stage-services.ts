@@ -8,7 +8,7 @@ import { forgetAgent } from '../../store/agents/forget-agent.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import type { Database } from '../../store/database/database.ts';
 import { writeHostKey } from '../../store/nodes/host-keys.ts';
-import { type AgentMachineTools, createAgentMachine } from '../agents/agent-machines.ts';
+import { type AgentMachineDependencies, createAgentMachine } from '../agents/agent-machines.ts';
 
 export interface SiteHook {
   readonly url: string;
@@ -16,7 +16,7 @@ export interface SiteHook {
   readonly token: () => string | null;
 }
 
-export interface NodeServiceTools extends AgentMachineTools {
+export interface StageServiceDependencies extends AgentMachineDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
   readonly serverUrl: () => string;
@@ -26,43 +26,45 @@ export interface NodeServiceTools extends AgentMachineTools {
 
 const HOOK_LIMIT_MS = 30_000;
 
-export function createNodeServices(tools: NodeServiceTools): NodeServices {
+export function createNodeServices(dependencies: StageServiceDependencies): NodeServices {
   return {
-    serverUrl: tools.serverUrl,
+    serverUrl: dependencies.serverUrl,
 
     async issueAgentToken(call, pool) {
       const { machineId } = call.machine;
       const actor = { kind: 'system', id: 'onboarding' } as const;
-      const { secret } = await createAgentMachine(tools, {
+      const { secret } = await createAgentMachine(dependencies, {
         machineId,
         pool,
         provider: '',
         actor,
         now: new Date(),
       });
-      tools.tokensChanged();
+      dependencies.tokensChanged();
       return { token: secret };
     },
 
     async rememberHostKey(call, publicKey) {
-      await writeHostKey(tools.database, call.machine.machineId, publicKey);
+      await writeHostKey(dependencies.database, call.machine.machineId, publicKey);
     },
 
     async forgetSecrets(call) {
-      await forgetAgent(tools.database, tools.keepalives, call.machine.machineId);
-      tools.tokensChanged();
+      await forgetAgent(dependencies.database, dependencies.keepalives, call.machine.machineId);
+      dependencies.tokensChanged();
     },
 
     async workloads(call) {
       const { machineId } = call.machine;
-      const agent = (await readAgents(tools.database, tools.keepalives, [machineId])).get(machineId);
+      const agent = (await readAgents(dependencies.database, dependencies.keepalives, [machineId])).get(
+        machineId,
+      );
       const { worker_count: workers, container_count: containers } = agent?.vitals.metrics ?? {};
       if (workers === undefined && containers === undefined) return null;
       return { workers: workers ?? 0, containers: containers ?? 0 };
     },
 
     async hook(call, stage) {
-      const hook = tools.hooks.get(stage);
+      const hook = dependencies.hooks.get(stage);
       return hook ? callHook(hook, call, stage) : 'not_configured';
     },
   };

@@ -26,10 +26,10 @@ import { checkHardwareGates } from './hardware-work.ts';
 import { checkFlags, checkPhase } from './start-operation.ts';
 import { checkRunFlags } from './start-run.ts';
 
-export interface ActionTools {
+export interface ActionDependencies {
   readonly database: Database;
   readonly cancelHint: (operationId: string) => void;
-  readonly poke: () => void;
+  readonly wake: () => void;
 }
 
 export interface ActionCall {
@@ -41,9 +41,9 @@ export interface ActionCall {
   readonly heldAs?: InterventionCode;
 }
 
-export async function takeAction(tools: ActionTools, call: ActionCall): Promise<Operation> {
+export async function takeAction(dependencies: ActionDependencies, call: ActionCall): Promise<Operation> {
   const { operationId, action, reason, actor } = call;
-  const operation = await actOnOperation(tools.database, {
+  const operation = await actOnOperation(dependencies.database, {
     operationId,
     actor,
     decide: (job, machine, latest) => {
@@ -64,8 +64,8 @@ export async function takeAction(tools: ActionTools, call: ActionCall): Promise<
     },
   });
   // A hold takes the operation out of the hands of whoever works on it; everything else hands it to somebody.
-  tools.cancelHint(operationId);
-  tools.poke();
+  dependencies.cancelHint(operationId);
+  dependencies.wake();
   return operation;
 }
 

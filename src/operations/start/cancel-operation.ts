@@ -5,17 +5,17 @@ import type { Operation } from '../../domain/operation/operation.ts';
 import type { Database } from '../../store/database/database.ts';
 import { type CancelCall, cancelOperation as cancelStored } from '../../store/operations/cancel-operation.ts';
 
-export interface CancelTools {
+export interface CancelDependencies {
   readonly database: Database;
   readonly cancelHint: (operationId: string) => void;
 }
 
 export async function cancelOperation(
-  tools: CancelTools,
+  dependencies: CancelDependencies,
   call: { operationId: string; reason: string; actor: Actor },
 ): Promise<Operation> {
-  const operation = await cancelStored(tools.database, cancelCall(call));
-  tools.cancelHint(call.operationId);
+  const operation = await cancelStored(dependencies.database, cancelCall(call));
+  dependencies.cancelHint(call.operationId);
   return operation;
 }
 

@@ -19,7 +19,7 @@ import {
   machineNotFound,
   providerOf,
   readsInstalls,
-  type StartTools,
+  type StartDependencies,
 } from './start-operation.ts';
 
 export interface HardwareCall {
@@ -39,11 +39,11 @@ interface HardwareWork {
 }
 
 export async function eraseMachine(
-  tools: StartTools,
+  dependencies: StartDependencies,
   call: HardwareCall & { readonly overwrite: Overwrite },
 ): Promise<Operation> {
   const config = { overwrite: call.overwrite };
-  return start(tools, call, {
+  return start(dependencies, call, {
     type: 'ERASE',
     params: config,
     steps: [
@@ -70,16 +70,16 @@ export interface MigrateCall extends HardwareCall {
 }
 
 export async function migrateMachine(
-  tools: StartTools & { readonly database: Database },
+  dependencies: StartDependencies & { readonly database: Database },
   call: MigrateCall,
 ): Promise<Operation> {
   const { machineId, image } = call;
   const replacement = checkReplacement(call.replacement);
-  return start(tools, call, {
+  return start(dependencies, call, {
     type: 'MIGRATE',
     params: paramsOf(replacement, image),
     steps: migrationSteps(replacement, image),
-    fault: await replacementFault(tools.database, machineId, replacement),
+    fault: await replacementFault(dependencies.database, machineId, replacement),
     becomes: (machine) => ({ ...machine, spec: specWith(machine.spec, replacement) }),
   });
 }
@@ -193,16 +193,20 @@ function isSameHardware({ mac_addresses: macs }: MachineSpec, replacement: Repla
   return macs.length === wanted.length && wanted.every((mac) => macs.includes(mac));
 }
 
-async function start(tools: StartTools, call: HardwareCall, work: HardwareWork): Promise<Operation> {
+async function start(
+  dependencies: StartDependencies,
+  call: HardwareCall,
+  work: HardwareWork,
+): Promise<Operation> {
   const { machineId, requestId, actor } = call;
   const { type, params, steps } = work;
-  const started = await tools.starter.start({
+  const started = await dependencies.starter.start({
     machineId,
     requestId,
     fingerprint: JSON.stringify([type, Object.entries(params).sort()]),
     actor,
     startedBy: actorLabel(actor),
-    readsInstalls: readsInstalls(tools.providers),
+    readsInstalls: readsInstalls(dependencies.providers),
     decide: (machine, _plan, facts) => {
       if (!machine) throw machineNotFound(machineId);
       checkFlags(machine);
@@ -210,11 +214,18 @@ async function start(tools: StartTools, call: HardwareCall, work: HardwareWork):
       checkInstall(machine, type);
       if (work.fault) throw work.fault;
       const found = work.becomes?.(machine) ?? machine;
-      checkStart(steps, found, providerOf(machine, tools.providers), facts);
-      return { operationId: tools.newOperationId(), type, planId: '', contract: 'operation', params, steps };
+      checkStart(steps, found, providerOf(machine, dependencies.providers), facts);
+      return {
+        operationId: dependencies.newOperationId(),
+        type,
+        planId: '',
+        contract: 'operation',
+        params,
+        steps,
+      };
     },
   });
-  if (!started.replayed) tools.poke();
+  if (!started.replayed) dependencies.wake();
   return started.operation;
 }
 

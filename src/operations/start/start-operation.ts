@@ -24,11 +24,11 @@ const RECIPES = {
   EXIT_MAINTENANCE: exitMaintenance,
 } as const satisfies Record<OperationType, Recipe>;
 
-export interface StartTools {
+export interface StartDependencies {
   readonly starter: OperationStarter;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly newOperationId: () => string;
-  readonly poke: () => void;
+  readonly wake: () => void;
 }
 
 export interface StartCall {
@@ -39,25 +39,25 @@ export interface StartCall {
   readonly actor: Actor;
 }
 
-export async function startOperation(tools: StartTools, call: StartCall): Promise<Operation> {
-  const started = await tools.starter.start({
+export async function startOperation(dependencies: StartDependencies, call: StartCall): Promise<Operation> {
+  const started = await dependencies.starter.start({
     machineId: call.machineId,
     requestId: call.requestId,
     fingerprint: JSON.stringify([call.type, Object.entries(call.params).sort()]),
     actor: call.actor,
     startedBy: actorLabel(call.actor),
-    readsInstalls: readsInstalls(tools.providers),
+    readsInstalls: readsInstalls(dependencies.providers),
     decide: (machine, _plan, facts) => {
       if (!machine) throw machineNotFound(call.machineId);
       const recipe: Recipe = RECIPES[call.type];
-      const provider = providerOf(machine, tools.providers);
+      const provider = providerOf(machine, dependencies.providers);
       const params = recipe.params(call.params, provider);
       const steps = recipe.steps(machine, params, provider);
       checkStart(steps, machine, provider, facts);
       checkFlags(machine);
       checkPhase(machine, call.type);
       return {
-        operationId: tools.newOperationId(),
+        operationId: dependencies.newOperationId(),
         type: call.type,
         planId: '',
         contract: 'operation',
@@ -66,7 +66,7 @@ export async function startOperation(tools: StartTools, call: StartCall): Promis
       };
     },
   });
-  if (!started.replayed) tools.poke();
+  if (!started.replayed) dependencies.wake();
   return started.operation;
 }
 

@@ -15,9 +15,9 @@ import type { Provider } from '../../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../../steps/registry.ts';
 import { checkStart } from '../../steps/start-checks.ts';
 import { builtInPlan, planNotFound } from '../plans/plans.ts';
-import { machineNotFound, providerOf, readsInstalls, type StartTools } from './start-operation.ts';
+import { machineNotFound, providerOf, readsInstalls, type StartDependencies } from './start-operation.ts';
 
-export interface StartRunTools extends StartTools {
+export interface StartRunDependencies extends StartDependencies {
   readonly stepDefaults: StepDefaults;
 }
 
@@ -30,27 +30,27 @@ export interface StartRunCall {
   readonly actor: Actor;
 }
 
-export async function startRun(tools: StartRunTools, call: StartRunCall): Promise<Operation> {
+export async function startRun(dependencies: StartRunDependencies, call: StartRunCall): Promise<Operation> {
   const planId = call.planId === '' ? DEFAULT_PLANS[call.type].planId : call.planId;
   const builtIn = builtInPlan(planId);
-  const started = await tools.starter.start({
+  const started = await dependencies.starter.start({
     machineId: call.machineId,
     requestId: call.requestId,
     fingerprint: JSON.stringify(['run', call.type, call.planId]),
     actor: call.actor,
     startedBy: actorLabel(call.actor),
     planId: builtIn ? null : planId,
-    readsInstalls: readsInstalls(tools.providers),
+    readsInstalls: readsInstalls(dependencies.providers),
     decide: (machine, stored, facts) => {
       if (!machine) throw machineNotFound(call.machineId);
       const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
       checkRunFlags(machine, call.type);
-      const provider = providerOf(machine, tools.providers);
-      const steps = stepsOf(plan, machine, provider, tools.stepDefaults);
+      const provider = providerOf(machine, dependencies.providers);
+      const steps = stepsOf(plan, machine, provider, dependencies.stepDefaults);
       checkStart(steps, machine, provider, facts);
       return {
-        operationId: tools.newOperationId(),
+        operationId: dependencies.newOperationId(),
         type: RUN_TYPES[call.type].workType,
         planId,
         contract: 'run',
@@ -59,7 +59,7 @@ export async function startRun(tools: StartRunTools, call: StartRunCall): Promis
       };
     },
   });
-  if (!started.replayed) tools.poke();
+  if (!started.replayed) dependencies.wake();
   return started.operation;
 }
 

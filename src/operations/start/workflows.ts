@@ -41,10 +41,10 @@ import {
   machineNotFound,
   providerOf,
   readsInstalls,
-  type StartTools,
+  type StartDependencies,
 } from './start-operation.ts';
 
-export interface WorkflowTools extends StartTools {
+export interface WorkflowDependencies extends StartDependencies {
   readonly database: Database;
 }
 
@@ -64,14 +64,14 @@ interface Workflow {
 }
 
 export async function onboardMachine(
-  tools: WorkflowTools,
+  dependencies: WorkflowDependencies,
   call: WorkflowCall & { readonly pool: string },
 ): Promise<Operation> {
   const { pool } = call;
   if (pool === '') throw missingField('pool');
-  if (!(await poolExists(tools.database, pool))) throw noPool(pool);
-  await checkQuarantine(tools.database, call.machineId);
-  return start(tools, call, {
+  if (!(await poolExists(dependencies.database, pool))) throw noPool(pool);
+  await checkQuarantine(dependencies.database, call.machineId);
+  return start(dependencies, call, {
     type: 'ONBOARD',
     contract: 'onboarding',
     params: { pool },
@@ -98,11 +98,11 @@ async function checkQuarantine(database: Database, machineId: string): Promise<v
 const PEOPLE: readonly ActorKind[] = ['admin', 'operator'];
 
 export async function decommissionMachine(
-  tools: WorkflowTools,
+  dependencies: WorkflowDependencies,
   call: WorkflowCall & { readonly mode: DecommissionMode },
 ): Promise<Operation> {
   const { mode } = call;
-  return start(tools, call, {
+  return start(dependencies, call, {
     type: 'DECOMMISSION',
     contract: 'decommission',
     params: { mode },
@@ -112,8 +112,11 @@ export async function decommissionMachine(
   });
 }
 
-export async function drainMachine(tools: WorkflowTools, call: WorkflowCall): Promise<Operation> {
-  return startOrJoin(tools, call, {
+export async function drainMachine(
+  dependencies: WorkflowDependencies,
+  call: WorkflowCall,
+): Promise<Operation> {
+  return startOrJoin(dependencies, call, {
     type: 'DRAIN',
     contract: 'decommission',
     params: {},
@@ -123,8 +126,11 @@ export async function drainMachine(tools: WorkflowTools, call: WorkflowCall): Pr
   });
 }
 
-export async function removeMachine(tools: WorkflowTools, call: WorkflowCall): Promise<Operation> {
-  return startOrJoin(tools, call, {
+export async function removeMachine(
+  dependencies: WorkflowDependencies,
+  call: WorkflowCall,
+): Promise<Operation> {
+  return startOrJoin(dependencies, call, {
     type: 'REMOVE',
     contract: 'removal',
     params: {},
@@ -135,12 +141,16 @@ export async function removeMachine(tools: WorkflowTools, call: WorkflowCall): P
 }
 
 /** Document 3 §8: what is draining or removing already, with an operation that owns that, needs no second one. */
-async function startOrJoin(tools: WorkflowTools, call: WorkflowCall, workflow: Workflow): Promise<Operation> {
+async function startOrJoin(
+  dependencies: WorkflowDependencies,
+  call: WorkflowCall,
+  workflow: Workflow,
+): Promise<Operation> {
   try {
-    return await start(tools, call, workflow);
+    return await start(dependencies, call, workflow);
   } catch (error) {
     if (!(error instanceof Fault && error.reason === 'OPERATION_ACTIVE')) throw error;
-    const { database } = tools;
+    const { database } = dependencies;
     const operation = await findOperation(database, error.metadata.operation_id ?? '');
     const machine = await findMachine(database, call.machineId);
     const isOwned = machine?.service === (workflow.kind === 'DRAIN' ? 'draining' : 'removing');
@@ -153,26 +163,30 @@ function noPool(pool: string): Fault {
   return invalidField('pool', `there is no pool ${JSON.stringify(pool.slice(0, 80))}`);
 }
 
-async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflow): Promise<Operation> {
+async function start(
+  dependencies: WorkflowDependencies,
+  call: WorkflowCall,
+  workflow: Workflow,
+): Promise<Operation> {
   const { machineId, requestId, actor } = call;
   const { type, contract, params } = workflow;
-  const started = await tools.starter.start({
+  const started = await dependencies.starter.start({
     machineId,
     requestId,
     fingerprint: JSON.stringify([type, Object.entries(params).sort()]),
     actor,
     startedBy: actorLabel(actor),
-    readsInstalls: readsInstalls(tools.providers),
+    readsInstalls: readsInstalls(dependencies.providers),
     decide: (machine, _plan, facts) => {
       if (!machine) throw machineNotFound(machineId);
       const steps = stepsOf(workflow);
       if (type === 'ONBOARD') checkFlags(machine);
-      checkStart(steps, machine, providerOf(machine, tools.providers), facts);
+      checkStart(steps, machine, providerOf(machine, dependencies.providers), facts);
       // The state that it begins in, and the operation that owns it, come into being together.
       const change = workflowBegins(workflow.kind)[machine.service ?? 'none'];
       if (!change) throw wrongService(machine, workflow);
       return {
-        operationId: tools.newOperationId(),
+        operationId: dependencies.newOperationId(),
         type,
         planId: '',
         contract,
@@ -182,7 +196,7 @@ async function start(tools: WorkflowTools, call: WorkflowCall, workflow: Workflo
       };
     },
   });
-  if (!started.replayed) tools.poke();
+  if (!started.replayed) dependencies.wake();
   return started.operation;
 }
 

@@ -13,9 +13,9 @@ import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { CredentialProblem } from '../kubernetes/credential-reference.ts';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
-import type { ProviderCall, Sighting } from '../provider.ts';
+import type { ProbeResult, ProviderCall } from '../provider.ts';
 import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../ssh/endpoint.ts';
-import { Turns } from '../ssh/keyed-mutex.ts';
+import { KeyedMutex } from '../ssh/keyed-mutex.ts';
 import { LoginBreaker } from '../ssh/login-breaker.ts';
 import { allowedAddresses, type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
@@ -49,7 +49,7 @@ export class Bmcs {
   readonly #allowed: BlockList | null;
   readonly #breaker: LoginBreaker;
   readonly #patience: Patience;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
 
   constructor(configuration: BmcConfiguration, monotonicNow: () => number) {
     this.#configuration = configuration;
@@ -90,7 +90,7 @@ export class Bmcs {
   }
 
   /** Null: the machine has no BMC that IPMI could ask, or it is in use at this moment. */
-  async look(machine: Machine, signal: AbortSignal): Promise<Sighting | null> {
+  async look(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null> {
     if (!hasIpmi(machine)) return null;
     try {
       const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createClusterJoin } from '../kubernetes/cluster-join.ts';
 import type { Clusters } from '../kubernetes/clusters.ts';
 import type { HostFiles } from '../kubernetes/joining-host.ts';
-import { createNodeControl, lookInCluster } from '../kubernetes/node-control.ts';
+import { createNodeControl, probeCluster } from '../kubernetes/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
@@ -55,7 +55,7 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
       inspect: {
         host: (machine, signal) => hosts.look(machine, signal),
         bmc: async (machine, signal) => bmcs?.look(machine, signal) ?? null,
-        cluster: (machine, signal) => lookInCluster(clusters, machine, signal),
+        cluster: (machine, signal) => probeCluster(clusters, machine, signal),
       },
     },
   };

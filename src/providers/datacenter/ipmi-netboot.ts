@@ -18,7 +18,7 @@ export function createIpmiNetboot(bmcs: Bmcs, configuration: BmcConfiguration): 
     async bootDevice(call) {
       const device = await bmcs.use(call, (bmc) => readBootDevice(bmc, configuration));
       // What the network serves is not the BMC's to know.
-      return { device, image: null, pending: false, lookAgainMs: 0 };
+      return { device, image: null, pending: false, pollAfterMs: 0 };
     },
     async setBootDevice(call, device) {
       await bmcs.use(call, async (bmc) => {

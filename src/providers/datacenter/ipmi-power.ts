@@ -9,7 +9,7 @@ import type { BmcConfiguration } from './bmc-configuration.ts';
 import { BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
 import { readBootDevice } from './ipmi-netboot.ts';
 
-const LOOK_AGAIN_MS = 2_000;
+const POLL_AFTER_MS = 2_000;
 /** Services are given 90 seconds to stop, and then some. */
 const GOES_DOWN_WITHIN_MS = 120_000;
 
@@ -38,7 +38,7 @@ export function createIpmiPower({ bmcs, configuration, remoteExec }: IpmiPowerOp
       const power = await bmcs.use(call, powerOf);
       const asks = power === 'on' && remoteExec !== null && call.machine.spec.ssh_endpoint !== '';
       const host = asks && (await bootsItself(call)) ? await hostBootId(remoteExec, call) : { bootId: null };
-      return { power, ...host, ready: host.bootId !== null, lookAgainMs: LOOK_AGAIN_MS };
+      return { power, ...host, ready: host.bootId !== null, pollAfterMs: POLL_AFTER_MS };
     },
     async reboot(call, mode, bootId) {
       if (mode === 'ssh' && remoteExec) return rebootHost(remoteExec, call, bootId);

@@ -4,7 +4,7 @@
  */
 import type { InstallOrderView } from '../network-installs.ts';
 import { type Erasing, type ErasingState, operationOf } from '../provider.ts';
-import { isOurs, LOOK_AGAIN_MS, type NetworkInstallOptions, sendIntoBoot } from './network-install.ts';
+import { isOurs, type NetworkInstallOptions, POLL_AFTER_MS, powerCycle } from './network-install.ts';
 
 export function erasingByReports(options: NetworkInstallOptions): Erasing {
   const { installs, netboot, bootPatienceMs, now } = options;
@@ -30,7 +30,7 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
       if (view && !needsReboot(view)) return;
       call.log('Queued for erasure');
       await netboot.setBootDevice(call, 'pxe', '');
-      await sendIntoBoot(options, call);
+      await powerCycle(options, call);
     },
     async stopErasing(call) {
       await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
@@ -48,7 +48,7 @@ function erasingOf(view: InstallOrderView): ErasingState {
         key,
         isAtWork: view.isAtWork,
         progress: view.progress ?? 0,
-        lookAgainMs: LOOK_AGAIN_MS,
+        pollAfterMs: POLL_AFTER_MS,
         detail: detailOf(view, attempts, lastError),
       };
     case 'retired':

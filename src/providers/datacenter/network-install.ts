@@ -28,7 +28,7 @@ export interface NetworkInstallOptions {
 }
 
 /** A report wakes the operation at once; this is for those that get lost. */
-export const LOOK_AGAIN_MS = 15_000;
+export const POLL_AFTER_MS = 15_000;
 const OFF_LOOK_MS = 500;
 
 export function withNetworkInstalls(
@@ -86,7 +86,7 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
   const { installs, netboot, bootPatienceMs, now } = options;
 
   /** Nothing brings the machine to its installer: it was never sent there, or has not been heard of for too long. */
-  const isAdrift = (view: InstallOrderView) => {
+  const needsReboot = (view: InstallOrderView) => {
     const isQuiet = view.state === 'pending' || (view.state === 'installing' && view.bootEnded);
     const neverSent = view.state === 'pending' && !view.hasBooted && !view.wasSent;
     return neverSent || (isQuiet && now() - view.lastActivityAt.getTime() > bootPatienceMs);
@@ -95,7 +95,7 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
   return {
     async imagingState(call) {
       const view = await installs.read(call.machine.machineId);
-      if (!isOurs(view, call) || view.key === '' || isAdrift(view)) return { state: 'idle' };
+      if (!isOurs(view, call) || view.key === '' || needsReboot(view)) return { state: 'idle' };
       return imagingOf(view);
     },
     async startImaging(call, image) {
@@ -103,9 +103,9 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
       await installs.order(machineId, { operationId: operationOf(call), key: call.key, image });
       const view = await installs.read(machineId);
       // A reboot of this operation before this step may have sent it already.
-      if (view && !isAdrift(view)) return;
+      if (view && !needsReboot(view)) return;
       await netboot.setBootDevice(call, 'pxe', image);
-      await sendIntoBoot(options, call);
+      await powerCycle(options, call);
     },
     async stopImaging(call) {
       await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
@@ -121,7 +121,7 @@ function imagingOf(view: InstallOrderView): ImagingState {
         state: 'writing',
         key,
         progress: 0,
-        lookAgainMs: LOOK_AGAIN_MS,
+        pollAfterMs: POLL_AFTER_MS,
         detail: view.hasBooted
           ? 'The installer was fetched'
           : 'Waiting for the machine to boot its installer',
@@ -131,7 +131,7 @@ function imagingOf(view: InstallOrderView): ImagingState {
         state: 'writing',
         key,
         progress: view.progress ?? 0,
-        lookAgainMs: LOOK_AGAIN_MS,
+        pollAfterMs: POLL_AFTER_MS,
         detail: attempts === 0 ? 'The installer is at work' : `Attempt ${attempts} failed: ${lastError}`,
       };
     case 'installed':
@@ -143,7 +143,7 @@ function imagingOf(view: InstallOrderView): ImagingState {
   }
 }
 
-export async function sendIntoBoot(
+export async function powerCycle(
   { power, installs, powerOffMs }: NetworkInstallOptions,
   call: ProviderCall,
 ): Promise<void> {

@@ -75,14 +75,14 @@ describe('fake/step-ms', () => {
       device: 'disk',
       image: '',
       pending: true,
-      lookAgainMs: 1,
+      pollAfterMs: 1,
     });
     clock.ms += 1;
     expect(await can.netboot.bootDevice(slow)).toEqual({
       device: 'pxe',
       image: 'debian-12',
       pending: false,
-      lookAgainMs: 0,
+      pollAfterMs: 0,
     });
   });
 
@@ -210,7 +210,7 @@ describe('fake/hang-step', () => {
     expect(await can.cluster.membership(hanging, 'prod')).toEqual({
       joined: false,
       pending: true,
-      lookAgainMs: 60_000,
+      pollAfterMs: 60_000,
     });
   });
 
@@ -283,7 +283,7 @@ describe('what the work does', () => {
       state: 'writing',
       key: 'op-1/work/1',
       progress: 25,
-      lookAgainMs: 200,
+      pollAfterMs: 200,
     });
   });
 

@@ -3,7 +3,7 @@
  * goes on while nobody looks, and what happened is found by looking.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { inClusterAsSeen } from '../../domain/condition/node-sight.ts';
+import { inClusterAsSeen } from '../../domain/condition/node-observation.ts';
 import type { Erasure } from '../../domain/install/erasure.ts';
 import type { Labels } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -109,7 +109,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
             power: state.power,
             bootId: options.switchesPower ? null : String(state.bootCount),
             ready: !rebooting && state.power === 'on',
-            lookAgainMs: msLeft(state, now()),
+            pollAfterMs: msLeft(state, now()),
           };
         },
         async reboot(call, mode) {
@@ -163,7 +163,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
             device: state.bootDevice,
             image: state.netbootImage,
             pending: state.task?.kind === 'netboot',
-            lookAgainMs: msLeft(state, now()),
+            pollAfterMs: msLeft(state, now()),
           };
         },
         async setBootDevice(call, device, image) {
@@ -183,7 +183,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
               state: 'writing',
               key,
               progress: progressOf(state.task, now()),
-              lookAgainMs: msLeft(state, now()),
+              pollAfterMs: msLeft(state, now()),
             };
           }
           if (state.ended?.kind !== 'repave') return { state: 'idle' };
@@ -209,7 +209,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
               key: state.task.key,
               isAtWork: true,
               progress: progressOf(state.task, now()),
-              lookAgainMs: msLeft(state, now()),
+              pollAfterMs: msLeft(state, now()),
               detail: 'The simulated disk is being erased',
             };
           }
@@ -233,7 +233,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           const state = await look(call);
           throwIfFailed(state, call);
           const joined = state.clusterRef === clusterRef;
-          return { joined, pending: state.task?.kind === 'join', lookAgainMs: msLeft(state, now()) };
+          return { joined, pending: state.task?.kind === 'join', pollAfterMs: msLeft(state, now()) };
         },
         async ready(call, clusterRef) {
           const { labels, machineId } = call.machine;
@@ -258,7 +258,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
           throwIfFailed(state, taskCall(call, 'drain'));
           return {
             sight: sightOf(state, call.machine.machineId, clusterRef),
-            lookAgainMs: msLeft(state, now()),
+            pollAfterMs: msLeft(state, now()),
           };
         },
         async cordon(call, clusterRef) {
@@ -271,7 +271,7 @@ export function createFakeProvider(options: FakeProviderOptions): Provider {
         async evict(call) {
           call.log('Evicting workloads');
           await setOff(taskCall(call, 'drain'), { kind: 'drain', target: '' });
-          return { refused: '', lookAgainMs: msLeft(await look(call), now()) };
+          return { refused: '', pollAfterMs: msLeft(await look(call), now()) };
         },
         async uncordon(call, clusterRef, whose) {
           const { cordonedBy, clusterRef: joined } = await look(call);

@@ -3,7 +3,7 @@
  * is over, its effect is in the state. Nothing runs in the background, so a simulated machine survives every
  * crash of the programs that look at it.
  */
-import type { NodeSight } from '../../domain/condition/node-sight.ts';
+import type { NodeObservation } from '../../domain/condition/node-observation.ts';
 
 export type FakeTaskKind =
   | 'netboot'
@@ -113,7 +113,7 @@ export function progressOf(task: FakeTask, now: number): number {
 }
 
 /** What its cluster would say of the node. A machine in a cluster carries a workload until it is drained. */
-export function sightOf(state: FakeState, name: string, cluster: string): NodeSight {
+export function sightOf(state: FakeState, name: string, cluster: string): NodeObservation {
   if (state.clusterRef !== cluster) return { cluster, name, node: null };
   const isOn = state.power === 'on';
   const node = {

@@ -9,14 +9,7 @@ import {
 } from './bootstrap-token.ts';
 import { type Clusters, clusterNamed } from './clusters.ts';
 import { joinConfiguration } from './join-configuration.ts';
-import {
-  HOST_FILES,
-  type HostFiles,
-  type HostView,
-  joinHost,
-  lookAtHost,
-  resetHost,
-} from './joining-host.ts';
+import { HOST_FILES, type HostFiles, type HostView, joinHost, probeHost, resetHost } from './joining-host.ts';
 import { openIfOurs } from './node-control.ts';
 import { checkedNodeName } from './node-name.ts';
 
@@ -28,7 +21,7 @@ export interface ClusterJoinOptions {
   readonly hostFiles?: HostFiles;
 }
 
-const LOOK_AGAIN_MS = 2_000;
+const POLL_AFTER_MS = 2_000;
 
 export function createClusterJoin(options: ClusterJoinOptions): ClusterJoin {
   const { clusters, remoteExec, mint, hostFiles = HOST_FILES } = options;
@@ -36,11 +29,11 @@ export function createClusterJoin(options: ClusterJoinOptions): ClusterJoin {
     async membership(call, clusterRef) {
       const { api } = clusterNamed(clusters, clusterRef);
       const registered = (await api.node(checkedNodeName(call.machine), call.signal)) !== null;
-      const { state } = await lookAtHost(remoteExec, call, hostFiles);
+      const { state } = await probeHost(remoteExec, call, hostFiles);
       const joined = registered && state === 'joined';
       // An attempt that died after kubeadm was done had no time to remove its token.
       if (joined) await removeLeftTokens(api, call);
-      return { joined, pending: !joined && state === 'joining', lookAgainMs: LOOK_AGAIN_MS };
+      return { joined, pending: !joined && state === 'joining', pollAfterMs: POLL_AFTER_MS };
     },
 
     async ready(call, clusterRef) {
@@ -53,7 +46,7 @@ export function createClusterJoin(options: ClusterJoinOptions): ClusterJoin {
       const { api } = cluster;
       const node = checkedNodeName(call.machine);
       await removeLeftTokens(api, call);
-      const host = await lookAtHost(remoteExec, call, hostFiles);
+      const host = await probeHost(remoteExec, call, hostFiles);
       if (host.state === 'joining') return;
       const registered = await api.node(node, call.signal);
       if (host.state === 'joined' && registered) return;

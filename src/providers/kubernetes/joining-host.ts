@@ -35,7 +35,7 @@ const LOCKED = 75;
 
 const STATES: readonly HostState[] = ['clean', 'remains', 'joining', 'joined'];
 
-export async function lookAtHost(exec: RemoteExec, call: ProviderCall, files: HostFiles): Promise<HostView> {
+export async function probeHost(exec: RemoteExec, call: ProviderCall, files: HostFiles): Promise<HostView> {
   const { exitCode, stdout } = await exec.run(
     { ...call, key: `${call.key}/look` },
     { command: lookCommand(files), quiet: true },

@@ -7,10 +7,10 @@
  * scheduling stays so. A cordon that an earlier operation of ours left becomes the later one's.
  */
 
-import { inClusterAsSeen, type NodeSight } from '../../domain/condition/node-sight.ts';
+import { inClusterAsSeen, type NodeObservation } from '../../domain/condition/node-observation.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { type ClusterSighting, type NodeControl, operationOf, type ProviderCall } from '../provider.ts';
+import { type ClusterProbeResult, type NodeControl, operationOf, type ProviderCall } from '../provider.ts';
 import type { ClusterApi, NodeView, WorkloadView } from './cluster-api.ts';
 import { ClusterFailure } from './cluster-failure.ts';
 import { type Clusters, clusterNamed } from './clusters.ts';
@@ -18,7 +18,7 @@ import { checkedNodeName, isNodeName, nodeNameOf } from './node-name.ts';
 
 /** How soon to look whether pods have ended, at first and from then on, and to ask again for one that may not leave yet. */
 const FIRST_LOOK_MS = 500;
-const LOOK_AGAIN_MS = 2_000;
+const POLL_AFTER_MS = 2_000;
 const ASK_AGAIN_MS = 5_000;
 const MADE = 'made-by-';
 const FOUND = 'found-by-';
@@ -39,7 +39,7 @@ export function createNodeControl(clusters: Clusters): NodeControl {
     async node(call, clusterRef) {
       const { api, name, node } = await nodeOf(call, clusterRef);
       const sight = await sightOf(api, { cluster: clusterRef, name, node }, call.signal);
-      return { sight, lookAgainMs: LOOK_AGAIN_MS };
+      return { sight, pollAfterMs: POLL_AFTER_MS };
     },
 
     async cordon(call, clusterRef) {
@@ -62,9 +62,9 @@ export function createNodeControl(clusters: Clusters): NodeControl {
         if (refusal !== null) refusals.push(refusal);
       }
       const [first] = refusals;
-      if (first === undefined) return { refused: '', lookAgainMs: FIRST_LOOK_MS };
+      if (first === undefined) return { refused: '', pollAfterMs: FIRST_LOOK_MS };
       const others = refusals.length === 1 ? '' : ` (and ${refusals.length - 1} more)`;
-      return { refused: `${first}${others}`, lookAgainMs: ASK_AGAIN_MS };
+      return { refused: `${first}${others}`, pollAfterMs: ASK_AGAIN_MS };
     },
 
     async uncordon(call, clusterRef, whose) {
@@ -135,7 +135,7 @@ async function sightOf(
   api: ClusterApi,
   { cluster, name, node }: Asked,
   signal: AbortSignal,
-): Promise<NodeSight> {
+): Promise<NodeObservation> {
   if (node === null) return { cluster, name, node: null };
   const pods = node.schedulable ? null : await api.workloads(name, signal);
   return {
@@ -158,11 +158,11 @@ async function sightOf(
  * what an operation has done since. Throws when the cluster can't be asked: nothing is known then, neither that it is
  * in nor that it is out.
  */
-export async function lookInCluster(
+export async function probeCluster(
   clusters: Clusters,
   machine: Machine,
   signal: AbortSignal,
-): Promise<ClusterSighting | null> {
+): Promise<ClusterProbeResult | null> {
   const wanted = machine.spec.target_cluster_ref;
   if (wanted === '') return null;
   const cluster = clusters.get(wanted);
@@ -184,6 +184,6 @@ function isNews({ conditions }: Machine, listed: NodeView | null): boolean {
   return inside !== undefined && inside.status !== (listed?.ready ?? false);
 }
 
-function not(reason: string, message: string): ClusterSighting {
+function not(reason: string, message: string): ClusterProbeResult {
   return { ok: false, reason, message };
 }

@@ -26,7 +26,7 @@ import {
 import type { MaasReadCall } from './maas-control.ts';
 import { type Asked, MaasFailure, maasOutage, refusal, unreadable } from './maas-failure.ts';
 import { oauthHeader } from './oauth-header.ts';
-import { RequestLane } from './semaphore.ts';
+import { Semaphore } from './semaphore.ts';
 
 /** Names may come more than once. */
 export type Parameters = readonly (readonly [name: string, value: string])[];
@@ -83,8 +83,8 @@ const BMC_LANE_WIDTH = 4;
 export class MaasApi {
   readonly #options: MaasApiOptions;
   readonly #base: URL;
-  readonly #lane: RequestLane;
-  readonly #bmcLane: RequestLane;
+  readonly #lane: Semaphore;
+  readonly #bmcLane: Semaphore;
   readonly #breaker: AnswerBreaker;
   readonly #reading: Agent;
   readonly #writing: Agent;
@@ -94,8 +94,8 @@ export class MaasApi {
     const { name: maas, configuration, monotonicNow, random } = options;
     this.#base = new URL(`${configuration.url.replace(/\/+$/, '')}/api/2.0/`);
     const maxWaitMs = configuration.queue_timeout_seconds * 1000;
-    this.#lane = new RequestLane({ maas, width: configuration.concurrency, maxWaitMs });
-    this.#bmcLane = new RequestLane({ maas, width: BMC_LANE_WIDTH, maxWaitMs });
+    this.#lane = new Semaphore({ maas, width: configuration.concurrency, maxWaitMs });
+    this.#bmcLane = new Semaphore({ maas, width: BMC_LANE_WIDTH, maxWaitMs });
     const trialMs = configuration.power_query_timeout_seconds * 1000;
     this.#breaker = new AnswerBreaker({ maas, monotonicNow, random, trialMs });
     const { ca_file: file } = configuration;

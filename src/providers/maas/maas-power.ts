@@ -6,13 +6,13 @@
  * switched on here; any other comes on as part of what MAAS does with it.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { BootState, Inspect, PowerControl, ProviderCall, RemoteExec, Sighting } from '../provider.ts';
+import type { BootState, Inspect, PowerControl, ProbeResult, ProviderCall, RemoteExec } from '../provider.ts';
 import { hostBootId, rebootHost } from '../ssh/host-boot.ts';
 import type { MaasControl, MaasMachine } from './maas-control.ts';
 import { lockedProblem } from './maas-ownership.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';
 
-const LOOK_AGAIN_MS = 5_000;
+const POLL_AFTER_MS = 5_000;
 
 /** Services are given 90 seconds to stop, and then some. */
 const GOES_DOWN_WITHIN_MS = 120_000;
@@ -33,7 +33,7 @@ export function createMaasPower(maas: MaasControl, remoteExec: RemoteExec | null
       // Who answers is on, whatever the BMC says.
       const power = host.bootId === null ? known : 'on';
       if (power === 'on' || power === 'off')
-        return { power, ...host, ready: host.bootId !== null, lookAgainMs: LOOK_AGAIN_MS };
+        return { power, ...host, ready: host.bootId !== null, pollAfterMs: POLL_AFTER_MS };
       // Where people switch the power, a host that does not answer is all there is to know.
       if (!isTold && host.hostProblem) throw host.hostProblem;
       checkSwitchable(call, found);
@@ -74,7 +74,7 @@ export const MAAS_INSPECT: Inspect = {
     observed?.source === spec.provider ? sightingOf(spec.provider, observed.power) : null,
 };
 
-function sightingOf(maas: string, power: string): Sighting | null {
+function sightingOf(maas: string, power: string): ProbeResult | null {
   switch (power) {
     case 'error':
       return { ok: false, reason: 'NoAnswer', message: `${maas} gets no answer from its BMC` };

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { createClusterJoin } from '../kubernetes/cluster-join.ts';
 import type { Clusters } from '../kubernetes/clusters.ts';
-import { createNodeControl, lookInCluster } from '../kubernetes/node-control.ts';
+import { createNodeControl, probeCluster } from '../kubernetes/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
 import type { Provider, RemoteExec } from '../provider.ts';
 import type { DeployedHostKeys } from '../ssh/host-key.ts';
@@ -60,7 +60,7 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
       },
       inspect: {
         ...MAAS_INSPECT,
-        cluster: (machine, signal) => lookInCluster(clusters, machine, signal),
+        cluster: (machine, signal) => probeCluster(clusters, machine, signal),
       },
     },
   };

@@ -10,18 +10,18 @@ interface Waiting {
   readonly giveUp: (error: unknown) => void;
 }
 
-export interface RequestLaneOptions {
+export interface SemaphoreOptions {
   readonly maas: string;
   readonly width: number;
   readonly maxWaitMs: number;
 }
 
-export class RequestLane {
-  readonly #options: RequestLaneOptions;
+export class Semaphore {
+  readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<Waiting>();
   #underWay = 0;
 
-  constructor(options: RequestLaneOptions) {
+  constructor(options: SemaphoreOptions) {
     this.#options = options;
   }
 

@@ -1,7 +1,7 @@
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 
 /** One at a time for each key, in the order of asking. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
   /** Somebody has the turn or waits for it. */

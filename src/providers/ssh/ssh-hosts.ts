@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { unlessAborted } from '../kubernetes/unless-aborted.ts';
-import type { ProviderCall, RemoteCommand, RemoteExec, Sighting } from '../provider.ts';
+import type { ProbeResult, ProviderCall, RemoteCommand, RemoteExec } from '../provider.ts';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from './endpoint.ts';
 import type { DeployedHostKeys } from './host-key.ts';
 import { forward, JumpLine } from './jump-line.ts';
-import { Turns } from './keyed-mutex.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import { KnownHosts, knownHostsReader } from './known-hosts.ts';
 import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
@@ -31,7 +31,7 @@ export class SshHosts implements RemoteExec {
   readonly #configuration: SshConfiguration;
   readonly #door: SshDoor;
   readonly #jump: JumpLine | null;
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
   readonly #directory: HostDirectory | null;
 
   constructor(
@@ -102,7 +102,7 @@ export class SshHosts implements RemoteExec {
   }
 
   /** Whether something accepts connections where the machine's sshd should be. */
-  async look(machine: Machine, signal: AbortSignal): Promise<Sighting> {
+  async look(machine: Machine, signal: AbortSignal): Promise<ProbeResult> {
     const endpoint = parseEndpoint(machine.spec.ssh_endpoint);
     if (!endpoint) {
       return { ok: false, reason: 'NoEndpoint', message: 'the machine has no spec.ssh_endpoint' };
@@ -140,6 +140,6 @@ function jumpOf(configuration: SshConfiguration, door: SshDoor): JumpLine | null
   return new JumpLine(door, { endpoint, identity });
 }
 
-function jumpFailed({ failure }: StepFailure): Sighting {
+function jumpFailed({ failure }: StepFailure): ProbeResult {
   return { ok: false, reason: 'JumpHostFailed', message: failure.message };
 }

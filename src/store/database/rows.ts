@@ -9,7 +9,7 @@ import type { Phase } from '../../domain/machine/phase.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
 import type { ContractName } from '../../domain/operation/completion-policy.ts';
 import type { Operation, OperationError } from '../../domain/operation/operation.ts';
-import type { JobStatus } from '../../domain/operation/operation-status.ts';
+import type { OperationStatus } from '../../domain/operation/operation-status.ts';
 import type { Step } from '../../domain/operation/step.ts';
 import type { WorkType } from '../../domain/operation/work-type.ts';
 
@@ -62,7 +62,7 @@ export interface OperationRow {
   request_id: string;
   request_fingerprint: string;
   type: WorkType;
-  status: JobStatus;
+  status: OperationStatus;
   plan_id: string;
   contract: string;
   params: Record<string, string>;

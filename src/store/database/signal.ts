@@ -2,7 +2,7 @@
  * Tells waiting readers that there may be something new. A reader notes the count before it looks; what rings
  * while it is looking is not missed, because waiting for a count that has moved on returns at once.
  */
-export class Bell {
+export class Signal {
   #count = 0;
   readonly #waiting = new Set<() => void>();
 

@@ -7,7 +7,7 @@
 import { serverStopping } from '../../domain/error/fault.ts';
 import { FailurePause, type LoopWatch } from '../../engine/background-loop.ts';
 import type { Database } from '../database/database.ts';
-import { Bell } from '../database/signal.ts';
+import { Signal } from '../database/signal.ts';
 import { readEvents, type StoredEvent } from './event-log.ts';
 
 /** The loop, as the log and /readyz name it. */
@@ -25,7 +25,7 @@ export class EventFeed {
   /** What is kept is complete from right after here. */
   #from: number | null = null;
   #watchers = 0;
-  readonly #bell = new Bell();
+  readonly #bell = new Signal();
   #tailing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #hinted = false;

@@ -20,7 +20,7 @@ import {
   textOfField,
 } from '../../domain/machine/spec-field.ts';
 import { currentStep, type Operation } from '../../domain/operation/operation.ts';
-import { jobLifecycle, PHASE_OF_JOB } from '../../domain/operation/operation-status.ts';
+import { operationLifecycle, PHASE_OF_STATUS } from '../../domain/operation/operation-status.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../../domain/operation/work-type.ts';
 import { operationIdOf } from '../../domain/v1/run-id.ts';
 import { V1_PHASES, v1EffectiveState, v1Phase } from '../../domain/v1/v1-phase.ts';
@@ -158,13 +158,13 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
   type: { kind: 'enum', values: WORK_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
   phase: {
     kind: 'enum',
-    values: [...new Set(Object.values(PHASE_OF_JOB))],
+    values: [...new Set(Object.values(PHASE_OF_STATUS))],
     column: 'ingot_operation_phase(status)',
-    get: (operation) => PHASE_OF_JOB[operation.status],
+    get: (operation) => PHASE_OF_STATUS[operation.status],
   },
   status: {
     kind: 'enum',
-    values: statesOf(jobLifecycle),
+    values: statesOf(operationLifecycle),
     column: 'status',
     get: (operation) => operation.status,
   },

@@ -26,7 +26,7 @@ export interface Misses {
   readonly bmc: number;
 }
 
-export interface Look {
+export interface Probe {
   readonly machine: Machine;
   readonly misses: Misses;
   /** The time of the next look: what the claim is known by. */
@@ -51,7 +51,7 @@ const INSERT_MISSING = `
   SELECT count(*) FROM missing`;
 
 /** Gives every machine that has none a look without a time; returns how many. At most `limit` a call. */
-export async function insertMissingLooks(session: Session, limit: number): Promise<number> {
+export async function insertMissingProbes(session: Session, limit: number): Promise<number> {
   const [row] = await session.run<{ count: number }>('insert-missing-looks', INSERT_MISSING, [limit]);
   return row?.count ?? 0;
 }
@@ -85,7 +85,7 @@ export interface SpreadOptions {
 }
 
 /** Gives late looks, and those without a time, a new one; returns how many there were of each. */
-export async function spreadLooks(
+export async function spreadProbes(
   session: Session,
   options: SpreadOptions,
 ): Promise<{ fresh: number; late: number }> {
@@ -124,7 +124,7 @@ export interface ClaimOptions {
 }
 
 /** Takes looks that are due, those first that have waited longest. */
-export async function claimLooks(session: Session, options: ClaimOptions): Promise<Look[]> {
+export async function claimProbes(session: Session, options: ClaimOptions): Promise<Probe[]> {
   const { provider, limit, intervalMs, lateMs } = options;
   const rows = await session.run<LookRow>('claim-looks', CLAIM, [provider, limit, intervalMs, lateMs]);
   return rows.map((row) => ({
@@ -140,7 +140,7 @@ const NEXT = `
   WHERE due_at > now() - $1 * interval '1 ms'`;
 
 /** How long until some look is due; null when there is none in sight. */
-export async function nextLookInMs(session: Session, lateMs: number): Promise<number | null> {
+export async function nextProbeInMs(session: Session, lateMs: number): Promise<number | null> {
   const [row] = await session.run<{ due_in: number | null }>('next-look', NEXT, [lateMs]);
   return row?.due_in ?? null;
 }
@@ -150,14 +150,14 @@ const RETURN = `
   WHERE l.machine_id = i.machine_id AND l.due_at = i.due_at`;
 
 /** Hands looks back that were claimed and not made: they are due at once. */
-export async function returnLooks(session: Session, looks: readonly Look[]): Promise<void> {
+export async function releaseProbes(session: Session, looks: readonly Probe[]): Promise<void> {
   const ids = looks.map(({ machine }) => machine.machineId);
   await session.run('return-looks', RETURN, [ids, looks.map(({ dueAt }) => dueAt)]);
 }
 
 /** What a look changed. */
-export interface LookRecord {
-  readonly look: Look;
+export interface ProbeRecord {
+  readonly look: Probe;
   readonly misses: Misses;
   /** All of the machine's conditions, as they are now; null when they are as they were. */
   readonly conditions: Conditions | null;
@@ -190,9 +190,9 @@ const RECORD = `
   SELECT held.machine_id FROM held LEFT JOIN told ON true`;
 
 /** Returns the machines whose record was written. */
-export async function recordLooks(
+export async function recordProbes(
   session: Session,
-  records: readonly LookRecord[],
+  records: readonly ProbeRecord[],
 ): Promise<ReadonlySet<string>> {
   const rows = await session.run<{ machine_id: string }>('record-looks', RECORD, [
     JSON.stringify(records.map(inputOf)),
@@ -201,7 +201,7 @@ export async function recordLooks(
   return new Set(rows.map((row) => row.machine_id));
 }
 
-function inputOf({ look, misses, conditions }: LookRecord): Record<string, unknown> {
+function inputOf({ look, misses, conditions }: ProbeRecord): Record<string, unknown> {
   return {
     machineId: look.machine.machineId,
     dueAt: look.dueAt,

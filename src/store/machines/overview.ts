@@ -7,7 +7,7 @@ import {
   type DwellLimit,
   dwellEnd,
 } from '../../domain/machine/state-time-limit.ts';
-import { ACTIVE_JOB_STATUSES } from '../../domain/operation/operation-status.ts';
+import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import type { Database, Session } from '../database/database.ts';
 import { countMachines, type MachineCounts } from './count-machines.ts';
@@ -166,7 +166,7 @@ async function readOverdue(session: Session, at: Date): Promise<OverdueGroup[]> 
 }
 
 /** Spelled out, so that the index of the active ones is recognised. */
-const ACTIVE = ACTIVE_JOB_STATUSES.map((status) => `'${status}'`).join(', ');
+const ACTIVE = ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
 const UNDER_WAY = `
   SELECT type AS name, count(*) AS operations FROM operations

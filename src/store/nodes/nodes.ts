@@ -13,7 +13,7 @@ import {
 } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
-import { ACTIVE_JOB_STATUSES } from '../../domain/operation/operation-status.ts';
+import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
 import type { Database, Session } from '../database/database.ts';
 import { toStoredJson } from '../database/stored-json.ts';
 import { appendEvents, type Notice } from '../events/append-events.ts';
@@ -327,7 +327,7 @@ async function wakeOperation(session: Session, operationId: string): Promise<voi
     'wake-operation',
     `UPDATE operations SET signals = signals + 1, due_at = CASE WHEN owner IS NULL THEN now() ELSE due_at END
      WHERE operation_id = $1 AND status = ANY($2)`,
-    [operationId, ACTIVE_JOB_STATUSES],
+    [operationId, ACTIVE_STATUSES],
   );
 }
 

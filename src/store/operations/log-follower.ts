@@ -5,7 +5,7 @@
 import { serverStopping } from '../../domain/error/fault.ts';
 import { isActive } from '../../domain/operation/operation-status.ts';
 import type { Database } from '../database/database.ts';
-import { Bell } from '../database/signal.ts';
+import { Signal } from '../database/signal.ts';
 import { type ReadUpTo, withGaps } from './log-gaps.ts';
 import { findOperation, type LogPosition, partOfLog, readLog, type StoredLine } from './operations.ts';
 
@@ -14,7 +14,7 @@ const POLL_MS = 1_000;
 
 export class LogFollower {
   readonly #database: Database;
-  readonly #bell = new Bell();
+  readonly #bell = new Signal();
   #closed = false;
 
   constructor(database: Database) {

@@ -4,17 +4,17 @@ import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.t
 import type { Job } from '../../engine/job.ts';
 import type { DeathCount, LetGo } from '../../engine/job-store.ts';
 import { Database } from '../database/database.ts';
-import { PostgresJobStore } from './operation-store.ts';
+import { PostgresOperationStore } from './operation-store.ts';
 
 const LEASE_MS = 60_000;
 let clone: TestDatabase;
 let database: Database;
-let store: PostgresJobStore;
+let store: PostgresOperationStore;
 
 beforeAll(async () => {
   clone = await cloneDatabase();
   database = new Database({ url: clone.url, maxConnections: 2, onIdleError: () => {} });
-  store = new PostgresJobStore(database, {
+  store = new PostgresOperationStore(database, {
     now: () => new Date(),
     latest: () => new Date(Date.now() + 60_000),
     steppedMs: 0,

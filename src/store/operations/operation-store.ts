@@ -175,7 +175,7 @@ interface Recording {
   readonly move: JobMove<MachineChange>;
 }
 
-export class PostgresJobStore implements JobStore<MachineChange> {
+export class PostgresOperationStore implements JobStore<MachineChange> {
   readonly #database: Database;
   readonly #clock: DatabaseTime;
   readonly #recordings: Coalescer<Recording, RecordResult>;

@@ -74,7 +74,7 @@ export async function actOnOperation(database: Database, call: ActionCall): Prom
       case 'refuse':
         throw refused(call.operationId, decided.why);
       case 'nothing':
-        await session.run('poke-operation', POKE, [call.operationId]);
+        await session.run('wake-operation', POKE, [call.operationId]);
         await appendEvents(session, [], ['due']);
         return operationOf(row);
       case 'move':

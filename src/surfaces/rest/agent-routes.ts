@@ -18,7 +18,7 @@ import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
 
-export interface AgentRouteParts {
+export interface AgentRouteDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
   readonly calls: AgentCalls;
@@ -75,7 +75,7 @@ function invalidPayload(detail: string, status = 400): Refusal {
   return { status, message: 'Invalid payload', errorCode: 'invalid_payload', detail };
 }
 
-export async function agentRoutes(app: FastifyInstance, parts: AgentRouteParts): Promise<void> {
+export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDependencies): Promise<void> {
   const { tokens, calls, ttls } = parts;
 
   const refuse = (reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal) =>
@@ -227,7 +227,7 @@ function withRetryAfter(reply: FastifyReply, { status }: Refusal): FastifyReply 
 }
 
 /** An operator's token, of any role. A machine's is not among them. */
-async function mayLook({ authenticator }: AgentRouteParts, request: FastifyRequest): Promise<boolean> {
+async function mayLook({ authenticator }: AgentRouteDependencies, request: FastifyRequest): Promise<boolean> {
   try {
     await authenticator.caller(request.headers.authorization);
     return true;
@@ -245,7 +245,7 @@ function oneOf(value: unknown): string | null {
 
 /** A page of the database at a time, so that a large fleet is never in memory as a whole. */
 async function* listReady(
-  { database, keepalives }: AgentRouteParts,
+  { database, keepalives }: AgentRouteDependencies,
   filter: Pick<ReadyRequest, 'pool' | 'provider' | 'schedulable'>,
 ): AsyncGenerator<string> {
   let after: string | null = '';

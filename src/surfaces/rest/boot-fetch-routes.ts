@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { getNode } from '../../operations/nodes/nodes.ts';
 import { type BootFetch, listBootFetches } from '../../store/nodes/boot-fetches.ts';
-import type { BootRouteParts } from './boot-routes.ts';
+import type { BootRouteDependencies } from './boot-routes.ts';
 import { macOf, pageOf, textOf } from './node-routes.ts';
 import { callerWith } from './rest-errors.ts';
 
-export function bootFetchRoutes(app: FastifyInstance, parts: BootRouteParts): void {
+export function bootFetchRoutes(app: FastifyInstance, parts: BootRouteDependencies): void {
   const { nodes, fetches } = parts;
 
   app.get<{ Params: { id: string } }>('/api/v1/nodes/:id/boots', async (request, reply) => {

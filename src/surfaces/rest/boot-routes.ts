@@ -7,13 +7,13 @@ import { knownArch } from '../../domain/install/architecture.ts';
 import { macProblem, normalMac } from '../../domain/install/node.ts';
 import { lenientLine } from '../../operations/lenient.ts';
 import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.ts';
-import { type BootTools, bootScript } from '../../operations/nodes/node-boot.ts';
+import { type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
-import type { RestSurroundings } from './rest-errors.ts';
+import type { RestDependencies } from './rest-errors.ts';
 import { sendFile } from './send-file.ts';
 
-export interface BootRouteParts extends RestSurroundings {
-  readonly nodes: BootTools;
+export interface BootRouteDependencies extends RestDependencies {
+  readonly nodes: BootDependencies;
   readonly fetches: BootFetchLog;
   /** How machines reach this server; null: as they did when they asked. */
   readonly baseUrl: string | null;
@@ -28,7 +28,7 @@ const PLATFORMS: Readonly<Record<string, 'bios' | 'uefi'>> = { pcbios: 'bios', e
 const TRACE_ID = /^[A-Za-z0-9_-]{12}$/;
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
-export function bootRoutes(app: FastifyInstance, parts: BootRouteParts): void {
+export function bootRoutes(app: FastifyInstance, parts: BootRouteDependencies): void {
   app.get('/api/v1/boot', async (request, reply) => {
     const baseUrl = baseUrlOf(parts, request);
     const given = textIn(request, 'mac');
@@ -80,7 +80,7 @@ function lineIn(request: FastifyRequest, name: string, max: number): string {
 
 /** An iPXE that was asked and has no answer would be asked for ever. */
 function askWho(
-  parts: BootRouteParts,
+  parts: BootRouteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   baseUrl: string,
@@ -92,7 +92,7 @@ function askWho(
 }
 
 function sendScript(
-  { fetches }: BootRouteParts,
+  { fetches }: BootRouteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   script: string,
@@ -108,7 +108,7 @@ function sendScript(
 }
 
 async function sendBootFile(
-  { fetches }: BootRouteParts,
+  { fetches }: BootRouteDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   file: { readonly root: string; readonly path: string },
@@ -157,7 +157,7 @@ function textIn({ query }: FastifyRequest, name: string): string {
   return Array.isArray(value) ? value.join(',') : typeof value === 'string' ? value : '';
 }
 
-export function baseUrlOf({ baseUrl }: BootRouteParts, request: FastifyRequest): string {
+export function baseUrlOf({ baseUrl }: BootRouteDependencies, request: FastifyRequest): string {
   if (baseUrl !== null) return baseUrl;
   const { host } = request.headers;
   if (host !== undefined && HOST.test(host)) return `http://${host}`;

@@ -16,13 +16,13 @@ import {
 } from '../../store/nodes/images.ts';
 import { bootOf } from './boot-caller.ts';
 import { bootFetchRoutes } from './boot-fetch-routes.ts';
-import { type BootRouteParts, baseUrlOf, bootRoutes, fetchOf } from './boot-routes.ts';
+import { type BootRouteDependencies, baseUrlOf, bootRoutes, fetchOf } from './boot-routes.ts';
 import { answerFaults, callerWith } from './rest-errors.ts';
 import { seedRoutes } from './seed-routes.ts';
 import { sendFile } from './send-file.ts';
 import { workflowRoutes } from './workflow-routes.ts';
 
-export interface NetbootRouteParts extends BootRouteParts {
+export interface NetbootRouteDependencies extends BootRouteDependencies {
   readonly files: ImageFiles;
 }
 
@@ -32,7 +32,7 @@ interface ByName {
 
 const PIECE_BYTES = 16 * 1024 * 1024;
 
-export async function netbootRoutes(app: FastifyInstance, parts: NetbootRouteParts): Promise<void> {
+export async function netbootRoutes(app: FastifyInstance, parts: NetbootRouteDependencies): Promise<void> {
   answerFaults(app, parts);
   bootRoutes(app, parts);
   bootFetchRoutes(app, parts);
@@ -41,7 +41,7 @@ export async function netbootRoutes(app: FastifyInstance, parts: NetbootRoutePar
   seedRoutes(app, { ...parts, baseUrlOf: (request) => baseUrlOf(parts, request) });
 }
 
-function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
+function imageRoutes(app: FastifyInstance, parts: NetbootRouteDependencies): void {
   const { nodes, files } = parts;
   const { database } = nodes;
   app.addContentTypeParser(
@@ -112,7 +112,7 @@ function imageRoutes(app: FastifyInstance, parts: NetbootRouteParts): void {
 
 /** What is no image, or one that would read other files, is not kept. */
 async function judgedFormat(
-  { nodes: { database }, files }: NetbootRouteParts,
+  { nodes: { database }, files }: NetbootRouteDependencies,
   sha256: string,
   sizeBytes: number,
 ): Promise<Pick<NewImage, 'format' | 'virtualBytes'>> {
@@ -127,7 +127,7 @@ async function judgedFormat(
 }
 
 async function keepImage(
-  { nodes: { database }, files }: NetbootRouteParts,
+  { nodes: { database }, files }: NetbootRouteDependencies,
   image: NewImage,
   actor: Actor,
 ): Promise<Image> {
@@ -157,7 +157,7 @@ function rangeOf(header: string | undefined, length: number): { start: number; t
   throw invalidField('content-range', 'must be "bytes start-end/total" of what is sent');
 }
 
-async function knownImage({ nodes: { database } }: NetbootRouteParts, name: string): Promise<Image> {
+async function knownImage({ nodes: { database } }: NetbootRouteDependencies, name: string): Promise<Image> {
   const image = await findImage(database, name);
   if (!image) throw imageNotFound(name);
   return image;

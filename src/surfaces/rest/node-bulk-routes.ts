@@ -13,23 +13,23 @@ import {
 } from '../../operations/nodes/node-input.ts';
 import { patchNode, setNodeState, tagNode } from '../../operations/nodes/nodes.ts';
 import { countNodes, listStalled } from '../../store/nodes/node-lists.ts';
-import { checkMayMove, type NodeRouteParts, nodeBody, pageOf } from './node-routes.ts';
+import { checkMayMove, type NodeRouteDependencies, nodeBody, pageOf } from './node-routes.ts';
 import { answerFaults, callerWith, faultBody } from './rest-errors.ts';
 
-export interface NodeBulkRouteParts extends NodeRouteParts {
+export interface NodeBulkRouteDependencies extends NodeRouteDependencies {
   readonly stalledAfterSeconds: number;
 }
 
 /** A thousand ids of the longest kind. */
 const MAX_BODY_BYTES = 256 * 1024;
 
-export async function nodeBulkRoutes(app: FastifyInstance, parts: NodeBulkRouteParts): Promise<void> {
+export async function nodeBulkRoutes(app: FastifyInstance, parts: NodeBulkRouteDependencies): Promise<void> {
   answerFaults(app, parts);
   summaryRoutes(app, parts);
   changeRoutes(app, parts);
 }
 
-function summaryRoutes(app: FastifyInstance, parts: NodeBulkRouteParts): void {
+function summaryRoutes(app: FastifyInstance, parts: NodeBulkRouteDependencies): void {
   const { nodes, stalledAfterSeconds } = parts;
 
   app.get('/api/v1/nodes/stats', async (request, reply) => {
@@ -62,7 +62,7 @@ function summaryRoutes(app: FastifyInstance, parts: NodeBulkRouteParts): void {
   });
 }
 
-function changeRoutes(app: FastifyInstance, parts: NodeBulkRouteParts): void {
+function changeRoutes(app: FastifyInstance, parts: NodeBulkRouteDependencies): void {
   const { nodes } = parts;
   const options = { bodyLimit: MAX_BODY_BYTES };
   const done = (reply: FastifyReply, results: readonly BulkResult[], what: string) => {

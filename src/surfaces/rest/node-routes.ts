@@ -8,7 +8,7 @@ import { macProblem, type Node, normalMac } from '../../domain/install/node.ts';
 import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import { serviceLifecycle } from '../../domain/machine/service-state.ts';
 import { stillMissing } from '../../operations/nodes/install-plan.ts';
-import type { BootTools } from '../../operations/nodes/node-boot.ts';
+import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { readNodeInput, readNodePatch, readStateChange, readTag } from '../../operations/nodes/node-input.ts';
 import {
   createNode,
@@ -22,10 +22,10 @@ import { type InventoryEntry, listInventory } from '../../store/machines/invento
 import { findHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
 import { type HistoryEntry, listNodes, nodeHistory } from '../../store/nodes/node-lists.ts';
 import type { Caller } from '../authenticate.ts';
-import { answerFaults, callerWith, type RestSurroundings, requireRole } from './rest-errors.ts';
+import { answerFaults, callerWith, type RestDependencies, requireRole } from './rest-errors.ts';
 
-export interface NodeRouteParts extends RestSurroundings {
-  readonly nodes: BootTools;
+export interface NodeRouteDependencies extends RestDependencies {
+  readonly nodes: BootDependencies;
 }
 
 interface ById {
@@ -38,7 +38,7 @@ const DEFAULT_PAGE = 50;
 /** Nodes alone, as document 4 has them; or every machine with its coarse state, document 3 §9.1. */
 const VIEWS = ['nodes', 'inventory'] as const;
 
-export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteParts): Promise<void> {
+export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteDependencies): Promise<void> {
   const { nodes } = parts;
   answerFaults(app, parts);
   const options = { bodyLimit: MAX_BODY_BYTES };

@@ -9,14 +9,14 @@ import {
 } from '../../store/agents/pool-health.ts';
 import { poolNotFound } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
-import { answerFaults, callerWith, type RestSurroundings } from './rest-errors.ts';
+import { answerFaults, callerWith, type RestDependencies } from './rest-errors.ts';
 
-export interface PoolRouteParts extends RestSurroundings {
+export interface PoolRouteDependencies extends RestDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
 }
 
-export async function poolRoutes(app: FastifyInstance, parts: PoolRouteParts): Promise<void> {
+export async function poolRoutes(app: FastifyInstance, parts: PoolRouteDependencies): Promise<void> {
   const { database, keepalives } = parts;
   answerFaults(app, parts);
 

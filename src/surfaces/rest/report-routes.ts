@@ -7,13 +7,13 @@ import { reportNode } from '../../operations/nodes/node-report.ts';
 import { readReport } from '../../operations/nodes/report-input.ts';
 import { NOT_JSON, unstorableText } from '../bad-body.ts';
 import { unstorablePath } from '../storable.ts';
-import type { NodeRouteParts } from './node-routes.ts';
+import type { NodeRouteDependencies } from './node-routes.ts';
 import { answerFaults, bearerOf } from './rest-errors.ts';
 
 /** Room for a long log in `installation_error`, of which only the front is kept. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-export async function reportRoutes(app: FastifyInstance, parts: NodeRouteParts): Promise<void> {
+export async function reportRoutes(app: FastifyInstance, parts: NodeRouteDependencies): Promise<void> {
   answerFaults(app, parts);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>

@@ -15,12 +15,12 @@ const STATUS: Readonly<Record<FaultKind, number>> = {
   invalid_argument: 422,
 };
 
-export interface RestSurroundings {
+export interface RestDependencies {
   readonly authenticator: Authenticator;
   readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
 
-export function answerFaults(app: FastifyInstance, around: RestSurroundings): void {
+export function answerFaults(app: FastifyInstance, around: RestDependencies): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error.statusCode !== undefined && error.statusCode < 500) {
       return reply.code(error.statusCode).send({ detail: badBodyText(error) });
@@ -45,7 +45,7 @@ export function faultBody(fault: Fault) {
 }
 
 export async function callerWith(
-  { authenticator }: RestSurroundings,
+  { authenticator }: RestDependencies,
   request: FastifyRequest,
   needed: Role,
 ): Promise<Caller> {

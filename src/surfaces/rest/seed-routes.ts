@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
 import { SEED_FILES, type SeedFile, seedFile } from '../../domain/install/seed.ts';
 import { knownWorkflow, workflowNameOf } from '../../operations/nodes/install-plan.ts';
-import type { BootTools } from '../../operations/nodes/node-boot.ts';
+import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { findNode } from '../../store/nodes/nodes.ts';
 import { bootOf } from './boot-caller.ts';
 
 interface SeedRouteDependencies {
-  readonly nodes: BootTools;
+  readonly nodes: BootDependencies;
   readonly baseUrlOf: (request: FastifyRequest) => string;
 }
 

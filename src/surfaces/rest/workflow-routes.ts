@@ -4,12 +4,12 @@ import { Fault } from '../../domain/error/fault.ts';
 import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/install/install-profile.ts';
 import { knownWorkflow } from '../../operations/nodes/install-plan.ts';
 import { readWorkflow, workflowText } from '../../operations/nodes/install-profile-input.ts';
-import type { BootTools } from '../../operations/nodes/node-boot.ts';
+import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { listWorkflows, removeWorkflow, storeWorkflow } from '../../store/nodes/images.ts';
-import { callerWith, type RestSurroundings } from './rest-errors.ts';
+import { callerWith, type RestDependencies } from './rest-errors.ts';
 
-interface WorkflowRouteDependencies extends RestSurroundings {
-  readonly nodes: BootTools;
+interface WorkflowRouteDependencies extends RestDependencies {
+  readonly nodes: BootDependencies;
 }
 
 interface ByName {

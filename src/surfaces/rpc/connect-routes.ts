@@ -10,15 +10,15 @@ import { type Code, ConnectError, type ConnectRouter, type HandlerContext } from
 import { statusOf, WIRE } from '../fault-wire.ts';
 import { inOurWords } from './decode-failure.ts';
 import {
+  type CallDependencies,
   CallFailed,
-  type CallSurroundings,
   callStream,
   callUnary,
   type IncomingCall,
   type Service,
 } from './service.ts';
 
-export function connectRoutes(services: readonly Service[], around: CallSurroundings) {
+export function connectRoutes(services: readonly Service[], around: CallDependencies) {
   return (router: ConnectRouter): void => {
     for (const service of services) {
       // biome-ignore lint/suspicious/noExplicitAny: the shape of each method is known to its service, not here
@@ -51,7 +51,7 @@ function incoming(
   };
 }
 
-function unary(service: Service, method: DescMethod, around: CallSurroundings) {
+function unary(service: Service, method: DescMethod, around: CallDependencies) {
   return async (request: unknown, context: HandlerContext) => {
     try {
       return create(method.output, await callUnary(incoming(service, method, request, context), around));
@@ -62,7 +62,7 @@ function unary(service: Service, method: DescMethod, around: CallSurroundings) {
 }
 
 /** The protocol pulls, the service pushes: one message is in between, no more. */
-function streaming(service: Service, method: DescMethod, around: CallSurroundings) {
+function streaming(service: Service, method: DescMethod, around: CallDependencies) {
   return async function* (request: unknown, context: HandlerContext) {
     const handover = new Handover();
     const done = callStream(incoming(service, method, request, context), around, (message) =>

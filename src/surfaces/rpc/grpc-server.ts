@@ -15,8 +15,8 @@ import { statusOf, WIRE } from '../fault-wire.ts';
 import type { Readiness } from '../readiness.ts';
 import { addReflection } from './reflection.ts';
 import {
+  type CallDependencies,
   CallFailed,
-  type CallSurroundings,
   callStream,
   callUnary,
   type IncomingCall,
@@ -40,7 +40,7 @@ export interface GrpcOptions {
   readonly host: string;
   readonly port: number;
   readonly services: readonly Service[];
-  readonly around: CallSurroundings;
+  readonly around: CallDependencies;
   /** Health checks are answered NOT_SERVING while it has a cause. */
   readonly readiness: Readiness;
 }
@@ -94,7 +94,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
 
 const passBytes = (bytes: Buffer): Buffer => bytes;
 
-function addService(server: grpc.Server, service: Service, around: CallSurroundings): void {
+function addService(server: grpc.Server, service: Service, around: CallDependencies): void {
   const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
   const implementation: grpc.UntypedServiceImplementation = {};
   for (const method of service.desc.methods) {
@@ -118,7 +118,7 @@ function addService(server: grpc.Server, service: Service, around: CallSurroundi
 function unary(
   service: Service,
   method: DescMethod,
-  around: CallSurroundings,
+  around: CallDependencies,
 ): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
     callUnary(incoming(service, method, call, call.request), around).then(
@@ -131,7 +131,7 @@ function unary(
 function streaming(
   service: Service,
   method: DescMethod,
-  around: CallSurroundings,
+  around: CallDependencies,
 ): grpc.handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
     callStream(incoming(service, method, call, call.request), around, (message) =>

@@ -57,7 +57,7 @@ export function defineService<S extends DescService>(
   };
 }
 
-export interface CallSurroundings {
+export interface CallDependencies {
   readonly authenticator: Authenticator;
   readonly logUnexpected: (error: unknown, requestId: string, method: string) => void;
   readonly logCall: (entry: CallEntry) => void;
@@ -95,9 +95,9 @@ export class CallFailed extends Error {
 
 export async function callUnary(
   call: IncomingCall,
-  around: CallSurroundings,
+  around: CallDependencies,
 ): Promise<MessageInitShape<DescMessage>> {
-  return surrounded(call, around, (request, context) =>
+  return handleCall(call, around, (request, context) =>
     (call.service.handlers[call.method] as AnyUnary)(request, context),
   );
 }
@@ -105,10 +105,10 @@ export async function callUnary(
 /** Hands every message to `send`, which resolves when there is room for the next. */
 export async function callStream(
   call: IncomingCall,
-  around: CallSurroundings,
+  around: CallDependencies,
   send: (message: MessageInitShape<DescMessage>) => Promise<void>,
 ): Promise<void> {
-  await surrounded(call, around, async (request, context) => {
+  await handleCall(call, around, async (request, context) => {
     for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
       if (context.signal.aborted) return;
       // A token that was revoked or has run out since hears nothing more; the answer is remembered for seconds.
@@ -118,9 +118,9 @@ export async function callStream(
   });
 }
 
-async function surrounded<T>(
+async function handleCall<T>(
   call: IncomingCall,
-  around: CallSurroundings,
+  around: CallDependencies,
   work: (request: unknown, context: CallContext) => Promise<T>,
 ): Promise<T> {
   const requestId = randomUUID();

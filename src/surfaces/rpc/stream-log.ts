@@ -1,6 +1,6 @@
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { cursorOf, readCursor } from './page-token.ts';
-import type { ServerParts } from './server-parts.ts';
+import type { ServerDependencies } from './server-dependencies.ts';
 
 export interface LogChunkFields {
   readonly ts: Timestamp;
@@ -12,7 +12,7 @@ export interface LogChunkFields {
 
 /** One chunk a line, from the cursor on, until the operation has ended. */
 export async function* streamLog(
-  parts: ServerParts,
+  parts: ServerDependencies,
   operationId: string,
   cursor: string,
   signal: AbortSignal,

@@ -14,14 +14,14 @@ import type { FilterSchema } from '../../domain/filter/fields.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import { filterPredicate, type Predicate } from '../../domain/filter/predicate.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
-import { type JobStatus, jobLifecycle } from '../../domain/operation/operation-status.ts';
+import { type OperationStatus, operationLifecycle } from '../../domain/operation/operation-status.ts';
 import { lastEventId, readEvents, type StoredEvent } from '../../store/events/event-log.ts';
 import { listOperations, type Page } from '../../store/machines/list.ts';
 import { operationAt } from '../../store/operations/operation-progress.ts';
 import { findOperations } from '../../store/operations/operations.ts';
 import { cursorOf, MAX_PAGE, readCursor } from './page-token.ts';
 import { readFilter } from './read-filter.ts';
-import type { ServerParts } from './server-parts.ts';
+import type { ServerDependencies } from './server-dependencies.ts';
 
 export type ChangeKind = 'snapshot' | 'synced' | 'operation' | 'step' | 'progress';
 
@@ -62,7 +62,7 @@ function toldAs(kind: EventKind): ChangeKind | null {
 }
 
 export async function* watchChanges(
-  parts: ServerParts,
+  parts: ServerDependencies,
   { filter: text, cursor: cursorText, sendSynced, schema }: WatchCall,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
@@ -99,12 +99,12 @@ class FirstBatch {
   /** The operations of each page, and the last event that the page has seen. */
   readonly #pages: Array<{ readonly seen: number; readonly ids: ReadonlySet<string> }> = [];
 
-  async *changes(parts: ServerParts, { listed, matches, signal }: BatchCall): AsyncGenerator<Change> {
+  async *changes(parts: ServerDependencies, { listed, matches, signal }: BatchCall): AsyncGenerator<Change> {
     yield* this.#list(parts, listed);
     yield* this.#settle(parts, matches, signal);
   }
 
-  async *#list(parts: ServerParts, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
+  async *#list(parts: ServerDependencies, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
     let after = '';
     for (;;) {
       const { page, seen } = await readPage(parts, filter, after);
@@ -119,7 +119,7 @@ class FirstBatch {
 
   /** What happened while the pages were read. */
   async *#settle(
-    parts: ServerParts,
+    parts: ServerDependencies,
     matches: Predicate<Operation>,
     signal: AbortSignal,
   ): AsyncGenerator<Change> {
@@ -148,7 +148,7 @@ class FirstBatch {
 }
 
 function readPage(
-  parts: ServerParts,
+  parts: ServerDependencies,
   filter: CheckedFilter<Operation>,
   after: string,
 ): Promise<{ page: Page<Operation>; seen: number }> {
@@ -159,7 +159,7 @@ function readPage(
 }
 
 async function* changes(
-  parts: ServerParts,
+  parts: ServerDependencies,
   after: number,
   matches: Predicate<Operation>,
   signal: AbortSignal,
@@ -191,16 +191,16 @@ async function* messages(
 
 /** The change by which an operation leaves a filter on its phase is told too. */
 function before(operation: Operation, event: StoredEvent): Operation {
-  const known = event.kind === 'operation' && event.from in jobLifecycle.states;
-  return known ? { ...operation, status: event.from as JobStatus } : operation;
+  const known = event.kind === 'operation' && event.from in operationLifecycle.states;
+  return known ? { ...operation, status: event.from as OperationStatus } : operation;
 }
 
 /** The part of operations that never changes, for as long as this watch needs it. */
 class OperationBases {
-  readonly #parts: ServerParts;
+  readonly #parts: ServerDependencies;
   readonly #known = new Map<string, Operation>();
 
-  constructor(parts: ServerParts) {
+  constructor(parts: ServerDependencies) {
     this.#parts = parts;
   }
 

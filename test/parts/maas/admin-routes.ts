@@ -73,7 +73,7 @@ export interface SimRequest {
   readonly status: number;
 }
 
-export interface AdminParts {
+export interface AdminDependencies {
   readonly world: World;
   readonly faults: Faults;
   readonly agents: Agents;
@@ -87,7 +87,7 @@ export interface AdminAnswer {
 }
 
 export function answerAdmin(
-  parts: AdminParts,
+  parts: AdminDependencies,
   { method, path, body }: { method: string; path: string; body: string },
 ): AdminAnswer {
   const { world, faults, agents, requests } = parts;
@@ -170,7 +170,7 @@ function changeMachine(world: World, machine: SimMachine, change: z.output<typeo
   if (change.boot) world.boot(machine);
 }
 
-function addFault({ world, faults }: AdminParts, input: FaultInput): void {
+function addFault({ world, faults }: AdminDependencies, input: FaultInput): void {
   if (input.fault === 'conflicting_candidates') {
     addCandidate(world, input);
     return;

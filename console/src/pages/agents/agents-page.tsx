@@ -24,7 +24,7 @@ import { useUrlParam } from '../../ui/use-url-param.ts';
 
 const PAGE = 100;
 /** Keepalives are no events; how old the last one is, is worth a question now and then. */
-const LOOK_AGAIN_MS = 20_000;
+const POLL_AFTER_MS = 20_000;
 const ANY_AGENT = statesOf(presenceLifecycle)
   .map((presence) => `presence = ${presence}`)
   .join(' OR ');
@@ -49,7 +49,7 @@ export function AgentsPage() {
       machines.listMachines({ filter: asked, pageSize: PAGE, pageToken: pageParam }),
     initialPageParam: '',
     getNextPageParam: ({ nextPageToken }) => nextPageToken || null,
-    refetchInterval: LOOK_AGAIN_MS,
+    refetchInterval: POLL_AFTER_MS,
   });
   const agents = list.data?.pages.flatMap((page) => page.machines) ?? [];
   const { marked } = useRowKeys(agents.length, (row) => navigate(machineHref(agents[row]?.machineId ?? '')));

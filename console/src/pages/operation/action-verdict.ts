@@ -1,5 +1,9 @@
 /** Which operator actions do something to an operation right now, by the server's own tables. */
-import { isActive, type JobStatus, jobLifecycle } from '../../../../src/domain/operation/operation-status.ts';
+import {
+  isActive,
+  type OperationStatus,
+  operationLifecycle,
+} from '../../../../src/domain/operation/operation-status.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
@@ -8,7 +12,7 @@ import {
 } from '../../../../src/domain/operation/operator-action.ts';
 
 export interface ActedOn {
-  readonly status: JobStatus;
+  readonly status: OperationStatus;
   readonly cancelRequested: boolean;
   /** Why its machine takes no work of this type now; empty when it does, or when that is not known. */
   readonly machineRefuses: string;
@@ -24,7 +28,7 @@ export function whyNoAction(action: OperatorAction, { status, cancelRequested, m
     return 'Somebody has asked for this already; it is stopping.';
   const verdict = VERDICTS[action][status];
   if (verdict === 'act') return NEEDS_NO_MACHINE.includes(action) ? '' : machineRefuses;
-  const { meaning } = jobLifecycle.states[status];
+  const { meaning } = operationLifecycle.states[status];
   const state = `It is ${status} (${meaning})`;
   if (verdict === 'nothing') return `${state}: there is nothing to ${verb}.`;
   const possible = OPERATOR_ACTION_NAMES.filter((name) => VERDICTS[name][status] === 'act').map(

@@ -40,7 +40,7 @@ export function actionLine(action: OperatorAction, operationId: string, reason: 
   return `ingot op ${verb} ${shellWord(operationId)} --reason ${shellWord(reason || '…')}`;
 }
 
-export function lookLines(operationId: string, status: Parameters<typeof isActive>[0]): string[] {
+export function probeLines(operationId: string, status: Parameters<typeof isActive>[0]): string[] {
   const id = shellWord(operationId);
   const lines = [`ingot op show ${id}`, `ingot op logs ${id}`];
   return isActive(status) ? [...lines, `ingot op watch ${id}`] : lines;

@@ -3,7 +3,7 @@ import '../../styles/operation.css';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { jobLifecycle } from '../../../../src/domain/operation/operation-status.ts';
+import { operationLifecycle } from '../../../../src/domain/operation/operation-status.ts';
 import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { operations } from '../../api/clients.ts';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';
@@ -90,7 +90,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
 }
 
 function States({ view }: { view: OperationView }) {
-  const { meaning } = jobLifecycle.states[view.status] ?? { meaning: '' };
+  const { meaning } = operationLifecycle.states[view.status] ?? { meaning: '' };
   return (
     <>
       <StateBadge layer="operation_phase" state={view.phase} />

@@ -2,7 +2,7 @@
 import type { OperationView } from '../../operation-view.ts';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { lookLines, startLine } from './command-lines.ts';
+import { probeLines, startLine } from './command-lines.ts';
 
 export function SamePanel({ view }: { view: OperationView }) {
   const { operationId, machineId, type, status, message } = view;
@@ -13,7 +13,7 @@ export function SamePanel({ view }: { view: OperationView }) {
         <h3>Starts the same again</h3>
         <Command>{start}</Command>
         <h3>Looks at this one</h3>
-        {lookLines(operationId, status).map((line) => (
+        {probeLines(operationId, status).map((line) => (
           <Command key={line}>{line}</Command>
         ))}
       </div>

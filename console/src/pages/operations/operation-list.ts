@@ -1,11 +1,11 @@
 /** What the list asks for, and how it takes up what it hears, without moving a row. */
-import { ACTIVE_JOB_STATUSES } from '../../../../src/domain/operation/operation-status.ts';
+import { ACTIVE_STATUSES } from '../../../../src/domain/operation/operation-status.ts';
 import { quoted } from '../../pages.ts';
 
 export const SHOWN = {
   'under-way': {
     text: 'Under way',
-    filter: ACTIVE_JOB_STATUSES.map((status) => `status = ${status}`).join(' OR '),
+    filter: ACTIVE_STATUSES.map((status) => `status = ${status}`).join(' OR '),
   },
   failed: { text: 'Failed', filter: 'phase = FAILED' },
   canceled: { text: 'Canceled', filter: 'phase = CANCELED' },

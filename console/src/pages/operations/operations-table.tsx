@@ -2,7 +2,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import { jobLifecycle } from '../../../../src/domain/operation/operation-status.ts';
+import { operationLifecycle } from '../../../../src/domain/operation/operation-status.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
@@ -147,7 +147,7 @@ const Row = memo(function Row({ operation, place, isMarked }: RowProps) {
 function StepCell({ view }: { view: OperationView }) {
   const { currentStep, progressPercent, waitingFor } = view.message;
   if (!view.isActive) {
-    const { meaning } = jobLifecycle.states[view.status] ?? { meaning: '' };
+    const { meaning } = operationLifecycle.states[view.status] ?? { meaning: '' };
     return (
       <div className="soft" title={meaning}>
         {view.status}

@@ -52,7 +52,7 @@ import { operationNotFound } from '../../../store/operations/cancel-operation.ts
 import { findOperation, lastOperationOf } from '../../../store/operations/operations.ts';
 import { actionsOn } from '../../../store/operations/record-operator-action.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { planMessage } from '../v1/to-proto.ts';
 import { machineMessage, operationMessage } from '../v2/to-proto.ts';
@@ -65,7 +65,7 @@ const MAX_ACTIONS = 100;
 
 const TOKEN_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._@-]{0,62}[A-Za-z0-9])?$/;
 
-export function adminService(parts: ServerParts): Service {
+export function adminService(parts: ServerDependencies): Service {
   const flag = async (
     request: { machineId: string; reason: string },
     type: AdminFlag,

@@ -17,7 +17,7 @@ import { OverviewReader } from '../../../store/machines/overview.ts';
 import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { pageSize, pageToken, readPosition } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
 import { agentsOf } from '../v2/agents-of.ts';
 import { machineMessage } from '../v2/to-proto.ts';
@@ -30,7 +30,7 @@ const MAX_FACETS = 20;
 /** Ids in one message of an index. */
 const CHUNK = 5_000;
 
-export function fleetService(parts: ServerParts): Service {
+export function fleetService(parts: ServerDependencies): Service {
   const overviews = new OverviewReader(parts.database);
   return defineService(
     FleetService,

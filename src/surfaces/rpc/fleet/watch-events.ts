@@ -17,7 +17,7 @@ import { type LoggedEvent, lastEventId } from '../../../store/events/event-log.t
 import { EVENT_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { cursorOf, readCursor } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import { eventMessage } from './event-message.ts';
 
 const ALIVE_MS = 5_000;
@@ -27,7 +27,7 @@ const LOOK_MS = 1_000;
 type Message = MessageInitShape<typeof WatchedEventSchema>;
 
 export async function* watchEvents(
-  parts: ServerParts,
+  parts: ServerDependencies,
   request: WatchEventsRequest,
   { role, signal }: { readonly role: Role; readonly signal: AbortSignal },
 ): AsyncGenerator<Message> {
@@ -55,7 +55,7 @@ function toldTo(role: Role, filterText: string): (event: LoggedEvent) => boolean
   return (event) => !hidden.includes(event.kind) && matches(event);
 }
 
-function alive(parts: ServerParts, position: number): Message {
+function alive(parts: ServerDependencies, position: number): Message {
   return {
     kind: WatchedEvent_Kind.ALIVE,
     cursor: cursorOf('events', [position, 0]),

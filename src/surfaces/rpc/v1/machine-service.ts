@@ -8,12 +8,12 @@ import { V1_MACHINE_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { listMachines } from '../../../store/machines/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Service } from '../service.ts';
 import { defineV1Service } from './define-v1-service.ts';
 import { machineMessage } from './to-proto.ts';
 
-export function machineServiceV1(parts: ServerParts): Service {
+export function machineServiceV1(parts: ServerDependencies): Service {
   return defineV1Service(
     MachineService,
     {

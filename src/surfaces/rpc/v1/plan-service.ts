@@ -3,13 +3,13 @@ import { missingField } from '../../../domain/error/fault.ts';
 import { PlanService } from '../../../gen/baremetal/v1/plan_service_pb.ts';
 import { findPlan, listPlans, planNotFound } from '../../../operations/plans/plans.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Service } from '../service.ts';
 import { defineV1Service } from './define-v1-service.ts';
 import { checkPlanId } from './run-input.ts';
 import { planMessage } from './to-proto.ts';
 
-export function planService(parts: ServerParts): Service {
+export function planService(parts: ServerDependencies): Service {
   return defineV1Service(
     PlanService,
     {

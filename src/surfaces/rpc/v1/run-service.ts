@@ -18,7 +18,7 @@ import { operationNotFound } from '../../../store/operations/cancel-operation.ts
 import { findOperation } from '../../../store/operations/operations.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import type { Service } from '../service.ts';
 import { streamLog } from '../stream-log.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
@@ -34,7 +34,7 @@ const KINDS = {
   progress: RunEvent_Kind.PROGRESS,
 } as const satisfies Record<ChangeKind, RunEvent_Kind>;
 
-export function runService(parts: ServerParts): Service {
+export function runService(parts: ServerDependencies): Service {
   const find = async (id: string) => {
     const operationId = checkOperationId(id, 'run_id');
     const operation = await findOperation(parts.database, operationId);

@@ -4,7 +4,7 @@ import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { isTrue } from '../../../domain/condition/condition.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import type { Operation } from '../../../domain/operation/operation.ts';
-import { PHASE_OF_JOB } from '../../../domain/operation/operation-status.ts';
+import { PHASE_OF_STATUS } from '../../../domain/operation/operation-status.ts';
 import type { Plan, PlanStep, StepDefaults } from '../../../domain/operation/plan.ts';
 import { hadSucceeded, retryCount, type Step } from '../../../domain/operation/step.ts';
 import type { StepState } from '../../../domain/operation/step-state.ts';
@@ -73,7 +73,7 @@ export function runMessage(operation: Operation): MessageInitShape<typeof RunSch
     requestId: operation.requestId,
     type: runTypeName(operation.type),
     planId: operation.planId,
-    phase: Run_Phase[PHASE_OF_JOB[operation.status]],
+    phase: Run_Phase[PHASE_OF_STATUS[operation.status]],
     steps: operation.steps.map(stepMessage),
     currentStep: currentStep ?? '',
     createdAt: timestampFromDate(operation.createdAt),

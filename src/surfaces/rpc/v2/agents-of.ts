@@ -2,10 +2,13 @@ import type { Agent } from '../../../domain/agent/agent.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { readAgents } from '../../../store/agents/agents.ts';
 import { type KeepaliveStore, KeepalivesAway } from '../../../store/agents/keepalive-store.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 
 /** Of those machines that have one. */
-export function agentsOf(parts: ServerParts, machines: readonly Machine[]): Promise<Map<string, Agent>> {
+export function agentsOf(
+  parts: ServerDependencies,
+  machines: readonly Machine[],
+): Promise<Map<string, Agent>> {
   const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
   return readAgents(parts.database, parts.keepalives, ids).catch((error: unknown) => {
     // Machines are shown all the same, without what their last keepalives told.

@@ -17,7 +17,7 @@ import { listMachines } from '../../../store/machines/list.ts';
 import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
 import { agentsOf } from './agents-of.ts';
 import { machineMessage, operationMessage } from './to-proto.ts';
@@ -27,7 +27,7 @@ interface StartMessage {
   readonly requestId: string;
 }
 
-export function machineService(parts: ServerParts): Service {
+export function machineService(parts: ServerDependencies): Service {
   const start = async (
     type: OperationType,
     request: StartMessage,

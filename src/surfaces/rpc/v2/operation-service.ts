@@ -7,13 +7,13 @@ import { operationNotFound } from '../../../store/operations/cancel-operation.ts
 import { findOperation } from '../../../store/operations/operations.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
 import { streamLog } from '../stream-log.ts';
 import { operationMessage } from './to-proto.ts';
 import { watchOperations } from './watch-operations.ts';
 
-export function operationService(parts: ServerParts): Service {
+export function operationService(parts: ServerDependencies): Service {
   const find = async (id: string) => {
     const operationId = checkOperationId(id);
     const operation = await findOperation(parts.database, operationId);

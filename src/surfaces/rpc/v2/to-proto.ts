@@ -8,7 +8,7 @@ import type { Machine } from '../../../domain/machine/machine.ts';
 import { messageOfSpec } from '../../../domain/machine/machine-spec.ts';
 import { schedulable } from '../../../domain/machine/schedulable.ts';
 import { currentStep, type Operation } from '../../../domain/operation/operation.ts';
-import { PHASE_OF_JOB } from '../../../domain/operation/operation-status.ts';
+import { PHASE_OF_STATUS } from '../../../domain/operation/operation-status.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/operation/step.ts';
 import type { StepState } from '../../../domain/operation/step-state.ts';
 import {
@@ -118,7 +118,7 @@ export function operationMessage(operation: Operation): MessageInitShape<typeof 
     machineId: operation.machineId,
     requestId: operation.requestId,
     type: OperationType[operation.type],
-    phase: Operation_Phase[PHASE_OF_JOB[operation.status]],
+    phase: Operation_Phase[PHASE_OF_STATUS[operation.status]],
     params: { ...operation.params },
     ...(error && {
       error: {

@@ -6,7 +6,7 @@ import {
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
 import { OPERATION_FILTER } from '../../../store/machines/filter-schemas.ts';
-import type { ServerParts } from '../server-parts.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
 import { operationMessage } from './to-proto.ts';
 
@@ -19,7 +19,7 @@ const KINDS = {
 } as const satisfies Record<ChangeKind, OperationEvent_Kind>;
 
 export async function* watchOperations(
-  parts: ServerParts,
+  parts: ServerDependencies,
   { filter, cursor, sendSynced }: WatchOperationsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<MessageInitShape<typeof OperationEventSchema>> {

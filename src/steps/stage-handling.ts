@@ -32,7 +32,7 @@ export function done(message: string, change?: MachineChange): Seen & { seen: 'd
 }
 
 export function underWay(context: StepContext, reason: string): Seen {
-  return { seen: 'under_way', reason, lookAgainMs: nextLookMs(context) };
+  return { seen: 'under_way', reason, pollAfterMs: nextLookMs(context) };
 }
 
 export const ABSENT: Seen = { seen: 'absent' };
@@ -50,8 +50,8 @@ export function needsHuman(code: InterventionCode, message: string): Seen & { se
   return failed('needs_human', code, message);
 }
 
-export function started(reason: string, lookAgainMs = 1_000): Acted {
-  return { result: 'started', reason, lookAgainMs };
+export function started(reason: string, pollAfterMs = 1_000): Acted {
+  return { result: 'started', reason, pollAfterMs };
 }
 
 /** What MAAS said of the machine, as its observed state. */
@@ -126,7 +126,7 @@ export async function spaced(
 }
 
 /** A stage that only looks. */
-export function onlyLooks(observe: StageHandler['observe']): StageHandler {
+export function observeOnly(observe: StageHandler['observe']): StageHandler {
   return {
     observe,
     act: async () => {

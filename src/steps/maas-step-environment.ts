@@ -4,8 +4,8 @@ import type { DecommissionStage, OnboardingStage } from '../domain/workflow/stag
 import type { StepContext } from '../engine/step-handler.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../providers/provider.ts';
-import { countOf, needsHuman, observedIn, type Seen, type StageHandler, underWay } from './stage-tools.ts';
-import { callOf, type Scene } from './step-kind.ts';
+import { countOf, needsHuman, observedIn, type Seen, type StageHandler, underWay } from './stage-handling.ts';
+import { callOf, type StepEnvironment } from './step-kind.ts';
 
 export type MaasStage =
   | OnboardingStage
@@ -16,10 +16,10 @@ export interface StageConfig {
   readonly erase: boolean;
 }
 
-export type MaasScene = Scene<'maas' | 'nodeServices'>;
-export type Stage = (scene: MaasScene, config: StageConfig) => StageHandler;
+export type MaasStepEnvironment = StepEnvironment<'maas' | 'nodeServices'>;
+export type Stage = (scene: MaasStepEnvironment, config: StageConfig) => StageHandler;
 
-export function idOf({ machine }: MaasScene): string {
+export function idOf({ machine }: MaasStepEnvironment): string {
   return machine.observed?.upstreamId ?? '';
 }
 
@@ -40,7 +40,7 @@ export function underWayIn(context: StepContext, seen: MaasMachine, detail = '')
 
 /** The machine in MAAS, as everybody who is past finding it expects it: there. */
 export async function inMaas(
-  scene: MaasScene,
+  scene: MaasStepEnvironment,
   context: StepContext,
   look: (seen: MaasMachine, call: ProviderCall) => Promise<Seen> | Seen,
 ): Promise<Seen> {

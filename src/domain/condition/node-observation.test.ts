@@ -4,7 +4,13 @@ import { sampleMachine } from '../machine/machine.fixture.ts';
 import type { Machine } from '../machine/machine.ts';
 import { applyChange, type MachineChange, mergeChanges } from '../machine/machine-change.ts';
 import { CONDITION_TYPES, type ConditionChange } from './condition.ts';
-import { type ClusterNode, conditionsSeen, drainedAsSeen, isDrained, type NodeSight } from './node-sight.ts';
+import {
+  type ClusterNode,
+  conditionsSeen,
+  drainedAsSeen,
+  isDrained,
+  type NodeObservation,
+} from './node-observation.ts';
 
 const cause = {
   at: new Date('2026-01-02T00:00:00Z'),
@@ -28,7 +34,7 @@ const anyNode: fc.Arbitrary<ClusterNode | null> = fc.option(
       workloads: count === null ? null : { count, ending: 0 },
     })),
 );
-const anySight: fc.Arbitrary<NodeSight> = anyNode.map((node) => ({
+const anySight: fc.Arbitrary<NodeObservation> = anyNode.map((node) => ({
   cluster: 'cluster-a',
   name: 'm-1',
   node,

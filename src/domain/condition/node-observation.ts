@@ -23,7 +23,7 @@ export interface ClusterNode {
   readonly workloads: { readonly count: number; readonly ending: number } | null;
 }
 
-export interface NodeSight {
+export interface NodeObservation {
   readonly cluster: string;
   /** The node's name there. */
   readonly name: string;
@@ -38,7 +38,7 @@ const NODE_CORDONED = 'NodeCordoned';
 /** The reason of Drained that only holds while the machine stays in maintenance. */
 export const OUT_OF_CLUSTER = 'OutOfCluster';
 
-export function inClusterAsSeen({ cluster, name, node }: NodeSight): Verdict {
+export function inClusterAsSeen({ cluster, name, node }: NodeObservation): Verdict {
   if (node === null) return { status: false, reason: 'NotJoined', message: `${cluster} has no node ${name}` };
   if (!node.ready) {
     const why = node.why === '' ? '' : `: ${node.why.slice(0, 300)}`;
@@ -49,7 +49,7 @@ export function inClusterAsSeen({ cluster, name, node }: NodeSight): Verdict {
 }
 
 /** Null where the sight does not tell. */
-export function drainedAsSeen(phase: Phase, { cluster, name, node }: NodeSight): Verdict | null {
+export function drainedAsSeen(phase: Phase, { cluster, name, node }: NodeObservation): Verdict | null {
   if (node === null) {
     if (phase !== 'MAINTENANCE') return null;
     const message = `in maintenance, and ${cluster} has no node ${name}`;
@@ -78,7 +78,7 @@ export function isDrained({ takesWork, lost, workloads }: ClusterNode): boolean 
 }
 
 /** What a step that has just asked the cluster writes down. */
-export function conditionsSeen(phase: Phase, sight: NodeSight): ConditionChange[] {
+export function conditionsSeen(phase: Phase, sight: NodeObservation): ConditionChange[] {
   const drained = drainedAsSeen(phase, sight);
   return [
     { type: 'InCustomerCluster', ...inClusterAsSeen(sight) },

@@ -1,5 +1,5 @@
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
-import type { StartRunTools } from '../../operations/start/start-run.ts';
+import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { EventFeed } from '../../store/events/event-feed.ts';
@@ -7,7 +7,7 @@ import type { MachineReader, MachineRegistrar } from '../../store/machines/machi
 import type { LogFollower } from '../../store/operations/log-follower.ts';
 
 /** What the services are made of. */
-export interface ServerParts extends StartRunTools {
+export interface ServerDependencies extends StartRunDependencies {
   readonly database: Database;
   readonly machines: MachineReader;
   readonly registrar: MachineRegistrar;
