@@ -1,9 +1,9 @@
 /** The providers that the configuration names, beside those that are built in. */
 
+import { createClusters } from '../clusters/clusters.ts';
 import { createDatacenterProvider } from '../providers/datacenter/datacenter-provider.ts';
 import { createFakeProvider } from '../providers/fake/fake-provider.ts';
 import { createGenericProvider } from '../providers/generic/generic-provider.ts';
-import { createClusters } from '../providers/kubernetes/clusters.ts';
 import { createMaasProvider } from '../providers/maas/maas-provider.ts';
 import type { NetworkInstalls } from '../providers/network-installs.ts';
 import type { Provider } from '../providers/provider.ts';

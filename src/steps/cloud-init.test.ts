@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { newHostKey } from '../providers/ssh/host-key.ts';
+import { newHostKey } from '../hosts/host-key.ts';
 import { bringsHostKeys, renderCloudInit } from './cloud-init.ts';
 
 const AGENT = {

@@ -1,6 +1,6 @@
 /** Cloud-init for a machine that MAAS deploys: the site's own part, the agent's settings, and how we are let in. */
 import { type Document, isMap, parseDocument, YAMLSeq } from 'yaml';
-import type { HostKey } from '../providers/ssh/host-key.ts';
+import type { HostKey } from '../hosts/host-key.ts';
 
 export interface AgentSettings {
   readonly server: string;

@@ -4,11 +4,11 @@
  * host key. Both are made when they are used; of the key the public half is kept, of the token a hash.
  */
 import type { StepContext } from '../engine/step-handler.ts';
+import { type HostKey, newHostKey } from '../hosts/host-key.ts';
 import { isDatasourceFailure } from '../providers/maas/deploy-failure.ts';
 import type { MaasMachine } from '../providers/maas/maas-control.ts';
 import { imageText } from '../providers/maas/maas-images.ts';
 import type { ProviderCall } from '../providers/provider.ts';
-import { type HostKey, newHostKey } from '../providers/ssh/host-key.ts';
 import { bringsHostKeys, renderCloudInit } from './cloud-init.ts';
 import { idOf, type MaasStepEnvironment } from './maas-step-environment.ts';
 import { type Acted, done, making, needsHuman, type Seen, started } from './stage-handling.ts';

@@ -2,9 +2,9 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { fresh, until } from '../api/fleet.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';

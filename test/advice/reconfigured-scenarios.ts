@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { unusedKey } from '../datacenter/bmc-site.ts';

@@ -1,9 +1,9 @@
 /** Draining a node through its cluster's API: what is evicted, what stays, what is waited for, and whose a cordon is. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createNodeControl, probeCluster } from '../../src/clusters/node-control.ts';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { MachineChange } from '../../src/domain/machine/machine-change.ts';
 import type { StepHandler } from '../../src/engine/step-handler.ts';
-import { createNodeControl, probeCluster } from '../../src/providers/kubernetes/node-control.ts';
 import { rmaAction } from '../../src/steps/rma-action.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { type Attempt, attemptOf } from './attempt.ts';

@@ -1,8 +1,8 @@
 /** Hosts, BMCs and clusters that do not answer for a while are waited for: nothing fails, and no retry is used up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { fresh, phaseOf, until } from '../api/fleet.ts';
 import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';

@@ -1,7 +1,7 @@
 /** An RMA as a client starts it, of a machine whose power is behind a real BMC and whose node is in a cluster. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { conditionOf, get, run as runOperation, until } from '../api/fleet.ts';
 import { run, runPhase, type V1, v1Of, view } from '../api-v1/runs.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';

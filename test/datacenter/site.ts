@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
+import { type Clusters, createClusters } from '../../src/clusters/clusters.ts';
+import type { HostFiles } from '../../src/clusters/joining-host.ts';
 import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { createDatacenterProvider } from '../../src/providers/datacenter/datacenter-provider.ts';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
-import { type Clusters, createClusters } from '../../src/providers/kubernetes/clusters.ts';
-import type { HostFiles } from '../../src/providers/kubernetes/joining-host.ts';
 import type { NetworkInstalls } from '../../src/providers/network-installs.ts';
 import type { Capabilities, Imaging, Netboot, Provider, ProviderCall } from '../../src/providers/provider.ts';
 import type { ApiServer } from '../parts/kubernetes/api-server.ts';

@@ -1,8 +1,8 @@
 /** UPGRADE and NET_RECONFIG as a client starts them, on a host behind a real sshd and a node behind a cluster's API. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { UPGRADE_KUBELET } from '../../src/domain/operation/kubelet-upgrade.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
 import { conditionOf, fresh, get, until } from '../api/fleet.ts';
 import {
   newPlan,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clustersConfiguration } from '../../src/providers/kubernetes/cluster-configuration.ts';
+import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { newPlan, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import type { TestServer } from '../parts/server.ts';

@@ -1,7 +1,8 @@
 /** What workflows need of the control plane itself: tokens for agents, what agents report, and the site's hooks. */
+
+import { CredentialProblem } from '../../connections/credential-reference.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { CredentialProblem } from '../../providers/kubernetes/credential-reference.ts';
 import type { NodeServices, ProviderCall } from '../../providers/provider.ts';
 import { readAgents } from '../../store/agents/agents.ts';
 import { forgetAgent } from '../../store/agents/forget-agent.ts';

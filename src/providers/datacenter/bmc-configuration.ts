@@ -8,7 +8,7 @@ import {
   readCredential,
   tryOut,
   variableName,
-} from '../kubernetes/credential-reference.ts';
+} from '../../connections/credential-reference.ts';
 
 /** What IPMI 2.0 keeps of a password. A BMC would compare no more, and ipmitool sends no more. */
 const MAX_PASSWORD_BYTES = 20;

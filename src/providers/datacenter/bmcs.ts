@@ -8,15 +8,15 @@
  */
 import { lookup } from 'node:dns/promises';
 import { type BlockList, isIP } from 'node:net';
+import { CredentialProblem } from '../../connections/credential-reference.ts';
+import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../../connections/endpoint.ts';
+import { KeyedMutex } from '../../connections/keyed-mutex.ts';
+import { LoginBreaker } from '../../connections/login-breaker.ts';
+import { unlessAborted } from '../../connections/unless-aborted.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { CredentialProblem } from '../kubernetes/credential-reference.ts';
-import { unlessAborted } from '../kubernetes/unless-aborted.ts';
 import type { ProbeResult, ProviderCall } from '../provider.ts';
-import { bmcEndpointOf, type Endpoint, endpointText, hasIpmi } from '../ssh/endpoint.ts';
-import { KeyedMutex } from '../ssh/keyed-mutex.ts';
-import { LoginBreaker } from '../ssh/login-breaker.ts';
 import { allowedAddresses, type BmcConfiguration, type BmcLogin, readBmcLogin } from './bmc-configuration.ts';
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
 import { runIpmitool } from './ipmitool.ts';

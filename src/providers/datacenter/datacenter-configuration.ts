@@ -1,6 +1,6 @@
 /** A provider of kind datacenter: how its hosts and their BMCs are reached. */
 import { z } from 'zod';
-import { sshConfiguration } from '../ssh/ssh-configuration.ts';
+import { sshConfiguration } from '../../hosts/ssh-configuration.ts';
 import { bmcConfiguration } from './bmc-configuration.ts';
 
 export const datacenterConfiguration = z.strictObject({

@@ -1,13 +1,13 @@
 /** A provider for machines of our own: reached over SSH and IPMI, and joined to clusters with kubeadm. */
 import { randomInt } from 'node:crypto';
-import { createClusterJoin } from '../kubernetes/cluster-join.ts';
-import type { Clusters } from '../kubernetes/clusters.ts';
-import type { HostFiles } from '../kubernetes/joining-host.ts';
-import { createNodeControl, probeCluster } from '../kubernetes/node-control.ts';
-import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
+import { createClusterJoin } from '../../clusters/cluster-join.ts';
+import type { Clusters } from '../../clusters/clusters.ts';
+import type { HostFiles } from '../../clusters/joining-host.ts';
+import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
+import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
+import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { SshHosts } from '../ssh/ssh-hosts.ts';
 import { Bmcs } from './bmcs.ts';
 import type { DatacenterConfiguration } from './datacenter-configuration.ts';
 import { createIpmiNetboot } from './ipmi-netboot.ts';

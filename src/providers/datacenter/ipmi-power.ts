@@ -3,8 +3,9 @@
  * over SSH while it runs. A reboot is therefore power off, seen, then power on: the one command for both that IPMI has
  * leaves nothing behind by which anybody could tell whether it was carried out.
  */
+
+import { hostBootId, rebootHost } from '../../hosts/host-boot.ts';
 import type { BootState, PowerControl, ProviderCall, RemoteExec } from '../provider.ts';
-import { hostBootId, rebootHost } from '../ssh/host-boot.ts';
 import type { BmcConfiguration } from './bmc-configuration.ts';
 import { BmcFailure, type Bmcs, powerOf } from './bmcs.ts';
 import { readBootDevice } from './ipmi-netboot.ts';

@@ -7,8 +7,8 @@
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { KeptOutput } from '../../connections/output.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { KeptOutput } from '../ssh/output.ts';
 
 export interface IpmitoolCall {
   readonly args: readonly string[];

@@ -1,10 +1,11 @@
 /** What a datacenter's steps need of the machine and of the configuration, by capability. */
+
+import { type Clusters, clusterNamed } from '../../clusters/clusters.ts';
+import { checkedNodeName } from '../../clusters/node-name.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
-import { checkedNodeName } from '../kubernetes/node-name.ts';
+import type { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { NetworkInstalls } from '../network-installs.ts';
 import type { Provider } from '../provider.ts';
-import type { SshHosts } from '../ssh/ssh-hosts.ts';
 import type { Bmcs } from './bmcs.ts';
 
 export interface StartCheckDependencies {

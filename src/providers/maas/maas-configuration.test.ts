@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newHostKey } from '../ssh/host-key.ts';
+import { newHostKey } from '../../hosts/host-key.ts';
 import { maasConfiguration } from './maas-configuration.ts';
 
 let dir: string;

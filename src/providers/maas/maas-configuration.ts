@@ -7,8 +7,8 @@ import {
   readReferredFile,
   tryOut,
   variableName,
-} from '../kubernetes/credential-reference.ts';
-import { deployedSshConfiguration } from '../ssh/ssh-configuration.ts';
+} from '../../connections/credential-reference.ts';
+import { deployedSshConfiguration } from '../../hosts/ssh-configuration.ts';
 import { commissioning, kernel, placement } from './maas-options.ts';
 
 const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'must be one word');

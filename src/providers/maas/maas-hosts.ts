@@ -1,9 +1,10 @@
 /** Where a deployed system is reached: as the machine's spec says, or else at the address that MAAS gave it. */
+
+import { parseEndpoint } from '../../connections/endpoint.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
+import type { DeployedHostKeys } from '../../hosts/host-key.ts';
+import type { HostDirectory } from '../../hosts/ssh-hosts.ts';
 import type { ProviderCall } from '../provider.ts';
-import { parseEndpoint } from '../ssh/endpoint.ts';
-import type { DeployedHostKeys } from '../ssh/host-key.ts';
-import type { HostDirectory } from '../ssh/ssh-hosts.ts';
 import type { MaasControl } from './maas-control.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';
 import { checkMacAddresses } from './start-checks.ts';

@@ -6,8 +6,8 @@
  * switched on here; any other comes on as part of what MAAS does with it.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
+import { hostBootId, rebootHost } from '../../hosts/host-boot.ts';
 import type { BootState, Inspect, PowerControl, ProbeResult, ProviderCall, RemoteExec } from '../provider.ts';
-import { hostBootId, rebootHost } from '../ssh/host-boot.ts';
 import type { MaasControl, MaasMachine } from './maas-control.ts';
 import { lockedProblem } from './maas-ownership.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';

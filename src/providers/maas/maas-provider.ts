@@ -1,13 +1,13 @@
 /** A provider for machines that a MAAS manages: it adds, commissions, deploys and releases them for us. */
 import { randomInt } from 'node:crypto';
+import { createClusterJoin } from '../../clusters/cluster-join.ts';
+import type { Clusters } from '../../clusters/clusters.ts';
+import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
+import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { createClusterJoin } from '../kubernetes/cluster-join.ts';
-import type { Clusters } from '../kubernetes/clusters.ts';
-import { createNodeControl, probeCluster } from '../kubernetes/node-control.ts';
-import { checkNodeNameLabel, NODE_NAME_LABEL } from '../kubernetes/node-name.ts';
+import type { DeployedHostKeys } from '../../hosts/host-key.ts';
+import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { Provider, RemoteExec } from '../provider.ts';
-import type { DeployedHostKeys } from '../ssh/host-key.ts';
-import { SshHosts } from '../ssh/ssh-hosts.ts';
 import { MaasApi } from './maas-api.ts';
 import type { MaasConfiguration } from './maas-configuration.ts';
 import { createMaasHosts } from './maas-hosts.ts';

@@ -1,10 +1,11 @@
 /** What the configuration says about a MAAS' site, in the words of the steps. Credentials are read for each use. */
+
+import { CredentialProblem, readReferredFile } from '../../connections/credential-reference.ts';
+import { parseEndpoint } from '../../connections/endpoint.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { CredentialProblem, readReferredFile } from '../kubernetes/credential-reference.ts';
-import { parseEndpoint } from '../ssh/endpoint.ts';
-import { publicKeyOf } from '../ssh/ssh-configuration.ts';
-import { usableIdentity } from '../ssh/ssh-session.ts';
+import { publicKeyOf } from '../../hosts/ssh-configuration.ts';
+import { usableIdentity } from '../../hosts/ssh-session.ts';
 import {
   type MaasConfiguration,
   type MaasPowerConfiguration,

@@ -1,10 +1,11 @@
 /** What the steps on a machine of a MAAS need of its spec and of the configuration, by capability. */
+
+import { type Clusters, clusterNamed } from '../../clusters/clusters.ts';
+import { checkedNodeName } from '../../clusters/node-name.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import { type Clusters, clusterNamed } from '../kubernetes/clusters.ts';
-import { checkedNodeName } from '../kubernetes/node-name.ts';
+import type { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { Provider, StartCheck } from '../provider.ts';
-import type { SshHosts } from '../ssh/ssh-hosts.ts';
 import type { MaasSite } from './maas-control.ts';
 import { checkImageName } from './maas-images.ts';
 

@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { clustersConfiguration } from '../../clusters/cluster-configuration.ts';
+import { filePath, variableName } from '../../connections/credential-reference.ts';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from '../../domain/agent/agent.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
@@ -12,8 +14,6 @@ import { readWorkflow } from '../../operations/nodes/install-profile-input.ts';
 import { WORKFLOW_NAME } from '../../operations/nodes/node-input.ts';
 import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
-import { clustersConfiguration } from '../../providers/kubernetes/cluster-configuration.ts';
-import { filePath, variableName } from '../../providers/kubernetes/credential-reference.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
 import { MACHINE_FILTER } from '../../store/machines/filter-schemas.ts';
 import { SETTINGS, SettingError } from './settings.ts';

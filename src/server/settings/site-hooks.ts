@@ -1,5 +1,5 @@
+import { readCredential } from '../../connections/credential-reference.ts';
 import type { SiteHook } from '../../operations/nodes/stage-services.ts';
-import { readCredential } from '../../providers/kubernetes/credential-reference.ts';
 import type { Configuration } from './configuration.ts';
 
 /** Stages that the site carries out, by name. A token is read for every call, so a new one counts at once. */

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { HostFiles } from '../../../src/providers/kubernetes/joining-host.ts';
+import type { HostFiles } from '../../../src/clusters/joining-host.ts';
 
 export interface StandInHost {
   readonly dir: string;

@@ -1,6 +1,6 @@
 /** Under which name a machine is a node of its cluster. */
-import type { Labels, Machine } from '../../domain/machine/machine.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
+import type { Labels, Machine } from '../domain/machine/machine.ts';
+import { StepFailure } from '../engine/step-handler.ts';
 
 export const NODE_NAME_LABEL = 'ingot/node-name';
 

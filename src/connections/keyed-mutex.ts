@@ -1,4 +1,4 @@
-import { unlessAborted } from '../kubernetes/unless-aborted.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** One at a time for each key, in the order of asking. */
 export class KeyedMutex {

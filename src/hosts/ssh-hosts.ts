@@ -1,19 +1,19 @@
 /** Commands on hosts, and looks at whether they are there: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
-import type { Machine } from '../../domain/machine/machine.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
-import { unlessAborted } from '../kubernetes/unless-aborted.ts';
-import type { ProbeResult, ProviderCall, RemoteCommand, RemoteExec } from '../provider.ts';
-import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from './endpoint.ts';
+import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from '../connections/endpoint.ts';
+import { KeyedMutex } from '../connections/keyed-mutex.ts';
+import { LoginBreaker } from '../connections/login-breaker.ts';
+import { type ConnectLimits, NotConnected, openTcp } from '../connections/tcp.ts';
+import { unlessAborted } from '../connections/unless-aborted.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { ProbeResult, ProviderCall, RemoteCommand, RemoteExec } from '../providers/provider.ts';
 import type { DeployedHostKeys } from './host-key.ts';
-import { forward, JumpLine } from './jump-line.ts';
-import { KeyedMutex } from './keyed-mutex.ts';
+import { forward, JumpConnection } from './jump-connection.ts';
 import { KnownHosts, knownHostsReader } from './known-hosts.ts';
-import { LoginBreaker } from './login-breaker.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
 import { hasKey, type SshConfiguration } from './ssh-configuration.ts';
 import { hostAway, openSession, prepareLogin, type SshDoor, usableIdentity } from './ssh-session.ts';
-import { type ConnectLimits, NotConnected, openTcp } from './tcp.ts';
 
 const MAX_LOOK_MS = 5_000;
 const NO_HOSTS = new KnownHosts('');
@@ -30,7 +30,7 @@ export interface HostDirectory {
 export class SshHosts implements RemoteExec {
   readonly #configuration: SshConfiguration;
   readonly #door: SshDoor;
-  readonly #jump: JumpLine | null;
+  readonly #jump: JumpConnection | null;
   readonly #turns = new KeyedMutex();
   readonly #directory: HostDirectory | null;
 
@@ -132,12 +132,12 @@ export class SshHosts implements RemoteExec {
   }
 }
 
-function jumpOf(configuration: SshConfiguration, door: SshDoor): JumpLine | null {
+function jumpOf(configuration: SshConfiguration, door: SshDoor): JumpConnection | null {
   const { jump } = configuration;
   const endpoint = jump && parseEndpoint(jump.host);
   if (!jump || !endpoint) return null;
   const identity = hasKey(jump) ? jump : { ...configuration, user: jump.user };
-  return new JumpLine(door, { endpoint, identity });
+  return new JumpConnection(door, { endpoint, identity });
 }
 
 function jumpFailed({ failure }: StepFailure): ProbeResult {

@@ -3,8 +3,9 @@
  * are behind it. It is opened when the first needs it, and closed a moment after the last is done.
  */
 import type { Duplex } from 'node:stream';
-import { unlessAborted } from '../kubernetes/unless-aborted.ts';
-import { type Endpoint, endpointText } from './endpoint.ts';
+import { type Endpoint, endpointText } from '../connections/endpoint.ts';
+import { type ConnectLimits, NotConnected, noAnswer, openTcp } from '../connections/tcp.ts';
+import { unlessAborted } from '../connections/unless-aborted.ts';
 import {
   type Host,
   hostAway,
@@ -13,11 +14,10 @@ import {
   type SshDoor,
   type SshSession,
 } from './ssh-session.ts';
-import { type ConnectLimits, NotConnected, noAnswer, openTcp } from './tcp.ts';
 
 const IDLE_MS = 5_000;
 
-export class JumpLine {
+export class JumpConnection {
   readonly #door: SshDoor;
   readonly #host: Host;
   #session: Promise<SshSession> | null = null;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAuthority } from '../../../test/parts/kubernetes/certificates.ts';
+import { createAuthority } from '../../test/parts/kubernetes/certificates.ts';
 import { clustersConfiguration } from './cluster-configuration.ts';
 import { createClusters } from './clusters.ts';
 

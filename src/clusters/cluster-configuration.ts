@@ -8,7 +8,7 @@ import {
   readReferredFile,
   tryOut,
   variableName,
-} from './credential-reference.ts';
+} from '../connections/credential-reference.ts';
 
 const fields = z.strictObject({
   server: z.string().refine(isServerUrl, 'must be an https:// URL without user, query or fragment'),

@@ -1,6 +1,6 @@
 /** Joining clusters with kubeadm, for any provider whose hosts can be given a command. */
-import { StepFailure } from '../../engine/step-handler.ts';
-import type { ClusterJoin, ProviderCall, RemoteExec } from '../provider.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { ClusterJoin, ProviderCall, RemoteExec } from '../providers/provider.ts';
 import {
   type BootstrapToken,
   removeLeftTokens,

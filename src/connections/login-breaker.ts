@@ -2,7 +2,7 @@
  * Keeps retries from hammering a host or a BMC that refuses our credential: many lock an account or an address out
  * after a few refusals. After some in a row it is left alone for a while; another credential counts anew.
  */
-import { StepFailure } from '../../engine/step-handler.ts';
+import { StepFailure } from '../engine/step-handler.ts';
 
 interface Refusals {
   readonly fingerprint: string;

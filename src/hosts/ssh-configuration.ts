@@ -10,7 +10,7 @@ import {
   readReferredFile,
   tryOut,
   variableName,
-} from '../kubernetes/credential-reference.ts';
+} from '../connections/credential-reference.ts';
 
 const identity = {
   user: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/, 'must be a user’s name'),

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { V1Secret } from '@kubernetes/client-node';
-import { operationOf, type ProviderCall } from '../provider.ts';
+import { operationOf, type ProviderCall } from '../providers/provider.ts';
 import type { ClusterApi } from './cluster-api.ts';
 import { ClusterFailure } from './cluster-failure.ts';
 

@@ -5,8 +5,8 @@
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { readReferredFile } from '../kubernetes/credential-reference.ts';
-import type { Endpoint } from './endpoint.ts';
+import { readReferredFile } from '../connections/credential-reference.ts';
+import type { Endpoint } from '../connections/endpoint.ts';
 
 interface KnownKey {
   readonly type: string;

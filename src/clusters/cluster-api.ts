@@ -11,6 +11,7 @@ import type {
   V1Pod,
   V1Secret,
 } from '@kubernetes/client-node';
+import { CredentialProblem, readReferredFile } from '../connections/credential-reference.ts';
 import {
   type ClusterConfiguration,
   readCertificates,
@@ -18,7 +19,6 @@ import {
   readToken,
 } from './cluster-configuration.ts';
 import { ClusterFailure, clusterFailure } from './cluster-failure.ts';
-import { CredentialProblem, readReferredFile } from './credential-reference.ts';
 
 /** What we want to know of a Node; the rest of the object, which is big, is let go. */
 export interface NodeView {

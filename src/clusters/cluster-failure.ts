@@ -2,9 +2,9 @@
  * What a refused or lost request to an API server means to a step. Nothing of a request or of an answer's headers
  * gets into the message: both may hold a credential.
  */
-import type { Failure } from '../../domain/error/failure.ts';
-import type { Outage } from '../../engine/outage.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import type { Outage } from '../engine/outage.ts';
+import { StepFailure } from '../engine/step-handler.ts';
 
 export class ClusterFailure extends StepFailure {
   /** Null: there was no answer. */

@@ -7,10 +7,15 @@
  * scheduling stays so. A cordon that an earlier operation of ours left becomes the later one's.
  */
 
-import { inClusterAsSeen, type NodeObservation } from '../../domain/condition/node-observation.ts';
-import type { Machine } from '../../domain/machine/machine.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
-import { type ClusterProbeResult, type NodeControl, operationOf, type ProviderCall } from '../provider.ts';
+import { inClusterAsSeen, type NodeObservation } from '../domain/condition/node-observation.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import {
+  type ClusterProbeResult,
+  type NodeControl,
+  operationOf,
+  type ProviderCall,
+} from '../providers/provider.ts';
 import type { ClusterApi, NodeView, WorkloadView } from './cluster-api.ts';
 import { ClusterFailure } from './cluster-failure.ts';
 import { type Clusters, clusterNamed } from './clusters.ts';

@@ -1,6 +1,6 @@
 /** The configured clusters, by name. */
 import { createHash, type X509Certificate } from 'node:crypto';
-import { StepFailure } from '../../engine/step-handler.ts';
+import { StepFailure } from '../engine/step-handler.ts';
 import { ClusterApi } from './cluster-api.ts';
 import { type ClusterConfiguration, readCertificates } from './cluster-configuration.ts';
 import { NodeList } from './node-list.ts';

@@ -6,8 +6,8 @@
  * under a lock on the host, so that one that was left running when its connection broke is seen, and never joined
  * by a second one.
  */
-import { StepFailure } from '../../engine/step-handler.ts';
-import type { ProviderCall, RemoteExec } from '../provider.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { ProviderCall, RemoteExec } from '../providers/provider.ts';
 
 export interface HostFiles {
   /** Where kubeadm and the kubelet keep their files. */

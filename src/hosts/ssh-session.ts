@@ -9,15 +9,15 @@ import ssh2, {
   type PublicKeyAuthMethod,
   type ServerHostKeyAlgorithm,
 } from 'ssh2';
-import type { Failure, FailureClass } from '../../domain/error/failure.ts';
-import type { FailureCode } from '../../domain/error/failure-code.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
-import { CredentialProblem } from '../kubernetes/credential-reference.ts';
-import { type Endpoint, endpointText } from './endpoint.ts';
+import { CredentialProblem } from '../connections/credential-reference.ts';
+import { type Endpoint, endpointText } from '../connections/endpoint.ts';
+import type { LoginBreaker } from '../connections/login-breaker.ts';
+import { notConnected } from '../connections/tcp.ts';
+import type { Failure, FailureClass } from '../domain/error/failure.ts';
+import type { FailureCode } from '../domain/error/failure-code.ts';
+import { StepFailure } from '../engine/step-handler.ts';
 import { type KnownHosts, keyFingerprint } from './known-hosts.ts';
-import type { LoginBreaker } from './login-breaker.ts';
 import { type Identity, type IdentityConfiguration, readIdentity } from './ssh-configuration.ts';
-import { notConnected } from './tcp.ts';
 
 export interface SshSession {
   readonly client: Client;

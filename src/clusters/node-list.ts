@@ -3,9 +3,10 @@
  * ask, the list is read once in that time. A read that failed counts as long, so that a fleet does not knock at
  * a server that is in trouble.
  */
+
+import { unlessAborted } from '../connections/unless-aborted.ts';
 import type { NodePage, NodeView } from './cluster-api.ts';
 import { ClusterFailure } from './cluster-failure.ts';
-import { unlessAborted } from './unless-aborted.ts';
 
 export interface NodeListOptions {
   readonly readPage: (from: string, signal: AbortSignal) => Promise<NodePage>;

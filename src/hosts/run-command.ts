@@ -4,8 +4,8 @@
  */
 import { constants } from 'node:os';
 import type { ClientChannel } from 'ssh2';
-import type { StepFailure } from '../../engine/step-handler.ts';
-import { KeptOutput, LineSplitter } from './output.ts';
+import { KeptOutput, LineSplitter } from '../connections/output.ts';
+import type { StepFailure } from '../engine/step-handler.ts';
 import { failure, hostAway, type SshSession } from './ssh-session.ts';
 
 export interface CommandRun {

@@ -1,6 +1,6 @@
 /** Which boot a host is in, as its kernel tells it over SSH, and how it is asked to end that boot. */
-import { StepFailure } from '../../engine/step-handler.ts';
-import type { BootState, ProviderCall, RemoteExec } from '../provider.ts';
+import { StepFailure } from '../engine/step-handler.ts';
+import type { BootState, ProviderCall, RemoteExec } from '../providers/provider.ts';
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id';
 const BOOT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,5 +1,5 @@
-import type { Machine } from '../../domain/machine/machine.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
+import type { Machine } from '../domain/machine/machine.ts';
+import { StepFailure } from '../engine/step-handler.ts';
 
 export interface Endpoint {
   readonly host: string;
