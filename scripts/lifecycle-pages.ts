@@ -15,7 +15,7 @@ import {
   effectiveState,
 } from '../src/domain/machine/effective-state.ts';
 import { phaseLifecycle } from '../src/domain/machine/phase.ts';
-import { OPERATION_TYPES } from '../src/domain/operation/operation-type.ts';
+import { PHASE_GATED_TYPES } from '../src/domain/operation/phase-gated-type.ts';
 import { packageRoot } from '../src/package-root.ts';
 import { failurePage } from './failure-page.ts';
 import { code, page, table } from './markdown.ts';
@@ -103,7 +103,7 @@ function indexPage(): string {
     '## What may be done in which phase',
     table(
       ['operation', 'what it does', 'destroys data', ...statesOf(phaseLifecycle).map(code)],
-      Object.entries(OPERATION_TYPES).map(([type, { description, destructive, phases }]) => [
+      Object.entries(PHASE_GATED_TYPES).map(([type, { description, destructive, phases }]) => [
         code(type),
         description,
         destructive ? 'yes' : 'no',

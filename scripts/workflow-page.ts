@@ -2,14 +2,13 @@
 import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../src/domain/install/erasure.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
 import { type ServiceOwner, serviceLifecycle } from '../src/domain/machine/service-state.ts';
-import { HARDWARE_WORK } from '../src/domain/operation/hardware-work.ts';
+import { HARDWARE_OPERATION_NAMES, HARDWARE_OPERATIONS } from '../src/domain/operation/hardware-operation.ts';
 import { operationLifecycle } from '../src/domain/operation/operation-status.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
   VERDICTS,
 } from '../src/domain/operation/operator-action.ts';
-import type { HardwareWorkType } from '../src/domain/operation/work-type.ts';
 import {
   DECOMMISSION_MODE_NAMES,
   DECOMMISSION_MODES,
@@ -27,7 +26,6 @@ import { code, page, table } from './markdown.ts';
 const NOTE =
   '<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain and src/engine. Change those, not this page. -->';
 
-const HARDWARE_WORK_NAMES = Object.keys(HARDWARE_WORK) as HardwareWorkType[];
 const DECOMMISSION = Object.keys(DECOMMISSION_STAGES) as DecommissionStage[];
 
 export function workflowPage(): string {
@@ -54,8 +52,8 @@ export function workflowPage(): string {
     'Operations on machines that are nodes, started by admins. What they do, and what a cancel leaves, is in [nodes.md](nodes.md#erasing).',
     table(
       ['type', 'what it does', 'phase', 'install states that it starts from'],
-      HARDWARE_WORK_NAMES.map((type) => {
-        const { description, phase, installs } = HARDWARE_WORK[type];
+      HARDWARE_OPERATION_NAMES.map((type) => {
+        const { description, phase, installs } = HARDWARE_OPERATIONS[type];
         return [code(type), description, code(phase), installs.map(code).join(', ')];
       }),
     ),

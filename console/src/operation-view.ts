@@ -1,8 +1,8 @@
 /** An operation of the API, with its enums as the words that people know. */
 import type { OperationPhase, OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import { isActive } from '../../src/domain/operation/operation-status.ts';
+import type { OperationType as OperationTypeName } from '../../src/domain/operation/operation-type.ts';
 import type { StepState } from '../../src/domain/operation/step-state.ts';
-import type { WorkType } from '../../src/domain/operation/work-type.ts';
 import {
   type Operation,
   Operation_Phase,
@@ -13,7 +13,7 @@ import {
 export interface OperationView {
   readonly operationId: string;
   readonly machineId: string;
-  readonly type: WorkType;
+  readonly type: OperationTypeName;
   readonly phase: OperationPhase;
   readonly status: OperationStatus;
   readonly isActive: boolean;
@@ -25,7 +25,7 @@ export function operationView(message: Operation): OperationView {
   return {
     operationId: message.operationId,
     machineId: message.machineId,
-    type: OperationType[message.type] as WorkType,
+    type: OperationType[message.type] as OperationTypeName,
     phase: Operation_Phase[message.phase] as OperationPhase,
     status,
     isActive: isActive(status),

@@ -1,6 +1,6 @@
 /** Turns what went wrong into what a person needs: the fact, its reason code, and the command that fixes it. */
 import { status } from '@grpc/grpc-js';
-import { OPERATION_TYPES, type OperationType } from '../domain/operation/operation-type.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../domain/operation/phase-gated-type.ts';
 import { CallError } from './call-error.ts';
 import { EXIT_OF_STATUS, type Exit } from './exit-code.ts';
 import { plainText } from './output/plain-text.ts';
@@ -135,14 +135,14 @@ function fixMissingCapability({ metadata }: CallError, { program }: ReportContex
   ];
 }
 
-function isOperationType(type: string | undefined): type is OperationType {
-  return type !== undefined && type in OPERATION_TYPES;
+function isPhaseGatedType(type: string | undefined): type is PhaseGatedType {
+  return type !== undefined && type in PHASE_GATED_TYPES;
 }
 
 function messageOf(error: CallError, { address }: ReportContext): string {
   const { phase, machine_id: id, type } = error.metadata;
-  if (error.reason === 'WRONG_PHASE' && phase !== undefined && id !== undefined && isOperationType(type)) {
-    return `${id} is ${phase}; ${type} needs ${OPERATION_TYPES[type].phases.join(' or ')}`;
+  if (error.reason === 'WRONG_PHASE' && phase !== undefined && id !== undefined && isPhaseGatedType(type)) {
+    return `${id} is ${phase}; ${type} needs ${PHASE_GATED_TYPES[type].phases.join(' or ')}`;
   }
   if (error.code === status.UNAVAILABLE && error.reason === 'UNAVAILABLE') {
     return `no server answers at ${address ?? 'the given address'} (${error.message})`;

@@ -1,5 +1,5 @@
 /** Waits for one operation or run in front of somebody, and turns how it ended into an exit code. */
-import type { OperationType } from '../domain/operation/operation-type.ts';
+import type { PhaseGatedType } from '../domain/operation/phase-gated-type.ts';
 import type { Api } from './api.ts';
 import type { CommandContext } from './context.ts';
 import { BoxDisplay } from './display/box-display.ts';
@@ -33,7 +33,7 @@ export interface Waiting {
 const BRIEF_TYPES: readonly string[] = [
   'ENTER_MAINTENANCE',
   'EXIT_MAINTENANCE',
-] as const satisfies OperationType[];
+] as const satisfies PhaseGatedType[];
 
 export async function waitForWork(waiting: Waiting): Promise<Exit> {
   const { context, options } = waiting;

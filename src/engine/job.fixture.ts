@@ -22,7 +22,7 @@ export function sampleJob(fields: Partial<Job> = {}): Job {
     id: 'job-1',
     subject: 'subject-1',
     type: 'WORK',
-    contract: 'operation',
+    completionPolicy: 'operation',
     params: {},
     status: 'pending',
     steps: [sampleStep()],

@@ -13,7 +13,7 @@ export interface Job {
   readonly subject: string;
   readonly type: string;
   /** Names what an ending does to the subject. */
-  readonly contract: string;
+  readonly completionPolicy: string;
   readonly params: Readonly<Record<string, string>>;
   readonly status: OperationStatus;
   readonly steps: readonly Step[];

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Fault } from '../../src/domain/error/fault.ts';
 import type { Operation } from '../../src/domain/operation/operation.ts';
-import type { RunType } from '../../src/domain/operation/work-type.ts';
+import type { RunType } from '../../src/domain/v1/run-type.ts';
 import { createPlan } from '../../src/operations/plans/plans.ts';
 import { type StartRunDependencies, startRun } from '../../src/operations/start/start-run.ts';
 import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';

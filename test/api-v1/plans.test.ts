@@ -1,8 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEFAULT_PLANS } from '../../src/domain/operation/plan.ts';
-import { RUN_TYPE_NAMES } from '../../src/domain/operation/work-type.ts';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
+import { RUN_TYPE_NAMES } from '../../src/domain/v1/run-type.ts';
 import type { Plan, PlanSchema, StepSchema } from '../../src/gen/baremetal/v1/plan_pb.ts';
 import { fresh, newMachine } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

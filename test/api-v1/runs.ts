@@ -1,6 +1,6 @@
 /** Document 1's services, and what happens to machines, plans and runs in its words. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { RunType } from '../../src/domain/operation/work-type.ts';
+import type { RunType } from '../../src/domain/v1/run-type.ts';
 import { type Machine, MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import { MachineService } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import type { Plan, PlanSchema } from '../../src/gen/baremetal/v1/plan_pb.ts';

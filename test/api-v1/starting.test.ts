@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Phase } from '../../src/domain/machine/phase.ts';
-import { RUN_TYPE_NAMES } from '../../src/domain/operation/work-type.ts';
 import { operationIdOf, runIdOf } from '../../src/domain/v1/run-id.ts';
+import { RUN_TYPE_NAMES } from '../../src/domain/v1/run-type.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

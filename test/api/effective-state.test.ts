@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OPERATION_TYPE_NAMES } from '../../src/domain/operation/operation-type.ts';
+import { PHASE_GATED_TYPE_NAMES } from '../../src/domain/operation/phase-gated-type.ts';
 import { AdminService, MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Machine } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
@@ -73,7 +73,7 @@ test.each(FLAGS)(
     });
     expect(conditionOf(flagged, condition)).toMatchObject({ reason: 'SetByAdmin', message: 'fan is dead' });
     const counts = await rowCounts(server);
-    for (const type of OPERATION_TYPE_NAMES) {
+    for (const type of PHASE_GATED_TYPE_NAMES) {
       const error = await refusal(start(server, type, machineId));
       expect(error).toMatchObject({
         code: 'FAILED_PRECONDITION',

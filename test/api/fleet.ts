@@ -1,7 +1,7 @@
 /** Machines to test with, and what happens to them, in the words of the API. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Phase } from '../../src/domain/machine/phase.ts';
-import type { OperationType } from '../../src/domain/operation/operation-type.ts';
+import type { PhaseGatedType } from '../../src/domain/operation/phase-gated-type.ts';
 import {
   EffectiveState_Value,
   type Machine,
@@ -19,14 +19,14 @@ const START_CALLS = {
   REIMAGE: 'reimageMachine',
   ENTER_MAINTENANCE: 'enterMaintenance',
   EXIT_MAINTENANCE: 'exitMaintenance',
-} as const satisfies Record<OperationType, keyof Client<typeof MachineService>>;
+} as const satisfies Record<PhaseGatedType, keyof Client<typeof MachineService>>;
 
 /** What brings a new machine into each phase. */
 const WAY_TO = {
   FACTORY_READY: [],
   MAINTENANCE: ['ENTER_MAINTENANCE'],
   READY: ['ENTER_MAINTENANCE', 'EXIT_MAINTENANCE'],
-} as const satisfies Record<Phase, readonly OperationType[]>;
+} as const satisfies Record<Phase, readonly PhaseGatedType[]>;
 
 export interface MachineWish {
   readonly phase?: Phase;
@@ -58,7 +58,7 @@ export async function newMachine(server: TestServer, wish: MachineWish = {}): Pr
 
 export function start(
   server: Pick<TestServer, 'machines'>,
-  type: OperationType,
+  type: PhaseGatedType,
   machineId: string,
   wish: StartWish = {},
 ): Promise<Operation> {
@@ -68,7 +68,7 @@ export function start(
 
 export async function run(
   server: TestServer,
-  type: OperationType,
+  type: PhaseGatedType,
   machineId: string,
   wish: StartWish = {},
 ): Promise<Operation> {

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Phase } from '../../src/domain/machine/phase.ts';
 import {
-  OPERATION_TYPE_NAMES,
-  OPERATION_TYPES,
-  type OperationType,
-} from '../../src/domain/operation/operation-type.ts';
+  PHASE_GATED_TYPE_NAMES,
+  PHASE_GATED_TYPES,
+  type PhaseGatedType,
+} from '../../src/domain/operation/phase-gated-type.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { CallError, refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import {
@@ -187,7 +187,7 @@ describe('the rules in any order', () => {
     active: string | null;
     readonly requests: Map<
       string,
-      { content: string; type: OperationType; operationId: string; phase: string }
+      { content: string; type: PhaseGatedType; operationId: string; phase: string }
     >;
   }
 
@@ -195,7 +195,7 @@ describe('the rules in any order', () => {
     | {
         readonly do: 'start';
         readonly machine: number;
-        readonly type: OperationType;
+        readonly type: PhaseGatedType;
         readonly request: string;
         readonly image: string;
         readonly via: string;
@@ -209,7 +209,7 @@ describe('the rules in any order', () => {
       arbitrary: fc.record({
         do: fc.constant('start' as const),
         machine,
-        type: fc.constantFrom(...OPERATION_TYPE_NAMES),
+        type: fc.constantFrom(...PHASE_GATED_TYPE_NAMES),
         request: fc.constantFrom('r1', 'r2', 'r3', 'r4'),
         image: fc.constantFrom('', 'one', 'two'),
         via: fc.constantFrom('here', 'there'),
@@ -231,11 +231,11 @@ describe('the rules in any order', () => {
     const known = model.requests.get(request);
     if (known) return known.content === contentOf(type, image) ? known.operationId : 'REQUEST_ID_REUSED';
     if (model.blocked) return 'MACHINE_BLOCKED';
-    if (!OPERATION_TYPES[type].phases.some((allowed) => allowed === model.phase)) return 'WRONG_PHASE';
+    if (!PHASE_GATED_TYPES[type].phases.some((allowed) => allowed === model.phase)) return 'WRONG_PHASE';
     return model.active === null ? 'a new operation' : 'OPERATION_ACTIVE';
   }
 
-  function contentOf(type: OperationType, image: string): string {
+  function contentOf(type: PhaseGatedType, image: string): string {
     return type === 'REIMAGE' ? `${type} ${image}` : type;
   }
 

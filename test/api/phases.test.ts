@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Phase, phaseLifecycle } from '../../src/domain/machine/phase.ts';
 import {
-  OPERATION_TYPE_NAMES,
-  OPERATION_TYPES,
-  type OperationType,
-} from '../../src/domain/operation/operation-type.ts';
+  PHASE_GATED_TYPE_NAMES,
+  PHASE_GATED_TYPES,
+  type PhaseGatedType,
+} from '../../src/domain/operation/phase-gated-type.ts';
 import { OperationType as OperationTypeMessage } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { conditionOf, get, newMachine, phaseOf, rowCounts, run, start, statusOf } from './fleet.ts';
@@ -22,23 +22,25 @@ const REQUIRED_PHASES = {
   REIMAGE: ['MAINTENANCE'],
   ENTER_MAINTENANCE: ['FACTORY_READY', 'READY', 'MAINTENANCE'],
   EXIT_MAINTENANCE: ['MAINTENANCE'],
-} as const satisfies Record<OperationType, readonly Phase[]>;
+} as const satisfies Record<PhaseGatedType, readonly Phase[]>;
 
-const PHASE_AFTER: Partial<Record<OperationType, Phase>> = {
+const PHASE_AFTER: Partial<Record<PhaseGatedType, Phase>> = {
   ENTER_MAINTENANCE: 'MAINTENANCE',
   EXIT_MAINTENANCE: 'READY',
 };
 
-const GATES = OPERATION_TYPE_NAMES.flatMap((type) =>
+const GATES = PHASE_GATED_TYPE_NAMES.flatMap((type) =>
   (Object.keys(phaseLifecycle.states) as Phase[]).map((phase) => ({
     type,
     phase,
-    verdict: OPERATION_TYPES[type].phases.some((allowed) => allowed === phase) ? 'allowed' : 'refused',
+    verdict: PHASE_GATED_TYPES[type].phases.some((allowed) => allowed === phase) ? 'allowed' : 'refused',
   })),
 );
 
 test('the table of gates is the one of the document', () => {
-  const phases = Object.fromEntries(OPERATION_TYPE_NAMES.map((type) => [type, OPERATION_TYPES[type].phases]));
+  const phases = Object.fromEntries(
+    PHASE_GATED_TYPE_NAMES.map((type) => [type, PHASE_GATED_TYPES[type].phases]),
+  );
   expect(phases).toEqual(REQUIRED_PHASES);
 });
 
@@ -87,7 +89,7 @@ test('a machine that works on something is refused everything else', async () =>
   const labels = { 'fake/hang-step': 'reboot' };
   const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels });
   const { operationId } = await start(server, 'REBOOT', machineId);
-  for (const type of OPERATION_TYPE_NAMES) {
+  for (const type of PHASE_GATED_TYPE_NAMES) {
     const error = await refusal(start(server, type, machineId));
     expect(error).toMatchObject({
       code: 'FAILED_PRECONDITION',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { OperationType } from '../../src/domain/operation/operation-type.ts';
+import type { PhaseGatedType } from '../../src/domain/operation/phase-gated-type.ts';
 import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { cloneDatabase } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
@@ -37,7 +37,7 @@ function storeEndings(ids: string): string {
         "startedAt": null, "finishedAt": "2026-01-30T10:00:00Z", "steps": []}' FROM (${ids}) AS ids(id)`;
 }
 
-const TYPES: readonly OperationType[] = [
+const TYPES: readonly PhaseGatedType[] = [
   'ENTER_MAINTENANCE',
   'REIMAGE',
   'REBOOT',

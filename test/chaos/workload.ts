@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from '../../src/cli/api.ts';
 import type { Phase } from '../../src/domain/machine/phase.ts';
-import type { OperationType } from '../../src/domain/operation/operation-type.ts';
+import type { PhaseGatedType } from '../../src/domain/operation/phase-gated-type.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import type { Endings } from './endings.ts';
@@ -49,7 +49,7 @@ export const STARTS = {
     machines.reimageMachine({ ...target, imageRef: 'ubuntu-2204' }, { signal }),
   ENTER_MAINTENANCE: ({ machines }, target, signal) => machines.enterMaintenance(target, { signal }),
   EXIT_MAINTENANCE: ({ machines }, target, signal) => machines.exitMaintenance(target, { signal }),
-} as const satisfies Partial<Record<OperationType, Start>>;
+} as const satisfies Partial<Record<PhaseGatedType, Start>>;
 
 export type StormType = keyof typeof STARTS;
 

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import type { Conditions } from '../../src/domain/condition/condition.ts';
 import type { Phase } from '../../src/domain/machine/phase.ts';
-import { RUN_TYPES, type RunType } from '../../src/domain/operation/work-type.ts';
+import { RUN_TYPES, type RunType } from '../../src/domain/v1/run-type.ts';
 import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../src/domain/v1/v1-phase.ts';
 import { MachineSchema, MachineStatus_Phase as V1Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import {
@@ -93,8 +93,8 @@ export function v1HandlersOf(fleet: FakeFleet): Record<string, Handler> {
       return { plans: items, nextPageToken };
     },
     startRun: (request) => {
-      const { workType } = RUN_TYPES[request.type as RunType];
-      return runOf(fleet.start(OperationType[workType], request));
+      const { operationType } = RUN_TYPES[request.type as RunType];
+      return runOf(fleet.start(OperationType[operationType], request));
     },
     getRun: ({ runId }) => runOf(fleet.operation(runId)),
     listRuns: (request) => {

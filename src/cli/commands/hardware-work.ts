@@ -1,7 +1,7 @@
 /** Work on the hardware of machines: erasing their disks, and moving them to other hardware. */
 import type { Command } from 'commander';
 import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../../domain/install/erasure.ts';
-import { HARDWARE_WORK } from '../../domain/operation/hardware-work.ts';
+import { HARDWARE_OPERATIONS } from '../../domain/operation/hardware-operation.ts';
 import { Overwrite_Value } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../context.ts';
 import { several } from '../options.ts';
@@ -21,7 +21,7 @@ is erased when it boots from the network after "ingot node state <machine-id> de
 export function eraseMachine(context: CommandContext): Command {
   return workflowCommand<{ fullOverwrite?: true }>(context, {
     name: 'erase',
-    description: HARDWARE_WORK.ERASE.description,
+    description: HARDWARE_OPERATIONS.ERASE.description,
     isDestructive: true,
     confirmsName: true,
     timeout: '48h',
@@ -63,7 +63,7 @@ Example:
 export function migrateMachine(context: CommandContext): Command {
   return workflowCommand<MigrateOptions>(context, {
     name: 'migrate',
-    description: HARDWARE_WORK.MIGRATE.description,
+    description: HARDWARE_OPERATIONS.MIGRATE.description,
     isDestructive: true,
     one: true,
     timeout: '24h',

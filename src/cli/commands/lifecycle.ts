@@ -1,6 +1,6 @@
 /** reboot, reimage, enter-maintenance and exit-maintenance: the same command around four calls. */
 import { Command } from 'commander';
-import { OPERATION_TYPES, type OperationType } from '../../domain/operation/operation-type.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
 import type { Operation } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { Api } from '../api.ts';
 import type { CommandContext } from '../context.ts';
@@ -46,10 +46,10 @@ const VERBS = {
     timeout: '1h',
     start: (api, { machineId, requestId }) => api.machines.exitMaintenance({ machineId, requestId }),
   },
-} as const satisfies Record<OperationType, Verb>;
+} as const satisfies Record<PhaseGatedType, Verb>;
 
-export function lifecycleCommand(context: CommandContext, type: OperationType): Command {
-  const { verb, destructive } = OPERATION_TYPES[type];
+export function lifecycleCommand(context: CommandContext, type: PhaseGatedType): Command {
+  const { verb, destructive } = PHASE_GATED_TYPES[type];
   const { description, timeout } = VERBS[type];
   const command = new Command(verb).description(description).argument('[machine-id...]');
   if (type === 'REIMAGE')

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { RUN_TYPE_NAMES, RUN_TYPES, type RunType } from '../../domain/operation/work-type.ts';
+import { RUN_TYPE_NAMES, RUN_TYPES, type RunType } from '../../domain/v1/run-type.ts';
 import type { CommandContext } from '../context.ts';
 import { addOutput, addWaiting, oneOf } from '../options.ts';
 import { selectMachines } from '../selection.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { WORK_TYPE_NAMES } from '../../domain/operation/work-type.ts';
+import { OPERATION_TYPE_NAMES } from '../../domain/operation/operation-type.ts';
 import type { CommandContext } from '../context.ts';
 import { allOf, equals } from '../filter.ts';
 import { Reconnect } from '../follow/reconnect.ts';
@@ -16,7 +16,7 @@ interface WatchOptions {
   readonly filter?: string;
 }
 
-const TYPE_WIDTH = Math.max(...WORK_TYPE_NAMES.map(displayWidth));
+const TYPE_WIDTH = Math.max(...OPERATION_TYPE_NAMES.map(displayWidth));
 
 export function watchFleet(context: CommandContext, source: WorkApi): Command {
   const command = new Command('watch')

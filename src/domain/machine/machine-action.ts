@@ -6,8 +6,8 @@ import type { Role } from '../actor.ts';
 import { isTrue } from '../condition/condition.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from '../install/install-state.ts';
 import { type GatedMachine, whyNot } from '../operation/gate.ts';
-import { HARDWARE_WORK, whyNotHardwareWork } from '../operation/hardware-work.ts';
-import { OPERATION_TYPES, type OperationType } from '../operation/operation-type.ts';
+import { HARDWARE_OPERATIONS, whyNotHardwareOperation } from '../operation/hardware-operation.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../operation/phase-gated-type.ts';
 import { DECOMMISSION_MODE_NAMES } from '../workflow/stage.ts';
 import { whyNotSetService, whyNotWorkflow } from '../workflow/workflow-gate.ts';
 
@@ -45,12 +45,12 @@ export interface MachineActionInfo {
   readonly whyNot: (machine: ActionMachine) => string | null;
 }
 
-const operation = (type: OperationType) =>
+const operation = (type: PhaseGatedType) =>
   ({
-    effect: OPERATION_TYPES[type].description,
-    verb: OPERATION_TYPES[type].verb,
+    effect: PHASE_GATED_TYPES[type].description,
+    verb: PHASE_GATED_TYPES[type].verb,
     role: 'operator',
-    confirm: OPERATION_TYPES[type].destructive ? 'name' : 'once',
+    confirm: PHASE_GATED_TYPES[type].destructive ? 'name' : 'once',
     whyNot: (machine) => whyNot(type, machine),
   }) as const satisfies Omit<MachineActionInfo, 'title'>;
 
@@ -96,19 +96,19 @@ export const MACHINE_ACTIONS = {
   },
   erase: {
     title: 'Erase',
-    effect: HARDWARE_WORK.ERASE.description,
+    effect: HARDWARE_OPERATIONS.ERASE.description,
     verb: 'erase',
     role: 'admin',
     confirm: 'name',
-    whyNot: (machine) => whyNotHardwareWork('ERASE', machine),
+    whyNot: (machine) => whyNotHardwareOperation('ERASE', machine),
   },
   migrate: {
     title: 'Migrate',
-    effect: HARDWARE_WORK.MIGRATE.description,
+    effect: HARDWARE_OPERATIONS.MIGRATE.description,
     verb: 'migrate',
     role: 'admin',
     confirm: 'once',
-    whyNot: (machine) => whyNotHardwareWork('MIGRATE', machine),
+    whyNot: (machine) => whyNotHardwareOperation('MIGRATE', machine),
   },
   set_service: {
     title: 'Set service state',

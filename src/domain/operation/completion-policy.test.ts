@@ -5,9 +5,9 @@ import { sampleMachine } from '../machine/machine.fixture.ts';
 import { applyChange } from '../machine/machine-change.ts';
 import type { ServiceState } from '../machine/service-state.ts';
 import { DECOMMISSION_MODES, type DecommissionStage } from '../workflow/stage.ts';
-import { type ContractName, changeAtEnd, type Ending } from './completion-policy.ts';
+import { type CompletionPolicyName, changeAtEnd, type Ending } from './completion-policy.ts';
 import { isActive, operationLifecycle, PHASE_OF_STATUS } from './operation-status.ts';
-import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
+import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
 
 const FAILURE_REASONS = {
   REBOOT: 'RebootFailed',
@@ -24,7 +24,7 @@ const FAILURE_REASONS = {
   REMOVE: 'RemoveFailed',
   ERASE: 'EraseFailed',
   MIGRATE: 'MigrateFailed',
-} as const satisfies Record<WorkType, string>;
+} as const satisfies Record<OperationType, string>;
 
 const cause = { at: new Date(0), actor: { kind: 'system', id: 'r' }, operationId: 'op-1' } as const;
 
@@ -42,33 +42,42 @@ function ending(fields: Partial<Ending>): Ending {
   };
 }
 
-const endOf = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending>, contract: ContractName) =>
-  applyChange(machine, changeAtEnd(contract, ending(fields)) ?? {}, cause).machine;
+const endOf = (
+  machine: ReturnType<typeof sampleMachine>,
+  fields: Partial<Ending>,
+  completionPolicy: CompletionPolicyName,
+) => applyChange(machine, changeAtEnd(completionPolicy, ending(fields)) ?? {}, cause).machine;
 
-const CONTRACT_NAMES = ['operation', 'run'] as const satisfies readonly ContractName[];
+const POLICY_NAMES = ['operation', 'run'] as const satisfies readonly CompletionPolicyName[];
 const statuses = statesOf(operationLifecycle);
 
 /** Document 2's operations leave the phase alone; document 1's runs move it when they say so or end badly. */
-function phaseAfter(contract: ContractName, type: WorkType, status: Ending['status']): string | undefined {
-  if (contract === 'operation' || isActive(status)) return undefined;
+function phaseAfter(
+  completionPolicy: CompletionPolicyName,
+  type: OperationType,
+  status: Ending['status'],
+): string | undefined {
+  if (completionPolicy === 'operation' || isActive(status)) return undefined;
   if (PHASE_OF_STATUS[status] !== 'SUCCEEDED') return 'MAINTENANCE';
   return type === 'REIMAGE' || type === 'JOIN' ? 'READY' : undefined;
 }
 
-const everyEnd = CONTRACT_NAMES.flatMap((contract) =>
-  WORK_TYPE_NAMES.map((type) => [type, contract] as const),
+const everyEnd = POLICY_NAMES.flatMap((completionPolicy) =>
+  OPERATION_TYPE_NAMES.map((type) => [type, completionPolicy] as const),
 );
 
-describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract) => {
+describe.each(everyEnd)('the end of a %s under the completion policy %s', (type, completionPolicy) => {
   const end = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending>) =>
-    endOf(machine, fields, contract);
+    endOf(machine, fields, completionPolicy);
 
   it.each(statuses.filter(isActive))('is not told by %s', (status) => {
-    expect(changeAtEnd(contract, ending({ type, status }))).toBeNull();
+    expect(changeAtEnd(completionPolicy, ending({ type, status }))).toBeNull();
   });
 
-  it.each(statuses)('moves the phase as its contract says (%s)', (status) => {
-    expect(changeAtEnd(contract, ending({ type, status }))?.phase).toBe(phaseAfter(contract, type, status));
+  it.each(statuses)('moves the phase as its completion policy says (%s)', (status) => {
+    expect(changeAtEnd(completionPolicy, ending({ type, status }))?.phase).toBe(
+      phaseAfter(completionPolicy, type, status),
+    );
   });
 
   it.each(statuses.filter((status) => PHASE_OF_STATUS[status] === 'FAILED'))(
@@ -111,10 +120,10 @@ describe.each(everyEnd)('the end of a %s under the contract %s', (type, contract
   it('leaves no trace on a healthy machine when it succeeds', () => {
     const { RMA: flag, ...others } = end(sampleMachine(), { type, status: 'completed' }).conditions;
     expect(others).toEqual({});
-    expect(flag?.status).toBe(contract === 'run' && type === 'RMA' ? true : undefined);
+    expect(flag?.status).toBe(completionPolicy === 'run' && type === 'RMA' ? true : undefined);
   });
 
-  it.each(WORK_TYPE_NAMES)(
+  it.each(OPERATION_TYPE_NAMES)(
     'answers for a failed %s if it is of the same type or writes a fresh image',
     (failed) => {
       const broken = end(sampleMachine(), { type: failed, status: 'failed_retryable' });
@@ -195,11 +204,11 @@ describe('the end of an onboarding', () => {
 describe('the end of a workflow leaves no machine in a state that only an operation may own', () => {
   const ENDS = statuses.filter((status) => !isActive(status));
   const serviceAfter = (
-    contract: ContractName,
-    type: WorkType,
+    completionPolicy: CompletionPolicyName,
+    type: OperationType,
     service: ServiceState,
     status: Ending['status'],
-  ) => endOf(sampleMachine({ service }), { type, status }, contract).service;
+  ) => endOf(sampleMachine({ service }), { type, status }, completionPolicy).service;
 
   it.each(ENDS)('a decommission that is %s does not stay draining', (status) => {
     expect(serviceAfter('decommission', 'DECOMMISSION', 'draining', status)).not.toBe('draining');

@@ -7,14 +7,14 @@ import { isUnsafe } from '../condition/intervention.ts';
 import type { MachineChange } from '../machine/machine-change.ts';
 import { CLEANUP_STAGES, DRAINING_STAGES } from '../workflow/stage.ts';
 import type { OperationStatus } from './operation-status.ts';
-import { WORK_TYPE_NAMES, type WorkType } from './work-type.ts';
+import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
 
-export type ContractName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
+export type CompletionPolicyName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
 
 /** What an ending may look at. */
 export interface Ending {
   readonly operationId: string;
-  readonly type: WorkType;
+  readonly type: OperationType;
   readonly status: OperationStatus;
   readonly failedStep: string;
   readonly failureCode: string;
@@ -27,9 +27,9 @@ export interface Ending {
 type EndKind = 'succeeded' | 'failed' | 'canceled';
 
 /** The runs whose success is what the operator wanted the machine for; any other leaves the phase that it had. */
-const RUN_MAKES_READY: ReadonlySet<WorkType> = new Set(['REIMAGE', 'JOIN']);
+const RUN_MAKES_READY: ReadonlySet<OperationType> = new Set(['REIMAGE', 'JOIN']);
 
-const CONTRACTS = {
+const COMPLETION_POLICIES = {
   operation: {
     succeeded: (ending) => ({ conditions: [noAttention(ending), notCanceled(ending)] }),
     failed: (ending) => ({ conditions: [attention(ending), notCanceled(ending)] }),
@@ -90,7 +90,7 @@ const CONTRACTS = {
     failed: (ending) => ({ ...stopsRemoving(), conditions: [attention(ending), notCanceled(ending)] }),
     canceled: (ending) => ({ ...stopsRemoving(), conditions: [canceled(ending)] }),
   },
-} as const satisfies Record<ContractName, Record<EndKind, (ending: Ending) => MachineChange>>;
+} as const satisfies Record<CompletionPolicyName, Record<EndKind, (ending: Ending) => MachineChange>>;
 
 /** An RMA run ends in RMA whatever its plan: a flag, which shows before the phase and leaves it as it was. */
 function takenOut({ operationId }: Ending): ConditionChange {
@@ -171,12 +171,12 @@ const END_OF_STATUS = {
   cancelled: 'canceled',
 } as const satisfies Record<OperationStatus, EndKind | null>;
 
-export function changeAtEnd(contract: ContractName, ending: Ending): MachineChange | null {
+export function changeAtEnd(completionPolicy: CompletionPolicyName, ending: Ending): MachineChange | null {
   const end = END_OF_STATUS[ending.status];
-  return end === null ? null : CONTRACTS[contract][end](ending);
+  return end === null ? null : COMPLETION_POLICIES[completionPolicy][end](ending);
 }
 
-function failureReason(type: WorkType): string {
+function failureReason(type: OperationType): string {
   return `${type
     .split('_')
     .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
@@ -199,7 +199,7 @@ function attention(ending: Ending): ConditionChange {
  * nothing else does: a reboot that works says nothing about a disk that was half written.
  */
 function noAttention(ending: Ending): ConditionChange {
-  const answered = ending.type === 'REIMAGE' ? WORK_TYPE_NAMES : [ending.type];
+  const answered = ending.type === 'REIMAGE' ? OPERATION_TYPE_NAMES : [ending.type];
   return {
     type: 'NeedsIntervention',
     status: false,

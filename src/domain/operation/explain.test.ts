@@ -31,7 +31,7 @@ function operation(fields: Partial<Operation> = {}): Operation {
     type: 'ONBOARD',
     status: 'running',
     planId: '',
-    contract: 'onboarding',
+    completionPolicy: 'onboarding',
     params: {},
     steps: [{ ...newStep({ name: 'deploy_via_maas', ...definition }), state: 'running' }],
     current: 0,
@@ -413,7 +413,7 @@ describe('explain', () => {
 
   it('does not blame the agent where a drain failed and it reports', () => {
     const operations = [
-      failure('HOOK_FAILED', { type: 'DRAIN', contract: 'decommission' }),
+      failure('HOOK_FAILED', { type: 'DRAIN', completionPolicy: 'decommission' }),
       // A failure that another operation has hidden since.
       operation({ type: 'REBOOT', status: 'completed' }),
     ];

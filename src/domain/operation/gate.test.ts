@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Conditions } from '../condition/condition.ts';
 import type { Phase } from '../machine/phase.ts';
 import { type GatedMachine, whyNot } from './gate.ts';
-import { OPERATION_TYPE_NAMES, OPERATION_TYPES } from './operation-type.ts';
+import { PHASE_GATED_TYPE_NAMES, PHASE_GATED_TYPES } from './phase-gated-type.ts';
 
 const flagged = (type: 'RMA' | 'Retired'): Conditions => ({
   [type]: { status: true, reason: 'Flagged', message: '', lastTransition: '2026-01-30T10:00:00Z' },
@@ -18,10 +18,10 @@ const machine = (changed: Partial<GatedMachine>): GatedMachine => ({
 
 describe('what a machine takes', () => {
   const phases: Phase[] = ['FACTORY_READY', 'READY', 'MAINTENANCE'];
-  it.each(OPERATION_TYPE_NAMES.flatMap((type) => phases.map((phase) => ({ type, phase }))))(
+  it.each(PHASE_GATED_TYPE_NAMES.flatMap((type) => phases.map((phase) => ({ type, phase }))))(
     '$type in $phase, by the table',
     ({ type, phase }) => {
-      const allowed: readonly Phase[] = OPERATION_TYPES[type].phases;
+      const allowed: readonly Phase[] = PHASE_GATED_TYPES[type].phases;
       expect(whyNot(type, machine({ phase })) === null).toBe(allowed.includes(phase));
     },
   );
@@ -35,7 +35,7 @@ describe('what a machine takes', () => {
   });
 
   it('nothing while it is flagged or removed', () => {
-    for (const type of OPERATION_TYPE_NAMES) {
+    for (const type of PHASE_GATED_TYPE_NAMES) {
       expect(whyNot(type, machine({ conditions: flagged('RMA') }))).toContain('flagged RMA');
       expect(whyNot(type, machine({ conditions: flagged('Retired') }))).toContain('flagged Retired');
       expect(whyNot(type, machine({ service: 'deleted' }))).toContain('removed for good');

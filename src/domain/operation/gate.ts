@@ -5,7 +5,7 @@
 import { type Conditions, isTrue } from '../condition/condition.ts';
 import type { Phase } from '../machine/phase.ts';
 import type { ServiceState } from '../machine/service-state.ts';
-import { OPERATION_TYPES, type OperationType } from './operation-type.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from './phase-gated-type.ts';
 
 export interface GatedMachine {
   readonly machineId: string;
@@ -22,8 +22,8 @@ export function blockingFlag(machine: Pick<GatedMachine, 'conditions'>): Blockin
   return BLOCKING_FLAGS.find((type) => isTrue(machine.conditions, type)) ?? null;
 }
 
-export function isPhaseFor(type: OperationType, phase: Phase): boolean {
-  const phases: readonly Phase[] = OPERATION_TYPES[type].phases;
+export function isPhaseFor(type: PhaseGatedType, phase: Phase): boolean {
+  const phases: readonly Phase[] = PHASE_GATED_TYPES[type].phases;
   return phases.includes(phase);
 }
 
@@ -52,12 +52,12 @@ export function busyBecause({ machineId, activeOperationId }: GatedMachine): str
 }
 
 /** Null when it takes the operation. In the order in which the server checks. */
-export function whyNot(type: OperationType, machine: GatedMachine): string | null {
+export function whyNot(type: PhaseGatedType, machine: GatedMachine): string | null {
   const { machineId, phase } = machine;
   const blocked = blockedBecause(machine);
   if (blocked) return blocked;
   if (!isPhaseFor(type, phase)) {
-    const allowed: readonly Phase[] = OPERATION_TYPES[type].phases;
+    const allowed: readonly Phase[] = PHASE_GATED_TYPES[type].phases;
     const [first] = allowed.includes('MAINTENANCE') ? (['MAINTENANCE'] as const) : allowed;
     return `${type} needs ${allowed.join(' or ')}, and ${machineId} is ${phase}. ${first ? FIRST[first] : ''}`.trim();
   }

@@ -1,45 +1,22 @@
-/**
- * What can be done to a machine, and in which phase. The server's gate, the CLI's hints and the console's
- * buttons all read this table.
- */
-import type { Phase } from '../machine/phase.ts';
+/** The type of every operation, whichever API starts it. Each group has its own rule for when it may start. */
+import { HARDWARE_OPERATION_NAMES, type HardwareOperationType } from './hardware-operation.ts';
+import { PHASE_GATED_TYPE_NAMES, type PhaseGatedType } from './phase-gated-type.ts';
 
-export type OperationType = 'REBOOT' | 'REIMAGE' | 'ENTER_MAINTENANCE' | 'EXIT_MAINTENANCE';
+/** Only a plan of the v1 API starts these; they have no gate by phase (docs/api-v1.md). */
+export type PlanOnlyType = 'RMA' | 'UPGRADE' | 'NET_RECONFIG' | 'JOIN';
 
-export interface OperationTypeInfo {
-  readonly description: string;
-  readonly phases: readonly Phase[];
-  /** Destroys data on the machine. */
-  readonly destructive: boolean;
-  /** The CLI verb. */
-  readonly verb: string;
-}
+const PLAN_ONLY_TYPE_NAMES: readonly PlanOnlyType[] = ['RMA', 'UPGRADE', 'NET_RECONFIG', 'JOIN'];
 
-export const OPERATION_TYPES = {
-  REBOOT: {
-    description: 'Reboot the machine',
-    phases: ['READY', 'MAINTENANCE'],
-    destructive: false,
-    verb: 'reboot',
-  },
-  REIMAGE: {
-    description: 'Write an OS image over the machine’s disk',
-    phases: ['MAINTENANCE'],
-    destructive: true,
-    verb: 'reimage',
-  },
-  ENTER_MAINTENANCE: {
-    description: 'Take the machine out of service',
-    phases: ['FACTORY_READY', 'READY', 'MAINTENANCE'],
-    destructive: false,
-    verb: 'enter-maintenance',
-  },
-  EXIT_MAINTENANCE: {
-    description: 'Return the machine to READY',
-    phases: ['MAINTENANCE'],
-    destructive: false,
-    verb: 'exit-maintenance',
-  },
-} as const satisfies Record<OperationType, OperationTypeInfo>;
+/** Gated by service state (src/domain/workflow/workflow-gate.ts, docs/maas.md). */
+export type WorkflowType = 'ONBOARD' | 'DECOMMISSION' | 'DRAIN' | 'REMOVE';
 
-export const OPERATION_TYPE_NAMES = Object.keys(OPERATION_TYPES) as OperationType[];
+const WORKFLOW_TYPE_NAMES: readonly WorkflowType[] = ['ONBOARD', 'DECOMMISSION', 'DRAIN', 'REMOVE'];
+
+export type OperationType = PhaseGatedType | PlanOnlyType | WorkflowType | HardwareOperationType;
+
+export const OPERATION_TYPE_NAMES: readonly OperationType[] = [
+  ...PHASE_GATED_TYPE_NAMES,
+  ...PLAN_ONLY_TYPE_NAMES,
+  ...WORKFLOW_TYPE_NAMES,
+  ...HARDWARE_OPERATION_NAMES,
+];

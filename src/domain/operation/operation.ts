@@ -1,8 +1,8 @@
 import type { FailureClass } from '../error/failure.ts';
-import type { ContractName } from './completion-policy.ts';
+import type { CompletionPolicyName } from './completion-policy.ts';
 import { isActive, type OperationStatus } from './operation-status.ts';
+import type { OperationType } from './operation-type.ts';
 import type { Step } from './step.ts';
-import type { WorkType } from './work-type.ts';
 
 export interface OperationError {
   readonly code: string;
@@ -17,11 +17,11 @@ export interface Operation {
   readonly operationId: string;
   readonly machineId: string;
   readonly requestId: string;
-  readonly type: WorkType;
+  readonly type: OperationType;
   readonly status: OperationStatus;
   readonly planId: string;
   /** What its end does to the machine. */
-  readonly contract: ContractName;
+  readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
   /** Index of the step being worked on; steps.length when all are done. */

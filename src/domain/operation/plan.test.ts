@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { RUN_TYPE_NAMES, type RunType } from '../v1/run-type.ts';
 import { DEFAULT_PLANS } from './plan.ts';
-import { RUN_TYPE_NAMES, type RunType } from './work-type.ts';
 
 /** Name, kind, timeout in seconds, retries: as the design lists them. */
 const DESIGNED = {

@@ -1,6 +1,7 @@
 /** A reusable recipe: typed steps, in order. What a step leaves out, the server's defaults fill in. */
+
+import type { RunType } from '../v1/run-type.ts';
 import { RESTART_KUBELET, UPGRADE_KUBELET } from './kubelet-upgrade.ts';
-import type { RunType } from './work-type.ts';
 
 export const PLAN_ID_RULE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126})$/;
 export const PLAN_ID_PROBLEM = 'must be 1 to 127 letters, digits, ".", "_" or "-"';

@@ -6,7 +6,7 @@
 import type { MachineChange } from '../machine/machine-change.ts';
 import { type ServiceOwner, type ServiceState, serviceLifecycle } from '../machine/service-state.ts';
 import { blockedBecause, busyBecause, type GatedMachine } from '../operation/gate.ts';
-import type { WorkflowType } from '../operation/work-type.ts';
+import type { WorkflowType } from '../operation/operation-type.ts';
 import type { DecommissionMode } from './stage.ts';
 
 /** A workflow and, for a decommission, how far it goes. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../../domain/error/fault.ts';
 import { DEFAULT_PLANS, type Plan } from '../../domain/operation/plan.ts';
-import { RUN_TYPE_NAMES } from '../../domain/operation/work-type.ts';
+import { RUN_TYPE_NAMES } from '../../domain/v1/run-type.ts';
 import { STEP_KINDS } from '../../steps/registry.ts';
 import { checkPlan, fieldPath, PLAN_STEP_KINDS } from './plan-input.ts';
 

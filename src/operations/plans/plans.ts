@@ -1,7 +1,7 @@
 /** Plans from everywhere: those in the code, those from files and those that were created. */
 import { Fault } from '../../domain/error/fault.ts';
 import { DEFAULT_PLANS, type Plan } from '../../domain/operation/plan.ts';
-import { RUN_TYPE_NAMES, type RunType } from '../../domain/operation/work-type.ts';
+import { RUN_TYPE_NAMES, type RunType } from '../../domain/v1/run-type.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { Page } from '../../store/machines/list.ts';
 import {

@@ -7,13 +7,14 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import { mergeChanges } from '../../domain/machine/machine-change.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
-import { type ContractName, changeAtEnd } from '../../domain/operation/completion-policy.ts';
-import { isHardwareWork } from '../../domain/operation/hardware-work.ts';
+import { type CompletionPolicyName, changeAtEnd } from '../../domain/operation/completion-policy.ts';
+import { isHardwareOperation } from '../../domain/operation/hardware-operation.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import { isActive } from '../../domain/operation/operation-status.ts';
-import { OPERATION_TYPES, type OperationType } from '../../domain/operation/operation-type.ts';
+import type { OperationType } from '../../domain/operation/operation-type.ts';
 import type { OperatorAction } from '../../domain/operation/operator-action.ts';
-import { runTypeName, type WorkType } from '../../domain/operation/work-type.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
+import { runTypeName } from '../../domain/v1/run-type.ts';
 import { UNINSTALL_STAGES } from '../../domain/workflow/stage.ts';
 import { decideAction } from '../../engine/action-moves.ts';
 import type { AdvanceRules } from '../../engine/advance.ts';
@@ -72,23 +73,24 @@ export async function takeAction(dependencies: ActionDependencies, call: ActionC
 const REMOVING = { to: 'removing', owner: 'removal', from: ['retired'] } as const;
 const DRAINING = { to: 'draining', owner: 'admin', from: ['active', 'offline', 'quarantined'] } as const;
 
-function takenOut({ contract, steps, current }: Job): MachineChange {
-  if (contract === 'removal') return { service: REMOVING };
-  if (contract !== 'decommission') return {};
+function takenOut({ completionPolicy, steps, current }: Job): MachineChange {
+  if (completionPolicy === 'removal') return { service: REMOVING };
+  if (completionPolicy !== 'decommission') return {};
   const uninstalls = (UNINSTALL_STAGES as readonly string[]).includes(steps[current]?.name ?? '');
   return { service: uninstalls ? { ...DRAINING, otherwise: REMOVING } : DRAINING };
 }
 
 /** A machine that went back into service since must not be wiped because somebody retries an old operation. */
 function checkGates(job: Job, machine: Machine): void {
-  const contract = job.contract as ContractName;
-  if (isHardwareWork(job.type)) {
+  const completionPolicy = job.completionPolicy as CompletionPolicyName;
+  if (isHardwareOperation(job.type)) {
     checkHardwareGates(machine, job.type);
     return;
   }
-  if (contract === 'operation') checkFlags(machine);
-  if (contract === 'run') checkRunFlags(machine, runTypeName(job.type as WorkType));
-  if (contract === 'operation' && job.type in OPERATION_TYPES) checkPhase(machine, job.type as OperationType);
+  if (completionPolicy === 'operation') checkFlags(machine);
+  if (completionPolicy === 'run') checkRunFlags(machine, runTypeName(job.type as OperationType));
+  if (completionPolicy === 'operation' && job.type in PHASE_GATED_TYPES)
+    checkPhase(machine, job.type as PhaseGatedType);
 }
 
 /** Service states in which a machine is nobody's but its onboarding's. */
@@ -105,7 +107,7 @@ function checkUndoing(job: Job, machine: Machine, latest: string): void {
   if (latest !== job.id) {
     throw tooLate(job, `${latest} has worked on ${machineId} since; undo that, or leave both`);
   }
-  if (job.contract !== 'onboarding' || BEFORE_SERVICE.includes(service)) return;
+  if (job.completionPolicy !== 'onboarding' || BEFORE_SERVICE.includes(service)) return;
   // One that was used again is offline from the start; that it failed has not been answered yet.
   if (service === 'offline' && isTrue(conditions, 'NeedsIntervention')) return;
   throw tooLate(job, `${machineId} is ${service} since; decommission it instead`);
@@ -131,9 +133,9 @@ const ACTION_RULES: AdvanceRules<MachineChange> = {
 };
 
 export function endOf(job: Job): MachineChange | null {
-  return changeAtEnd(job.contract as ContractName, {
+  return changeAtEnd(job.completionPolicy as CompletionPolicyName, {
     operationId: job.id,
-    type: job.type as WorkType,
+    type: job.type as OperationType,
     status: job.status,
     failedStep: job.error?.step ?? '',
     failureCode: job.error?.code ?? '',

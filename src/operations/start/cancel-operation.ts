@@ -23,8 +23,8 @@ export async function cancelOperation(
 export function cancelCall(call: { operationId: string; reason: string; actor: Actor }): CancelCall {
   return {
     ...call,
-    onCanceled: ({ operationId, type, contract }) =>
-      changeAtEnd(contract, {
+    onCanceled: ({ operationId, type, completionPolicy }) =>
+      changeAtEnd(completionPolicy, {
         operationId,
         type,
         status: 'cancelled',

@@ -5,10 +5,10 @@ import type { Overwrite } from '../../domain/install/erasure.ts';
 import type { Machine, MachineSpec } from '../../domain/machine/machine.ts';
 import { checkBmcEndpoint, checkMacs, checkText } from '../../domain/machine/machine-input.ts';
 import { canBeTakenIn, type Replacement } from '../../domain/machine/replacement.ts';
-import { HARDWARE_WORK, wrongInstall } from '../../domain/operation/hardware-work.ts';
+import type { HardwareOperationType } from '../../domain/operation/hardware-operation.ts';
+import { HARDWARE_OPERATIONS, wrongInstall } from '../../domain/operation/hardware-operation.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
-import type { HardwareWorkType } from '../../domain/operation/work-type.ts';
 import { defineStep } from '../../steps/registry.ts';
 import { checkStart } from '../../steps/start-checks.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -29,7 +29,7 @@ export interface HardwareCall {
 }
 
 interface HardwareWork {
-  readonly type: HardwareWorkType;
+  readonly type: HardwareOperationType;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
   /** What was found out before the start; thrown where no earlier request is replayed. */
@@ -219,7 +219,7 @@ async function start(
         operationId: dependencies.newOperationId(),
         type,
         planId: '',
-        contract: 'operation',
+        completionPolicy: 'operation',
         params,
         steps,
       };
@@ -230,14 +230,14 @@ async function start(
 }
 
 /** An operator goes on with one that stopped. What an erasure has retired is its own to end. */
-export function checkHardwareGates(machine: Machine, type: HardwareWorkType): void {
+export function checkHardwareGates(machine: Machine, type: HardwareOperationType): void {
   const isItsEnd = type === 'ERASE' && machine.install === 'retired';
   if (!isItsEnd) checkFlags(machine);
   checkPhase(machine, type);
 }
 
-function checkPhase({ machineId, phase }: Machine, type: HardwareWorkType): void {
-  const needed = HARDWARE_WORK[type].phase;
+function checkPhase({ machineId, phase }: Machine, type: HardwareOperationType): void {
+  const needed = HARDWARE_OPERATIONS[type].phase;
   if (phase === needed) return;
   throw new Fault('failed_precondition', {
     reason: 'WRONG_PHASE',
@@ -247,7 +247,7 @@ function checkPhase({ machineId, phase }: Machine, type: HardwareWorkType): void
   });
 }
 
-function checkInstall(machine: Machine, type: HardwareWorkType): void {
+function checkInstall(machine: Machine, type: HardwareOperationType): void {
   const wrong = wrongInstall(type, machine);
   if (wrong === null) return;
   const { machineId, install } = machine;

@@ -1,11 +1,11 @@
 import type { Machine } from '../../domain/machine/machine.ts';
-import type { OperationType } from '../../domain/operation/operation-type.ts';
+import type { PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
 import type { Provider } from '../../providers/provider.ts';
 
 /** How one type of operation becomes steps. One file a verb. */
 export interface Recipe {
-  readonly type: OperationType;
+  readonly type: PhaseGatedType;
   /** Fills in what the caller left out; what comes back is kept with the operation for auditing. */
   readonly params: (
     asked: Readonly<Record<string, string>>,

@@ -7,7 +7,7 @@ import { Fault } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { blockingFlag, isPhaseFor } from '../../domain/operation/gate.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
-import { OPERATION_TYPES, type OperationType } from '../../domain/operation/operation-type.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkStart } from '../../steps/start-checks.ts';
 import type { OperationStarter } from '../../store/operations/start-operations.ts';
@@ -22,7 +22,7 @@ const RECIPES = {
   REIMAGE: reimageMachine,
   ENTER_MAINTENANCE: enterMaintenance,
   EXIT_MAINTENANCE: exitMaintenance,
-} as const satisfies Record<OperationType, Recipe>;
+} as const satisfies Record<PhaseGatedType, Recipe>;
 
 export interface StartDependencies {
   readonly starter: OperationStarter;
@@ -32,7 +32,7 @@ export interface StartDependencies {
 }
 
 export interface StartCall {
-  readonly type: OperationType;
+  readonly type: PhaseGatedType;
   readonly machineId: string;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ export async function startOperation(dependencies: StartDependencies, call: Star
         operationId: dependencies.newOperationId(),
         type: call.type,
         planId: '',
-        contract: 'operation',
+        completionPolicy: 'operation',
         params,
         steps,
       };
@@ -113,9 +113,9 @@ export function checkFlags(machine: Machine): void {
   });
 }
 
-export function checkPhase(machine: Machine, type: OperationType): void {
+export function checkPhase(machine: Machine, type: PhaseGatedType): void {
   if (isPhaseFor(type, machine.phase)) return;
-  const allowed = OPERATION_TYPES[type].phases;
+  const allowed = PHASE_GATED_TYPES[type].phases;
   throw new Fault('failed_precondition', {
     reason: 'WRONG_PHASE',
     message: `${machine.machineId} is ${machine.phase}; ${type} needs ${allowed.join(' or ')}`,

@@ -10,7 +10,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import { DEFAULT_PLANS, type Plan, type StepDefaults } from '../../domain/operation/plan.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
-import { RUN_TYPES, type RunType } from '../../domain/operation/work-type.ts';
+import { RUN_TYPES, type RunType } from '../../domain/v1/run-type.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../../steps/registry.ts';
 import { checkStart } from '../../steps/start-checks.ts';
@@ -51,9 +51,9 @@ export async function startRun(dependencies: StartRunDependencies, call: StartRu
       checkStart(steps, machine, provider, facts);
       return {
         operationId: dependencies.newOperationId(),
-        type: RUN_TYPES[call.type].workType,
+        type: RUN_TYPES[call.type].operationType,
         planId,
-        contract: 'run',
+        completionPolicy: 'run',
         params: paramsOf(steps),
         steps,
       };

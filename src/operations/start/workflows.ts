@@ -8,10 +8,10 @@ import { nextStates, statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../../domain/machine/machine-change.ts';
 import { serviceLifecycle } from '../../domain/machine/service-state.ts';
-import type { ContractName } from '../../domain/operation/completion-policy.ts';
+import type { CompletionPolicyName } from '../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
+import type { WorkflowType } from '../../domain/operation/operation-type.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
-import type { WorkflowType } from '../../domain/operation/work-type.ts';
 import {
   DECOMMISSION_MODES,
   type DecommissionMode,
@@ -56,7 +56,7 @@ export interface WorkflowCall {
 
 interface Workflow {
   readonly type: WorkflowType;
-  readonly contract: ContractName;
+  readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
   readonly stages: readonly StageName[];
   readonly config: Readonly<Record<string, unknown>>;
@@ -73,7 +73,7 @@ export async function onboardMachine(
   await checkQuarantine(dependencies.database, call.machineId);
   return start(dependencies, call, {
     type: 'ONBOARD',
-    contract: 'onboarding',
+    completionPolicy: 'onboarding',
     params: { pool },
     stages: ONBOARDING,
     config: { pool },
@@ -104,7 +104,7 @@ export async function decommissionMachine(
   const { mode } = call;
   return start(dependencies, call, {
     type: 'DECOMMISSION',
-    contract: 'decommission',
+    completionPolicy: 'decommission',
     params: { mode },
     stages: DECOMMISSION_MODES[mode].stages,
     config: { erase: mode === 'reimage' || mode === 'full_decommission' },
@@ -118,7 +118,7 @@ export async function drainMachine(
 ): Promise<Operation> {
   return startOrJoin(dependencies, call, {
     type: 'DRAIN',
-    contract: 'decommission',
+    completionPolicy: 'decommission',
     params: {},
     stages: DRAIN_STAGES,
     config: {},
@@ -132,7 +132,7 @@ export async function removeMachine(
 ): Promise<Operation> {
   return startOrJoin(dependencies, call, {
     type: 'REMOVE',
-    contract: 'removal',
+    completionPolicy: 'removal',
     params: {},
     stages: REMOVE_STAGES,
     config: {},
@@ -169,7 +169,7 @@ async function start(
   workflow: Workflow,
 ): Promise<Operation> {
   const { machineId, requestId, actor } = call;
-  const { type, contract, params } = workflow;
+  const { type, completionPolicy, params } = workflow;
   const started = await dependencies.starter.start({
     machineId,
     requestId,
@@ -189,7 +189,7 @@ async function start(
         operationId: dependencies.newOperationId(),
         type,
         planId: '',
-        contract,
+        completionPolicy,
         params,
         steps,
         change,

@@ -7,11 +7,11 @@ import type { Labels, Machine, MachineSpec, ObservedState } from '../../domain/m
 import { specOfRow } from '../../domain/machine/machine-spec.ts';
 import type { Phase } from '../../domain/machine/phase.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
-import type { ContractName } from '../../domain/operation/completion-policy.ts';
+import type { CompletionPolicyName } from '../../domain/operation/completion-policy.ts';
 import type { Operation, OperationError } from '../../domain/operation/operation.ts';
 import type { OperationStatus } from '../../domain/operation/operation-status.ts';
+import type { OperationType } from '../../domain/operation/operation-type.ts';
 import type { Step } from '../../domain/operation/step.ts';
-import type { WorkType } from '../../domain/operation/work-type.ts';
 
 export interface MachineRow {
   machine_id: string;
@@ -61,7 +61,7 @@ export interface OperationRow {
   machine_id: string;
   request_id: string;
   request_fingerprint: string;
-  type: WorkType;
+  type: OperationType;
   status: OperationStatus;
   plan_id: string;
   contract: string;
@@ -88,7 +88,7 @@ export function operationOf(row: OperationRow): Operation {
     type: row.type,
     status: row.status,
     planId: row.plan_id,
-    contract: row.contract as ContractName,
+    completionPolicy: row.contract as CompletionPolicyName,
     params: row.params,
     steps: row.steps,
     current: row.current,

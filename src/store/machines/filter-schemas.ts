@@ -21,8 +21,9 @@ import {
 } from '../../domain/machine/spec-field.ts';
 import { currentStep, type Operation } from '../../domain/operation/operation.ts';
 import { operationLifecycle, PHASE_OF_STATUS } from '../../domain/operation/operation-status.ts';
-import { RUN_TYPE_FILTER_NAMES, runTypeName, WORK_TYPE_NAMES } from '../../domain/operation/work-type.ts';
+import { OPERATION_TYPE_NAMES } from '../../domain/operation/operation-type.ts';
 import { operationIdOf } from '../../domain/v1/run-id.ts';
+import { RUN_TYPE_FILTER_NAMES, runTypeName } from '../../domain/v1/run-type.ts';
 import { V1_PHASES, v1EffectiveState, v1Phase } from '../../domain/v1/v1-phase.ts';
 import { storedReason } from '../../domain/v1/v1-words.ts';
 import type { LoggedEvent } from '../events/event-log.ts';
@@ -155,7 +156,7 @@ export const OPERATION_FILTER: FilterSchema<Operation> = {
   },
   machine_id: { kind: 'string', column: 'machine_id', get: (operation) => operation.machineId },
   request_id: { kind: 'string', column: 'request_id', get: (operation) => operation.requestId },
-  type: { kind: 'enum', values: WORK_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
+  type: { kind: 'enum', values: OPERATION_TYPE_NAMES, column: 'type', get: (operation) => operation.type },
   phase: {
     kind: 'enum',
     values: [...new Set(Object.values(PHASE_OF_STATUS))],

@@ -415,7 +415,7 @@ export function jobOf(row: JobRow): Job {
     id: row.operation_id,
     subject: row.machine_id,
     type: row.type,
-    contract: row.contract,
+    completionPolicy: row.contract,
     params: row.params,
     status: row.status,
     steps: row.steps,

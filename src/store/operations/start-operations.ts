@@ -8,11 +8,11 @@ import { Fault } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../../domain/machine/machine-change.ts';
-import type { ContractName } from '../../domain/operation/completion-policy.ts';
+import type { CompletionPolicyName } from '../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
+import type { OperationType } from '../../domain/operation/operation-type.ts';
 import type { Plan } from '../../domain/operation/plan.ts';
 import { newStep, type StepDefinition } from '../../domain/operation/step.ts';
-import type { WorkType } from '../../domain/operation/work-type.ts';
 import type { InstallFacts } from '../../providers/network-installs.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import { type Database, isStatementError, type Session } from '../database/database.ts';
@@ -24,9 +24,9 @@ import { lockPlans } from './plans.ts';
 
 export interface NewOperation {
   readonly operationId: string;
-  readonly type: WorkType;
+  readonly type: OperationType;
   readonly planId: string;
-  readonly contract: ContractName;
+  readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
   /** What becomes of the machine in the same moment. */
@@ -68,9 +68,9 @@ const FIND_REPLAYS = `
 const INSERT = `
   INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,
     steps, started_by)
-  SELECT "operationId", "machineId", "requestId", fingerprint, type, 'pending', "planId", contract, params, steps, "startedBy"
+  SELECT "operationId", "machineId", "requestId", fingerprint, type, 'pending', "planId", "completionPolicy", params, steps, "startedBy"
   FROM jsonb_to_recordset($1::jsonb) AS i("operationId" text, "machineId" text, "requestId" text, fingerprint text,
-    type text, "planId" text, contract text, params jsonb, steps jsonb, "startedBy" text)
+    type text, "planId" text, "completionPolicy" text, params jsonb, steps jsonb, "startedBy" text)
   RETURNING operation_id, created_at`;
 
 export class OperationStarter {
@@ -207,7 +207,7 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
     type: fresh.type,
     status: 'pending',
     planId: fresh.planId,
-    contract: fresh.contract,
+    completionPolicy: fresh.completionPolicy,
     params: fresh.params,
     steps: fresh.steps.map(newStep),
     current: 0,

@@ -1,9 +1,9 @@
 /** What can be done to many machines at once, which of them take it, and why the others do not. */
 import { type GatedMachine, whyNot } from '../../../../src/domain/operation/gate.ts';
-import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import { OPERATOR_ACTIONS } from '../../../../src/domain/operation/operator-action.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../../../src/domain/operation/phase-gated-type.ts';
 
-export type BulkActionName = OperationType | 'CANCEL';
+export type BulkActionName = PhaseGatedType | 'CANCEL';
 
 export interface BulkAction {
   readonly title: string;
@@ -25,7 +25,7 @@ export const BULK_ACTION_NAMES = Object.keys(TITLES) as BulkActionName[];
 export function bulkAction(name: BulkActionName): BulkAction {
   if (name === 'CANCEL')
     return { title: TITLES[name], effect: OPERATOR_ACTIONS.cancel.effect, confirm: 'once' };
-  const { description, destructive } = OPERATION_TYPES[name];
+  const { description, destructive } = PHASE_GATED_TYPES[name];
   return { title: TITLES[name], effect: description, confirm: destructive ? 'typed' : 'once' };
 }
 

@@ -1,12 +1,13 @@
 /** What does the same at a terminal. */
 import { isActive } from '../../../../src/domain/operation/operation-status.ts';
-import { OPERATION_TYPES } from '../../../../src/domain/operation/operation-type.ts';
+import type { OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
-import { runTypeName, type WorkType } from '../../../../src/domain/operation/work-type.ts';
+import { PHASE_GATED_TYPES } from '../../../../src/domain/operation/phase-gated-type.ts';
+import { runTypeName } from '../../../../src/domain/v1/run-type.ts';
 
 export interface StartedWork {
   readonly machineId: string;
-  readonly type: WorkType;
+  readonly type: OperationType;
   readonly planId: string;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -27,7 +28,8 @@ export function startLine({ machineId, type, planId, params }: StartedWork): str
     const words = ['ingot', 'run', 'start', machineId, '--type', runTypeName(type), '--plan', planId];
     return words.map(shellWord).join(' ');
   }
-  const verb = type in OPERATION_TYPES ? OPERATION_TYPES[type as keyof typeof OPERATION_TYPES].verb : null;
+  const verb =
+    type in PHASE_GATED_TYPES ? PHASE_GATED_TYPES[type as keyof typeof PHASE_GATED_TYPES].verb : null;
   const options = Object.entries(OPTIONS).flatMap(([name, option]) => {
     const value = params[name] ?? '';
     return value === '' ? [] : [option, value];

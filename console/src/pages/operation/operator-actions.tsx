@@ -2,12 +2,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { whyNot } from '../../../../src/domain/operation/gate.ts';
-import { OPERATION_TYPES, type OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
   type OperatorAction,
 } from '../../../../src/domain/operation/operator-action.ts';
+import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../../../src/domain/operation/phase-gated-type.ts';
 import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
@@ -65,14 +65,14 @@ function useMachineRefusal(view: OperationView | null): string {
   if (!isOver || !asked.data) return '';
   const { activeOperationId } = asked.data;
   const isGated = view.message.planId === '' && isGatedType(view.type);
-  if (isGated) return whyNot(view.type as OperationType, asked.data) ?? '';
+  if (isGated) return whyNot(view.type as PhaseGatedType, asked.data) ?? '';
   return activeOperationId === null
     ? ''
     : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
 }
 
-function isGatedType(type: string): type is OperationType {
-  return Object.hasOwn(OPERATION_TYPES, type);
+function isGatedType(type: string): type is PhaseGatedType {
+  return Object.hasOwn(PHASE_GATED_TYPES, type);
 }
 
 export function ActionButtons({
@@ -120,7 +120,7 @@ export function ActionDialog({
     },
   });
   const fault = act.isError ? failureOf(act.error) : null;
-  const isDestructive = isGatedType(view.type) && OPERATION_TYPES[view.type].destructive;
+  const isDestructive = isGatedType(view.type) && PHASE_GATED_TYPES[view.type].destructive;
   return (
     <Dialog
       title={`${titleOf(action)} ${operationId}`}
@@ -151,7 +151,7 @@ export function ActionDialog({
       </p>
       {isDestructive && REPEATS.includes(action) && (
         <p className="fault">
-          This is destructive: {lowerFirst(OPERATION_TYPES[view.type as OperationType].description)}.
+          This is destructive: {lowerFirst(PHASE_GATED_TYPES[view.type as PhaseGatedType].description)}.
         </p>
       )}
       <label className="field">

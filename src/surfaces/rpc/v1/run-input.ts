@@ -1,6 +1,6 @@
 import { invalidField, missingField } from '../../../domain/error/fault.ts';
 import { PLAN_ID_PROBLEM, PLAN_ID_RULE } from '../../../domain/operation/plan.ts';
-import { RUN_TYPE_NAMES, type RunType } from '../../../domain/operation/work-type.ts';
+import { RUN_TYPE_NAMES, type RunType } from '../../../domain/v1/run-type.ts';
 
 export function checkPlanId(planId: string): string {
   if (PLAN_ID_RULE.test(planId)) return planId;

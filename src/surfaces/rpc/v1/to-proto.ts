@@ -8,8 +8,8 @@ import { PHASE_OF_STATUS } from '../../../domain/operation/operation-status.ts';
 import type { Plan, PlanStep, StepDefaults } from '../../../domain/operation/plan.ts';
 import { hadSucceeded, retryCount, type Step } from '../../../domain/operation/step.ts';
 import type { StepState } from '../../../domain/operation/step-state.ts';
-import { runTypeName } from '../../../domain/operation/work-type.ts';
 import { runIdOf } from '../../../domain/v1/run-id.ts';
+import { runTypeName } from '../../../domain/v1/run-type.ts';
 import { V1_BANNERS, v1EffectiveState, v1Phase } from '../../../domain/v1/v1-phase.ts';
 import { v1Reason, v1Text } from '../../../domain/v1/v1-words.ts';
 import {

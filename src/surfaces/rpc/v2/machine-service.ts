@@ -7,7 +7,7 @@ import {
   checkRequestId,
   checkText,
 } from '../../../domain/machine/machine-input.ts';
-import type { OperationType } from '../../../domain/operation/operation-type.ts';
+import type { PhaseGatedType } from '../../../domain/operation/phase-gated-type.ts';
 import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts';
 import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
 import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
@@ -29,7 +29,7 @@ interface StartMessage {
 
 export function machineService(parts: ServerDependencies): Service {
   const start = async (
-    type: OperationType,
+    type: PhaseGatedType,
     request: StartMessage,
     context: CallContext,
     params: Record<string, string> = {},

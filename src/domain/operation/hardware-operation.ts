@@ -1,22 +1,22 @@
 /**
- * Work on the hardware of a machine that is a node: in which phase and install states it starts, and what to do first where
- * it can't. The server starts by it, and the console shows by it which buttons can be pressed.
+ * Operations on the hardware of a machine that is a node: the phase and the install states in which each may start, and
+ * what to do first where it can't. The server's gate and the console's buttons both read this table (docs/nodes.md).
  */
-
 import type { InstallState } from '../install/install-state.ts';
 import type { Phase } from '../machine/phase.ts';
 import { blockedBecause, busyBecause, type GatedMachine } from './gate.ts';
-import type { HardwareWorkType } from './work-type.ts';
 
-interface HardwareWorkInfo {
+export type HardwareOperationType = 'ERASE' | 'MIGRATE';
+
+interface HardwareOperationInfo {
   readonly description: string;
   readonly phase: Phase;
   readonly installs: readonly InstallState[];
-  /** What leads there from elsewhere. */
+  /** What to do on a machine in another install state. */
   readonly first: string;
 }
 
-export const HARDWARE_WORK = {
+export const HARDWARE_OPERATIONS = {
   ERASE: {
     description: 'Erase every disk of the machine, then retire it; nothing brings its data back',
     phase: 'MAINTENANCE',
@@ -29,22 +29,24 @@ export const HARDWARE_WORK = {
     installs: ['active', 'migrating'],
     first: 'Make it active first.',
   },
-} as const satisfies Record<HardwareWorkType, HardwareWorkInfo>;
+} as const satisfies Record<HardwareOperationType, HardwareOperationInfo>;
 
-export function isHardwareWork(type: string): type is HardwareWorkType {
-  return Object.hasOwn(HARDWARE_WORK, type);
+export const HARDWARE_OPERATION_NAMES = Object.keys(HARDWARE_OPERATIONS) as HardwareOperationType[];
+
+export function isHardwareOperation(type: string): type is HardwareOperationType {
+  return Object.hasOwn(HARDWARE_OPERATIONS, type);
 }
 
 interface NodeMachine extends GatedMachine {
   readonly install: InstallState | null;
 }
 
-/** What is wrong with its install state; null when the work can start from it. */
+/** What is wrong with the machine's install state; null when the operation may start in it. */
 export function wrongInstall(
-  type: HardwareWorkType,
+  type: HardwareOperationType,
   { machineId, install }: Pick<NodeMachine, 'machineId' | 'install'>,
 ): string | null {
-  const info: HardwareWorkInfo = HARDWARE_WORK[type];
+  const info: HardwareOperationInfo = HARDWARE_OPERATIONS[type];
   if (install !== null && info.installs.includes(install)) return null;
   const states = info.installs.join(' or ');
   if (install === null)
@@ -52,12 +54,12 @@ export function wrongInstall(
   return `${type} needs install state ${states}, and ${machineId} is ${install}. ${info.first}`;
 }
 
-/** Null when it can start. In the order in which the server checks. */
-export function whyNotHardwareWork(type: HardwareWorkType, machine: NodeMachine): string | null {
+/** Null when the operation may start. Checks in the server's order. */
+export function whyNotHardwareOperation(type: HardwareOperationType, machine: NodeMachine): string | null {
   const { machineId, phase } = machine;
   const blocked = blockedBecause(machine);
   if (blocked) return blocked;
-  const needed = HARDWARE_WORK[type].phase;
+  const needed = HARDWARE_OPERATIONS[type].phase;
   if (phase !== needed)
     return `${type} needs ${needed}, and ${machineId} is ${phase}. Enter maintenance first.`;
   return wrongInstall(type, machine) ?? busyBecause(machine);
