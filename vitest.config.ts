@@ -61,7 +61,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'ingot',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: ['{src,console/src,test}/**/*.test.ts'],
           exclude: ['dist/**', '**/node_modules/**'],
           globalSetup: ['test/setup/postgres.ts'],
         },

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  askedFilter,
-  filtersFor,
-  patched,
-  SHOWN,
-  startOfDay,
-  withoutRepeats,
-} from '../../console/src/pages/operations/operation-list.ts';
-import { checkFilter } from '../../src/domain/filter/check.ts';
-import { parseFilter } from '../../src/domain/filter/parse.ts';
-import { OPERATION_FILTER } from '../../src/store/machines/filter-schemas.ts';
+import { checkFilter } from '../../../../src/domain/filter/check.ts';
+import { parseFilter } from '../../../../src/domain/filter/parse.ts';
+import { OPERATION_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
+import { askedFilter, filtersFor, patched, SHOWN, startOfDay, withoutRepeats } from './operation-list.ts';
 
 const check = (filter: string) => checkFilter(parseFilter(filter), OPERATION_FILTER);
 

@@ -1,21 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  choicesOf,
-  commandOf,
-  firstValues,
-  missing,
-  shellWord,
-  type Values,
-} from '../../console/src/pages/machine/action-form.ts';
-import {
-  type ActionMachine,
-  MACHINE_ACTION_NAMES,
-  MACHINE_ACTIONS,
-  type MachineAction,
-} from '../../src/domain/machine/machine-action.ts';
-import { adminService } from '../../src/surfaces/rpc/admin/admin-service.ts';
-import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependencies.ts';
-import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
+import type { ActionMachine, MachineAction } from '../../../../src/domain/machine/machine-action.ts';
+import { choicesOf, commandOf, firstValues, missing, shellWord, type Values } from './action-form.ts';
 
 const machine = (changed: Partial<ActionMachine> = {}): ActionMachine => ({
   machineId: 'm-1',
@@ -103,32 +88,5 @@ describe('the command that does the same', () => {
   it('is safe to paste', () => {
     expect(shellWord(`a'; rm -rf /`)).toBe(`'a'\\''; rm -rf /'`);
     expect(shellWord('$(reboot)')).toBe(`'$(reboot)'`);
-  });
-});
-
-describe('the roles', () => {
-  const CALLS: Partial<Record<MachineAction, string>> = {
-    reboot: 'rebootMachine',
-    reimage: 'reimageMachine',
-    enter_maintenance: 'enterMaintenance',
-    exit_maintenance: 'exitMaintenance',
-    onboard: 'onboardMachine',
-    drain: 'drainMachine',
-    decommission: 'decommissionMachine',
-    remove: 'removeMachine',
-    set_service: 'setServiceState',
-    clear: 'clearNeedsIntervention',
-    flag: 'flagMachine',
-    unflag: 'unflagMachine',
-  };
-
-  it('are those that the server asks for', () => {
-    const parts = {} as ServerDependencies;
-    const roles = { ...machineService(parts).roles, ...adminService(parts).roles };
-    const rpcs = MACHINE_ACTION_NAMES.filter((action) => CALLS[action] !== undefined);
-    expect(rpcs).toHaveLength(12);
-    for (const action of rpcs) {
-      expect(MACHINE_ACTIONS[action].role, action).toBe(roles[CALLS[action] ?? '']);
-    }
   });
 });

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  HISTORY_KINDS,
-  historyFilter,
-  newsFor,
-  readKinds,
-  toggleKind,
-  writeKinds,
-} from '../../console/src/pages/machine/history.ts';
-import { checkFilter } from '../../src/domain/filter/check.ts';
-import { parseFilter } from '../../src/domain/filter/parse.ts';
-import { EVENT_FILTER } from '../../src/store/machines/filter-schemas.ts';
+import { checkFilter } from '../../../../src/domain/filter/check.ts';
+import { parseFilter } from '../../../../src/domain/filter/parse.ts';
+import { EVENT_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
+import { HISTORY_KINDS, historyFilter, newsFor, readKinds, toggleKind, writeKinds } from './history.ts';
 
 describe('the kinds of a history', () => {
   it('are the usual ones without progress, unless the URL says others', () => {

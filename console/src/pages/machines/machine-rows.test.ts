@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MachineRows } from '../../console/src/pages/machines/machine-rows.ts';
+import { MachineRows } from './machine-rows.ts';
 
 interface Fetched {
   readonly machineId: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { filterFault } from '../../console/src/pages/machines/filter-text.ts';
-import { type Known, suggest } from '../../console/src/pages/machines/suggest.ts';
+import { filterFault } from './filter-text.ts';
+import { type Known, suggest } from './suggest.ts';
 
 const known: Known = {
   labelKeys: ['rack', 'example.com/row'],

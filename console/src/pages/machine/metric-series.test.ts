@@ -7,7 +7,7 @@ import {
   mergeSamples,
   type Sample,
   summaries,
-} from '../../console/src/pages/machine/metric-series.ts';
+} from './metric-series.ts';
 
 const sample = (at: number, metrics: Record<string, number>): Sample => ({ at, metrics });
 const chart = (title: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ListChanges, listRules } from '../../console/src/pages/machines/list-changes.ts';
-import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
+import { sampleMachine } from '../../../../src/domain/machine/machine.fixture.ts';
+import { ListChanges, listRules } from './list-changes.ts';
 
 function changesOf(filter: string, orderBy: string, listed: readonly string[]) {
   return new ListChanges(listRules(filter, orderBy), (id) => listed.includes(id));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
 import {
   changedPaths,
   changesUnder,
@@ -9,8 +10,7 @@ import {
   faultPath,
   faultsOf,
   rebase,
-} from '../../console/src/pages/machine/spec-edit.ts';
-import { EMPTY_SPEC } from '../../src/domain/machine/machine-spec.ts';
+} from './spec-edit.ts';
 
 const BASE: Description = {
   spec: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timelineOf } from '../../console/src/pages/operation/timeline.ts';
+import { timelineOf } from './timeline.ts';
 
 const step = (startedAt: number | null, finishedAt: number | null, wasUndone = false) => ({
   startedAt,

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { statesOf } from '../../../../src/domain/lifecycle/lifecycle.ts';
+import { LAYER_NAMES, LAYERS, meaningOf, observedDisagreement } from './layers.ts';
+
+describe('the layers of a machine', () => {
+  it('say what every state means, in the words of the lifecycle', () => {
+    for (const layer of LAYER_NAMES) {
+      for (const state of statesOf(LAYERS[layer].lifecycle)) expect(meaningOf(layer, state)).not.toBe('');
+    }
+    expect(meaningOf('service', 'quarantined')).toContain('blocked from scheduling');
+  });
+
+  it('say why there is none, and nothing of states of a newer server', () => {
+    expect(meaningOf('presence', '')).toContain('No agent');
+    expect(meaningOf('service', 'hibernating')).toBe('');
+    expect(meaningOf('service', 'toString')).toBe('');
+  });
+});
+
+describe('what an upstream says', () => {
+  const observed = { source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'x' };
+
+  it('is held against the machine where the server would hold it against it', () => {
+    expect(observedDisagreement(observed, 'quarantined')).toBe(
+      'site-a says Broken, and a node that is active should be Deployed',
+    );
+    expect(observedDisagreement({ ...observed, state: 'Deployed' }, 'quarantined')).toBeNull();
+    expect(observedDisagreement(observed, null)).toBeNull();
+  });
+});
