@@ -5,13 +5,13 @@ import { OPERATOR_ACTIONS } from '../src/domain/operation/operator-action.ts';
 import { code, page, table } from './markdown.ts';
 
 const NOTE =
-  '<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain/failures. Change those, not this page. -->';
+  '<!-- Written by scripts/pages.ts from the tables in src/domain/failures. Change those, not this page. -->';
 
 export function failurePage(): string {
   return page([
     '# Failures',
     NOTE,
-    'Each way in which a step can fail has a code, which is in the error of the operation. `ingot op show`, `ingot explain` and the console give the advice of this page: remove the cause, then take the action, with `ingot op <action> <operation> --reason "…"`. What the actions do is in [operations.md](operations.md#operator-actions). Where undoing failed after a cancel, the action is `retry-stage`, whatever the code: it goes on undoing.',
+    'Each way in which a step can fail has a code, which is in the error of the operation. `ingot op show`, `ingot explain` and the console give the advice of this page: remove the cause, then take the action, with `ingot op <action> <operation> --reason "…"`. What the actions do is in [operating.md](operator-actions.md). Where undoing failed after a cancel, the action is `retry-stage`, whatever the code: it goes on undoing.',
     '(*) An upstream that does not answer is waited for: once it answers, the operation goes on by itself. A step whose limit comes first ends as `TIMED_OUT`, with what it waited for.',
     '## Who',
     table(

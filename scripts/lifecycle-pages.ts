@@ -1,10 +1,4 @@
-/**
- * Writes docs/lifecycles, docs/workflows.md and docs/failures.md from the tables in the code, so that the pages can't say anything else
- * than it does. With --check nothing is written, and a page that differs is an error.
- */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+/** The pages of the lifecycles, from their tables: states, transitions, who may make each, and a diagram. */
 import { CONDITION_TYPES, CONDITIONS, type ConditionType } from '../src/domain/condition/condition.ts';
 import { type Lifecycle, statesOf } from '../src/domain/lifecycle/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycle/lifecycles.ts';
@@ -16,34 +10,19 @@ import {
 } from '../src/domain/machine/effective-state.ts';
 import { phaseLifecycle } from '../src/domain/machine/phase.ts';
 import { PHASE_GATED_TYPES } from '../src/domain/operation/phase-gated-type.ts';
-import { packageRoot } from '../src/package-root.ts';
-import { failurePage } from './failure-page.ts';
 import { code, page, table } from './markdown.ts';
-import { workflowPage } from './workflow-page.ts';
 
 type AnyLifecycle = Lifecycle<string, string>;
 
 const FOLDER = 'docs/lifecycles';
-const NOTE = `<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain. Change those, not this page. -->`;
+const NOTE = `<!-- Written by scripts/pages.ts from the tables in src/domain. Change those, not this page. -->`;
 
-/** The text of every page, by its path. */
-export function generatedPages(): Map<string, string> {
+/** Path to page text. */
+export function lifecyclePages(): Map<string, string> {
   const pages = LIFECYCLES.map(
     (lifecycle) => [`${FOLDER}/${lifecycle.name}.md`, lifecyclePage(lifecycle)] as const,
   );
-  return new Map([
-    [`${FOLDER}/README.md`, indexPage()],
-    ...pages,
-    ['docs/workflows.md', workflowPage()],
-    ['docs/failures.md', failurePage()],
-  ]);
-}
-
-/** What is not as it should be: missing, different, or nobody's. */
-export function stalePages(root: string): string[] {
-  const pages = generatedPages();
-  const differing = [...pages].filter(([path, text]) => read(root, path) !== text);
-  return [...differing.map(([path]) => path), ...lifecyclesIn(root).filter((path) => !pages.has(path))];
+  return new Map([[`${FOLDER}/README.md`, indexPage()], ...pages]);
 }
 
 function lifecyclePage(lifecycle: AnyLifecycle): string {
@@ -172,38 +151,3 @@ function stateOf(...inputs: Partial<EffectiveStateInput>[]): EffectiveState {
     Object.assign({ phase: 'READY', activeOperationId: null }, ...inputs, { conditions }),
   );
 }
-
-function lifecyclesIn(root: string): string[] {
-  const folder = join(root, FOLDER);
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `${FOLDER}/${name}`);
-}
-
-function read(root: string, path: string): string | null {
-  const file = join(root, path);
-  return existsSync(file) ? readFileSync(file, 'utf8') : null;
-}
-
-function run(args: readonly string[]): number {
-  const root = packageRoot();
-  const stale = stalePages(root);
-  if (args.includes('--check')) {
-    for (const path of stale) console.error(`${path} is not what the tables in the code give`);
-    if (stale.length > 0) console.error('Write them anew: node dist/scripts/lifecycle-pages.js');
-    return stale.length === 0 ? 0 : 1;
-  }
-  const pages = generatedPages();
-  mkdirSync(join(root, FOLDER), { recursive: true });
-  for (const path of stale) {
-    const text = pages.get(path);
-    if (text === undefined) rmSync(join(root, path));
-    else writeFileSync(join(root, path), text);
-    console.log(path);
-  }
-  return 0;
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  process.exitCode = run(process.argv.slice(2));

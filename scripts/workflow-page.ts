@@ -24,7 +24,7 @@ import {
 import { code, page, table } from './markdown.ts';
 
 const NOTE =
-  '<!-- Written by scripts/lifecycle-pages.ts from the tables in src/domain and src/engine. Change those, not this page. -->';
+  '<!-- Written by scripts/pages.ts from the tables in src/domain and src/engine. Change those, not this page. -->';
 
 const DECOMMISSION = Object.keys(DECOMMISSION_STAGES) as DecommissionStage[];
 
@@ -32,7 +32,7 @@ export function workflowPage(): string {
   return page([
     '# Workflows',
     NOTE,
-    'Document 3’s workflows are operations like all others; their stages are the operation’s steps. A stage looks first, adopts what is done already, and acts only where something is missing. Stages are no states of the machine. How they go and what stops them is in [maas.md](maas.md); what can be done about one that stopped is in [operations.md](operations.md#operator-actions).',
+    'Document 3’s workflows are operations like all others; their stages are the operation’s steps. A stage looks first, adopts what is done already, and acts only where something is missing. Stages are no states of the machine. How they go and what stops them is in [maas.md](maas.md); what can be done about one that stopped is in [operating.md](operator-actions.md).',
     '## Onboarding',
     `${ONBOARDING.length} stages, in this order. ${RETRIES}`,
     stageTable(ONBOARDING),

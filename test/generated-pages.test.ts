@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { generatedPages, stalePages } from '../scripts/lifecycle-pages.ts';
+import { generatedPages, stalePages } from '../scripts/pages.ts';
 import { FAILURES } from '../src/domain/error/failure-code.ts';
 import type { FailureAdvice } from '../src/domain/error/failures/advice.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
@@ -12,7 +12,7 @@ import { packageRoot } from '../src/package-root.ts';
 const pages = generatedPages();
 
 describe('the pages that are generated', () => {
-  it('are what the tables give; otherwise build, and run node dist/scripts/lifecycle-pages.js', () => {
+  it('are what the code gives; otherwise run npm run docs', () => {
     expect(stalePages(packageRoot())).toEqual([]);
   });
 

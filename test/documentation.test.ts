@@ -1,0 +1,57 @@
+/** Links in the documentation lead somewhere: to a file of the repository, and to a heading of it where they name one. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../src/package-root.ts';
+
+const root = packageRoot();
+const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((page) => page !== '' && existsSync(join(root, page)));
+
+const LINK = /\]\(([^)\s]+)\)/g;
+
+/** As GitHub makes the anchor of a heading: lower case, no punctuation, hyphens for spaces. */
+function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function anchorsOf(page: string): Set<string> {
+  const text = readFileSync(page, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+  return new Set([...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading)));
+}
+
+function brokenLinks(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+  return [...text.matchAll(LINK)]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link))
+    .filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? join(root, page) : join(root, dirname(page), path);
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
+    });
+}
+
+describe('Links of the documentation', () => {
+  it.each(pages)('%s leads nowhere wrong', (page) => {
+    expect(brokenLinks(page)).toEqual([]);
+  });
+
+  it('docs/README.md lists every page', () => {
+    const index = readFileSync(join(root, 'docs/README.md'), 'utf8');
+    const unlisted = pages
+      .filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md')
+      .filter((page) => !index.includes(`](${page.slice('docs/'.length)})`));
+    expect(unlisted).toEqual([]);
+  });
+});
