@@ -1,10 +1,10 @@
 /** The command line: reads what was typed, runs the command, and answers with an exit code. */
 import { randomUUID } from 'node:crypto';
 import { type Argument, type Command, CommanderError } from 'commander';
+import { CommandContext, type CommandEnvironment } from './command-context.ts';
 import { commandTree, type ExtraCommand } from './command-tree.ts';
-import { CommandContext, type CommandEnvironment } from './context.ts';
-import { reportLines } from './error-report.ts';
-import { EXIT_CODES } from './exit-code.ts';
+import { reportLines } from './errors/error-report.ts';
+import { EXIT_CODES } from './errors/exit-code.ts';
 
 export interface ClientInvocation
   extends Pick<CommandEnvironment, 'program' | 'env' | 'stdin' | 'stdout' | 'stderr'>,

@@ -4,18 +4,31 @@
  * given no verb shows: `ingot op <id>` is `ingot op show <id>`.
  */
 import { Command } from 'commander';
-import { clearMachine, flagMachine, unflagMachine } from './commands/admin-flag.ts';
-import { completionCommand } from './commands/completion.ts';
-import { listEvents } from './commands/events.ts';
-import { eraseMachine, migrateMachine } from './commands/hardware-work.ts';
-import { imageGroup, workflowGroup } from './commands/image.ts';
-import { lifecycleCommand } from './commands/lifecycle.ts';
-import { createMachine } from './commands/machine-create.ts';
-import { importMachines } from './commands/machine-import.ts';
-import { listMachines } from './commands/machine-list.ts';
-import { registerMachine, updateMachine } from './commands/machine-register.ts';
-import { showMachine } from './commands/machine-show.ts';
-import { nodeGroup } from './commands/node.ts';
+import type { CommandContext } from './command-context.ts';
+import { poolGroup } from './commands/administration/pool-group.ts';
+import { tokenGroup } from './commands/administration/token-group.ts';
+import { listEvents } from './commands/fleet/list-events.ts';
+import { showOverview } from './commands/fleet/show-overview.ts';
+import { imageGroup, workflowGroup } from './commands/images/image-group.ts';
+import { createMachine } from './commands/machines/create-machine.ts';
+import { clearMachine, flagMachine, unflagMachine } from './commands/machines/flag-machine.ts';
+import { importMachines } from './commands/machines/import-machines.ts';
+import { lifecycleCommand } from './commands/machines/lifecycle-command.ts';
+import { listMachines } from './commands/machines/list-machines.ts';
+import { registerMachine, updateMachine } from './commands/machines/register-machine.ts';
+import { showMachine } from './commands/machines/show-machine.ts';
+import { nodeGroup } from './commands/nodes/node-group.ts';
+import { cancelByOperator, cancelOperation } from './commands/operations/cancel-operation.ts';
+import { listOperations } from './commands/operations/list-operations.ts';
+import { actionCommands } from './commands/operations/operator-action-commands.ts';
+import { attachOperation, showOperation } from './commands/operations/show-operation.ts';
+import { streamLogs } from './commands/operations/stream-logs.ts';
+import { watchFleet } from './commands/operations/watch-operations.ts';
+import { completionCommand } from './commands/program/completion.ts';
+import { versionCommand } from './commands/program/version.ts';
+import { planGroup } from './commands/runs/plan-group.ts';
+import { startRun } from './commands/runs/start-run.ts';
+import { eraseMachine, migrateMachine } from './commands/workflows/hardware-workflows.ts';
 import {
   decommissionMachine,
   drainMachine,
@@ -23,23 +36,10 @@ import {
   onboardMachine,
   removeMachine,
   setService,
-} from './commands/node-lifecycle.ts';
-import { actionCommands } from './commands/op-action.ts';
-import { showOverview } from './commands/overview.ts';
-import { planGroup } from './commands/plan.ts';
-import { poolGroup } from './commands/pool.ts';
-import { startRun } from './commands/run-start.ts';
-import { tokenGroup } from './commands/token.ts';
-import { versionCommand } from './commands/version.ts';
-import { cancelByOperator, cancelWork } from './commands/work-cancel.ts';
-import { listWork } from './commands/work-list.ts';
-import { streamLogs } from './commands/work-logs.ts';
-import { attachWork, showWork } from './commands/work-show.ts';
-import { watchFleet } from './commands/work-watch.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_CODES } from './exit-code.ts';
-import { OPERATIONS } from './work/operations.ts';
-import { RUNS } from './work/runs.ts';
+} from './commands/workflows/service-workflows.ts';
+import { EXIT_CODES } from './errors/exit-code.ts';
+import { RUNS } from './operations/v1-runs.ts';
+import { OPERATIONS } from './operations/v2-operations.ts';
 
 /** A command that the client lists but does not own, such as the one that starts the server. */
 export interface ExtraCommand {
@@ -75,8 +75,9 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   for (const command of SERVICE_COMMANDS) root.addCommand(command(context));
 
   root.commandsGroup('Operations:');
-  root.addCommand(listWork(context, OPERATIONS, 'ops'));
-  for (const command of [watchFleet, streamLogs, cancelWork]) root.addCommand(command(context, OPERATIONS));
+  root.addCommand(listOperations(context, OPERATIONS, 'ops'));
+  for (const command of [watchFleet, streamLogs, cancelOperation])
+    root.addCommand(command(context, OPERATIONS));
 
   root.commandsGroup('By noun:');
   root.addCommand(machineGroup(context));
@@ -133,9 +134,9 @@ function machineGroup(context: CommandContext): Command {
 
 function operationGroup(context: CommandContext): Command {
   const group = new Command('op').alias('operation').description('Everything about operations');
-  group.addCommand(showWork(context, OPERATIONS), { isDefault: true });
-  group.addCommand(listWork(context, OPERATIONS, 'list'));
-  group.addCommand(attachWork(context, OPERATIONS, 'watch'));
+  group.addCommand(showOperation(context, OPERATIONS), { isDefault: true });
+  group.addCommand(listOperations(context, OPERATIONS, 'list'));
+  group.addCommand(attachOperation(context, OPERATIONS, 'watch'));
   group.addCommand(streamLogs(context, OPERATIONS));
   group.addCommand(cancelByOperator(context));
   for (const command of actionCommands(context)) group.addCommand(command);
@@ -148,12 +149,12 @@ function runGroup(context: CommandContext): Command {
   group.hook('preAction', () => {
     context.subject = RUNS;
   });
-  group.addCommand(showWork(context, RUNS), { isDefault: true });
+  group.addCommand(showOperation(context, RUNS), { isDefault: true });
   group.addCommand(startRun(context));
-  group.addCommand(listWork(context, RUNS, 'list'));
+  group.addCommand(listOperations(context, RUNS, 'list'));
   group.addCommand(watchFleet(context, RUNS));
-  group.addCommand(attachWork(context, RUNS, 'attach'));
-  for (const command of [streamLogs, cancelWork]) group.addCommand(command(context, RUNS));
+  group.addCommand(attachOperation(context, RUNS, 'attach'));
+  for (const command of [streamLogs, cancelOperation]) group.addCommand(command(context, RUNS));
   return group;
 }
 

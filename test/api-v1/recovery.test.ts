@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Api } from '../../src/cli/api.ts';
+import type { Api } from '../../src/cli/connection/api.ts';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import type { Run } from '../../src/gen/baremetal/v1/run_pb.ts';

@@ -1,9 +1,9 @@
 /** Asks the API for everything once more when the storm is over, and sends every accepted request again. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import type { Api } from '../../src/cli/api.ts';
-import { CallError } from '../../src/cli/call-error.ts';
-import { pagesOf } from '../../src/cli/pages.ts';
+import type { Api } from '../../src/cli/connection/api.ts';
+import { CallError } from '../../src/cli/connection/call-error.ts';
+import { pagesOf } from '../../src/cli/connection/pages.ts';
 import type { ApiFacts } from './evidence.ts';
 import { STARTS, type StartRecord } from './workload.ts';
 

@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import type { Api } from '../../src/cli/api.ts';
-import { CallError } from '../../src/cli/call-error.ts';
+import type { Api } from '../../src/cli/connection/api.ts';
+import { CallError } from '../../src/cli/connection/call-error.ts';
 import type { ReplicaSet } from './replica-set.ts';
 import type { Random } from './seeded-random.ts';
 

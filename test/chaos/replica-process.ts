@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { type Api, connect } from '../../src/cli/api.ts';
+import { type Api, connect } from '../../src/cli/connection/api.ts';
 import type { Order, Report } from './replica-messages.ts';
 
 export interface ReplicaOptions {

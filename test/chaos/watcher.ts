@@ -1,6 +1,6 @@
 /** A client that watches all operations through the storm, and resumes from its cursor wherever it was cut off. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CallError } from '../../src/cli/call-error.ts';
+import { CallError } from '../../src/cli/connection/call-error.ts';
 import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import type { ReplicaSet } from './replica-set.ts';
 import type { Random } from './seeded-random.ts';

@@ -4,7 +4,7 @@
  * fail, some asked for twice at once, some in competition with another.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from '../../src/cli/api.ts';
+import type { Api } from '../../src/cli/connection/api.ts';
 import type { Phase } from '../../src/domain/machine/phase.ts';
 import type { PhaseGatedType } from '../../src/domain/operation/phase-gated-type.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findToken } from '../../src/cli/token.ts';
+import { findToken } from '../../src/cli/connection/find-token.ts';
 import { launch, useFakeServer } from './harness.ts';
 
 const cli = useFakeServer();

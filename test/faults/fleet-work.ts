@@ -2,7 +2,7 @@
  * Work that never ends by itself: each machine reboots and is reimaged in turn, one operation after another, until it is asked
  * to stop. So at any time there is an operation under way on every machine.
  */
-import type { Api } from '../../src/cli/api.ts';
+import type { Api } from '../../src/cli/connection/api.ts';
 import type { Endings } from '../chaos/endings.ts';
 import type { PatientClient } from '../chaos/patient-client.ts';
 import type { Random } from '../chaos/seeded-random.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Api } from '../../src/cli/api.ts';
+import type { Api } from '../../src/cli/connection/api.ts';
 import { DECOMMISSION_MODES, ONBOARDING } from '../../src/domain/workflow/stage.ts';
 import { DecommissionMode_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { type Operation, StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';

@@ -2,14 +2,15 @@
  * The long form: a header box, each step with its log lines, a box with the outcome and one with what became
  * of the machine. On a terminal a live line runs below; elsewhere every change is a line of its own.
  */
-import type { WorkDisplay } from '../follow/follow-work.ts';
-import type { StoryEntry } from '../follow/story.ts';
-import { type MachineView, trueConditions } from '../machine-view.ts';
+import type { OperationDisplay } from '../operations/follow-operation.ts';
+import type { OperationSource } from '../operations/operation-source.ts';
+import { OPERATION_PHASES, type OperationView, type StepView } from '../operations/operation-view.ts';
+import type { TimelineEntry } from '../operations/timeline.ts';
 import { plainLogLine, plainText } from '../output/plain-text.ts';
 import type { TextSink } from '../output/text-sink.ts';
 import { durationText } from '../output/time-text.ts';
-import { WORK_PHASES, type Work, type WorkApi, type WorkStep } from '../work/work.ts';
-import { elapsedMs, errorText, phaseColour, tagOf } from '../work-rendering.ts';
+import { type MachineView, trueConditions } from '../rendering/machine-view.ts';
+import { elapsedMs, errorText, phaseColour, tagOf } from '../rendering/operation-rendering.ts';
 import { LiveLine } from './live-line.ts';
 import { progressText } from './progress-text.ts';
 
@@ -17,48 +18,48 @@ const RULE = '─'.repeat(61);
 /** Only a wait that lasts is worth a line of its own. */
 const WAIT_WORTH_TELLING_MS = 10_000;
 
-export class BoxDisplay implements WorkDisplay {
+export class BoxDisplay implements OperationDisplay {
   readonly #sink: TextSink;
-  readonly #source: WorkApi;
+  readonly #source: OperationSource;
   readonly #now: () => number;
   readonly #live: LiveLine;
   readonly #started = new Set<string>();
   readonly #ended = new Set<string>();
   /** The last percentage that was told of a step, by a log line or by a line of ours. */
   readonly #told = new Map<string, number>();
-  #work: Work;
+  #operation: OperationView;
   #wait = { reason: '', since: 0, isTold: true };
   #isCancelTold = false;
 
-  constructor(sink: TextSink, source: WorkApi, work: Work, now: () => number) {
+  constructor(sink: TextSink, source: OperationSource, operation: OperationView, now: () => number) {
     this.#source = source;
     this.#sink = sink;
     this.#now = now;
     this.#live = new LiveLine(sink);
-    this.#work = work;
+    this.#operation = operation;
   }
 
   begin(machine: MachineView): void {
-    const work = this.#work;
+    const operation = this.#operation;
     this.#box([
-      `${this.#source.title}: ${plainText(work.id)}`,
-      `Machine: ${plainText(work.machineId)}`,
-      `Type: ${plainText(work.type)}`,
+      `${this.#source.title}: ${plainText(operation.id)}`,
+      `Machine: ${plainText(operation.machineId)}`,
+      `Type: ${plainText(operation.type)}`,
       `Phase: ${machine.phase} → EffectiveState: ${machine.effectiveState}`,
     ]);
   }
 
-  update(work: Work): void {
-    this.#work = work;
-    const reason = work.more?.waitingFor ?? '';
+  update(operation: OperationView): void {
+    this.#operation = operation;
+    const reason = operation.more?.waitingFor ?? '';
     if (reason !== this.#wait.reason) this.#wait = { reason, since: this.#now(), isTold: reason === '' };
-    if (work.cancelRequested && !this.#isCancelTold) {
+    if (operation.cancelRequested && !this.#isCancelTold) {
       this.#isCancelTold = true;
       this.#line('⊘ Cancel requested; stopping...');
     }
   }
 
-  tell(entry: StoryEntry): void {
+  write(entry: TimelineEntry): void {
     switch (entry.kind) {
       case 'step-started':
         this.#start(entry.step);
@@ -79,11 +80,11 @@ export class BoxDisplay implements WorkDisplay {
   }
 
   tick(): void {
-    this.#live.show(progressText(this.#work, this.#now()));
+    this.#live.show(progressText(this.#operation, this.#now()));
     const { reason, since, isTold } = this.#wait;
     if (this.#sink.isTerminal || isTold || this.#now() - since < WAIT_WORTH_TELLING_MS) return;
     this.#wait = { ...this.#wait, isTold: true };
-    this.#line(`│ ${this.#tag(this.#work.currentStep)}waiting for ${plainText(reason)}`);
+    this.#line(`│ ${this.#tag(this.#operation.currentStep)}waiting for ${plainText(reason)}`);
   }
 
   /** Leaves the last line free. */
@@ -91,14 +92,14 @@ export class BoxDisplay implements WorkDisplay {
     this.#live.hide();
   }
 
-  finish(work: Work): void {
-    const elapsed = elapsedMs(work, this.#now());
-    const outcome = `${WORK_PHASES[work.phase].mark} ${work.phase}`;
+  finish(operation: OperationView): void {
+    const elapsed = elapsedMs(operation, this.#now());
+    const outcome = `${OPERATION_PHASES[operation.phase].mark} ${operation.phase}`;
     this.#line('');
     this.#box([
-      this.#sink.colour(outcome, phaseColour(work)),
+      this.#sink.colour(outcome, phaseColour(operation)),
       `Duration: ${durationText(elapsed ?? 0)}`,
-      ...(work.error === undefined ? [] : [`Error: ${plainText(errorText(work))}`]),
+      ...(operation.error === undefined ? [] : [`Error: ${plainText(errorText(operation))}`]),
     ]);
   }
 
@@ -115,7 +116,7 @@ export class BoxDisplay implements WorkDisplay {
     ]);
   }
 
-  #start(step: WorkStep): void {
+  #start(step: StepView): void {
     if (this.#started.has(step.name)) return;
     this.#started.add(step.name);
     this.#ended.delete(step.name);
@@ -123,12 +124,12 @@ export class BoxDisplay implements WorkDisplay {
     this.#line(`→ ${plainText(step.title)}...`);
   }
 
-  #retry(step: WorkStep): void {
+  #retry(step: StepView): void {
     const limit = step.maxRetries === undefined ? '' : ` of ${step.maxRetries}`;
     this.#line(`↻ ${plainText(step.title)}: retry ${step.retryCount}${limit}${because(step)}`);
   }
 
-  #end(step: WorkStep): void {
+  #end(step: StepView): void {
     this.#start(step);
     this.#started.delete(step.name);
     this.#ended.add(step.name);
@@ -138,7 +139,7 @@ export class BoxDisplay implements WorkDisplay {
   }
 
   #log(stepName: string, text: string): void {
-    const step = this.#work.steps.find(({ name }) => name === stepName);
+    const step = this.#operation.steps.find(({ name }) => name === stepName);
     // Its line can be here before the news that the step has begun.
     if (step !== undefined && !this.#ended.has(stepName)) this.#start(step);
     const percent = /(\d{1,3})%/.exec(text)?.[1];
@@ -147,7 +148,7 @@ export class BoxDisplay implements WorkDisplay {
     this.#line(`│ ${this.#tag(stepName)}${plainLogLine(text)}`);
   }
 
-  #progress(step: WorkStep): void {
+  #progress(step: StepView): void {
     if (this.#sink.isTerminal || this.#isTold(step.name, step.progressPercent)) return;
     this.#line(`│ ${this.#tag(step.name)}Progress: ${step.progressPercent}%`);
   }
@@ -159,7 +160,7 @@ export class BoxDisplay implements WorkDisplay {
   }
 
   #tag(stepName: string): string {
-    return stepName === '' ? '' : `[${plainText(tagOf(this.#work, stepName))}] `;
+    return stepName === '' ? '' : `[${plainText(tagOf(this.#operation, stepName))}] `;
   }
 
   #box(lines: readonly string[]): void {
@@ -174,7 +175,7 @@ export class BoxDisplay implements WorkDisplay {
   }
 }
 
-function because(step: WorkStep): string {
+function because(step: StepView): string {
   return step.message === '' ? '' : `: ${plainText(step.message)}`;
 }
 

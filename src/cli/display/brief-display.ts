@@ -1,41 +1,42 @@
 /** The short form: nothing but a live line on a terminal, then one line that tells how it ended. */
-import type { WorkDisplay } from '../follow/follow-work.ts';
+import type { OperationDisplay } from '../operations/follow-operation.ts';
+import type { OperationSource } from '../operations/operation-source.ts';
+import type { OperationPhase, OperationView } from '../operations/operation-view.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { TextSink } from '../output/text-sink.ts';
-import type { Work, WorkApi, WorkPhase } from '../work/work.ts';
-import { phaseColour } from '../work-rendering.ts';
+import { phaseColour } from '../rendering/operation-rendering.ts';
 import { LiveLine } from './live-line.ts';
 import { progressText } from './progress-text.ts';
 
-export class BriefDisplay implements WorkDisplay {
+export class BriefDisplay implements OperationDisplay {
   readonly #sink: TextSink;
   readonly #now: () => number;
   readonly #live: LiveLine;
   readonly #title: string;
-  readonly #phases: WorkPhase[] = [];
-  #work: Work;
+  readonly #phases: OperationPhase[] = [];
+  #operation: OperationView;
 
-  constructor(sink: TextSink, { title }: WorkApi, work: Work, now: () => number) {
+  constructor(sink: TextSink, { title }: OperationSource, operation: OperationView, now: () => number) {
     this.#title = title;
     this.#sink = sink;
     this.#now = now;
     this.#live = new LiveLine(sink);
-    this.#work = work;
-    this.#pass(work.phase);
+    this.#operation = operation;
+    this.#pass(operation.phase);
   }
 
-  update(work: Work): void {
-    this.#work = work;
+  update(operation: OperationView): void {
+    this.#operation = operation;
     // A stream that came late may have missed it, but what has ended and was started has been running.
-    const isPastRunning = work.phase !== 'PENDING' && work.startedAt !== undefined;
+    const isPastRunning = operation.phase !== 'PENDING' && operation.startedAt !== undefined;
     if (isPastRunning && this.#phases.at(-1) === 'PENDING') this.#pass('RUNNING');
-    this.#pass(work.phase);
+    this.#pass(operation.phase);
   }
 
-  tell(): void {}
+  write(): void {}
 
   tick(): void {
-    this.#live.show(progressText(this.#work, this.#now()));
+    this.#live.show(progressText(this.#operation, this.#now()));
   }
 
   hide(): void {
@@ -43,25 +44,25 @@ export class BriefDisplay implements WorkDisplay {
   }
 
   /** Operation: op-111 SUCCEEDED */
-  finish(work: Work): void {
+  finish(operation: OperationView): void {
     this.#live.hide();
-    const phase = this.#sink.colour(work.phase, phaseColour(work));
-    this.#sink.line(`${this.#title}: ${plainText(work.id)} ${phase}`);
-    this.#error(work);
+    const phase = this.#sink.colour(operation.phase, phaseColour(operation));
+    this.#sink.line(`${this.#title}: ${plainText(operation.id)} ${phase}`);
+    this.#error(operation);
   }
 
   /** Operation: op-abc123 (PENDING → RUNNING → SUCCEEDED) */
-  finishWithTrail(work: Work): void {
+  finishWithTrail(operation: OperationView): void {
     this.#live.hide();
-    this.#sink.line(`${this.#title}: ${plainText(work.id)} (${this.#phases.join(' → ')})`);
-    this.#error(work);
+    this.#sink.line(`${this.#title}: ${plainText(operation.id)} (${this.#phases.join(' → ')})`);
+    this.#error(operation);
   }
 
-  #pass(phase: WorkPhase): void {
+  #pass(phase: OperationPhase): void {
     if (this.#phases.at(-1) !== phase) this.#phases.push(phase);
   }
 
-  #error({ error }: Work): void {
+  #error({ error }: OperationView): void {
     if (error !== undefined) this.#sink.line(`Error: ${plainText(error.message)}`);
   }
 }

@@ -1,18 +1,19 @@
+import type { OperationView } from '../operations/operation-view.ts';
 import { durationText } from '../output/time-text.ts';
-import type { Work } from '../work/work.ts';
-import { elapsedMs } from '../work-rendering.ts';
+import { elapsedMs } from '../rendering/operation-rendering.ts';
 
 /** The live line of one operation or run: step, percentage, elapsed time, and what it waits for. */
-export function progressText(work: Work, now: number): string {
-  const index = work.steps.findIndex(({ name }) => name === work.currentStep);
-  const step = work.steps[index];
-  const parts = [step === undefined ? `${work.type} ${work.phase}` : step.title];
-  if (step !== undefined && work.steps.length > 1) parts.push(`step ${index + 1}/${work.steps.length}`);
+export function progressText(operation: OperationView, now: number): string {
+  const index = operation.steps.findIndex(({ name }) => name === operation.currentStep);
+  const step = operation.steps[index];
+  const parts = [step === undefined ? `${operation.type} ${operation.phase}` : step.title];
+  if (step !== undefined && operation.steps.length > 1)
+    parts.push(`step ${index + 1}/${operation.steps.length}`);
   if (step !== undefined && step.progressPercent > 0) parts.push(`${step.progressPercent}%`);
-  const elapsed = elapsedMs(work, now);
+  const elapsed = elapsedMs(operation, now);
   if (elapsed !== undefined) parts.push(durationText(elapsed));
-  const waitingFor = work.more?.waitingFor ?? '';
-  if (work.cancelRequested) parts.push('canceling');
+  const waitingFor = operation.more?.waitingFor ?? '';
+  if (operation.cancelRequested) parts.push('canceling');
   else if (waitingFor !== '') parts.push(`waiting for ${waitingFor.replace(/^waiting for /, '')}`);
   return parts.join('  ');
 }

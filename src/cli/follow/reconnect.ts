@@ -1,4 +1,4 @@
-import { isConnectionLost } from '../call-error.ts';
+import { isConnectionLost } from '../connection/call-error.ts';
 import { pause } from './pause.ts';
 
 const FIRST_PAUSE_MS = 250;
@@ -7,7 +7,7 @@ const LONGEST_PAUSE_MS = 5_000;
 export interface ReconnectSettings {
   /** A cheap call that tells whether the server answers again. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
-  readonly say: (message: string) => void;
+  readonly notify: (message: string) => void;
   readonly address: string;
 }
 
@@ -43,13 +43,13 @@ export class Reconnect {
   }
 
   async #probeUntilAnswered(signal: AbortSignal): Promise<void> {
-    const { probe, say, address } = this.#settings;
-    say(`connection to ${address} lost; trying again…`);
+    const { probe, notify, address } = this.#settings;
+    notify(`connection to ${address} lost; trying again…`);
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       await pause(ms, signal);
       try {
         await probe(signal);
-        say(`connected to ${address} again`);
+        notify(`connected to ${address} again`);
         return;
       } catch (error) {
         if (!signal.aborted && !isConnectionLost(error)) throw error;

@@ -3,7 +3,7 @@
  * is opened again right after the last item that was handed on, so that the reader sees neither a gap nor a
  * duplicate. It ends when the server ends it, or quietly when the signal fires.
  */
-import { CallError, isConnectionLost } from '../call-error.ts';
+import { CallError, isConnectionLost } from '../connection/call-error.ts';
 import type { Reconnect } from './reconnect.ts';
 
 export interface ResumableStream<T> {

@@ -1,0 +1,128 @@
+import { Command } from 'commander';
+import { METRIC_NAMES, type METRICS } from '../../../domain/agent/agent.ts';
+import { metricText } from '../../../domain/agent/metric-text.ts';
+import { type Pool, PoolSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addOutput } from '../../input/options.ts';
+import {
+  isForPeople,
+  jsonOf,
+  type OutputFormat,
+  type Rendering,
+  writeList,
+  writeOne,
+} from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import type { Column } from '../../output/table.ts';
+import { writePool } from '../../rendering/pool-rendering.ts';
+
+const count = ({ machines }: Pool, presence: string): string => String(machines[presence] ?? 0);
+
+const COLUMNS: readonly Column<Pool>[] = [
+  { header: 'POOL', cell: ({ name }) => name },
+  {
+    header: 'HEALTH',
+    cell: ({ healthy }) => (healthy ? 'healthy' : 'degraded'),
+    colour: ({ healthy }) => (healthy ? 'green' : 'yellow'),
+  },
+  {
+    header: 'SCHEDULABLE',
+    cell: ({ schedulable, total }) => `${schedulable}/${total}`,
+    colour: ({ schedulable, total }) => (schedulable < total ? 'yellow' : undefined),
+  },
+  { header: 'READY', cell: (pool) => count(pool, 'ready') },
+  { header: 'REGISTERED', cell: (pool) => count(pool, 'registered') },
+  { header: 'PENDING', cell: (pool) => count(pool, 'pending') },
+  { header: 'EXPIRED', cell: (pool) => count(pool, 'expired') },
+];
+
+const metricColumn = (header: string, name: keyof typeof METRICS): Column<Pool> => ({
+  header,
+  cell: ({ metrics }) => metricText(name, metrics[name]),
+});
+
+const GPUS_COLUMN: Column<Pool> = {
+  header: 'GPUS',
+  cell: ({ gpus }) => gpus.map(({ model, schedulable }) => `${schedulable} × ${model}`).join(', '),
+};
+
+const POOLS: Rendering<Pool> = {
+  json: (pool) => jsonOf(PoolSchema, pool),
+  name: ({ name }) => name,
+  columns: [
+    ...COLUMNS,
+    metricColumn('CPU', 'total_cpu_available'),
+    metricColumn('CPU_USED', 'cpu_utilization_pct'),
+    metricColumn('MEMORY', 'total_memory_available'),
+    metricColumn('MEMORY_USED', 'memory_utilization_pct'),
+    metricColumn('FREE_GPUS', 'free_gpu_count'),
+    GPUS_COLUMN,
+  ],
+  wideColumns: [
+    ...COLUMNS,
+    ...METRIC_NAMES.map((name) => metricColumn(name.toUpperCase(), name)),
+    GPUS_COLUMN,
+  ],
+};
+
+export function poolGroup(context: CommandContext): Command {
+  return new Command('pool')
+    .description('Worker pools: create, list and show')
+    .addCommand(createPool(context))
+    .addCommand(listPools(context))
+    .addCommand(showPool(context));
+}
+
+function createPool(context: CommandContext): Command {
+  const command = new Command('create').description('Create a pool (admin)').argument('<name>');
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
+      const pool = await api.admin.createPool({ name });
+      writeOne(context.out, options.output, POOLS, pool, () =>
+        context.out.line(`created pool ${plainText(pool.name)}`),
+      );
+      return 'ok';
+    }),
+  );
+}
+
+function listPools(context: CommandContext): Command {
+  const command = new Command('list')
+    .description('Show each pool’s health, its machines by presence, and the sums of their metrics')
+    .addHelpText(
+      'after',
+      `
+SCHEDULABLE is how many machines work may be placed on, of how many there are. A pool is healthy with at least one.
+Metrics and GPUs are those of the schedulable machines: sums, and averages of percentages.`,
+    );
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+      const { pools } = await api.admin.listPools({});
+      const written = await writeList(context.out, options.output, POOLS, [pools]);
+      if (written === 0 && isForPeople(options.output)) {
+        context.err.line(`no pools yet; make one: ${context.program} pool create <name>`);
+      }
+      return 'ok';
+    }),
+  );
+}
+
+function showPool(context: CommandContext): Command {
+  const command = new Command('show')
+    .description('Show one pool: what it can take, and why the rest of its machines can’t take work')
+    .argument('<name>')
+    .addHelpText(
+      'after',
+      `
+Of CPU, memory and GPUs the first figure is what the schedulable machines have, the second what all have. The reasons are
+those of the filter unschedulable_reason, so \`machine list --filter 'pool=gpu AND unschedulable_reason=draining'\` names
+the machines.`,
+    );
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
+      const pool = await api.admin.getPool({ name });
+      writeOne(context.out, options.output, POOLS, pool, () => writePool(context.out, pool));
+      return 'ok';
+    }),
+  );
+}

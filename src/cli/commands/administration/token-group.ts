@@ -1,0 +1,97 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Command, Option } from 'commander';
+import { ROLES } from '../../../domain/actor.ts';
+import {
+  CreateTokenResponseSchema,
+  type Token,
+  TokenSchema,
+} from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addOutput, duration, oneOf } from '../../input/options.ts';
+import {
+  isForPeople,
+  jsonOf,
+  type OutputFormat,
+  type Rendering,
+  writeList,
+  writeOne,
+} from '../../output/format.ts';
+import { instantText } from '../../output/time-text.ts';
+
+const COLUMNS: Rendering<Token>['columns'] = [
+  { header: 'NAME', cell: ({ name }) => name },
+  { header: 'ROLE', cell: ({ role }) => role },
+  { header: 'CREATED', cell: ({ createdAt }) => instantText(createdAt) },
+  { header: 'CREATED_BY', cell: ({ createdBy }) => createdBy },
+  { header: 'EXPIRES', cell: ({ expiresAt }) => instantText(expiresAt) || 'never' },
+  { header: 'REVOKED', cell: ({ revokedAt }) => instantText(revokedAt) },
+];
+
+const TOKENS: Rendering<Token> = {
+  json: (token) => jsonOf(TokenSchema, token),
+  name: ({ name }) => name,
+  columns: COLUMNS,
+  wideColumns: COLUMNS,
+};
+
+export function tokenGroup(context: CommandContext): Command {
+  return new Command('token')
+    .description('Create, list and revoke access tokens (admin)')
+    .addCommand(createToken(context))
+    .addCommand(listTokens(context))
+    .addCommand(revokeToken(context));
+}
+
+function createToken(context: CommandContext): Command {
+  const command = new Command('create')
+    .description('Create a token; it is shown this once')
+    .argument('<name>')
+    .addOption(oneOf(new Option('--role <role>', 'what it may do'), ROLES).makeOptionMandatory())
+    .option('--expires <time>', 'how long it is good for: 12h, 30d (default: until revoked)', duration);
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat; role: string; expires?: number }>(
+      async ({ args: [name = ''], options, api }) => {
+        const expiresAt =
+          options.expires === undefined ? undefined : timestampFromMs(context.now() + options.expires);
+        const request = { name, role: options.role, ...(expiresAt === undefined ? {} : { expiresAt }) };
+        const created = await api.admin.createToken(request);
+        const rendering = {
+          json: () => jsonOf(CreateTokenResponseSchema, created),
+          name: () => created.token?.name ?? name,
+          columns: [],
+          wideColumns: [],
+        };
+        // The secret alone, so that INGOT_TOKEN=$(… token create …) operations.
+        writeOne(context.out, options.output, rendering, created, () => context.out.line(created.secret));
+        if (isForPeople(options.output)) {
+          const until = expiresAt === undefined ? 'until it is revoked' : `until ${instantText(expiresAt)}`;
+          context.err.line(`token ${name} (${options.role}), good ${until}; it is not shown again`);
+        }
+        return 'ok';
+      },
+    ),
+  );
+}
+
+function listTokens(context: CommandContext): Command {
+  return addOutput(new Command('list').description('List tokens')).action(
+    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+      const { tokens } = await api.admin.listTokens({});
+      await writeList(context.out, options.output, TOKENS, [tokens]);
+      return 'ok';
+    }),
+  );
+}
+
+function revokeToken(context: CommandContext): Command {
+  const command = new Command('revoke')
+    .description('Revoke a token: it opens nothing any more')
+    .argument('<name>');
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {
+      const token = await api.admin.revokeToken({ name });
+      writeOne(context.out, options.output, TOKENS, token, () => context.out.line(`revoked ${token.name}`));
+      return 'ok';
+    }),
+  );
+}

@@ -1,0 +1,141 @@
+import { Command, Option } from 'commander';
+import { EVENT_KINDS } from '../../../domain/event.ts';
+import { type Event, EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import type { Api } from '../../connection/api.ts';
+import { pagesOf } from '../../connection/pages.ts';
+import { Reconnect } from '../../follow/reconnect.ts';
+import { resume } from '../../follow/resumable-stream.ts';
+import { allOf, equals } from '../../input/filter-text.ts';
+import { addOutput, wholeNumber } from '../../input/options.ts';
+import {
+  isForPeople,
+  jsonOf,
+  type OutputFormat,
+  type Rendering,
+  writeList,
+  writeStreamed,
+} from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import type { Column } from '../../output/table.ts';
+import { clockText, instantText } from '../../output/time-text.ts';
+
+interface EventsOptions {
+  readonly output: OutputFormat;
+  readonly filter?: string;
+  readonly machine?: string;
+  readonly limit: number;
+  readonly all?: true;
+  readonly follow?: true;
+}
+
+const DEFAULT_LIMIT = 100;
+
+const COLUMNS: readonly Column<Event>[] = [
+  { header: 'TIME', cell: ({ at }) => instantText(at) },
+  { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
+  { header: 'KIND', cell: ({ kind }) => kind },
+  { header: 'SUBJECT', cell: subjectOf },
+  { header: 'CHANGE', cell: changeOf },
+  { header: 'ACTOR', cell: actorOf },
+];
+const COMMENT: Column<Event> = { header: 'COMMENT', cell: ({ comment }) => comment };
+
+const EVENTS: Rendering<Event> = {
+  json: (event) => jsonOf(EventSchema, event),
+  name: ({ eventId }) => String(eventId),
+  columns: [...COLUMNS, COMMENT],
+  wideColumns: [
+    { header: 'EVENT_ID', cell: ({ eventId }) => String(eventId) },
+    ...COLUMNS,
+    { header: 'OPERATION_ID', cell: ({ operationId }) => operationId },
+    { header: 'METADATA', cell: ({ metadata }) => (metadata === '{}' ? '' : metadata) },
+    COMMENT,
+  ],
+};
+
+export function listEvents(context: CommandContext): Command {
+  const command = new Command('events')
+    .description('Show what happened, newest first, or follow what happens')
+    .option('--filter <filter>', 'for example: kind=condition AND to=true')
+    .option('-m, --machine <machine-id>', 'of this machine only')
+    .addOption(new Option('--limit <n>', 'the newest n').argParser(wholeNumber).default(DEFAULT_LIMIT))
+    .addOption(new Option('--all', 'everything, however much it is').conflicts('limit'))
+    .option('-f, --follow', 'tell what happens from now on instead, until Ctrl-C')
+    .addHelpText(
+      'after',
+      `\nFields of the filter: kind (${EVENT_KINDS.join(', ')}), subject,\nmachine_id, operation_id, actor_kind, actor_id, from, to, comment, at. Events of tokens are for admins only.`,
+    );
+  return addOutput(command).action(
+    context.action<EventsOptions>(async ({ options, api }) => {
+      const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
+      if (options.follow) await follow(context, api, filter, options.output);
+      else await list(context, api, filter, options);
+      return 'ok';
+    }),
+  );
+}
+
+async function list(
+  context: CommandContext,
+  api: Api,
+  filter: string,
+  options: EventsOptions,
+): Promise<void> {
+  const pages = pagesOf(
+    async (page) => {
+      const { events, nextPageToken } = await api.fleet.listEvents({ filter, ...page });
+      return { items: events, nextPageToken };
+    },
+    options.all ? undefined : options.limit,
+  );
+  const count = await writeList(context.out, options.output, EVENTS, pages);
+  if (count === 0 && isForPeople(options.output)) context.err.line('no event matches');
+}
+
+async function follow(
+  context: CommandContext,
+  api: Api,
+  filter: string,
+  output: OutputFormat,
+): Promise<void> {
+  const reconnect = new Reconnect({
+    probe: (signal) => api.fleet.whoAmI({}, { signal }),
+    notify: (message) => context.err.line(message),
+    address: api.address,
+  });
+  await context.interruptible(async (signal) => {
+    const open = (cursor: string) => api.fleet.watchEvents({ filter, cursor }, { signal });
+    for await (const { event } of resume({ open, reconnect, signal, isEndless: true })) {
+      if (event === undefined) continue;
+      writeStreamed(context.out, output, EVENTS, event, () => lineOf(event));
+      await context.out.drained();
+    }
+  });
+}
+
+function lineOf(event: Event): string {
+  const parts = [
+    event.machineId,
+    event.kind,
+    subjectOf(event),
+    changeOf(event),
+    actorOf(event),
+    event.comment,
+  ];
+  return `[${clockText(event.at)}] ${plainText(parts.filter((part) => part !== '').join('  '))}`;
+}
+
+/** Where the subject is the machine itself, it is in its own column already. */
+function subjectOf({ subject, machineId }: Event): string {
+  return subject === machineId ? '' : subject;
+}
+
+function changeOf({ from, to }: Event): string {
+  if (from === to) return to;
+  return from === '' ? to : `${from} → ${to || '-'}`;
+}
+
+function actorOf({ actorKind, actorId }: Event): string {
+  return `${actorKind}:${actorId}`;
+}

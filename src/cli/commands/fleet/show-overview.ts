@@ -1,0 +1,106 @@
+import { Command } from 'commander';
+import {
+  type Attention,
+  type Facet,
+  type Overdue,
+  type Overview,
+  OverviewSchema,
+  type UnhealthyUpstream,
+} from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addOutput } from '../../input/options.ts';
+import { jsonOf, type OutputFormat, type Rendering, writeOne } from '../../output/format.ts';
+import { displayWidth, padEnd, plainText } from '../../output/plain-text.ts';
+import { type Column, Table } from '../../output/table.ts';
+import { ageText, durationText } from '../../output/time-text.ts';
+import { effectiveStateColour } from '../../rendering/machine-rendering.ts';
+
+const OVERVIEW: Rendering<Overview> = {
+  json: (overview) => jsonOf(OverviewSchema, overview),
+  name: ({ machines }) => String(machines),
+  columns: [],
+  wideColumns: [],
+};
+
+export function showOverview(context: CommandContext): Command {
+  const command = new Command('overview').description(
+    'Show the fleet at a glance: counts, what needs somebody, what takes too long',
+  );
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ options, api }) => {
+      const overview = await api.fleet.getOverview({});
+      writeOne(context.out, options.output, OVERVIEW, overview, () => describe(context, overview));
+      return 'ok';
+    }),
+  );
+}
+
+function describe(context: CommandContext, overview: Overview): void {
+  const { out } = context;
+  const counts: Array<readonly [string, string]> = [
+    ['machines', String(overview.machines)],
+    ...overview.facets.map((facet) => [facet.field, facetText(context, facet)] as const),
+    ['agents', `ready ${overview.agentsReady}, lost ${overview.agentsLost}`],
+    ['schedulable', `${overview.machinesSchedulable} machines`],
+    ['under way', countsText(overview.operationsUnderWay)],
+    ['ended in 24 h', countsText(overview.operationsEnded)],
+  ];
+  const width = Math.max(...counts.map(([name]) => displayWidth(name)));
+  for (const [name, text] of counts) out.line(`${padEnd(name, width)}  ${text}`);
+  if (overview.attention.length > 0) {
+    out.line('\nNeeds somebody:');
+    new Table(out, attentionColumns(context.now())).write(overview.attention);
+  }
+  if (overview.unhealthyUpstreams.length > 0) {
+    out.line('\nUpstreams that can’t be read:');
+    new Table(out, upstreamColumns(context.now())).write(overview.unhealthyUpstreams);
+  }
+  if (overview.overdue.length > 0) {
+    out.line('\nLonger than it should be:');
+    new Table(out, OVERDUE_COLUMNS).write(overview.overdue);
+  }
+}
+
+function countsText(counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).map(([name, count]) => `${plainText(name)} ${count}`);
+  return parts.join(', ') || '-';
+}
+
+function facetText({ out }: CommandContext, { field, values }: Facet): string {
+  const parts = values.map(({ value, machines }) => {
+    const text = `${plainText(value) || 'none'} ${machines}`;
+    return field === 'effective_state' ? out.colour(text, effectiveStateColour(value)) : text;
+  });
+  return parts.join(', ') || '-';
+}
+
+function attentionColumns(now: number): readonly Column<Attention>[] {
+  return [
+    { header: 'MACHINES', cell: ({ machines }) => String(machines) },
+    { header: 'CONDITION', cell: ({ condition }) => condition },
+    { header: 'REASON', cell: ({ reason }) => reason },
+    { header: 'NEWEST', cell: ({ newest }) => ageText(newest, now) },
+    {
+      header: 'EXAMPLE',
+      cell: ({ exampleMachineId, exampleMessage }) => `${exampleMachineId}: ${exampleMessage}`,
+    },
+    { header: 'FILTER', cell: ({ filter }) => filter },
+  ];
+}
+
+function upstreamColumns(now: number): readonly Column<UnhealthyUpstream>[] {
+  return [
+    { header: 'PROVIDER', cell: ({ provider }) => provider },
+    { header: 'LAST_READ', cell: ({ readAt }) => (readAt ? `${ageText(readAt, now)} ago` : 'never') },
+    { header: 'WHY', cell: ({ failure }) => failure },
+  ];
+}
+
+const OVERDUE_COLUMNS: readonly Column<Overdue>[] = [
+  { header: 'MACHINES', cell: ({ machines }) => String(machines) },
+  { header: 'LAYER', cell: ({ layer }) => layer },
+  { header: 'STATE', cell: ({ state }) => state },
+  { header: 'LIMIT', cell: ({ limitSeconds }) => durationText(Number(limitSeconds) * 1000) },
+  { header: 'WHAT_TO_DO', cell: ({ advice }) => advice },
+  { header: 'FILTER', cell: ({ filter }) => filter },
+];

@@ -1,0 +1,295 @@
+/** Images and workflows: what nodes are installed with, and how. */
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { Command } from 'commander';
+import { parse } from 'yaml';
+import { bytesText } from '../../../domain/agent/metric-text.ts';
+import type { CommandContext } from '../../command-context.ts';
+import type { Rest } from '../../connection/rest-client.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { addOutput } from '../../input/options.ts';
+import { isForPeople, type OutputFormat, type Rendering, writeList, writeOne } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import type { Column } from '../../output/table.ts';
+
+interface ImageBody {
+  readonly name: string;
+  readonly sha256: string;
+  readonly size_bytes: number;
+  readonly format: string | null;
+  readonly virtual_size_bytes: number | null;
+  readonly created_by: string;
+  readonly created_at: string;
+}
+
+interface WorkflowBody {
+  readonly name: string;
+  readonly description: string;
+  readonly kernel: string;
+  readonly initrd: string;
+  readonly cmdline: string;
+  readonly image: { readonly name?: string; readonly url?: string } | null;
+  readonly post_install: string;
+  readonly disk: Readonly<Record<string, unknown>> | null;
+  readonly has_user_data: boolean;
+  readonly user_data: string | null;
+  readonly network_config: string | null;
+}
+
+interface Answer<T> {
+  readonly data: T;
+}
+
+const IMAGE_COLUMNS: readonly Column<ImageBody>[] = [
+  { header: 'IMAGE', cell: ({ name }) => name },
+  { header: 'SIZE', cell: (image) => bytesText(image.size_bytes) },
+  { header: 'FORMAT', cell: ({ format }) => format ?? '' },
+  {
+    header: 'DISK',
+    cell: (image) => (image.virtual_size_bytes === null ? '' : bytesText(image.virtual_size_bytes)),
+  },
+  { header: 'SHA256', cell: ({ sha256 }) => sha256 },
+  { header: 'ADDED', cell: (image) => image.created_at },
+  { header: 'BY', cell: (image) => image.created_by },
+];
+
+const IMAGES: Rendering<ImageBody> = {
+  json: (image) => ({ ...image }),
+  name: ({ name }) => name,
+  columns: IMAGE_COLUMNS,
+  wideColumns: IMAGE_COLUMNS,
+};
+
+export function imageGroup(context: CommandContext): Command {
+  return new Command('image')
+    .description('Images that nodes are installed with')
+    .addCommand(addImage(context))
+    .addCommand(listImages(context))
+    .addCommand(removeImage(context));
+}
+
+interface AddOptions {
+  readonly output: OutputFormat;
+  readonly sha256?: string;
+}
+
+function addImage(context: CommandContext): Command {
+  const command = new Command('add')
+    .description('Send an image to the server (admin); what was sent before a break is not sent again')
+    .argument('<name>', 'such as ubuntu-22.04')
+    .argument(
+      '<file>',
+      'a disk image: raw, compressed with gzip, xz or zstd, or qcow2 without a backing file',
+    )
+    .option('--sha256 <digest>', 'what the file’s digest must be; a file that has another is not sent');
+  return addOutput(command).action(
+    context.restAction<AddOptions>(async ({ args: [name = '', given = ''], options, rest }) => {
+      const file = context.pathOf(given);
+      const sha256 = await digestOf(file);
+      if (options.sha256 !== undefined && options.sha256.toLowerCase() !== sha256) {
+        throw new UsageError(`${given} has the digest ${sha256}, not ${options.sha256}`);
+      }
+      const image = await send(context, rest, { name, file, sha256 }, isForPeople(options.output));
+      writeOne(context.out, options.output, IMAGES, image, () =>
+        context.out.line(
+          `added ${plainText(image.name)}: ${bytesText(image.size_bytes)}, sha256 ${image.sha256}${imageKind(image)}`,
+        ),
+      );
+      return 'ok';
+    }),
+  );
+}
+
+function imageKind({ format, size_bytes: bytes, virtual_size_bytes: disk }: ImageBody): string {
+  if (format === null) return '';
+  const size = disk === null || disk === bytes ? '' : ` of a disk of ${bytesText(disk)}`;
+  return `, ${plainText(format)}${size}`;
+}
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(file), hash);
+  } catch (error) {
+    throw new UsageError(
+      `${file} can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+    );
+  }
+  return hash.digest('hex');
+}
+
+interface Sending {
+  readonly name: string;
+  readonly file: string;
+  readonly sha256: string;
+}
+
+async function send(
+  context: CommandContext,
+  rest: Rest,
+  { name, file, sha256 }: Sending,
+  tellsProgress: boolean,
+): Promise<ImageBody> {
+  const path = `/images/${encodeURIComponent(name)}`;
+  const { data: upload } = await rest.call<Answer<{ offset: number; piece_bytes: number }>>(
+    'GET',
+    `${path}/upload?sha256=${sha256}`,
+  );
+  const handle = await open(file);
+  try {
+    const { size } = await handle.stat();
+    if (size === 0) throw new UsageError(`${file} is empty`);
+    // The last piece is what makes an image of the bytes, so it is sent even when all of them are there.
+    let offset = upload.offset >= size ? Math.max(0, size - upload.piece_bytes) : upload.offset;
+    for (;;) {
+      const bytes = await piece(handle, offset, Math.min(upload.piece_bytes, size - offset));
+      const range = `bytes ${offset}-${offset + bytes.length - 1}/${size}`;
+      const { data } = await rest.putBytes<Answer<ImageBody>>(
+        `${path}/content?sha256=${sha256}`,
+        bytes,
+        range,
+      );
+      offset += bytes.length;
+      if (offset >= size) return data;
+      if (tellsProgress) context.err.line(`sent ${bytesText(offset)} of ${bytesText(size)}`);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function piece(handle: FileHandle, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length);
+  const { bytesRead } = await handle.read(bytes, 0, length, offset);
+  return bytes.subarray(0, bytesRead);
+}
+
+function listImages(context: CommandContext): Command {
+  return addOutput(new Command('list').description('List images')).action(
+    context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
+      const { data } = await rest.call<Answer<ImageBody[]>>('GET', '/images');
+      const count = await writeList(context.out, options.output, IMAGES, [data]);
+      if (count === 0 && isForPeople(options.output)) {
+        context.err.line(`no images yet; add one: ${context.program} image add <name> <file>`);
+      }
+      return 'ok';
+    }),
+  );
+}
+
+function removeImage(context: CommandContext): Command {
+  const command = new Command('remove').description('Remove an image (admin)').argument('<name>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<ImageBody>>('DELETE', `/images/${encodeURIComponent(name)}`);
+      writeOne(context.out, options.output, IMAGES, data, () =>
+        context.out.line(`removed ${plainText(data.name)}`),
+      );
+      return 'ok';
+    }),
+  );
+}
+
+const imageText = ({ image }: WorkflowBody): string => image?.name ?? image?.url ?? '';
+
+const WORKFLOW_COLUMNS: readonly Column<WorkflowBody>[] = [
+  { header: 'WORKFLOW', cell: ({ name }) => name },
+  { header: 'IMAGE', cell: imageText },
+  { header: 'KERNEL', cell: ({ kernel }) => kernel },
+  { header: 'POST_INSTALL', cell: (workflow) => workflow.post_install },
+  { header: 'DESCRIPTION', cell: ({ description }) => description },
+];
+
+const WORKFLOWS: Rendering<WorkflowBody> = {
+  json: (workflow) => ({ ...workflow }) as never,
+  name: ({ name }) => name,
+  columns: WORKFLOW_COLUMNS,
+  wideColumns: [...WORKFLOW_COLUMNS, { header: 'CMDLINE', cell: ({ cmdline }) => cmdline }],
+};
+
+export function workflowGroup(context: CommandContext): Command {
+  return new Command('workflow')
+    .description('Workflows: recipes of installations over the network')
+    .addCommand(createWorkflow(context))
+    .addCommand(listWorkflows(context))
+    .addCommand(showWorkflow(context), { isDefault: true })
+    .addCommand(removeWorkflow(context));
+}
+
+function createWorkflow(context: CommandContext): Command {
+  const command = new Command('create')
+    .description('Store a workflow from a JSON or YAML file (admin); one of the same name is replaced')
+    .requiredOption('-f, --file <path>', 'the file; - for standard input');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat; file: string }>(async ({ options, rest }) => {
+      const { data } = await rest.call<Answer<WorkflowBody>>(
+        'POST',
+        '/workflows',
+        readFile(context, options.file),
+      );
+      writeOne(context.out, options.output, WORKFLOWS, data, () =>
+        context.out.line(`stored workflow ${plainText(data.name)}`),
+      );
+      return 'ok';
+    }),
+  );
+}
+
+function readFile(context: CommandContext, given: string): unknown {
+  const file = given === '-' ? 0 : context.pathOf(given);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `${given} can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+    );
+  }
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${given}: ${(error as Error).message.split('\n')[0]}`);
+  }
+}
+
+function listWorkflows(context: CommandContext): Command {
+  return addOutput(new Command('list').description('List workflows')).action(
+    context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
+      const { data } = await rest.call<Answer<WorkflowBody[]>>('GET', '/workflows');
+      await writeList(context.out, options.output, WORKFLOWS, [data]);
+      return 'ok';
+    }),
+  );
+}
+
+function showWorkflow(context: CommandContext): Command {
+  const command = new Command('show').description('Show one workflow').argument('<name>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<WorkflowBody>>('GET', `/workflows/${encodeURIComponent(name)}`);
+      writeOne(context.out, options.output, WORKFLOWS, data, () => {
+        for (const [field, value] of Object.entries(data)) {
+          // Of several lines, and perhaps with secrets: who wants to see it asks for JSON.
+          if (field === 'user_data' || field === 'network_config') continue;
+          const text =
+            typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
+          context.out.line(`${`${field}:`.padEnd(14)}${plainText(text) || '-'}`);
+        }
+      });
+      return 'ok';
+    }),
+  );
+}
+
+function removeWorkflow(context: CommandContext): Command {
+  const command = new Command('remove').description('Remove a stored workflow (admin)').argument('<name>');
+  return command.action(
+    context.restAction<Record<string, never>>(async ({ args: [name = ''], rest }) => {
+      await rest.call('DELETE', `/workflows/${encodeURIComponent(name)}`);
+      context.out.line(`removed workflow ${plainText(name)}`);
+      return 'ok';
+    }),
+  );
+}

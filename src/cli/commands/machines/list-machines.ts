@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { filterOf, machinePages, type SelectionOptions } from '../../input/machine-selection.ts';
+import { addFilter, addLimit, addOutput } from '../../input/options.ts';
+import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
+import { machineRendering } from '../../rendering/machine-rendering.ts';
+
+interface ListOptions extends SelectionOptions {
+  readonly output: OutputFormat;
+  readonly limit?: number;
+}
+
+export function listMachines(context: CommandContext): Command {
+  const command = new Command('list').description(
+    'Show machines with phase, effective state, conditions, agents',
+  );
+  return addOutput(addLimit(addFilter(command))).action(
+    context.action<ListOptions>(async ({ options, api }) => {
+      const filter = filterOf(options);
+      const pages = machinePages(api, filter, options.limit);
+      const first = await pages.next();
+      const agents = first.done !== true && first.value.some(({ status }) => status?.presence !== '');
+      const rendering = machineRendering(context.now(), { agents });
+      const count = await writeList(context.out, options.output, rendering, withFirst(first, pages));
+      if (count === 0 && isForPeople(options.output)) {
+        const next =
+          filter === '' ? `no machines yet; make some: ${context.program} import 3` : 'no machine matches';
+        context.err.line(next);
+      }
+      return 'ok';
+    }),
+  );
+}
+
+async function* withFirst(
+  first: IteratorResult<readonly Machine[]>,
+  others: AsyncGenerator<readonly Machine[]>,
+): AsyncGenerator<readonly Machine[]> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* others;
+}

@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import type { Api } from '../../connection/api.ts';
+import { equals } from '../../input/filter-text.ts';
+import { addOutput } from '../../input/options.ts';
+import { RUNS } from '../../operations/v1-runs.ts';
+import { OPERATIONS } from '../../operations/v2-operations.ts';
+import { isForPeople, type OutputFormat, writeOne } from '../../output/format.ts';
+import { padEnd, plainText } from '../../output/plain-text.ts';
+import { machineRendering, TITLE_WIDTH, writeMachineDetail } from '../../rendering/machine-rendering.ts';
+import { writeHistory } from '../../rendering/operation-rendering.ts';
+import { writeUpstream } from '../../rendering/upstream-rendering.ts';
+
+const LAST_OPERATIONS = 5;
+
+export function showMachine(context: CommandContext): Command {
+  const command = new Command('show')
+    .alias('get')
+    .description('Show one machine: its state in both APIs, its conditions, its last operations')
+    .argument('<machine-id>')
+    .addHelpText('after', '\nAs data (-o json, yaml, …) it is the machine of baremetal.v2 and nothing else.');
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [machineId = ''], options, api }) => {
+      if (isForPeople(options.output)) await writeWhole(context, api, machineId);
+      else writeMachine(context, options.output, await api.machines.getMachine({ machineId }));
+      return 'ok';
+    }),
+  );
+}
+
+async function writeWhole(context: CommandContext, api: Api, machineId: string): Promise<void> {
+  const [machine, v1, { items, nextPageToken }] = await Promise.all([
+    api.machines.getMachine({ machineId }),
+    RUNS.machine(api, machineId),
+    OPERATIONS.list(api, {
+      filter: equals('machine_id', machineId),
+      pageSize: LAST_OPERATIONS,
+      pageToken: '',
+    }),
+  ]);
+  const now = context.now();
+  writeMachineDetail(context.out, machine, now, v1);
+  if (machine.status?.observed) await writeExplained(context, api, machineId);
+  if (items.length === 0) return;
+  const all = `all: ${context.program} ${OPERATIONS.commands.list} -m ${plainText(machineId)}`;
+  context.out.line('');
+  context.out.line(`Last operations${nextPageToken === '' ? '' : ` (${all})`}:`);
+  writeHistory(context.out, items, now);
+}
+
+/** Where an upstream says something, what that means is not in the machine itself. */
+async function writeExplained(context: CommandContext, api: Api, machineId: string): Promise<void> {
+  const { summary, upstream } = await api.admin.explainMachine({ machineId });
+  context.out.line('');
+  if (upstream) writeUpstream(context.out, upstream, context.now(), TITLE_WIDTH);
+  context.out.line(`${padEnd('Explained:', TITLE_WIDTH)}${plainText(summary)}`);
+}
+
+/** What an answer that holds a machine tells of it. */
+export function writeMachine(context: CommandContext, output: OutputFormat, machine: Machine): void {
+  const now = context.now();
+  writeOne(context.out, output, machineRendering(now), machine, () =>
+    writeMachineDetail(context.out, machine, now),
+  );
+}

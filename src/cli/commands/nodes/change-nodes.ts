@@ -1,0 +1,224 @@
+/** One change for many nodes: those that are named, or those that a filter finds. Each has its own result. */
+import { status } from '@grpc/grpc-js';
+import { Command, Option } from 'commander';
+import { installLifecycle } from '../../../domain/install/install-state.ts';
+import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
+import { agree } from '../../bulk/start-on-many.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { CallError } from '../../connection/call-error.ts';
+import type { Rest } from '../../connection/rest-client.ts';
+import { type Exit, worstExit } from '../../errors/exit-code.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import type { Selection } from '../../input/machine-selection.ts';
+import { addOutput, oneOf, several } from '../../input/options.ts';
+import { isForPeople, type OutputFormat, type Rendering, writeList } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import type { Answer, NodeBody } from '../../rendering/node-rendering.ts';
+
+interface ResultBody {
+  readonly id: string;
+  readonly success: boolean;
+  readonly state?: string;
+  readonly workflow?: string | null;
+  readonly tags?: readonly string[];
+  readonly detail?: string;
+  readonly reason?: string;
+}
+
+interface SelectOptions {
+  readonly output: OutputFormat;
+  readonly state?: string;
+  readonly tag?: string;
+  readonly group?: string;
+  readonly search?: string;
+  readonly yes?: boolean;
+}
+
+const PAGE = 1000;
+const FILTERS = { state: 'state', tag: 'tag', group: 'group', search: 'q' } as const;
+
+function addSelection(command: Command): Command {
+  return addOutput(
+    command
+      .addOption(
+        oneOf(new Option('--state <state>', 'all in this install state'), statesOf(installLifecycle)),
+      )
+      .option('--tag <tag>', 'all with this tag')
+      .option('--group <name>', 'all in this group')
+      .option('--search <text>', 'all where an id, a name, an address or a serial number contains it')
+      .option('-y, --yes', 'do not ask before changing what a filter found'),
+  );
+}
+
+/** The filter is asked once; from then on the selection is a list of names. */
+async function selectNodes(rest: Rest, typed: readonly string[], options: SelectOptions): Promise<Selection> {
+  const query = new URLSearchParams();
+  for (const [option, parameter] of Object.entries(FILTERS)) {
+    const value = options[option as keyof typeof FILTERS];
+    if (value !== undefined) query.set(parameter, value);
+  }
+  const criterion = query.toString().replaceAll('&', ', ');
+  const choices = '--state, --tag, --group or --search';
+  if (typed.length > 0 && criterion !== '') throw new UsageError(`give node ids, or ${choices}, not both`);
+  if (typed.some((id) => id === '')) throw new UsageError('a node id is empty');
+  if (typed.length > 0) return { machineIds: [...new Set(typed)], criterion: undefined };
+  if (criterion === '') throw new UsageError(`which node? give a node id, several, or ${choices}`);
+  const machineIds: string[] = [];
+  for (;;) {
+    query.set('limit', String(PAGE));
+    query.set('offset', String(machineIds.length));
+    const { data, total = 0 } = await rest.call<Answer<NodeBody[]>>('GET', `/nodes?${query}`);
+    machineIds.push(...data.map(({ id }) => id));
+    if (data.length === 0 || machineIds.length >= total) return { machineIds, criterion };
+  }
+}
+
+interface BulkChange {
+  readonly context: CommandContext;
+  readonly rest: Rest;
+  readonly typed: readonly string[];
+  readonly options: SelectOptions;
+  readonly verb: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly line: (result: ResultBody) => string;
+}
+
+async function changeNodes(change: BulkChange): Promise<Exit> {
+  const { context, rest, options, verb } = change;
+  const selection = await selectNodes(rest, change.typed, options);
+  const { machineIds, criterion } = selection;
+  if (machineIds.length === 0) {
+    context.err.line('no node matches: nothing was done');
+    return 'ok';
+  }
+  if (criterion !== undefined)
+    await agree(context, selection, { verb, isDestructive: false, yes: options.yes === true });
+  const results: ResultBody[] = [];
+  for (let from = 0; from < machineIds.length; from += PAGE) {
+    const node_ids = machineIds.slice(from, from + PAGE);
+    const answer = await rest.call<Answer<ResultBody[]>>('POST', change.path, { node_ids, ...change.body });
+    results.push(...answer.data);
+  }
+  const [only] = results;
+  if (only && results.length === 1 && !only.success) throw refusalOf(only);
+  return writeResults(change, results);
+}
+
+async function writeResults(
+  { context, options, line }: BulkChange,
+  results: readonly ResultBody[],
+): Promise<Exit> {
+  const [done, refused] = [
+    results.filter(({ success }) => success),
+    results.filter(({ success }) => !success),
+  ];
+  if (isForPeople(options.output)) for (const result of done) context.out.line(line(result));
+  else await writeList(context.out, options.output, RESULTS, [options.output === 'name' ? done : results]);
+  for (const { id, detail } of refused)
+    context.err.line(`${plainText(id)} is refused: ${plainText(detail ?? '')}`);
+  if (refused.length > 0)
+    context.err.line(`${results.length} nodes: ${done.length} changed, ${refused.length} refused`);
+  return worstExit(refused.length === 0 ? ['ok'] : ['precondition']);
+}
+
+function refusalOf({ detail, reason }: ResultBody): CallError {
+  return new CallError({
+    code: reason === 'NODE_NOT_FOUND' ? status.NOT_FOUND : status.FAILED_PRECONDITION,
+    message: detail ?? 'the node is refused',
+    reason: reason ?? 'FAILED_PRECONDITION',
+    metadata: {},
+    violations: [],
+  });
+}
+
+const RESULTS: Rendering<ResultBody> = {
+  json: (result) => result as never,
+  name: ({ id }) => id,
+  columns: [],
+  wideColumns: [],
+};
+
+interface ApproveOptions extends SelectOptions {
+  readonly workflow?: string;
+  readonly comment?: string;
+}
+
+export function approveNodes(context: CommandContext): Command {
+  const command = new Command('approve')
+    .description('Approve discovered nodes: each is installed when it boots next')
+    .argument(
+      '[node-id...]',
+      'nodes; or those that a filter finds, of which only discovered ones are approved',
+    )
+    .option('--workflow <name>', 'what to install; without it, the one it has, or the default')
+    .option('--comment <text>', 'goes into the history');
+  return addSelection(command).action(
+    context.restAction<ApproveOptions>(async ({ args: typed, options, rest }) => {
+      const { workflow, comment } = options;
+      // A filter finds those that wait; a node that is named may be reset or imaged again by this, too.
+      const isByFilter = typed.length === 0 && [options.tag, options.group, options.search].some(Boolean);
+      return changeNodes({
+        context,
+        rest,
+        typed,
+        options: isByFilter ? { state: 'discovered', ...options } : options,
+        verb: 'approve',
+        path: '/nodes/bulk/approve',
+        body: { ...(workflow !== undefined && { workflow }), ...(comment !== undefined && { comment }) },
+        line: ({ id, state = '' }) => `${plainText(id)} is ${plainText(state)}`,
+      });
+    }),
+  );
+}
+
+interface TagOptions extends SelectOptions {
+  readonly add?: readonly string[];
+  readonly remove?: readonly string[];
+}
+
+export function tagNodes(context: CommandContext): Command {
+  const command = new Command('tag')
+    .description('Add tags to nodes, or remove them; tags are in lower case')
+    .argument('[node-id...]')
+    .option('--add <tag>', 'a tag to add (may be repeated)', several)
+    .option('--remove <tag>', 'a tag to remove (may be repeated)', several);
+  return addSelection(command).action(
+    context.restAction<TagOptions>(async ({ args: typed, options, rest }) => {
+      const { add = [], remove = [] } = options;
+      if (add.length + remove.length === 0) throw new UsageError('which tags? give --add or --remove');
+      return changeNodes({
+        context,
+        rest,
+        typed,
+        options,
+        verb: 'tag',
+        path: '/nodes/bulk/tags',
+        body: { add, remove },
+        line: ({ id, tags = [] }) => `${plainText(id)} has ${plainText(tags.join(', ')) || 'no tags'}`,
+      });
+    }),
+  );
+}
+
+export function assignWorkflow(context: CommandContext): Command {
+  const command = new Command('workflow')
+    .description('Give nodes a workflow: what is installed when they are approved')
+    .argument('<workflow>', 'its name; "" takes it off, and the default counts')
+    .argument('[node-id...]');
+  return addSelection(command).action(
+    context.restAction<SelectOptions>(async ({ args: [workflow = '', ...typed], options, rest }) =>
+      changeNodes({
+        context,
+        rest,
+        typed,
+        options,
+        verb: `give the workflow ${workflow || 'by default'} to`,
+        path: '/nodes/bulk/workflow',
+        body: { workflow },
+        line: ({ id, workflow: given }) =>
+          `${plainText(id)} has the workflow ${plainText(given ?? 'by default')}`,
+      }),
+    ),
+  );
+}

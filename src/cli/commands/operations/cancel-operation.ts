@@ -1,0 +1,69 @@
+import { Command } from 'commander';
+import { OPERATOR_ACTIONS } from '../../../domain/operation/operator-action.ts';
+import { OperatorAction_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { addOutput, addReason, addWaiting } from '../../input/options.ts';
+import type { OperationSource } from '../../operations/operation-source.ts';
+import { isFinished } from '../../operations/operation-view.ts';
+import { OPERATIONS, operationView } from '../../operations/v2-operations.ts';
+import { waitForOperation } from '../../operations/wait-for-operation.ts';
+import { type OutputFormat, writeOne } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import { operationRendering } from '../../rendering/operation-rendering.ts';
+
+interface CancelOptions {
+  readonly output: OutputFormat;
+  readonly reason?: string;
+  readonly wait: boolean;
+  readonly timeout: number;
+  readonly quiet?: boolean;
+}
+
+export function cancelOperation(context: CommandContext, source: OperationSource): Command {
+  const command = new Command('cancel')
+    .description(`Cancel active ${source.noun}`)
+    .argument(`<${source.noun}-id>`)
+    .option('--reason <text>', 'why; goes into the history');
+  return canceling(context, source, command, source.cancel);
+}
+
+/** The operator's action: also of what has failed, and never without a reason. */
+export function cancelByOperator(context: CommandContext): Command {
+  const { verb, effect } = OPERATOR_ACTIONS.cancel;
+  const command = new Command(verb)
+    .description(`${effect.charAt(0).toUpperCase()}${effect.slice(1)}`)
+    .argument('<operation-id>');
+  return canceling(context, OPERATIONS, addReason(command), async ({ admin }, operationId, reason) => {
+    const action = OperatorAction_Value.CANCEL;
+    return operationView(await admin.actOnOperation({ operationId, action, reason }));
+  });
+}
+
+function canceling(
+  context: CommandContext,
+  source: OperationSource,
+  command: Command,
+  cancel: OperationSource['cancel'],
+): Command {
+  return addOutput(addWaiting(command, '10m', source.noun)).action(
+    context.action<CancelOptions>(async ({ args: [id = ''], options, api }) => {
+      const operation = await cancel(api, id, options.reason ?? '');
+      if (options.wait && !isFinished(operation)) {
+        const exit = await waitForOperation({
+          context,
+          api,
+          source,
+          operation,
+          options: { ...options, quiet: true },
+        });
+        // Canceled is what was asked for; that it ended otherwise is not.
+        return exit === 'canceled' ? 'ok' : exit === 'ok' ? 'failed' : exit;
+      }
+      writeOne(context.out, options.output, operationRendering(source, context.now()), operation, () => {
+        const state = isFinished(operation) ? operation.phase : `${operation.phase} (cancel requested)`;
+        context.out.line(`${source.title}: ${plainText(operation.id)} ${state}`);
+      });
+      return !isFinished(operation) || operation.phase === 'CANCELED' ? 'ok' : 'failed';
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import type { CommandContext } from '../../command-context.ts';
+import { pagesOf } from '../../connection/pages.ts';
+import { allOf, equals } from '../../input/filter-text.ts';
+import { addLimit, addOutput } from '../../input/options.ts';
+import type { OperationSource } from '../../operations/operation-source.ts';
+import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
+import { operationRendering } from '../../rendering/operation-rendering.ts';
+
+interface ListOptions {
+  readonly output: OutputFormat;
+  readonly filter?: string;
+  readonly machine?: string;
+  readonly limit?: number;
+}
+
+export function listOperations(
+  context: CommandContext,
+  source: OperationSource,
+  name: 'ops' | 'list',
+): Command {
+  const command = new Command(name)
+    .description(`List all ${source.noun}s, newest first`)
+    .option('--filter <filter>', `for example: phase=FAILED AND type=${source.exampleType}`)
+    .option('-m, --machine <machine-id>', 'of this machine only');
+  return addOutput(addLimit(command)).action(
+    context.action<ListOptions>(async ({ options, api }) => {
+      const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);
+      const pages = pagesOf((page) => source.list(api, { filter, ...page }), options.limit);
+      const rendering = operationRendering(source, context.now());
+      const count = await writeList(context.out, options.output, rendering, pages);
+      if (count === 0 && isForPeople(options.output))
+        context.err.line(filter === '' ? `no ${source.noun}s yet` : `no ${source.noun} matches`);
+      return 'ok';
+    }),
+  );
+}

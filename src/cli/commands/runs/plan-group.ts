@@ -1,0 +1,107 @@
+import { status } from '@grpc/grpc-js';
+import { Command } from 'commander';
+import type { Plan } from '../../../gen/baremetal/v1/plan_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { CallError } from '../../connection/call-error.ts';
+import { pagesOf } from '../../connection/pages.ts';
+import { addLimit, addOutput } from '../../input/options.ts';
+import { type PlanFile, planSource, readPlan } from '../../input/plan-file.ts';
+import { isForPeople, type OutputFormat, writeList, writeOne } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import { PLANS, writePlanDetail } from '../../rendering/plan-rendering.ts';
+
+export function planGroup(context: CommandContext): Command {
+  return new Command('plan')
+    .description('Everything about plans, the recipes of runs')
+    .addCommand(showPlan(context), { isDefault: true })
+    .addCommand(listPlans(context))
+    .addCommand(createPlan(context));
+}
+
+function listPlans(context: CommandContext): Command {
+  const command = new Command('list').description('List plans, the default ones first');
+  return addOutput(addLimit(command)).action(
+    context.action<{ output: OutputFormat; limit?: number }>(async ({ options, api }) => {
+      const pages = pagesOf(async (page) => {
+        const { plans, nextPageToken } = await api.plans.listPlans(page);
+        return { items: plans, nextPageToken };
+      }, options.limit);
+      const count = await writeList(context.out, options.output, PLANS, pages);
+      if (count === 0 && isForPeople(options.output)) context.err.line('no plans yet');
+      return 'ok';
+    }),
+  );
+}
+
+function showPlan(context: CommandContext): Command {
+  const command = new Command('show')
+    .alias('get')
+    .description('Show one plan with its steps, and the timeouts and retries in force')
+    .argument('<plan-id>');
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat }>(async ({ args: [planId = ''], options, api }) => {
+      writePlan(context, options.output, await api.plans.getPlan({ planId }));
+      return 'ok';
+    }),
+  );
+}
+
+const SAMPLE = `
+A plan file is YAML or JSON:
+
+  plan_id: plan-repave-ubuntu-2204-v1
+  display_name: Repave Ubuntu 22.04
+  steps:
+    - name: set-netboot
+      timeout_seconds: 60   # the server’s default when left out
+      max_retries: 2        # the server’s default when left out
+      netboot: {mode: PXE}  # or ssh, reboot, repave, join, verify, net, rma
+    - name: repave-os
+      repave: {image: ubuntu-22.04}`;
+
+function createPlan(context: CommandContext): Command {
+  const command = new Command('create')
+    .description('Store a plan from a file; one that no run has used yet is replaced (admin)')
+    .requiredOption('-f, --file <path>', 'the plan, as YAML or JSON; - reads it from stdin')
+    .addHelpText(
+      'after',
+      `${SAMPLE}\n\nTo start from one that exists: ${context.program} plan show default-repave -o yaml`,
+    );
+  return addOutput(command).action(
+    context.action<{ output: OutputFormat; file: string }>(async ({ options, api }) => {
+      const path = context.pathOf(options.file);
+      const file = await readPlan(planSource(options.file, path, context.stdin));
+      const { planId, displayName, steps, defaultFor } = file.plan;
+      // A plan that was shown and edited still says what only the server decides.
+      if (defaultFor !== '') context.err.line('default_for is the server’s to set; left out');
+      const plan = { planId, displayName, steps };
+      const stored = await api.admin.createPlan({ plan }).catch((error: unknown) => {
+        throw error instanceof CallError ? withPlaces(error, file) : error;
+      });
+      context.err.line(`stored ${plainText(stored.planId)}`);
+      writePlan(context, options.output, stored);
+      return 'ok';
+    }),
+  );
+}
+
+/** The server names fields; whoever wrote them looks for lines. */
+function withPlaces(error: CallError, { placeOf }: PlanFile): CallError {
+  const { code, message, reason, metadata, violations } = error;
+  const [first, ...others] = violations;
+  if (code !== status.INVALID_ARGUMENT || first === undefined) return error;
+  return new CallError({
+    code,
+    message: `${placeOf(first.subject)}: ${message}`,
+    reason,
+    metadata,
+    violations: others.map(({ subject, description }) => ({
+      subject: `${placeOf(subject)}: ${subject}`,
+      description,
+    })),
+  });
+}
+
+function writePlan(context: CommandContext, output: OutputFormat, plan: Plan): void {
+  writeOne(context.out, output, PLANS, plan, () => writePlanDetail(context.out, plan));
+}

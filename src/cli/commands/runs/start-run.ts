@@ -1,0 +1,69 @@
+import { Command, Option } from 'commander';
+import { RUN_TYPE_NAMES, RUN_TYPES, type RunType } from '../../../domain/v1/run-type.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { selectMachines } from '../../input/machine-selection.ts';
+import { addOutput, addWaiting, oneOf } from '../../input/options.ts';
+import {
+  addStarting,
+  checkRequestId,
+  type StartOptions,
+  startOperation,
+} from '../../operations/start-operation.ts';
+import { RUNS, runView } from '../../operations/v1-runs.ts';
+
+interface RunOptions extends StartOptions {
+  readonly type: RunType;
+  readonly plan?: string;
+}
+
+/** After these a machine does not have what it had before. */
+const IS_DESTRUCTIVE = {
+  REPAVE: true,
+  RMA: true,
+  REBOOT: false,
+  UPGRADE: false,
+  NET_RECONFIG: false,
+  JOIN: false,
+} as const satisfies Record<RunType, boolean>;
+
+export function startRun(context: CommandContext): Command {
+  const command = new Command('start')
+    .description('Start a run on a machine, or on several: a plan, carried out step by step')
+    .argument('<machine-id...>')
+    .addOption(oneOf(new Option('--type <type>', 'what to do'), RUN_TYPE_NAMES).makeOptionMandatory())
+    .option('--plan <plan-id>', 'the plan to carry out (default: that of the type)')
+    .addHelpText('after', helpAfter());
+  return addOutput(addWaiting(addStarting(command, 'run'), '2h', 'run')).action(
+    context.action<RunOptions>(async ({ args, options, api }) => {
+      checkRequestId(options);
+      const { type, plan: planId = '' } = options;
+      return startOperation({
+        context,
+        api,
+        source: RUNS,
+        selection: await selectMachines(api, args, {}),
+        verb: `run ${type} on`,
+        // What somebody's own plan does, its type does not tell.
+        isDestructive: IS_DESTRUCTIVE[type] || planId !== '',
+        start: async (request) => runView(await api.runs.startRun({ ...request, type, planId })),
+        sameAgain: (machineId) => {
+          const plan = planId === '' ? '' : ` --plan ${planId}`;
+          return `${context.program} run start ${machineId} --type ${type}${plan}`;
+        },
+        options,
+      });
+    }),
+  );
+}
+
+function helpAfter(): string {
+  const types = RUN_TYPE_NAMES.map((type) => `  ${type.padEnd(14)}${RUN_TYPES[type].description}`);
+  const destructive = RUN_TYPE_NAMES.filter((type) => IS_DESTRUCTIVE[type]).join(' and ');
+  return `
+Types:
+${types.join('\n')}
+
+${destructive} are destructive, a plan of your own (--plan) may be, and no run needs maintenance mode first.
+On one machine that you name such a run starts at once, as reimage does; on several you are asked, and
+--yes answers.`;
+}

@@ -1,0 +1,94 @@
+/** Operations on the hardware of machines: erase their disks, move them to other hardware. */
+import type { Command } from 'commander';
+import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../../../domain/install/erasure.ts';
+import { HARDWARE_OPERATIONS } from '../../../domain/operation/hardware-operation.ts';
+import { Overwrite_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import type { CommandContext } from '../../command-context.ts';
+import { several } from '../../input/options.ts';
+import { workflowCommand } from './service-workflows.ts';
+
+const ERASE_HELP = `
+Needs phase MAINTENANCE and install state active (or deprovisioning, to take an erasure up again). The machine boots
+Ingot's installer over its BMC and erases every disk that is not removable, on USB or read-only. Each is erased by the
+surest way that it has, and read back afterwards:
+${ERASE_METHOD_NAMES.filter((method) => method !== 'none')
+  .map((method) => `  ${method.padEnd(20)}${ERASE_METHODS[method]}`)
+  .join('\n')}
+A disk without an erase command is written over at its ends alone, and the evidence says so; --full-overwrite writes over
+all of it. The evidence is in "ingot node show <machine-id>" and "ingot node history <machine-id>". A machine without a BMC
+is erased when it boots from the network after "ingot node state <machine-id> deprovisioning", which takes --full-overwrite, too.`;
+
+export function eraseMachine(context: CommandContext): Command {
+  return workflowCommand<{ fullOverwrite?: true }>(context, {
+    name: 'erase',
+    description: HARDWARE_OPERATIONS.ERASE.description,
+    isDestructive: true,
+    confirmsName: true,
+    timeout: '48h',
+    more: (command) =>
+      command
+        .option(
+          '--full-overwrite',
+          'write over the whole of disks that have no erase command; may take hours',
+        )
+        .addHelpText('after', ERASE_HELP),
+    start: (api, request, { fullOverwrite }) =>
+      api.admin.eraseMachine({
+        ...request,
+        overwrite: fullOverwrite ? Overwrite_Value.WHOLE : Overwrite_Value.ENDS,
+      }),
+    same: ({ fullOverwrite }) => (fullOverwrite ? ' --full-overwrite' : ''),
+  });
+}
+
+interface MigrateOptions {
+  readonly mac: readonly string[];
+  readonly serial?: string;
+  readonly systemUuid?: string;
+  readonly bmcEndpoint?: string;
+  readonly image?: string;
+}
+
+const MIGRATE_HELP = `
+Needs phase MAINTENANCE and install state active (or migrating, to take a migration up again). The machine keeps its name,
+its labels and its history, and goes by the MAC addresses of the replacement. A discovered node that has one of them is the
+replacement, and is taken in; one that any other machine has is refused. The operation waits until the replacement boots
+from the network or reports, and stops where it reports another serial number than was given. Canceling it goes back to the
+old hardware. When it is finished, the agent of the old hardware is refused: give the new one a token with "ingot machine
+create --machine-id <machine-id> --pool <pool>". The old hardware is discovered as another machine when it boots again.
+
+Example:
+  ingot migrate web-7 --mac 52:54:00:12:34:56 --serial CZ1234 --image ubuntu-24.04`;
+
+export function migrateMachine(context: CommandContext): Command {
+  return workflowCommand<MigrateOptions>(context, {
+    name: 'migrate',
+    description: HARDWARE_OPERATIONS.MIGRATE.description,
+    isDestructive: true,
+    one: true,
+    timeout: '24h',
+    more: (command) =>
+      command
+        .requiredOption('--mac <address>', 'a MAC address of the replacement (may be repeated)', several)
+        .option('--serial <number>', 'the serial number that it must report')
+        .option('--system-uuid <uuid>', 'the system UUID that it must report')
+        .option('--bmc-endpoint <host[:port]>', 'its BMC (default: as it was)')
+        .option('--image <name>', 'write this image to it, which it is booted for over its BMC')
+        .addHelpText('after', MIGRATE_HELP),
+    start: (api, request, { mac, serial, systemUuid, bmcEndpoint, image }) =>
+      api.admin.migrateMachine({
+        ...request,
+        macAddresses: [...mac],
+        serialNumber: serial ?? '',
+        systemUuid: systemUuid ?? '',
+        bmcEndpoint: bmcEndpoint ?? '',
+        imageRef: image ?? '',
+      }),
+    same: ({ mac, serial, image }) =>
+      [
+        ...mac.map((address) => ` --mac ${address}`),
+        serial === undefined ? '' : ` --serial ${serial}`,
+        image === undefined ? '' : ` --image ${image}`,
+      ].join(''),
+  });
+}

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseFilter } from '../../domain/filter/parse.ts';
+import { allOf, anyOf, equals, labelEquals } from './filter-text.ts';
+
+/** Whatever the server can store; half a surrogate pair and NUL it can't. */
+const text = fc
+  .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+  .filter((value) => !/[\0\p{Surrogate}]/u.test(value));
+
+describe('a filter made of options', () => {
+  it('is read by the server as what was typed, whatever was typed', () => {
+    fc.assert(
+      fc.property(text, text, (key, value) => {
+        expect(parseFilter(labelEquals(key, value))).toMatchObject({
+          kind: 'restriction',
+          path: ['labels', key],
+          comparator: '=',
+          value: [value],
+        });
+      }),
+    );
+  });
+
+  it('can’t be left by a value that looks like more filter', () => {
+    const filter = allOf(['phase=READY OR phase=MAINTENANCE', labelEquals('a', 'b OR phase=READY')]);
+    expect(parseFilter(filter)).toMatchObject({
+      kind: 'and',
+      terms: [{ kind: 'or' }, { kind: 'restriction', value: ['b OR phase=READY'] }],
+    });
+  });
+
+  it('leaves a lone filter, and plain values, as they are', () => {
+    expect(allOf(['phase=READY', undefined, ' '])).toBe('phase=READY');
+    expect(allOf([undefined])).toBe('');
+    expect(anyOf([equals('operation_id', 'op-1'), equals('operation_id', 'op-2')])).toBe(
+      'operation_id=op-1 OR operation_id=op-2',
+    );
+  });
+});

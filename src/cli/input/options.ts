@@ -1,0 +1,94 @@
+/** The options that several commands share, each declared once. */
+import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { inAnyCase } from '../../domain/any-case.ts';
+import { OUTPUT_FORMATS } from '../output/format.ts';
+import { parseDuration } from '../output/time-text.ts';
+
+const LONGEST_TIMEOUT_MS = 7 * 24 * 60 * 60 * 1000;
+
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms <= 0) throw new InvalidArgumentError('Give a time like 30s, 5m, 1h or 30d.');
+  return ms;
+}
+
+function timeout(text: string): number {
+  const ms = duration(text);
+  if (ms > LONGEST_TIMEOUT_MS) throw new InvalidArgumentError('At most 7d.');
+  return Math.ceil(ms);
+}
+
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
+    throw new InvalidArgumentError('Give a whole number from 1 to 1000000.');
+  }
+  return number;
+}
+
+type Pair = readonly [string, string];
+
+/** k=v, as often as given. */
+export function pairs(text: string, before: readonly Pair[] = []): readonly Pair[] {
+  const split = text.indexOf('=');
+  if (split < 1) throw new InvalidArgumentError('Give key=value.');
+  return [...before, [text.slice(0, split), text.slice(split + 1)]];
+}
+
+/** A value from a closed set, in upper or lower case; help and completion show the set. */
+export function oneOf<Choice extends Argument | Option>(choice: Choice, names: readonly string[]): Choice {
+  choice.choices(names);
+  choice.argParser((text: string) => {
+    const name = inAnyCase(names, text);
+    if (name === undefined) throw new InvalidArgumentError(`Allowed choices are ${names.join(', ')}.`);
+    return name;
+  });
+  return choice;
+}
+
+export function several(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+export function addOutput(command: Command): Command {
+  return command.addOption(
+    new Option('-o, --output <format>', 'form of the data on stdout')
+      .choices(OUTPUT_FORMATS)
+      .default('table'),
+  );
+}
+
+export function addFilter(command: Command): Command {
+  return command
+    .option('--filter <filter>', 'for example: phase=READY AND NOT effective_state=BUSY')
+    .option('-l, --label <key=value>', 'only with this label (may be repeated)', pairs);
+}
+
+export function addLimit(command: Command): Command {
+  return command
+    .addOption(new Option('--limit <n>', 'stop after n').argParser(wholeNumber))
+    .addOption(new Option('--all', 'everything, however much it is (the default)').conflicts('limit'));
+}
+
+export function addTimeout(command: Command, standard: string): Command {
+  return command.addOption(
+    new Option('--timeout <time>', 'how long to wait: 30s, 5m, 1h')
+      .argParser(timeout)
+      .default(duration(standard), standard),
+  );
+}
+
+export function addWaiting(command: Command, standard: string, noun: 'operation' | 'run'): Command {
+  command.option('--wait', `wait until the ${noun} has ended (the default)`);
+  command.option('--no-wait', `return as soon as the ${noun} is accepted`);
+  command.setOptionValueWithSource('wait', true, 'default');
+  return addQuiet(addTimeout(command, standard));
+}
+
+export function addQuiet(command: Command): Command {
+  return command.option('-q, --quiet', 'one line instead of the running display');
+}
+
+export function addReason(command: Command): Command {
+  return command.requiredOption('--reason <text>', 'why; goes into the history');
+}

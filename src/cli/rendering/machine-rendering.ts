@@ -1,0 +1,255 @@
+import { METRIC_NAMES, METRICS, type MetricName } from '../../domain/agent/agent.ts';
+import { bytesText, metricText } from '../../domain/agent/metric-text.ts';
+import { EFFECTIVE_STATES, type EffectiveState } from '../../domain/machine/effective-state.ts';
+import { specOfMessage } from '../../domain/machine/machine-spec.ts';
+import { locationText } from '../../domain/machine/spec-field.ts';
+import {
+  type Agent,
+  type Condition,
+  type Machine,
+  MachineSchema,
+} from '../../gen/baremetal/v2/machine_pb.ts';
+import type { Colour } from '../output/colour.ts';
+import { jsonOf, type Rendering } from '../output/format.ts';
+import { displayWidth, padEnd, plainText } from '../output/plain-text.ts';
+import { type Column, Table } from '../output/table.ts';
+import type { TextSink } from '../output/text-sink.ts';
+import { ageText, instantText } from '../output/time-text.ts';
+import { inOrder, type MachineView, machineView, trueConditions } from './machine-view.ts';
+
+function isKnown(state: string): state is EffectiveState {
+  return state in EFFECTIVE_STATES;
+}
+
+export function effectiveStateColour(state: string): Colour | undefined {
+  return isKnown(state) ? EFFECTIVE_STATES[state].colour : undefined;
+}
+
+/** In a table the state has a short form or a mark where the design document gives it one. */
+const TABLE_FORM = {
+  NEW: 'NEW',
+  IDLE: 'IDLE',
+  BUSY: 'BUSY',
+  MAINTENANCE: 'MAINT',
+  ATTENTION: '⚠ATTENTION',
+  BLOCKED: '⛔BLOCKED',
+} as const satisfies Record<EffectiveState, string>;
+
+function effectiveCell(machine: Machine): string {
+  const state = machineView(machine).effectiveState;
+  return isKnown(state) ? TABLE_FORM[state] : state;
+}
+
+const mark = (status: boolean | undefined): string => (status === undefined ? '-' : status ? '✓' : '✗');
+
+function conditionCell(machine: Machine, type: string): string {
+  return mark(machine.status?.conditions.find((condition) => condition.type === type)?.status);
+}
+
+const shown = (text: string | undefined): string => plainText(text ?? '') || '-';
+
+const HAVE_A_COLUMN = ['Reachable', 'Provisioned'];
+
+function labelsText(machine: Machine): string {
+  const pairs = Object.entries(machine.labels).map(([key, text]) => `${key}=${text}`);
+  return pairs.sort().join(',');
+}
+
+const placeText = ({ spec }: Machine): string => locationText(specOfMessage(spec).location);
+
+const COLUMNS: readonly Column<Machine>[] = [
+  { header: 'MACHINE_ID', minWidth: 11, cell: (machine) => machine.machineId },
+  { header: 'PHASE', cell: (machine) => machineView(machine).phase },
+  {
+    header: 'EFFECTIVE',
+    cell: effectiveCell,
+    colour: (machine) => effectiveStateColour(machineView(machine).effectiveState),
+  },
+  { header: 'REACHABLE', cell: (machine) => conditionCell(machine, 'Reachable') },
+  { header: 'PROVISIONED', cell: (machine) => conditionCell(machine, 'Provisioned') },
+  { header: 'ACTIVE_OP', cell: (machine) => machine.status?.activeOperationId ?? '' },
+];
+
+const CONDITIONS_COLUMN: Column<Machine> = {
+  header: 'CONDITIONS',
+  cell: (machine) =>
+    trueConditions(machineView(machine))
+      .filter((type) => !HAVE_A_COLUMN.includes(type))
+      .map((type) => `${type}=✓`)
+      .join(', '),
+};
+
+const PRESENCE_COLOURS: Readonly<Record<string, Colour>> = { ready: 'green', expired: 'red' };
+
+const SERVICE_COLUMN: Column<Machine> = { header: 'SERVICE', cell: ({ status }) => status?.service ?? '' };
+const HOSTNAME_COLUMN: Column<Machine> = {
+  header: 'HOSTNAME',
+  cell: ({ status }) => status?.agent?.hostname ?? '',
+};
+
+/** Yes, or why not in a word. */
+function schedulableCell({ status }: Machine): string {
+  return status?.schedulable ? 'yes' : `no: ${status?.unschedulableReason || 'not known'}`;
+}
+
+function schedulableText({ status }: Machine): string {
+  return status?.schedulable
+    ? 'yes'
+    : `no, because ${status?.unschedulableMessage || 'of a reason not given'}`;
+}
+
+/** "8 × NVIDIA H100 80GB HBM3", or the number alone where no model is known. */
+function gpusText({ gpuCount, gpus }: Agent): string {
+  const models = gpus.map(({ model, count }) => `${count} × ${model}`).join(', ');
+  return models === '' ? String(gpuCount) : `${gpuCount} (${models})`;
+}
+
+/** What the agents tell, where there are some. */
+function agentColumns(now: number): Column<Machine>[] {
+  return [
+    { header: 'POOL', cell: ({ status }) => status?.pool ?? '' },
+    {
+      header: 'STATUS',
+      cell: ({ status }) => status?.presence ?? '',
+      colour: ({ status }) => PRESENCE_COLOURS[status?.presence ?? ''],
+    },
+    { header: 'AGENT', cell: ({ status }) => status?.agent?.agentVersion ?? '' },
+    { header: 'KEEPALIVE', cell: ({ status }) => ageText(status?.agent?.lastKeepalive, now) },
+    {
+      header: 'SCHEDULABLE',
+      cell: schedulableCell,
+      colour: ({ status }) => (status?.schedulable ? 'green' : 'yellow'),
+    },
+  ];
+}
+
+export interface MachineColumns {
+  /** Some of the machines have agents. */
+  readonly agents: boolean;
+}
+
+export function machineRendering(
+  now: number,
+  { agents }: MachineColumns = { agents: false },
+): Rendering<Machine> {
+  return {
+    json: (machine) => jsonOf(MachineSchema, machine),
+    name: (machine) => machine.machineId,
+    columns: [...COLUMNS, ...(agents ? agentColumns(now) : []), CONDITIONS_COLUMN],
+    wideColumns: [
+      ...COLUMNS,
+      ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), HOSTNAME_COLUMN] : []),
+      { header: 'PROVIDER', cell: (machine) => machine.spec?.provider ?? '' },
+      { header: 'CUSTOMER', cell: (machine) => machine.spec?.customerId ?? '' },
+      { header: 'LOCATION', cell: placeText },
+      { header: 'SERIAL', cell: (machine) => machine.spec?.serial ?? '' },
+      { header: 'SSH_ENDPOINT', cell: (machine) => machine.spec?.sshEndpoint ?? '' },
+      { header: 'AGE', cell: (machine) => ageText(machine.createdAt, now) },
+      { header: 'LABELS', cell: labelsText },
+      CONDITIONS_COLUMN,
+    ],
+  };
+}
+
+/** Everything about a machine; with document 1's view of it beside that of document 2, where it is known. */
+export function writeMachineDetail(sink: TextSink, machine: Machine, now: number, v1?: MachineView): void {
+  const view = machineView(machine);
+  writeLines(sink, [['Machine', machine.machineId]]);
+  if (v1 === undefined) writeView(sink, view);
+  else writeViews(sink, view, v1);
+  writeLines(sink, [
+    ['Provider', machine.spec?.provider],
+    ['SSH endpoint', machine.spec?.sshEndpoint],
+    ['BMC endpoint', machine.spec?.bmcEndpoint],
+    ['Target cluster', machine.spec?.targetClusterRef],
+    ['MAC addresses', machine.spec?.macAddresses.join(', ')],
+    ['Customer', machine.spec?.customerId],
+    ['Location', placeText(machine)],
+    ['Serial number', machine.spec?.serial],
+    ['Labels', labelsText(machine)],
+    ['Registered', instantText(machine.createdAt)],
+    ['Updated', instantText(machine.updatedAt)],
+  ]);
+  writeAgent(sink, machine, now);
+  const conditions = inOrder(machine.status?.conditions ?? []);
+  if (conditions.length === 0) return;
+  sink.line('');
+  new Table<Condition>(sink, [
+    { header: 'CONDITION', cell: ({ type }) => type },
+    { header: 'STATUS', cell: ({ status }) => mark(status) },
+    { header: 'REASON', cell: ({ reason }) => reason },
+    { header: 'SINCE', cell: ({ lastTransition }) => ageText(lastTransition, now) },
+    { header: 'MESSAGE', cell: ({ message }) => message },
+  ]).write(conditions);
+}
+
+/** What is known of the agent; nothing of a machine that never had one. */
+function writeAgent(sink: TextSink, machine: Machine, now: number): void {
+  const { status } = machine;
+  if (status === undefined || (status.presence === '' && status.service === '')) return;
+  const { agent } = status;
+  const facts: Array<readonly [string, string | undefined, Colour?]> = [];
+  if (agent?.registeredAt) {
+    facts.push(
+      ['Hostname', agent.hostname],
+      ['CPU', `${Number(agent.cpuMillicores) / 1000} cores`],
+      ['Memory', bytesText(Number(agent.memoryBytes))],
+      ['GPUs', gpusText(agent)],
+      ['Private IP', agent.privateIp],
+      ['Agent version', agent.agentVersion],
+      ['Last keepalive', agent.lastKeepalive && `${ageText(agent.lastKeepalive, now)} ago`],
+    );
+  }
+  sink.line('');
+  writeLines(sink, [
+    ['Service', status.service],
+    ['Pool', status.pool],
+    ['Presence', status.presence, PRESENCE_COLOURS[status.presence]],
+    ['Schedulable', schedulableText(machine), status.schedulable ? 'green' : 'yellow'],
+    ...facts,
+    ...(agent?.expiresAt ? [['Expires', instantText(agent.expiresAt)] as const] : []),
+  ]);
+  const known = METRIC_NAMES.filter((name) => agent?.metrics[name] !== undefined);
+  if (known.length === 0) return;
+  sink.line('');
+  new Table<MetricName>(sink, [
+    { header: 'METRIC', cell: (name) => name },
+    { header: 'VALUE', cell: (name) => metricText(name, agent?.metrics[name]) },
+    { header: 'MEANING', cell: (name) => METRICS[name].meaning },
+  ]).write(known);
+}
+
+export const TITLE_WIDTH = 20;
+
+function writeLines(
+  sink: TextSink,
+  lines: readonly (readonly [title: string, text: string | undefined, colour?: Colour | undefined])[],
+): void {
+  for (const [title, text, colour] of lines) {
+    sink.line(`${padEnd(`${title}:`, TITLE_WIDTH)}${sink.colour(shown(text), colour)}`);
+  }
+}
+
+function writeView(sink: TextSink, { phase, effectiveState, activeId }: MachineView): void {
+  writeLines(sink, [
+    ['Phase', phase],
+    ['EffectiveState', effectiveState, effectiveStateColour(effectiveState)],
+    ['ActiveOperationId', activeId],
+  ]);
+}
+
+function writeViews(sink: TextSink, v2: MachineView, v1: MachineView): void {
+  const rows: readonly (readonly [title: string, cell: (view: MachineView) => string])[] = [
+    ['Phase', ({ phase }) => phase],
+    ['EffectiveState', ({ effectiveState }) => effectiveState],
+    ['Banners', ({ banners }) => banners.join(', ')],
+    ['Active', ({ activeId }) => activeId],
+  ];
+  const cells = rows.map(([title, cell]) => [title, shown(cell(v2)), shown(cell(v1))] as const);
+  const width = cells.reduce((widest, [, text]) => Math.max(widest, displayWidth(text)), 0);
+  sink.line(`${padEnd('', TITLE_WIDTH)}${padEnd('v2', width)}  v1`);
+  for (const [title, left, right] of cells) {
+    const colour = title === 'EffectiveState' ? effectiveStateColour(v2.effectiveState) : undefined;
+    sink.line(`${padEnd(`${title}:`, TITLE_WIDTH)}${sink.colour(padEnd(left, width), colour)}  ${right}`);
+  }
+}

@@ -1,0 +1,165 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { OperationSource } from '../operations/operation-source.ts';
+import {
+  OPERATION_PHASES,
+  type OperationView,
+  STEP_STATES,
+  type StepView,
+} from '../operations/operation-view.ts';
+import type { Colour } from '../output/colour.ts';
+import type { Rendering } from '../output/format.ts';
+import { padEnd, plainText } from '../output/plain-text.ts';
+import { type Column, Table } from '../output/table.ts';
+import type { TextSink } from '../output/text-sink.ts';
+import { ageText, durationText, instantText } from '../output/time-text.ts';
+
+export function phaseColour({ phase }: OperationView): Colour | undefined {
+  return OPERATION_PHASES[phase].colour;
+}
+
+export function elapsedMs(operation: OperationView, now: number): number | undefined {
+  const start = operation.startedAt ?? operation.createdAt;
+  if (start === undefined) return undefined;
+  return Math.max(0, endMs(operation, now) - timestampMs(start));
+}
+
+function endMs({ finishedAt }: { finishedAt?: Timestamp | undefined }, now: number): number {
+  return finishedAt === undefined ? now : timestampMs(finishedAt);
+}
+
+function durationCell(operation: OperationView, now: number): string {
+  return operation.startedAt === undefined ? '' : durationText(elapsedMs(operation, now) ?? 0);
+}
+
+export function errorText({ error }: OperationView): string {
+  if (error === undefined) return '';
+  return error.code === '' ? error.message : `${error.message} [${error.code}]`;
+}
+
+/** What the step is called where a line is tagged with it: its kind, as the design document draws it. */
+export function tagOf(operation: OperationView, stepName: string): string {
+  return operation.steps.find(({ name }) => name === stepName)?.kind || stepName;
+}
+
+function currentStepText(operation: OperationView): string {
+  if (operation.currentStep === '') return '';
+  const index = operation.steps.findIndex(({ name }) => name === operation.currentStep);
+  const percent = operation.steps[index]?.progressPercent ?? 0;
+  const place = index < 0 ? '' : ` ${index + 1}/${operation.steps.length}`;
+  return `${operation.currentStep}${place}${percent > 0 ? ` ${percent}%` : ''}`;
+}
+
+function paramsText(params: Readonly<Record<string, string>> = {}): string {
+  return Object.entries(params)
+    .map(([key, text]) => `${key}=${text}`)
+    .join(',');
+}
+
+export function operationRendering(source: OperationSource, now: number): Rendering<OperationView> {
+  const columns: readonly Column<OperationView>[] = [
+    { header: source.idField.toUpperCase(), cell: ({ id }) => id },
+    { header: 'MACHINE_ID', cell: ({ machineId }) => machineId },
+    { header: 'TYPE', cell: ({ type }) => type },
+    { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour },
+    { header: 'STEP', cell: currentStepText },
+    { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
+    { header: 'DURATION', cell: (operation) => durationCell(operation, now) },
+    { header: 'ERROR', cell: errorText },
+  ];
+  const more: readonly Column<OperationView>[] = [
+    { header: 'PARAMS', cell: (operation) => paramsText(operation.more?.params) },
+    { header: 'WAITING_FOR', cell: (operation) => operation.more?.waitingFor ?? '' },
+  ];
+  return {
+    json: (operation) => operation.json(),
+    name: ({ id }) => id,
+    columns,
+    wideColumns: [
+      ...columns.slice(0, -1),
+      { header: 'PROGRESS', cell: ({ progressPercent }) => `${progressPercent}%` },
+      { header: 'PLAN_ID', cell: ({ planId }) => planId },
+      { header: 'STARTED_BY', cell: ({ startedBy }) => startedBy },
+      { header: 'REQUEST_ID', cell: ({ requestId }) => requestId },
+      ...(source.noun === 'operation' ? more : []),
+      ...columns.slice(-1),
+    ],
+  };
+}
+
+export function writeOperationDetail(
+  sink: TextSink,
+  source: OperationSource,
+  operation: OperationView,
+  now: number,
+): void {
+  const { more } = operation;
+  // What an API does not tell is left out; what it tells and is empty shows as a dash.
+  const lines: readonly (readonly [string, string | undefined])[] = [
+    [source.title, operation.id],
+    ['Machine', operation.machineId],
+    ['Type', operation.type],
+    ['Plan', operation.planId],
+    ['Phase', operation.phase],
+    ['Status', more?.status],
+    ['Current step', currentStepText(operation)],
+    ['Progress', `${operation.progressPercent}%`],
+    ['Waiting for', more?.waitingFor],
+    ['Cancel', operation.cancelRequested ? 'requested' : undefined],
+    ['Error', errorText(operation)],
+    ['Params', more && paramsText(more.params)],
+    ['Request id', operation.requestId],
+    ['Started by', operation.startedBy],
+    ['Created', instantText(operation.createdAt)],
+    ['Started', instantText(operation.startedAt)],
+    ['Finished', instantText(operation.finishedAt)],
+    ['Duration', durationCell(operation, now)],
+  ];
+  for (const [title, text] of lines) {
+    if (text === undefined) continue;
+    const shown = sink.colour(plainText(text) || '-', title === 'Phase' ? phaseColour(operation) : undefined);
+    sink.line(`${padEnd(`${title}:`, 14)}${shown}`);
+  }
+  if (operation.steps.length === 0) return;
+  sink.line('');
+  new Table<StepView>(sink, [
+    { header: 'STEP', cell: ({ name }) => name },
+    { header: 'KIND', cell: ({ kind }) => kind },
+    { header: 'STATE', cell: ({ state }) => state },
+    { header: 'PROGRESS', cell: ({ progressPercent }) => `${progressPercent}%` },
+    { header: 'RETRIES', cell: retriesCell },
+    { header: 'DURATION', cell: (step) => stepDuration(step, now) },
+    { header: 'STARTED', cell: ({ startedAt }) => instantText(startedAt) },
+    { header: 'FINISHED', cell: ({ finishedAt }) => instantText(finishedAt) },
+    { header: 'MESSAGE', cell: ({ message }) => message },
+  ]).write(operation.steps);
+}
+
+function retriesCell({ retryCount, maxRetries }: StepView): string {
+  return maxRetries === undefined ? `${retryCount}` : `${retryCount}/${maxRetries}`;
+}
+
+function stepDuration(step: StepView, now: number): string {
+  return step.startedAt === undefined ? '' : durationText(endMs(step, now) - timestampMs(step.startedAt));
+}
+
+/** A mark for each step, and how often one was tried again: ✓netboot ✗repave(2) ·verify */
+function stepsCell({ steps }: OperationView): string {
+  return steps
+    .map(({ name, state, retryCount }) => {
+      return `${STEP_STATES[state].mark}${name}${retryCount > 0 ? `(${retryCount})` : ''}`;
+    })
+    .join(' ');
+}
+
+/** The operations of one machine, below what is told of it. */
+export function writeHistory(sink: TextSink, operations: readonly OperationView[], now: number): void {
+  new Table<OperationView>(sink, [
+    { header: 'OPERATION_ID', cell: ({ id }) => id },
+    { header: 'TYPE', cell: ({ type }) => type },
+    { header: 'PHASE', cell: ({ phase }) => phase, colour: phaseColour },
+    { header: 'AGE', cell: ({ createdAt }) => ageText(createdAt, now) },
+    { header: 'DURATION', cell: (operation) => durationCell(operation, now) },
+    { header: 'STEPS', cell: stepsCell },
+    { header: 'ERROR', cell: errorText },
+  ]).write(operations);
+}
