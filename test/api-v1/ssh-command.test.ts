@@ -6,7 +6,7 @@ import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import type { StepContext, StepHandler } from '../../src/engine/step-handler.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { RemoteExec } from '../../src/providers/provider.ts';
-import { sshCommand } from '../../src/steps/ssh-command.ts';
+import { sshCommand } from '../../src/steps/host/ssh-command.ts';
 import { StepRun } from '../../src/steps/step-proof.fixture.ts';
 import { ended, newMachine } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';

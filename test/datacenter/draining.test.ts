@@ -4,7 +4,7 @@ import { createNodeControl, probeCluster } from '../../src/clusters/node-control
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { MachineChange } from '../../src/domain/machine/machine-change.ts';
 import type { StepHandler } from '../../src/engine/step-handler.ts';
-import { rmaAction } from '../../src/steps/rma-action.ts';
+import { rmaAction } from '../../src/steps/hardware/rma-action.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { type Attempt, attemptOf } from './attempt.ts';
 import { callFor, clustersOf, failureOf, machineAt } from './site.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isDatasourceFailure } from '../../src/providers/maas/deploy-failure.ts';
 import type { MaasControl, MaasStatus } from '../../src/providers/maas/maas-control.ts';
-import { renderCloudInit } from '../../src/steps/cloud-init.ts';
+import { renderCloudInit } from '../../src/steps/upstream/cloud-init.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { callFor, maasAt, type TestMaas } from './call.ts';
 

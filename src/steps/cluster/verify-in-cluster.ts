@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { inClusterAsSeen } from '../../domain/condition/node-observation.ts';
+import { callOf, type StepKind } from '../step-kind.ts';
+import { completeCluster } from './cluster-ref.ts';
+
+const config = z.object({ cluster_ref: z.string().default('') });
+type Config = z.output<typeof config>;
+
+const POLL_AFTER_MS = 2_000;
+const NOT_READY = { sight: null } as const;
+
+/** Only looks; there is nothing to set off. */
+export const verifyInCluster: StepKind<Config, 'cluster'> = {
+  kind: 'verify',
+  needs: () => ['cluster'],
+  config: config as z.ZodType<Config>,
+  title: 'Verifying node',
+  doneTitle: 'Node is ready',
+  complete: completeCluster,
+  canUndo: false,
+  handler: ({ cluster_ref: clusterRef }, { machine, can }) => ({
+    async observe(context) {
+      const call = callOf(context, machine);
+      const { sight } = (await can.cluster.ready(call, clusterRef))
+        ? await can.cluster.node(call, clusterRef)
+        : NOT_READY;
+      if (!sight?.node?.ready) {
+        const reason = `waiting for the node to be Ready in ${clusterRef}`;
+        return { seen: 'under_way', reason, pollAfterMs: POLL_AFTER_MS };
+      }
+      const inCluster = inClusterAsSeen(sight);
+      const { message } = inCluster;
+      context.log(`Node is ${message}`);
+      return { seen: 'done', message, change: { conditions: [{ type: 'InCustomerCluster', ...inCluster }] } };
+    },
+    async act() {
+      return { result: 'started', reason: 'nothing to set off', pollAfterMs: POLL_AFTER_MS };
+    },
+  }),
+};
