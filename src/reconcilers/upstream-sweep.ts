@@ -255,8 +255,7 @@ function wordsOf(error: unknown): string {
 
 /** Its message is for /readyz too, which anyone may ask: it has no names and no values. */
 function machinesMissing(provider: string, { missing, inUse }: Absences): Fault {
-  return new Fault('unavailable', {
-    reason: 'UPSTREAM_MACHINES_MISSING',
+  return new Fault('UPSTREAM_MACHINES_MISSING', {
     message:
       'too many machines in use are no longer listed at once; none counts as absent until they are listed again or taken out of use',
     metadata: { provider, missing: String(missing), in_use: String(inUse) },

@@ -64,9 +64,9 @@ it('logs what a fault says of itself, which /readyz does not show', () => {
     ...options,
     log: log as unknown as ConstructorParameters<typeof LoopHealth>[0]['log'],
   });
-  const detail = { reason: 'TOO_MANY', message: 'too many', metadata: { missing: '3' } };
-  fail(3, new Fault('unavailable', detail));
-  expect(entries).toMatchObject([{ failures: 1, reason: 'TOO_MANY', missing: '3' }]);
+  const detail = { message: 'too many', metadata: { missing: '3' } };
+  fail(3, new Fault('UPSTREAM_MACHINES_MISSING', detail));
+  expect(entries).toMatchObject([{ failures: 1, reason: 'UPSTREAM_MACHINES_MISSING', missing: '3' }]);
   expect(readiness.reason).toBe('watching agents fails: too many');
 });
 
@@ -87,7 +87,7 @@ it('logs the first failure, then one a minute with their number, and the end', (
 });
 
 it.each([
-  ['a fault', new Fault('internal', { reason: 'X', message: 'in words for all' }), 'in words for all'],
+  ['a fault', new Fault('INTERNAL', { message: 'in words for all' }), 'in words for all'],
   [
     'a refused statement',
     Object.assign(new pg.DatabaseError('relation "secret" is gone', 1, 'error'), { code: '42P01' }),

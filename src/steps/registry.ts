@@ -1,5 +1,5 @@
 /** Every step kind, and how a stored step finds its handler. */
-import { Fault } from '../domain/error/fault.ts';
+import { unmetPrecondition } from '../domain/error/fault.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
@@ -97,8 +97,7 @@ export function checkCapabilities(steps: readonly StepDefinition[], provider: Pr
   for (const step of steps) {
     const missing = missingCapability(kindOf(step.kind), step, provider);
     if (missing === undefined) continue;
-    throw new Fault('failed_precondition', {
-      reason: 'CAPABILITY_MISSING',
+    throw unmetPrecondition('CAPABILITY_MISSING', {
       message: `step ${step.name} needs ${missing}, which provider ${provider.name} does not have`,
       metadata: { step: step.name, capability: missing, provider: provider.name },
       violations: [{ subject: `providers/${provider.name}`, description: `has no ${missing}` }],

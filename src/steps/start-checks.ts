@@ -2,7 +2,7 @@
  * What is known to go wrong before anything starts: a capability that the provider hasn't got, and what the machine,
  * the configuration or the store lacks. Nothing is contacted for it.
  */
-import { Fault } from '../domain/error/fault.ts';
+import { type Fault, unmetPrecondition } from '../domain/error/fault.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import { StepFailure } from '../engine/step-handler.ts';
@@ -31,8 +31,7 @@ export function checkStart(
 }
 
 function refused({ name }: StepDefinition, { machineId, spec }: Machine, { failure }: StepFailure): Fault {
-  return new Fault('failed_precondition', {
-    reason: failure.code,
+  return unmetPrecondition(failure.code, {
     message: `step ${name} can't be carried out on ${machineId}: ${failure.message}`,
     metadata: { machine_id: machineId, step: name, provider: spec.provider },
     violations: [{ subject: `machines/${machineId}`, description: failure.message }],

@@ -73,8 +73,7 @@ export async function createToken(database: Database, input: TokenInput): Promis
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'one_live_token_per_name')) throw error;
-    throw new Fault('already_exists', {
-      reason: 'TOKEN_NAME_TAKEN',
+    throw new Fault('TOKEN_NAME_TAKEN', {
       message: `there is a token named ${input.name} already; revoke it first or choose another name`,
       metadata: { name: input.name },
     });
@@ -108,8 +107,7 @@ export async function revokeToken(database: Database, name: string, actor: Actor
       [name],
     );
     if (!row) {
-      throw new Fault('not_found', {
-        reason: 'TOKEN_NOT_FOUND',
+      throw new Fault('TOKEN_NOT_FOUND', {
         message: `there is no live token named ${name}`,
         metadata: { name },
       });

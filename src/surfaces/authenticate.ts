@@ -87,5 +87,5 @@ function secretOf(authorization: string | undefined): string {
 }
 
 function unauthenticated(message: string): Fault {
-  return new Fault('unauthenticated', { reason: 'UNAUTHENTICATED', message });
+  return new Fault('UNAUTHENTICATED', { message });
 }

@@ -3,7 +3,8 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { status } from '@grpc/grpc-js';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { FAULT_KINDS, Fault } from '../domain/error/fault.ts';
+import { Fault } from '../domain/error/fault.ts';
+import { FAULT_KINDS, type FaultKind } from '../domain/error/fault-kind.ts';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -15,21 +16,23 @@ import { AWAY_KINDS, type AwayKindName, DatabaseAway } from '../store/database/d
 import { faultOf, statusOf, WIRE } from './fault-wire.ts';
 
 const VIOLATIONS = [{ subject: 'spec.provider', description: 'is odd' }];
-const faultWith = (kind: Fault['kind']) =>
-  new Fault(kind, {
-    reason: 'SOME_REASON',
+const KINDS = Object.keys(FAULT_KINDS) as FaultKind[];
+const faultWith = (kind: FaultKind) => {
+  const detail = {
     message: 'what people read',
     metadata: { field: 'spec.provider' },
     violations: VIOLATIONS,
     context: 'for the log only',
-  });
+  };
+  return new Fault('WRONG_PHASE', detail, kind);
+};
 
 function detail<Schema extends DescMessage>(wire: Status, schema: Schema): MessageShape<Schema> | undefined {
   return wire.details.map((any) => anyUnpack(any, schema)).find((message) => message !== undefined);
 }
 
 describe('the table from faults to the wire', () => {
-  it.each(FAULT_KINDS)('has gRPC’s own number for %s', (kind) => {
+  it.each(KINDS)('has gRPC’s own number for %s', (kind) => {
     expect(WIRE[kind].grpc).toBe(status[kind.toUpperCase() as keyof typeof status]);
   });
 
@@ -48,16 +51,16 @@ describe('the table from faults to the wire', () => {
   ] as const)('answers %s with HTTP %i', (kind, http) => expect(WIRE[kind].http).toBe(http));
 
   it('has every kind and no other', () => {
-    expect(Object.keys(WIRE).toSorted()).toEqual([...FAULT_KINDS].toSorted());
+    expect(Object.keys(WIRE).toSorted()).toEqual(KINDS.toSorted());
   });
 });
 
 describe('a fault on the wire', () => {
-  it.each(FAULT_KINDS)('%s says its reason and the request, and nothing of its context', (kind) => {
+  it.each(KINDS)('%s says its reason and the request, and nothing of its context', (kind) => {
     const wire = statusOf(faultWith(kind), 'req-7');
     expect(wire).toMatchObject({ code: WIRE[kind].grpc, message: 'what people read' });
     expect(detail(wire, ErrorInfoSchema)).toMatchObject({
-      reason: 'SOME_REASON',
+      reason: 'WRONG_PHASE',
       domain: 'ingot',
       metadata: { field: 'spec.provider' },
     });
@@ -66,7 +69,7 @@ describe('a fault on the wire', () => {
     expect(bytes).not.toContain('for the log only');
   });
 
-  it.each(FAULT_KINDS)('%s tells its violations in the form that its kind has', (kind) => {
+  it.each(KINDS)('%s tells its violations in the form that its kind has', (kind) => {
     const wire = statusOf(faultWith(kind), 'req-7');
     const fields = detail(wire, BadRequestSchema)?.fieldViolations;
     const preconditions = detail(wire, PreconditionFailureSchema)?.violations;
@@ -75,13 +78,13 @@ describe('a fault on the wire', () => {
     else expect(fields).toBeUndefined();
     if (kind === 'failed_precondition') {
       expect(preconditions).toMatchObject([
-        { type: 'SOME_REASON', subject: 'spec.provider', description: 'is odd' },
+        { type: 'WRONG_PHASE', subject: 'spec.provider', description: 'is odd' },
       ]);
     } else expect(preconditions).toBeUndefined();
   });
 
   it('has no list of violations when there are none', () => {
-    const wire = statusOf(new Fault('invalid_argument', { reason: 'R', message: 'm' }), 'req-7');
+    const wire = statusOf(new Fault('INVALID_FIELD', { message: 'm' }), 'req-7');
     expect(wire.details).toHaveLength(2);
   });
 });

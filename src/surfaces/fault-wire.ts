@@ -1,7 +1,8 @@
 /** The one table from faults to the wire. Anything that is not a Fault is "internal error" with a request id. */
 import { create } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
-import { Fault, type FaultKind } from '../domain/error/fault.ts';
+import { Fault } from '../domain/error/fault.ts';
+import type { FaultKind } from '../domain/error/fault-kind.ts';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -32,8 +33,7 @@ export const WIRE = {
 export function faultOf(error: unknown, requestId: string, logUnexpected: (error: unknown) => void): Fault {
   if (error instanceof Fault) return error;
   if (error instanceof KeepalivesAway) {
-    return new Fault('unavailable', {
-      reason: 'PRESENCE_UNAVAILABLE',
+    return new Fault('PRESENCE_UNAVAILABLE', {
       message: 'the store of keepalives does not answer; try again',
       metadata: { request_id: requestId },
       context: error,
@@ -41,15 +41,13 @@ export function faultOf(error: unknown, requestId: string, logUnexpected: (error
   }
   logUnexpected(error);
   if (error instanceof DatabaseAway) {
-    return new Fault('unavailable', {
-      reason: 'DATABASE_UNAVAILABLE',
+    return new Fault('DATABASE_UNAVAILABLE', {
       message: `${error.message}; try again`,
       metadata: { request_id: requestId, cause: error.kind },
       context: error,
     });
   }
-  return new Fault('internal', {
-    reason: 'INTERNAL',
+  return new Fault('INTERNAL', {
     message: `internal error (request ${requestId})`,
     metadata: { request_id: requestId },
     context: error,

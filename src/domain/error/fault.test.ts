@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { actorLabel, ROLES, roleCovers } from '../actor.ts';
-import { Fault, invalidField, missingField } from './fault.ts';
+import { Fault, invalidField, missingField, unmetPrecondition } from './fault.ts';
 
 describe('a Fault', () => {
   it('keeps what each audience needs', () => {
     const context = new Error('the row was locked');
-    const fault = new Fault('aborted', {
-      reason: 'TRY_AGAIN',
+    const fault = new Fault('UPLOAD_BUSY', {
       message: 'try again',
       metadata: { machine_id: 'm-1' },
       violations: [{ subject: 'machines/m-1', description: 'is busy' }],
@@ -16,7 +15,7 @@ describe('a Fault', () => {
     expect(fault).toMatchObject({
       name: 'Fault',
       kind: 'aborted',
-      reason: 'TRY_AGAIN',
+      reason: 'UPLOAD_BUSY',
       message: 'try again',
       metadata: { machine_id: 'm-1' },
       violations: [{ subject: 'machines/m-1', description: 'is busy' }],
@@ -25,10 +24,18 @@ describe('a Fault', () => {
   });
 
   it('has no metadata and no violations unless it is given some', () => {
-    expect(new Fault('internal', { reason: 'INTERNAL', message: 'x' })).toMatchObject({
+    expect(new Fault('INTERNAL', { message: 'x' })).toMatchObject({
       metadata: {},
       violations: [],
     });
+  });
+});
+
+describe('a fault about what a request depends on', () => {
+  it('is a failed precondition, whatever class the reason has by itself', () => {
+    const missing = unmetPrecondition('POOL_NOT_FOUND', { message: 'there is no pool a' });
+    expect(missing).toMatchObject({ kind: 'failed_precondition', reason: 'POOL_NOT_FOUND' });
+    expect(new Fault('POOL_NOT_FOUND', { message: 'there is no pool a' }).kind).toBe('not_found');
   });
 });
 

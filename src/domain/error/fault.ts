@@ -1,22 +1,10 @@
 /**
- * Everything that can go wrong on purpose. A Fault has four audiences, kept apart: programs branch on
- * `reason`, people read `message`, both may read `metadata` and `violations`; `context` is for the log alone
- * and never leaves the process. How a kind looks on a wire is not decided here but in surfaces/.
+ * A refusal that the code foresees. A Fault has four audiences, kept apart: programs branch on `reason`, people read
+ * `message`, both may read `metadata` and `violations`; `context` is for the log alone and never leaves the process. How a
+ * kind looks on a wire is not decided here but in surfaces/.
  */
-export const FAULT_KINDS = [
-  'invalid_argument',
-  'unauthenticated',
-  'permission_denied',
-  'not_found',
-  'already_exists',
-  'failed_precondition',
-  'aborted',
-  'resource_exhausted',
-  'unavailable',
-  'internal',
-] as const;
-
-export type FaultKind = (typeof FAULT_KINDS)[number];
+import type { FaultKind } from './fault-kind.ts';
+import { type PreconditionReason, REASONS, type Reason } from './reason.ts';
 
 /** For invalid_argument the subject is the field's path; for failed_precondition it is what blocks. */
 export interface Violation {
@@ -25,8 +13,6 @@ export interface Violation {
 }
 
 export interface FaultDetail {
-  /** UPPER_SNAKE_CASE, stable across releases. */
-  readonly reason: string;
   readonly message: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
@@ -36,44 +22,48 @@ export interface FaultDetail {
 
 export class Fault extends Error {
   readonly kind: FaultKind;
-  readonly reason: string;
+  /** UPPER_SNAKE_CASE, stable across releases. */
+  readonly reason: Reason | PreconditionReason;
   readonly metadata: Readonly<Record<string, string>>;
   readonly violations: readonly Violation[];
   readonly context: unknown;
 
-  constructor(kind: FaultKind, detail: FaultDetail) {
+  constructor(reason: Reason, detail: FaultDetail);
+  /** Only where the row does not decide: see unmetPrecondition. */
+  constructor(reason: Reason | PreconditionReason, detail: FaultDetail, kind: FaultKind);
+  constructor(reason: Reason, detail: FaultDetail, kind: FaultKind = REASONS[reason].kind) {
     super(detail.message);
     this.name = 'Fault';
     this.kind = kind;
-    this.reason = detail.reason;
+    this.reason = reason;
     this.metadata = detail.metadata ?? {};
     this.violations = detail.violations ?? [];
     this.context = detail.context;
   }
 }
 
+/** Something that the request depends on is missing or wrong, and the request itself is right. */
+export function unmetPrecondition(reason: PreconditionReason, detail: FaultDetail): Fault {
+  return new Fault(reason, detail, 'failed_precondition');
+}
+
 export function invalidField(field: string, description: string): Fault {
-  return new Fault('invalid_argument', {
-    reason: 'INVALID_FIELD',
+  return new Fault('INVALID_FIELD', {
     message: `${field}: ${description}`,
     metadata: { field },
     violations: [{ subject: field, description }],
   });
 }
 
-/** Ends a stream that has more to tell, so that its reader comes back with the last cursor. */
-export function serverStopping(): Fault {
-  return new Fault('unavailable', {
-    reason: 'SERVER_STOPPING',
-    message: 'the server is stopping; resume from the last cursor',
-  });
-}
-
 export function missingField(field: string): Fault {
-  return new Fault('invalid_argument', {
-    reason: 'MISSING_FIELD',
+  return new Fault('MISSING_FIELD', {
     message: `${field} is required`,
     metadata: { field },
     violations: [{ subject: field, description: 'is required' }],
   });
+}
+
+/** Ends a stream that has more to send, so that its client resumes it with the last cursor. */
+export function serverStopping(): Fault {
+  return new Fault('SERVER_STOPPING', { message: 'the server is stopping; resume from the last cursor' });
 }

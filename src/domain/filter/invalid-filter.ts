@@ -12,8 +12,7 @@ export function invalidFilter({ problem, offset, expected }: FilterProblem): Fau
   const position = String(offset + 1);
   const remedy = expected === undefined ? '' : `, expected ${expected}`;
   const description = `${problem} at position ${position}${remedy}`;
-  return new Fault('invalid_argument', {
-    reason: 'INVALID_FILTER',
+  return new Fault('INVALID_FILTER', {
     message: `filter: ${description}`,
     metadata: { field: 'filter', position },
     violations: [{ subject: 'filter', description }],

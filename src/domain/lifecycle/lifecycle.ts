@@ -44,16 +44,14 @@ export function checkTransition<S extends string, O extends string>(
   const transition = lifecycle.transitions.find((t) => t.from === from && t.to === to);
   if (!transition) {
     const valid = nextStates(lifecycle, from);
-    throw new Fault('failed_precondition', {
-      reason: 'ILLEGAL_TRANSITION',
+    throw new Fault('ILLEGAL_TRANSITION', {
       message: `${lifecycle.name} can't go from ${from} to ${to}; from ${from} it can go to ${valid.join(', ') || 'nothing'}`,
       metadata: { lifecycle: lifecycle.name, from, to },
       violations: [{ subject: lifecycle.name, description: `${from} → ${to} is not a transition` }],
     });
   }
   if (!transition.owners.includes(owner)) {
-    throw new Fault('failed_precondition', {
-      reason: 'WRONG_TRANSITION_OWNER',
+    throw new Fault('WRONG_TRANSITION_OWNER', {
       message: `${lifecycle.name} ${from} → ${to} belongs to ${transition.owners.join(' or ')}, not to ${owner}`,
       metadata: { lifecycle: lifecycle.name, from, to, owner },
       violations: [{ subject: lifecycle.name, description: `${from} → ${to} is not made by ${owner}` }],

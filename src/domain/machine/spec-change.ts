@@ -38,8 +38,7 @@ export function changedUnderOperation(
   operationId: string,
   paths: readonly string[],
 ): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'OPERATION_ACTIVE',
+  return new Fault('OPERATION_ACTIVE', {
     message: `${paths.join(', ')} can't change while operation ${operationId} of ${machineId} is active; wait for it, or cancel it first`,
     metadata: { machine_id: machineId, operation_id: operationId, fields: paths.join(',') },
     violations: paths.map((path) => ({

@@ -20,7 +20,7 @@ describe('a text that may quote people', () => {
 
 describe('a fault', () => {
   const fault = (message: string, metadata: Record<string, string> = {}) =>
-    v1Fault(new Fault('failed_precondition', { reason: 'R', message, metadata }));
+    v1Fault(new Fault('MACHINE_BLOCKED', { message, metadata }));
 
   it.each([
     ['takes no operations', 'takes no runs'],
@@ -32,7 +32,7 @@ describe('a fault', () => {
   });
 
   it('about what a client wrote wrongly quotes it as it was written', () => {
-    const wrong = new Fault('invalid_argument', { reason: 'R', message: 'unknown field operation' });
+    const wrong = new Fault('INVALID_FIELD', { message: 'unknown field operation' });
     expect(v1Fault(wrong)).toBe(wrong);
   });
 

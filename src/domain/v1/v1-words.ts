@@ -43,8 +43,7 @@ export function v1Fault(fault: Fault): Fault {
   if (fault.kind === 'invalid_argument') return fault;
   const { operation_id: operationId, type } = fault.metadata;
   const words = (text: string) => v1Words(text, operationId ?? '');
-  return new Fault(fault.kind, {
-    reason: fault.reason,
+  const detail = {
     message: words(fault.message),
     metadata: {
       ...fault.metadata,
@@ -56,7 +55,8 @@ export function v1Fault(fault: Fault): Fault {
       description: words(description),
     })),
     context: fault.context,
-  });
+  };
+  return new Fault(fault.reason, detail, fault.kind);
 }
 
 /** The id that a fault is about is known, also where it is none that we would make. */

@@ -108,8 +108,7 @@ export class AgentCalls {
 
   #enter(): void {
     if (this.#waiting >= MAX_WAITING) {
-      throw new Fault('unavailable', {
-        reason: 'TOO_MANY_CALLS',
+      throw new Fault('TOO_MANY_CALLS', {
         message: 'too many calls; try again later',
       });
     }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Actor } from '../../domain/actor.ts';
 import { DEFAULT_AGENT_PROVIDER, type PresenceTtls } from '../../domain/agent/agent.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
-import { Fault, invalidField } from '../../domain/error/fault.ts';
+import { Fault, invalidField, unmetPrecondition } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { type IssuedToken, issueAgentToken, type TokenIssue } from '../../store/agents/agents.ts';
@@ -105,8 +105,7 @@ async function issueFor(
 }
 
 function machineRetired(machineId: string): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'MACHINE_BLOCKED',
+  return new Fault('MACHINE_BLOCKED', {
     message: `${machineId} is flagged Retired: no agent enrols for it`,
     metadata: { machine_id: machineId, flag: 'Retired' },
     violations: [{ subject: `machines/${machineId}`, description: 'is flagged Retired' }],
@@ -117,8 +116,7 @@ async function knownPool(dependencies: AgentMachineDependencies, pool: string): 
   if (pool === '') throw invalidField('pool', 'is required');
   const pools = (await listPools(dependencies.database)).map(({ name }) => name);
   if (pools.includes(pool)) return pool;
-  throw new Fault('failed_precondition', {
-    reason: 'POOL_NOT_FOUND',
+  throw unmetPrecondition('POOL_NOT_FOUND', {
     message: `there is no pool ${JSON.stringify(pool.slice(0, 80))}; ${pools.length === 0 ? 'there is none yet: create it with `ingot pool create`' : `there are ${pools.join(', ')}`}`,
     metadata: { pool: pool.slice(0, 80) },
     violations: [{ subject: 'pool', description: 'does not exist' }],

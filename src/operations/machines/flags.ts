@@ -38,8 +38,7 @@ export async function setFlag(database: Database, call: FlagCall): Promise<Machi
 
 /** The flag of a node that was retired tells of its state, which has no way out. */
 function retiredForGood({ machineId }: Machine): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'NODE_RETIRED',
+  return new Fault('NODE_RETIRED', {
     message: `${machineId} was retired as a node, and that is final: the flag stays. Register the hardware as another machine, with an address that ${machineId} does not have`,
     metadata: { machine_id: machineId },
     violations: [{ subject: `machines/${machineId}`, description: 'was retired for good' }],

@@ -201,8 +201,7 @@ function checkUnderOperation(
 
 /** An identity that was removed never comes back; the hardware does, as another machine. */
 export function machineDeleted(machineId: string): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'MACHINE_DELETED',
+  return new Fault('MACHINE_DELETED', {
     message: `${machineId} was removed for good; register the hardware under another id`,
     metadata: { machine_id: machineId },
     violations: [{ subject: `machines/${machineId}`, description: 'was removed' }],

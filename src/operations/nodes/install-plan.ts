@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Fault } from '../../domain/error/fault.ts';
+import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import { type InstallerArch, installerArchOf, installerFile } from '../../domain/install/architecture.ts';
 import {
   builtInWorkflow,
@@ -324,8 +324,7 @@ export async function checkApproval(
 }
 
 function cantInstall(node: Node, { code, problem, fix }: InstallObstacle): Fault {
-  return new Fault('failed_precondition', {
-    reason: code,
+  return unmetPrecondition(code, {
     message: `The node can't be installed: ${problem}; ${fix}`,
     metadata: { workflow: workflowNameOf(node) },
     violations: [{ subject: 'install', description: `${problem}; ${fix}` }],

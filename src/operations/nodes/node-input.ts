@@ -193,8 +193,7 @@ export function read<T>(schema: z.ZodType<T>, body: unknown): T {
         }))
       : [{ subject: issue.path.join('.') || 'body', description: issue.message }],
   );
-  throw new Fault('invalid_argument', {
-    reason: 'INVALID_FIELD',
+  throw new Fault('INVALID_FIELD', {
     message: violations.map(({ subject, description }) => `${subject}: ${description}`).join('; '),
     violations,
   });

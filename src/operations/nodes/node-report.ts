@@ -157,8 +157,7 @@ export function migrationOf({ state, order }: Node): string | null {
 }
 
 function notWanted(why: string): Fault {
-  return new Fault('aborted', {
-    reason: 'BOOT_NOT_WANTED',
+  return new Fault('BOOT_NOT_WANTED', {
     message: `nothing shall be installed by this boot: ${why}`,
   });
 }
@@ -171,8 +170,7 @@ async function nodeOfMac(
 ): Promise<string> {
   const node = await discover(dependencies, mac, facts);
   if (node !== null) return node;
-  throw new Fault('resource_exhausted', {
-    reason: 'TOO_MANY_DISCOVERED',
+  throw new Fault('TOO_MANY_DISCOVERED', {
     message: 'too many machines wait for approval, or several machines claim this MAC address',
     metadata: { mac_address: mac },
   });
@@ -268,8 +266,7 @@ function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLiv
     return;
   // What comes from an earlier installation is no forgery: it is late, and changes nothing.
   if (boot && boot.machineId === node.machineId && boot.bootNo < node.story.firstBootNo) return;
-  throw new Fault('permission_denied', {
-    reason: 'INVALID_BOOT_TOKEN',
+  throw new Fault('INVALID_BOOT_TOKEN', {
     message:
       token === null
         ? 'this boot was given a token; its reports must carry it'

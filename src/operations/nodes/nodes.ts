@@ -64,8 +64,7 @@ export interface NodeToAdd {
 }
 
 function nodeNotFound(id: string): Fault {
-  return new Fault('not_found', {
-    reason: 'NODE_NOT_FOUND',
+  return new Fault('NODE_NOT_FOUND', {
     message: 'Node not found',
     metadata: { id: id.slice(0, 128) },
   });
@@ -96,8 +95,7 @@ export async function createNode(
 function macTaken(mac: string, holder: Node | null): Fault {
   const retired =
     holder?.state === 'retired' ? `: it is machine ${holder.machineId}, which is retired for good` : '';
-  return new Fault('already_exists', {
-    reason: 'MAC_TAKEN',
+  return new Fault('MAC_TAKEN', {
     message: `Node with MAC ${mac} already exists${retired}`,
     metadata: { mac_address: mac, ...(holder && { machine_id: holder.machineId }) },
   });
@@ -373,8 +371,7 @@ function checkStep(node: Node, to: string): InstallState {
   const known = inAnyCase(valid, to);
   if (known) return known;
   const list = valid.map((state) => `'${state}'`).join(', ');
-  throw new Fault('failed_precondition', {
-    reason: 'ILLEGAL_TRANSITION',
+  throw new Fault('ILLEGAL_TRANSITION', {
     message: `Invalid state transition from '${node.state}' to '${to.slice(0, 64)}'. Valid transitions: [${list}]`,
     metadata: { from: node.state, to: to.slice(0, 64) },
     violations: [
@@ -386,8 +383,7 @@ function checkStep(node: Node, to: string): InstallState {
 /** An admin's flag takes a machine out, whatever is on its disk. */
 function checkNotRetired(machine: Machine): void {
   if (!isTrue(machine.conditions, 'Retired')) return;
-  throw new Fault('failed_precondition', {
-    reason: 'MACHINE_BLOCKED',
+  throw new Fault('MACHINE_BLOCKED', {
     message: `${machine.machineId} is flagged Retired: nothing is installed on it`,
     metadata: { machine_id: machine.machineId, flag: 'Retired' },
     violations: [{ subject: `machines/${machine.machineId}`, description: 'is flagged Retired' }],
@@ -395,8 +391,7 @@ function checkNotRetired(machine: Machine): void {
 }
 
 function overTheLimit(node: Node): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'INSTALL_ATTEMPTS_EXHAUSTED',
+  return new Fault('INSTALL_ATTEMPTS_EXHAUSTED', {
     message: `Installation failed ${node.story.attempts} of ${MAX_INSTALL_ATTEMPTS} times (${node.story.lastError}). Assign another workflow, then use force: true to reset the counter`,
     metadata: { attempts: String(node.story.attempts) },
     violations: [{ subject: 'install_attempts', description: 'the limit is reached; use force' }],

@@ -55,8 +55,7 @@ export async function createPlan(database: Database, plan: Plan, createdBy: stri
 }
 
 function planBuiltIn(planId: string): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'PLAN_BUILT_IN',
+  return new Fault('PLAN_BUILT_IN', {
     message: `${planId} is a default plan of the server; use another plan_id`,
     metadata: { plan_id: planId },
     violations: [{ subject: `plans/${planId}`, description: 'is a default plan' }],
@@ -64,8 +63,7 @@ function planBuiltIn(planId: string): Fault {
 }
 
 export function planNotFound(planId: string): Fault {
-  return new Fault('not_found', {
-    reason: 'PLAN_NOT_FOUND',
+  return new Fault('PLAN_NOT_FOUND', {
     message: `there is no plan ${planId}`,
     metadata: { plan_id: planId },
   });

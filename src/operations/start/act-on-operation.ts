@@ -114,8 +114,7 @@ function checkUndoing(job: Job, machine: Machine, latest: string): void {
 }
 
 function tooLate(job: Job, why: string): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'ACTION_NOT_APPLICABLE',
+  return new Fault('ACTION_NOT_APPLICABLE', {
     message: `what ${job.id} did can’t be undone any more: ${why}`,
     metadata: { operation_id: job.id },
     violations: [{ subject: `operations/${job.id}`, description: why }],

@@ -1,6 +1,6 @@
 /** Starts work on the hardware of a machine: erasing its disks, and moving its identity to other hardware. */
 import { type Actor, actorLabel } from '../../domain/actor.ts';
-import { Fault, invalidField, missingField } from '../../domain/error/fault.ts';
+import { Fault, invalidField, missingField, unmetPrecondition } from '../../domain/error/fault.ts';
 import type { Overwrite } from '../../domain/install/erasure.ts';
 import type { Machine, MachineSpec } from '../../domain/machine/machine.ts';
 import { checkBmcEndpoint, checkMacs, checkText } from '../../domain/machine/machine-input.ts';
@@ -239,8 +239,7 @@ export function checkHardwareGates(machine: Machine, type: HardwareOperationType
 function checkPhase({ machineId, phase }: Machine, type: HardwareOperationType): void {
   const needed = HARDWARE_OPERATIONS[type].phase;
   if (phase === needed) return;
-  throw new Fault('failed_precondition', {
-    reason: 'WRONG_PHASE',
+  throw new Fault('WRONG_PHASE', {
     message: `${machineId} is ${phase}; ${type} needs ${needed}`,
     metadata: { machine_id: machineId, phase, allowed: needed, type },
     violations: [{ subject: `machines/${machineId}`, description: `phase is ${phase}` }],
@@ -251,8 +250,7 @@ function checkInstall(machine: Machine, type: HardwareOperationType): void {
   const wrong = wrongInstall(type, machine);
   if (wrong === null) return;
   const { machineId, install } = machine;
-  throw new Fault('failed_precondition', {
-    reason: 'WRONG_INSTALL_STATE',
+  throw unmetPrecondition('WRONG_INSTALL_STATE', {
     message: wrong,
     metadata: { machine_id: machineId, install: install ?? '', type },
     violations: [{ subject: `machines/${machineId}`, description: `install is ${install ?? 'none'}` }],

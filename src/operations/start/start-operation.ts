@@ -3,7 +3,7 @@
  * checks is part of the API: replay, machine, provider and recipe, what the steps need, flags, phase, active operation.
  */
 import { type Actor, actorLabel } from '../../domain/actor.ts';
-import { Fault } from '../../domain/error/fault.ts';
+import { Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { blockingFlag, isPhaseFor } from '../../domain/operation/gate.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
@@ -71,8 +71,7 @@ export async function startOperation(dependencies: StartDependencies, call: Star
 }
 
 export function machineNotFound(machineId: string): Fault {
-  return new Fault('not_found', {
-    reason: 'MACHINE_NOT_FOUND',
+  return new Fault('MACHINE_NOT_FOUND', {
     message: `there is no machine ${machineId}`,
     metadata: { machine_id: machineId },
   });
@@ -81,8 +80,7 @@ export function machineNotFound(machineId: string): Fault {
 export function providerOf(machine: Machine, providers: ReadonlyMap<string, Provider>): Provider {
   const provider = providers.get(machine.spec.provider);
   if (provider) return provider;
-  throw new Fault('failed_precondition', {
-    reason: 'UNKNOWN_PROVIDER',
+  throw unmetPrecondition('UNKNOWN_PROVIDER', {
     message: `${machine.machineId} names provider ${machine.spec.provider}, which is not configured here; there are ${[...providers.keys()].join(', ')}`,
     metadata: { machine_id: machine.machineId, provider: machine.spec.provider },
     violations: [{ subject: `providers/${machine.spec.provider}`, description: 'is not configured' }],
@@ -96,8 +94,7 @@ export function readsInstalls(providers: ReadonlyMap<string, Provider>): (machin
 
 export function checkFlags(machine: Machine): void {
   if (machine.service === 'deleted') {
-    throw new Fault('failed_precondition', {
-      reason: 'MACHINE_DELETED',
+    throw new Fault('MACHINE_DELETED', {
       message: `${machine.machineId} was removed for good and takes no operations`,
       metadata: { machine_id: machine.machineId },
       violations: [{ subject: `machines/${machine.machineId}`, description: 'was removed' }],
@@ -105,8 +102,7 @@ export function checkFlags(machine: Machine): void {
   }
   const flag = blockingFlag(machine);
   if (!flag) return;
-  throw new Fault('failed_precondition', {
-    reason: 'MACHINE_BLOCKED',
+  throw new Fault('MACHINE_BLOCKED', {
     message: `${machine.machineId} is flagged ${flag} and takes no operations`,
     metadata: { machine_id: machine.machineId, flag },
     violations: [{ subject: `machines/${machine.machineId}`, description: `is flagged ${flag}` }],
@@ -116,8 +112,7 @@ export function checkFlags(machine: Machine): void {
 export function checkPhase(machine: Machine, type: PhaseGatedType): void {
   if (isPhaseFor(type, machine.phase)) return;
   const allowed = PHASE_GATED_TYPES[type].phases;
-  throw new Fault('failed_precondition', {
-    reason: 'WRONG_PHASE',
+  throw new Fault('WRONG_PHASE', {
     message: `${machine.machineId} is ${machine.phase}; ${type} needs ${allowed.join(' or ')}`,
     metadata: { machine_id: machine.machineId, phase: machine.phase, allowed: allowed.join(','), type },
     violations: [{ subject: `machines/${machine.machineId}`, description: `phase is ${machine.phase}` }],

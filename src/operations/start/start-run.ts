@@ -100,8 +100,7 @@ export function checkRunFlags(machine: Machine, type: string): void {
       ? 'RMA'
       : null;
   if (flag === null || (flag === 'RMA' && type === 'RMA')) return;
-  throw new Fault('failed_precondition', {
-    reason: 'MACHINE_BLOCKED',
+  throw new Fault('MACHINE_BLOCKED', {
     message: `${machine.machineId} is flagged ${flag} and takes no ${type} runs`,
     metadata: { machine_id: machine.machineId, flag },
     violations: [{ subject: `machines/${machine.machineId}`, description: `is flagged ${flag}` }],

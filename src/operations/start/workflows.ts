@@ -87,8 +87,7 @@ async function checkQuarantine(database: Database, machineId: string): Promise<v
   if (machine?.service !== 'quarantined') return;
   const mover = await lastServiceMover(database, machineId);
   if (mover === null || !PEOPLE.includes(mover.actorKind)) return;
-  throw new Fault('failed_precondition', {
-    reason: 'QUARANTINED_BY_PERSON',
+  throw new Fault('QUARANTINED_BY_PERSON', {
     message: `${mover.actorKind}:${mover.actorId} quarantined ${machineId} (${mover.comment}), and only a person lets it go: set it active, or drain it and onboard it from retired`,
     metadata: { machine_id: machineId, actor: `${mover.actorKind}:${mover.actorId}` },
     violations: [{ subject: `machines/${machineId}`, description: 'a person quarantined it' }],
@@ -219,8 +218,7 @@ function wrongService({ machineId, service }: Machine, { type, kind }: Workflow)
   const states = Object.keys(workflowBegins(kind)).map((state) =>
     state === 'none' ? 'in no service yet' : state,
   );
-  return new Fault('failed_precondition', {
-    reason: 'WRONG_SERVICE_STATE',
+  return new Fault('WRONG_SERVICE_STATE', {
     message: `${machineId} is ${service ?? 'in no service'}; ${type} needs ${states.join(', ')}`,
     metadata: { machine_id: machineId, service: service ?? '', type },
     violations: [{ subject: `machines/${machineId}`, description: `service is ${service ?? 'none'}` }],
@@ -269,8 +267,7 @@ function forcing(
 
 function upstreamDisagrees({ machineId, observed }: Machine, disagreement: string): Fault {
   const since = instantWords(new Date(observed?.at ?? 0));
-  return new Fault('failed_precondition', {
-    reason: 'UPSTREAM_DISAGREES',
+  return new Fault('UPSTREAM_DISAGREES', {
     message: `${disagreement} (since ${since}). Onboard it again, or correct it in ${observed?.source}; to set it all the same, force it with a reason`,
     metadata: {
       machine_id: machineId,
@@ -290,8 +287,7 @@ function checkService({ service }: Machine, to: string): Pick<ByHand, 'to' | 'ow
   const other = others.find((state) => state === to && !OWNED_BY_OPERATIONS.includes(state));
   if (other) return { to: other, owner: 'operator' };
   const valid = byHand.map((state) => state.to).join(', ') || 'nothing';
-  throw new Fault('failed_precondition', {
-    reason: 'ILLEGAL_TRANSITION',
+  throw new Fault('ILLEGAL_TRANSITION', {
     message: `service can’t be set from ${service ?? 'none'} to ${to.slice(0, 40)} by hand; it can be set to ${valid}`,
     metadata: { from: service ?? '', to: to.slice(0, 40) },
     violations: [

@@ -5,8 +5,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 export function completeCluster(config: { cluster_ref: string }, machine: Machine): { cluster_ref: string } {
   const clusterRef = config.cluster_ref === '' ? machine.spec.target_cluster_ref : config.cluster_ref;
   if (clusterRef !== '') return { cluster_ref: clusterRef };
-  throw new Fault('failed_precondition', {
-    reason: 'NO_TARGET_CLUSTER',
+  throw new Fault('NO_TARGET_CLUSTER', {
     message: `the plan needs the cluster of ${machine.machineId}, and its spec.target_cluster_ref is empty`,
     metadata: { machine_id: machine.machineId },
     violations: [

@@ -29,16 +29,14 @@ export async function createPool(session: Session, name: string, actor: Actor): 
     [name, actorLabel(actor)],
   );
   if (row) return poolOf(row);
-  throw new Fault('already_exists', {
-    reason: 'POOL_EXISTS',
+  throw new Fault('POOL_EXISTS', {
     message: `there is a pool named ${name} already`,
     metadata: { pool: name },
   });
 }
 
 export function poolNotFound(name: string): Fault {
-  return new Fault('not_found', {
-    reason: 'POOL_NOT_FOUND',
+  return new Fault('POOL_NOT_FOUND', {
     message: `there is no pool ${JSON.stringify(name.slice(0, 80))}`,
     metadata: { pool: name.slice(0, 80) },
   });

@@ -106,8 +106,7 @@ function hardwareTaken(
 ): Fault {
   const retired = isRetired ? ', which is retired for good' : '';
   const { reason, field, noun } = KINDS[kind];
-  return new Fault('already_exists', {
-    reason,
+  return new Fault(reason, {
     message: `${field}: the ${noun} ${key} is that of machine ${holder}${retired}, and no two machines share one; change ${holder} first, or correct this one`,
     metadata: { machine_id: holder, field, value: key },
   });

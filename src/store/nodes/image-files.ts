@@ -75,8 +75,7 @@ export class ImageFiles {
     const part = this.#part(sha256);
     const there = (await sizeOf(part)) ?? 0;
     if (start > there) {
-      throw new Fault('aborted', {
-        reason: 'UPLOAD_GAP',
+      throw new Fault('UPLOAD_GAP', {
         message: `the next piece must begin at byte ${there}`,
         metadata: { offset: String(there) },
       });
@@ -93,8 +92,7 @@ export class ImageFiles {
     const found = await digestOf(part);
     if (found !== sha256) {
       await rm(part, { force: true });
-      throw new Fault('invalid_argument', {
-        reason: 'DIGEST_MISMATCH',
+      throw new Fault('DIGEST_MISMATCH', {
         message: `the bytes have the digest ${found}, not ${sha256}; nothing was kept`,
         metadata: { expected: sha256, found },
       });
@@ -105,8 +103,7 @@ export class ImageFiles {
 }
 
 function uploadBusy(): Fault {
-  return new Fault('aborted', {
-    reason: 'UPLOAD_BUSY',
+  return new Fault('UPLOAD_BUSY', {
     message: 'another request is sending this image; try again when it is done',
   });
 }

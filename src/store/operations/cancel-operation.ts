@@ -97,16 +97,14 @@ async function tell(session: Session, call: CancelCall, operation: Operation, fr
 }
 
 export function operationNotFound(operationId: string): Fault {
-  return new Fault('not_found', {
-    reason: 'OPERATION_NOT_FOUND',
+  return new Fault('OPERATION_NOT_FOUND', {
     message: `there is no operation ${operationId}`,
     metadata: { operation_id: operationId },
   });
 }
 
 function operationFinished(operation: Operation): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'OPERATION_FINISHED',
+  return new Fault('OPERATION_FINISHED', {
     message: `${operation.operationId} has already ended (${operation.status})`,
     metadata: { operation_id: operation.operationId, status: operation.status },
     violations: [{ subject: `operations/${operation.operationId}`, description: `is ${operation.status}` }],

@@ -92,8 +92,7 @@ async function savePlan(session: Session, plan: Plan, createdBy: string): Promis
 /** Only runs name plans, so it is named as one. */
 function planReferenced(planId: string, operationId: string): Fault {
   const runId = runIdOf(operationId);
-  return new Fault('failed_precondition', {
-    reason: 'PLAN_REFERENCED',
+  return new Fault('PLAN_REFERENCED', {
     message: `plan ${planId} was referenced by ${runId} and can't change any more; use a new plan_id`,
     metadata: { plan_id: planId, operation_id: operationId, run_id: runId },
     violations: [{ subject: `plans/${planId}`, description: `is referenced by ${runId}` }],

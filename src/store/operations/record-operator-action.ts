@@ -143,8 +143,7 @@ export async function actionsOn(
 }
 
 function refused(operationId: string, why: string): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'ACTION_NOT_APPLICABLE',
+  return new Fault('ACTION_NOT_APPLICABLE', {
     message: `${operationId} can’t take this action: ${why}`,
     metadata: { operation_id: operationId },
     violations: [{ subject: `operations/${operationId}`, description: why }],

@@ -254,16 +254,14 @@ function startedEvent({ request, operation }: Fresh): NewEvent {
 
 function reused(request: StartRequest, known: Known): Fault {
   const { operationId, type } = known.operation;
-  return new Fault('already_exists', {
-    reason: 'REQUEST_ID_REUSED',
+  return new Fault('REQUEST_ID_REUSED', {
     message: `request_id ${request.requestId} already started ${operationId} (${type}) on ${request.machineId} with other content; use a new request_id for new work`,
     metadata: { operation_id: operationId, machine_id: request.machineId, request_id: request.requestId },
   });
 }
 
 export function activeFault(machineId: string, operationId: string): Fault {
-  return new Fault('failed_precondition', {
-    reason: 'OPERATION_ACTIVE',
+  return new Fault('OPERATION_ACTIVE', {
     message: `${machineId} has an active operation, ${operationId}; wait for it or cancel it`,
     metadata: { machine_id: machineId, operation_id: operationId },
     violations: [{ subject: `operations/${operationId}`, description: 'is still active' }],

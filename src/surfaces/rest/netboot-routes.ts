@@ -119,8 +119,7 @@ async function judgedFormat(
   const verdict = judgeImage(await files.head(sha256, IMAGE_HEAD_BYTES), sizeBytes);
   if (!('refused' in verdict)) return verdict;
   if (!(await isDigestUsed(database, sha256))) await files.remove(sha256);
-  throw new Fault('invalid_argument', {
-    reason: 'IMAGE_REFUSED',
+  throw new Fault('IMAGE_REFUSED', {
     message: `the file can't be an image: ${verdict.refused}; nothing was kept`,
     violations: [{ subject: 'body', description: verdict.refused }],
   });
@@ -164,8 +163,7 @@ async function knownImage({ nodes: { database } }: NetbootRouteDependencies, nam
 }
 
 function imageNotFound(name: string): Fault {
-  return new Fault('not_found', {
-    reason: 'IMAGE_NOT_FOUND',
+  return new Fault('IMAGE_NOT_FOUND', {
     message: `there is no image ${JSON.stringify(name.slice(0, 80))}`,
   });
 }

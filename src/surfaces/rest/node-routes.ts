@@ -97,8 +97,7 @@ export async function nodeRoutes(app: FastifyInstance, parts: NodeRouteDependenc
     const { machineId } = await getNode(nodes, request.params.id);
     const kept = await findHardwareInventory(nodes.database, machineId);
     if (!kept) {
-      throw new Fault('not_found', {
-        reason: 'NO_INVENTORY',
+      throw new Fault('NO_INVENTORY', {
         message: `${machineId} has reported no inventory yet: Ingot's installer does when the machine boots it`,
       });
     }

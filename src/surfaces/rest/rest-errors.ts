@@ -1,7 +1,8 @@
 /** Errors of the REST routes that follow document 4: the words in `detail`, the reason for programs beside it. */
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type Role, roleCovers } from '../../domain/actor.ts';
-import { Fault, type FaultKind } from '../../domain/error/fault.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import type { FaultKind } from '../../domain/error/fault-kind.ts';
 import type { Authenticator, Caller } from '../authenticate.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
@@ -56,8 +57,7 @@ export async function callerWith(
 
 export function requireRole(caller: Caller, needed: Role): void {
   if (roleCovers(caller.role, needed)) return;
-  throw new Fault('permission_denied', {
-    reason: 'PERMISSION_DENIED',
+  throw new Fault('PERMISSION_DENIED', {
     message: `this needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
     metadata: { needed, role: caller.role },
   });

@@ -31,8 +31,7 @@ async function seedOf(
   const boot = await bootOf(nodes.database, request);
   const node = boot && (await findNode(nodes.database, boot.machineId));
   if (!boot || !node) {
-    throw new Fault('permission_denied', {
-      reason: 'INVALID_BOOT_TOKEN',
+    throw new Fault('INVALID_BOOT_TOKEN', {
       message: 'only the boot that installs may read this, with its token and until it has reported its end',
     });
   }

@@ -46,8 +46,7 @@ export function workflowRoutes(app: FastifyInstance, parts: WorkflowRouteDepende
     const { actor, role } = await callerWith(parts, request, 'admin');
     const workflow = readWorkflow(request.body);
     if (nodes.workflows.has(workflow.name)) {
-      throw new Fault('failed_precondition', {
-        reason: 'WORKFLOW_CONFIGURED',
+      throw new Fault('WORKFLOW_CONFIGURED', {
         message: `workflow ${workflow.name} is in the configuration file: change it there`,
         metadata: { workflow: workflow.name },
       });
@@ -68,8 +67,7 @@ export function workflowRoutes(app: FastifyInstance, parts: WorkflowRouteDepende
 }
 
 function workflowNotFound(name: string): Fault {
-  return new Fault('not_found', {
-    reason: 'WORKFLOW_NOT_FOUND',
+  return new Fault('WORKFLOW_NOT_FOUND', {
     message: `there is no stored workflow ${JSON.stringify(name.slice(0, 80))}`,
   });
 }

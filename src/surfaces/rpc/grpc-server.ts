@@ -166,8 +166,7 @@ function incoming(
       try {
         return fromBinary(method.input, bytes);
       } catch (error) {
-        throw new Fault('invalid_argument', {
-          reason: 'MALFORMED_MESSAGE',
+        throw new Fault('MALFORMED_MESSAGE', {
           message: `the request is not a valid ${method.input.typeName}`,
           context: error,
         });
@@ -191,8 +190,7 @@ function writeWithRoom(call: grpc.ServerWritableStream<Buffer, Buffer>, bytes: B
     const timer = setTimeout(
       settle(() =>
         reject(
-          new Fault('aborted', {
-            reason: 'WATCH_TOO_SLOW',
+          new Fault('WATCH_TOO_SLOW', {
             message: 'the stream was not read for too long; resume from the last cursor',
           }),
         ),

@@ -71,9 +71,12 @@ function parseJson(token: string): unknown {
   }
 }
 
-function invalidToken(field: string, reason: string, description: string): Fault {
-  return new Fault('invalid_argument', {
-    reason,
+function invalidToken(
+  field: string,
+  reason: 'INVALID_PAGE_TOKEN' | 'INVALID_CURSOR',
+  description: string,
+): Fault {
+  return new Fault(reason, {
     message: `${field}: ${description}`,
     metadata: { field },
     violations: [{ subject: field, description }],

@@ -167,8 +167,7 @@ function fieldName(path: readonly string[]): string {
 function checkRole(caller: Caller, call: IncomingCall): void {
   const needed = call.service.roles[call.method] ?? 'admin';
   if (roleCovers(caller.role, needed)) return;
-  throw new Fault('permission_denied', {
-    reason: 'PERMISSION_DENIED',
+  throw new Fault('PERMISSION_DENIED', {
     message: `${call.method} needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
     metadata: { needed, role: caller.role },
   });

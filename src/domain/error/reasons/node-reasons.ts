@@ -1,0 +1,93 @@
+/** Why the REST API of nodes, images and workflows refuses a request. */
+import type { ReasonRow } from './reason-row.ts';
+
+export const NODE_REASONS = {
+  NODE_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'Node not found',
+    cause: 'no node has the id or the MAC address',
+    fix: 'list the nodes, or register this one',
+    commands: ['{ingot} node list', '{ingot} show {id}   (a machine that does not boot from the network)'],
+  },
+  MAC_TAKEN: {
+    kind: 'already_exists',
+    message: 'Node with MAC <address> already exists',
+    cause: 'another node has the MAC address; `machine_id` names it',
+    fix: 'use that node, or correct the address',
+  },
+  INSTALL_ATTEMPTS_EXHAUSTED: {
+    kind: 'failed_precondition',
+    message: 'Installation failed <attempts> of <limit> times (<last error>)',
+    cause: 'the node failed to install as often as it may try',
+    fix: 'remove the cause that the message names, or assign another workflow; then set it pending with force',
+    commands: ['{ingot} node state <node-id> pending --force [--workflow <another>]'],
+  },
+  NO_INVENTORY: {
+    kind: 'not_found',
+    message: '<machine_id> has reported no inventory yet',
+    cause: "the node has not booted Ingot's installer yet",
+    fix: 'boot the machine from the network; its installer reports the inventory',
+  },
+  BOOT_NOT_WANTED: {
+    kind: 'aborted',
+    message: 'nothing shall be installed by this boot: <why>',
+    cause: 'the report comes from a boot whose node or operation no longer waits for it',
+    fix: 'nothing: the machine boots again and gets what is wanted now',
+  },
+  TOO_MANY_DISCOVERED: {
+    kind: 'resource_exhausted',
+    message: 'too many machines wait for approval, or several machines claim this MAC address',
+    cause: 'unknown machines report themselves faster than they are approved',
+    fix: 'approve or retire the discovered nodes',
+  },
+  INVALID_BOOT_TOKEN: {
+    kind: 'permission_denied',
+    message: '<what is wrong with the boot token>',
+    cause: 'reports and seeds of a boot need the token that the boot was given, until it has ended',
+    fix: 'nothing: the machine boots again and gets a new token',
+  },
+  IMAGE_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no image <name>',
+    cause: 'no image has the name',
+    fix: 'list the images, or add this one',
+    commands: ['{ingot} image list'],
+  },
+  IMAGE_REFUSED: {
+    kind: 'invalid_argument',
+    message: "the file can't be an image: <why>; nothing was kept",
+    cause: 'the file is neither a raw disk image nor a qcow2 that stands alone',
+    fix: 'convert it with qemu-img, and upload it again',
+  },
+  UPLOAD_GAP: {
+    kind: 'aborted',
+    message: 'the next piece must begin at byte <offset>',
+    cause: 'a piece of an upload does not follow the bytes that the server has',
+    fix: 'continue at the offset that the message names',
+  },
+  UPLOAD_BUSY: {
+    kind: 'aborted',
+    message: 'another request is sending this image; try again when it is done',
+    cause: 'two uploads of the same bytes run at once',
+    fix: 'try again when the other one is done',
+  },
+  DIGEST_MISMATCH: {
+    kind: 'invalid_argument',
+    message: 'the bytes have the digest <found>',
+    cause: 'the uploaded bytes are not those that sha256 announced',
+    fix: 'upload the file again with its own digest',
+  },
+  WORKFLOW_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no stored workflow <name>',
+    cause: 'no workflow has the name, or it is in the configuration file',
+    fix: 'list the workflows',
+    commands: ['{ingot} workflow list'],
+  },
+  WORKFLOW_CONFIGURED: {
+    kind: 'failed_precondition',
+    message: 'workflow <name> is in the configuration file: change it there',
+    cause: 'a workflow of the configuration file can not be replaced by a stored one',
+    fix: 'change the configuration file, or store the workflow under another name',
+  },
+} as const satisfies Record<string, ReasonRow>;

@@ -1,0 +1,66 @@
+/** Why an operation, an operator's action on it, or a plan is refused. */
+import type { ReasonRow } from './reason-row.ts';
+
+const ANOTHER_PLAN_ID = ['use a new plan_id', '{ingot} plan show {plan_id}   (what it is now)'] as const;
+
+export const OPERATION_REASONS = {
+  OPERATION_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no operation <operation_id>',
+    cause: 'no operation has the id',
+    fix: 'list the operations',
+    commands: ['{ingot} {list_operations}'],
+  },
+  OPERATION_ACTIVE: {
+    kind: 'failed_precondition',
+    message: '<machine_id> has an active operation, <operation_id>',
+    cause: 'a machine has one active operation at most, and some fields of its spec do not change under it',
+    fix: 'wait for the operation, or cancel it',
+    commands: [
+      '{ingot} {watch_operation} {operation}   (wait for it)',
+      '{ingot} {cancel_operation} {operation}',
+    ],
+  },
+  OPERATION_FINISHED: {
+    kind: 'failed_precondition',
+    message: '<operation_id> has already ended (<status>)',
+    cause: 'an operation that has ended can not be canceled',
+    fix: 'see how it ended',
+    commands: ['{ingot} {show_operation} {operation}'],
+  },
+  ACTION_NOT_APPLICABLE: {
+    kind: 'failed_precondition',
+    message: "<operation_id> can't take this action: <why>",
+    cause: 'the action does not fit the status of the operation; the table is in docs/workflows.md',
+    fix: 'take one of the actions that fit',
+    commands: ['{ingot} op show {operation_id}'],
+  },
+  NO_TARGET_CLUSTER: {
+    kind: 'failed_precondition',
+    message: 'the plan needs the cluster of <machine_id>, and its spec.target_cluster_ref is empty',
+    cause: 'a step joins, drains or checks a cluster, and neither the step nor the machine names one',
+    fix: 'set spec.target_cluster_ref, or name the cluster in the step',
+    commands: ['{ingot} update {machine_id} --cluster <name>'],
+  },
+  PLAN_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no plan <plan_id>',
+    cause: 'no plan has the id',
+    fix: 'list the plans',
+    commands: ['{ingot} plan list'],
+  },
+  PLAN_BUILT_IN: {
+    kind: 'failed_precondition',
+    message: '<plan_id> is a default plan of the server; use another plan_id',
+    cause: 'default plans come with the server and do not change',
+    fix: 'create a plan with another plan_id',
+    commands: ANOTHER_PLAN_ID,
+  },
+  PLAN_REFERENCED: {
+    kind: 'failed_precondition',
+    message: "plan <plan_id> was referenced by <run> and can't change any more",
+    cause: 'a run used the plan, and the record of that run must keep its meaning',
+    fix: 'create a plan with another plan_id',
+    commands: ANOTHER_PLAN_ID,
+  },
+} as const satisfies Record<string, ReasonRow>;

@@ -1,0 +1,80 @@
+/** Why a request is refused before anything is looked up: its form, its token, its role. */
+import type { ReasonRow } from './reason-row.ts';
+
+export const REQUEST_REASONS = {
+  MISSING_FIELD: {
+    kind: 'invalid_argument',
+    message: '<field> is required',
+    cause: 'a field that the call needs is absent or empty',
+    fix: 'set the field that the message names',
+  },
+  INVALID_FIELD: {
+    kind: 'invalid_argument',
+    message: '<field>: <what is wrong with it>',
+    cause: 'a value is of the wrong type, out of range, or not one of those that the field takes',
+    fix: 'correct the field that the message names; `errors` on REST and BadRequest on gRPC list all of them',
+  },
+  INVALID_FILTER: {
+    kind: 'invalid_argument',
+    message: 'filter: <what is wrong, and where>',
+    cause: 'the filter does not parse, or names a field or value that the list does not have',
+    fix: 'correct the filter at the position that the message names; the syntax is in docs/operations-api.md',
+  },
+  INVALID_PAGE_TOKEN: {
+    kind: 'invalid_argument',
+    message: 'page_token: <what is wrong with it>',
+    cause: 'the token was changed, or belongs to another list or filter',
+    fix: 'send the next_page_token of the previous page with the same filter, or start without a token',
+  },
+  INVALID_CURSOR: {
+    kind: 'invalid_argument',
+    message: 'cursor: is not a cursor that this call gave out',
+    cause: 'the cursor was changed, or belongs to another call',
+    fix: 'resume with the last cursor of the same call, or start without one',
+  },
+  MALFORMED_MESSAGE: {
+    kind: 'invalid_argument',
+    message: 'the request is not a valid <message type>',
+    cause: 'the bytes of the request can not be decoded as the message of the call',
+    fix: 'generate the client from the protos of this version',
+  },
+  REQUEST_ID_REUSED: {
+    kind: 'already_exists',
+    message: 'request_id <id> already started <operation> with other content',
+    cause: 'a request with the same request_id and another content came before',
+    fix: 'use a new request_id for new work; repeat the old request unchanged to get its operation',
+    commands: ['give another --request-id, or leave it out to have one made'],
+  },
+  UNAUTHENTICATED: {
+    kind: 'unauthenticated',
+    message: '<what is wrong with the token>',
+    cause: 'the authorization header has no bearer token, or one that is unknown, revoked or expired',
+    fix: 'send a valid token; an admin creates one with `ingot token create`',
+    commands: [
+      'set INGOT_TOKEN or --token-file, or run this where the server keeps its data (token from: {token_origin})',
+    ],
+  },
+  PERMISSION_DENIED: {
+    kind: 'permission_denied',
+    message: '<call> needs the role <needed>; the token <name> has <role>',
+    cause: 'the role of the token is too low for the call',
+    fix: 'use a token with the role that the message names',
+    commands: [
+      'use a token with a higher role; an admin makes one: {ingot} token create <name> --role operator|admin',
+    ],
+  },
+  TOKEN_NAME_TAKEN: {
+    kind: 'already_exists',
+    message: 'there is a token named <name> already',
+    cause: 'a token that is not revoked has the name',
+    fix: 'revoke that token first, or choose another name',
+    commands: ['{ingot} token list'],
+  },
+  TOKEN_NOT_FOUND: {
+    kind: 'not_found',
+    message: 'there is no live token named <name>',
+    cause: 'no token has the name, or it is revoked already',
+    fix: 'list the tokens',
+    commands: ['{ingot} token list'],
+  },
+} as const satisfies Record<string, ReasonRow>;

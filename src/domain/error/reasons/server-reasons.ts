@@ -1,0 +1,47 @@
+/** Why the server can not answer a request that is right. */
+import type { ReasonRow } from './reason-row.ts';
+
+export const SERVER_REASONS = {
+  INTERNAL: {
+    kind: 'internal',
+    message: 'internal error (request <id>)',
+    cause: 'an error in the server that no rule foresees',
+    fix: 'find the request id in the log of the server: the entry has the cause',
+  },
+  DATABASE_UNAVAILABLE: {
+    kind: 'unavailable',
+    message: '<what the database does not do>; try again',
+    cause: 'the database refuses connections, does not answer, or is read-only',
+    fix: 'try again; if it lasts, see what /readyz of the server names',
+  },
+  PRESENCE_UNAVAILABLE: {
+    kind: 'unavailable',
+    message: 'the store of keepalives does not answer; try again',
+    cause: 'the Redis that keeps the keepalives of agents is down or unreachable',
+    fix: 'try again; if it lasts, bring the Redis that INGOT_REDIS_URL names back',
+  },
+  SERVER_STOPPING: {
+    kind: 'unavailable',
+    message: 'the server is stopping; resume from the last cursor',
+    cause: 'the replica that served the stream shuts down',
+    fix: 'open the stream again with the last cursor: another replica, or the restarted one, continues it',
+  },
+  WATCH_TOO_SLOW: {
+    kind: 'aborted',
+    message: 'the stream was not read for too long; resume from the last cursor',
+    cause: 'the client did not read the next message of the stream for 60 seconds',
+    fix: 'open the stream again with the last cursor, and read it faster',
+  },
+  TOO_MANY_CALLS: {
+    kind: 'unavailable',
+    message: 'too many calls; try again later',
+    cause: 'more registrations of agents wait than the server takes at a time',
+    fix: 'try again after the seconds in retry-after; agents do it by themselves',
+  },
+  UPSTREAM_MACHINES_MISSING: {
+    kind: 'unavailable',
+    message: 'too many machines in use are no longer listed at once',
+    cause: 'an upstream such as MAAS lists far fewer machines than before, so none counts as absent',
+    fix: 'find out why the upstream lists so few; the reason is in the log and on /readyz, not in an answer',
+  },
+} as const satisfies Record<string, ReasonRow>;
