@@ -13,7 +13,6 @@ import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
-import type { HardwareMoves } from './hardware-moves.ts';
 import type { MaasControl, MaasImage, MaasMachine, MaasReadCall } from './maas/maas-control.ts';
 import type { InstallFacts } from './network-installs.ts';
 
@@ -253,24 +252,6 @@ export interface Capabilities {
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
   readonly maas: MaasControl;
-  readonly nodeServices: NodeServices;
-  readonly hardware: HardwareMoves;
-}
-
-/** What a workflow needs of the control plane itself, whatever the provider. */
-export interface NodeServices {
-  /** A new token for the machine's agent; one that it had is no good any more. Never kept, never logged. */
-  issueAgentToken(call: ProviderCall, pool: string): Promise<{ readonly token: string }>;
-  /** The public half of the host key that the machine is about to be deployed with; from now on it is known by it. */
-  rememberHostKey(call: ProviderCall, publicKey: string): Promise<void>;
-  /** Whatever secret of the machine we keep, and the host key that its deployment gave it; twice is fine. */
-  forgetSecrets(call: ProviderCall): Promise<void>;
-  /** How machines reach this server's HTTP port. */
-  serverUrl(): string;
-  /** What its agent reports of workloads; null: nobody says. */
-  workloads(call: ProviderCall): Promise<{ readonly workers: number; readonly containers: number } | null>;
-  /** A stage that the site itself carries out, told by HTTP. */
-  hook(call: ProviderCall, stage: string): Promise<'done' | 'under_way' | 'not_configured'>;
 }
 
 export type Capability = keyof Capabilities;

@@ -10,6 +10,7 @@ import type { CrashPoint } from '../engine/run-job.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { endOf } from '../operations/start/act-on-operation.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { ControlPlane } from '../steps/control-plane.ts';
 import { canUndo, handlerFor, isInstant } from '../steps/registry.ts';
 import type { Database } from '../store/database/database.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
@@ -23,6 +24,8 @@ export interface DispatcherOptions {
   readonly settings: Settings;
   readonly log: Logger;
   readonly watch: LoopWatch;
+  /** Read for each step: it is made after the dispatcher, which it wakes. */
+  readonly controlPlane: () => ControlPlane;
   /** For crash tests. */
   readonly crashPoint?: (point: CrashPoint, job: Job) => void;
   readonly repeatActMs?: number;
@@ -51,7 +54,8 @@ export function createDispatcher(
     handlerFor: async (job, step) => {
       const machine = await machines.find(job.subject);
       const provider = machine ? providers.get(machine.spec.provider) : undefined;
-      if (machine && provider) return handlerFor(step, machine, provider);
+      if (machine && provider)
+        return handlerFor(step, { machine, provider, controlPlane: options.controlPlane() });
       throw new StepFailure({
         class: 'needs_human',
         code: 'UNKNOWN_PROVIDER',

@@ -26,6 +26,7 @@ import { InstallWatch } from '../reconcilers/install-watch.ts';
 import { MetricSampler } from '../reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from '../reconcilers/presence-watch.ts';
 import { ServiceReconciler } from '../reconcilers/service-reconciler.ts';
+import type { ControlPlane } from '../steps/control-plane.ts';
 import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
 import { createPostgresKeepalives } from '../store/agents/postgres-keepalives.ts';
 import { createRedisKeepalives } from '../store/agents/redis-keepalives.ts';
@@ -113,7 +114,13 @@ export async function startReplica(
     onStep: (stepMs) => logStep(log, stepMs),
     watch: loops,
   });
-  const dispatcher = createDispatcher({ ...options, watch: loops }, database, clock, providers, machines);
+  const dispatcher = createDispatcher(
+    { ...options, watch: loops, controlPlane: () => controlPlane },
+    database,
+    clock,
+    providers,
+    machines,
+  );
   const feed = new EventFeed(database, loops);
   const logs = new LogFollower(database);
   const authenticator = new Authenticator(database, Date.now);
@@ -193,11 +200,8 @@ export async function startReplica(
     hooks: siteHooks(options.configuration),
     tokensChanged,
   });
-  const hardware = createHardwareMoves(nodes);
-  for (const provider of configured) {
-    const capabilities = { ...provider.capabilities, nodeServices, hardware };
-    providers.set(provider.name, { ...provider, capabilities });
-  }
+  const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes) };
+  for (const provider of configured) providers.set(provider.name, provider);
   const services = [
     machineServiceV1(parts),
     planService(parts),

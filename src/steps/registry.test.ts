@@ -5,6 +5,7 @@ import { type StepContext, StepFailure } from '../engine/step-handler.ts';
 import { createFakeProvider } from '../providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../providers/fake/memory-fake-world.fixture.ts';
 import type { Provider } from '../providers/provider.ts';
+import { NO_CONTROL_PLANE } from './control-plane.fixture.ts';
 import { canUndo, checkCapabilities, defineStep, handlerFor, isInstant, STEP_KINDS } from './registry.ts';
 
 const fake = createFakeProvider({ name: 'fake', world: new MemoryFakeWorld(), now: () => 0 });
@@ -21,6 +22,11 @@ const netboot = defineStep({
   config: { mode: 'PXE' },
   timeoutSeconds: 60,
   maxRetries: 2,
+});
+const using = (provider: Provider) => ({
+  machine: sampleMachine(),
+  provider,
+  controlPlane: NO_CONTROL_PLANE,
 });
 const failureOf = (act: () => unknown) => {
   try {
@@ -88,20 +94,20 @@ describe('checkCapabilities', () => {
 
 describe('handlerFor', () => {
   it('leaves a kind that this server does not know to a person', () => {
-    expect(failureOf(() => handlerFor({ ...netboot, kind: 'dance' }, sampleMachine(), fake))).toMatchObject({
+    expect(failureOf(() => handlerFor({ ...netboot, kind: 'dance' }, using(fake)))).toMatchObject({
       class: 'needs_human',
       code: 'UNKNOWN_STEP_KIND',
     });
   });
 
   it('leaves a configuration that this server does not understand to a person, too', () => {
-    const failure = failureOf(() => handlerFor({ ...netboot, config: { mode: 7 } }, sampleMachine(), fake));
+    const failure = failureOf(() => handlerFor({ ...netboot, config: { mode: 7 } }, using(fake)));
     expect(failure).toMatchObject({ class: 'needs_human', code: 'INVALID_STEP_CONFIG' });
     expect(failure.message).toContain('set-netboot');
   });
 
   it('leaves a capability that was lost to a person', () => {
-    expect(failureOf(() => handlerFor(netboot, sampleMachine(), without('netboot')))).toMatchObject({
+    expect(failureOf(() => handlerFor(netboot, using(without('netboot'))))).toMatchObject({
       class: 'needs_human',
       code: 'CAPABILITY_MISSING',
     });
@@ -114,7 +120,7 @@ describe('a command that may run only once', () => {
     ({ jobId: 'op-1', step: 'ssh', attempt: 1, memo: {}, ...fields }) as StepContext;
 
   it('is not run again by the attempt after one that ran out of time', async () => {
-    const handler = handlerFor(step, sampleMachine(), fake);
+    const handler = handlerFor(step, using(fake));
     expect(await handler.observe(context({ attempt: 2, memo: { begun: 1 } }))).toMatchObject({
       seen: 'unobservable',
       failure: { class: 'effect_unknown', code: 'EFFECT_UNKNOWN' },
@@ -122,7 +128,7 @@ describe('a command that may run only once', () => {
   });
 
   it('is run by the attempt after one that was seen to fail', async () => {
-    const handler = handlerFor(step, sampleMachine(), fake);
+    const handler = handlerFor(step, using(fake));
     expect(await handler.observe(context({ attempt: 2 }))).toEqual({
       seen: 'unobservable',
       failure: null,

@@ -8,6 +8,7 @@ import type { Capabilities, Capability, Provider } from '../providers/provider.t
 import { clusterAction } from './cluster/cluster-action.ts';
 import { joinCluster } from './cluster/join-cluster.ts';
 import { verifyInCluster } from './cluster/verify-in-cluster.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { bootEraser } from './disks/boot-eraser.ts';
 import { eraseDisks } from './disks/erase-disks.ts';
 import { repaveImage } from './disks/repave-image.ts';
@@ -120,10 +121,15 @@ export function completeStep(step: StepDefinition, machine: Machine, provider: P
   return { ...step, config: kind.complete?.(config, machine, provider) ?? config };
 }
 
+export interface HandlerDependencies {
+  readonly machine: Machine;
+  readonly provider: Provider;
+  readonly controlPlane: ControlPlane;
+}
+
 export function handlerFor(
   step: StepDefinition,
-  machine: Machine,
-  provider: Provider,
+  { machine, provider, controlPlane }: HandlerDependencies,
 ): StepHandler<MachineChange> {
   const kind = STEP_KINDS.get(step.kind);
   if (!kind) {
@@ -149,5 +155,9 @@ export function handlerFor(
       message: `provider ${provider.name} has lost ${missing} since the start`,
     });
   }
-  return kind.handler(config.data, { machine, can: provider.capabilities as Capabilities });
+  return kind.handler(config.data, {
+    machine,
+    capabilities: provider.capabilities as Capabilities,
+    controlPlane,
+  });
 }

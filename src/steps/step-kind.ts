@@ -7,14 +7,16 @@ import type { Machine } from '../domain/machine/machine.ts';
 import type { MachineChange } from '../domain/machine/machine-change.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import type { Capabilities, Capability, Provider, ProviderCall } from '../providers/provider.ts';
+import type { ControlPlane } from './control-plane.ts';
 
 /**
- * What a handler works with: the machine as it was when the job was claimed, and the capabilities it asked for. Others
- * it may use where the provider has them.
+ * What a handler works with: the machine as it was when the job was claimed, the capabilities of its provider, and the
+ * control plane. The capabilities that the kind needs are there; others it may use where the provider has them.
  */
 export interface StepEnvironment<Needed extends Capability> {
   readonly machine: Machine;
-  readonly can: Pick<Capabilities, Needed> & Partial<Capabilities>;
+  readonly capabilities: Pick<Capabilities, Needed> & Partial<Capabilities>;
+  readonly controlPlane: ControlPlane;
 }
 
 export interface StepKind<Config, Needed extends Capability> {
@@ -33,7 +35,7 @@ export interface StepKind<Config, Needed extends Capability> {
   readonly canUndo: boolean | ((config: Config) => boolean);
   /** Touches nothing outside and is over at once: that it began need not be written before it is done. */
   readonly instant?: true;
-  readonly handler: (config: Config, scene: StepEnvironment<Needed>) => StepHandler<MachineChange>;
+  readonly handler: (config: Config, environment: StepEnvironment<Needed>) => StepHandler<MachineChange>;
 }
 
 /** How an attempt to undo looks to a provider: apart from every attempt to go forward. */

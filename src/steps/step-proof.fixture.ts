@@ -19,7 +19,9 @@ import { Interrupted } from '../engine/run-step.ts';
 import { createFakeProvider } from '../providers/fake/fake-provider.ts';
 import { type FakeState, settle } from '../providers/fake/fake-state.ts';
 import { MemoryFakeWorld } from '../providers/fake/memory-fake-world.fixture.ts';
-import type { Capabilities, Provider } from '../providers/provider.ts';
+import type { Provider } from '../providers/provider.ts';
+import { NO_CONTROL_PLANE } from './control-plane.fixture.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { canUndo, defineStep, handlerFor, isInstant } from './registry.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
@@ -36,6 +38,8 @@ export interface Scenario {
   readonly stepMs: number;
   /** In place of the fake one, whose world it leaves alone. */
   readonly provider?: (now: () => number) => Provider;
+  /** In place of none; made after the provider. */
+  readonly controlPlane?: () => ControlPlane;
 }
 
 /** At which points, counted from 0, something strikes. */
@@ -66,6 +70,7 @@ export class StepRun {
   readonly machine: Machine;
   readonly step: StepDefinition;
   readonly provider: Provider;
+  readonly controlPlane: ControlPlane;
   /** Points passed so far. */
   points = 0;
   readonly #store = new MemoryJobStore<MachineChange>(() => this.clock.ms);
@@ -87,15 +92,16 @@ export class StepRun {
     });
     this.#disturbance = disturbance;
     const now = () => this.clock.ms;
-    this.provider = this.#disturbed(
+    const provider =
       scenario.provider?.(now) ??
-        createFakeProvider({
-          name: 'fake',
-          world: this.world,
-          now,
-          ...(scenario.switchesPower && { switchesPower: true }),
-        }),
-    );
+      createFakeProvider({
+        name: 'fake',
+        world: this.world,
+        now,
+        ...(scenario.switchesPower && { switchesPower: true }),
+      });
+    this.provider = { ...provider, capabilities: this.#disturbed(provider.capabilities) };
+    this.controlPlane = this.#disturbed(scenario.controlPlane?.() ?? NO_CONTROL_PLANE);
     for (const moment of ['before', 'after'] as const) {
       this.#store[moment] = (call) => {
         if (call === 'record') this.#pass();
@@ -149,7 +155,7 @@ export class StepRun {
         onEnd: () => null,
         merge: mergeChanges,
       },
-      handlerFor: async (_job, step) => handlerFor(step, this.machine, this.provider),
+      handlerFor: async (_job, step) => handlerFor(step, this),
       isInstant,
       now,
       random: () => 0.5,
@@ -162,8 +168,8 @@ export class StepRun {
     });
   }
 
-  /** The provider, with a point before and after each of its calls; to know its own address the server calls nobody. */
-  #disturbed(provider: Provider): Provider {
+  /** What a step calls, with a point before and after each call; serverUrl calls nothing. */
+  #disturbed<Ports extends object>(ports: Ports): Ports {
     const around = <Call extends (...args: never[]) => Promise<unknown>>(call: Call) =>
       (async (...args: Parameters<Call>) => {
         this.#pass();
@@ -171,18 +177,20 @@ export class StepRun {
         this.#pass();
         return result;
       }) as unknown as Call;
-    const capabilities = Object.fromEntries(
-      Object.entries(provider.capabilities).map(([name, methods]) => [
+    const disturbed = Object.fromEntries(
+      Object.entries(ports).map(([name, methods]) => [
         name,
         Object.fromEntries(
-          Object.entries(methods).map(([method, call]) => [
-            method,
-            typeof call === 'function' && method !== 'serverUrl' ? around(call) : call,
-          ]),
+          Object.entries(methods as Record<string, (...args: never[]) => Promise<unknown>>).map(
+            ([method, call]) => [
+              method,
+              typeof call === 'function' && method !== 'serverUrl' ? around(call) : call,
+            ],
+          ),
         ),
       ]),
     );
-    return { ...provider, capabilities: capabilities as unknown as Partial<Capabilities> };
+    return disturbed as Ports;
   }
 
   #pass(): void {

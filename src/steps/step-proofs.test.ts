@@ -244,7 +244,7 @@ class ByHand {
 
   handler(): StepHandler<MachineChange> {
     this.#fence += 1;
-    return handlerFor(this.run.step, this.run.machine, this.run.provider);
+    return handlerFor(this.run.step, this.run);
   }
 
   context(): StepContext {

@@ -1,4 +1,5 @@
 /** When a command may be run again, and when a person must look first. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
 import type { Memo } from '../../src/domain/operation/step.ts';
@@ -6,6 +7,7 @@ import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import type { StepContext, StepHandler } from '../../src/engine/step-handler.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { RemoteExec } from '../../src/providers/provider.ts';
+import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { sshCommand } from '../../src/steps/host/ssh-command.ts';
 import { StepRun } from '../../src/steps/step-proof.fixture.ts';
 import { ended, newMachine } from '../api/fleet.ts';
@@ -33,7 +35,8 @@ class Host {
 function handlerOn(host: Host, config: object): StepHandler<unknown> {
   return sshCommand.handler(sshCommand.config.parse(config), {
     machine: sampleMachine(),
-    can: { remoteExec: host.exec },
+    capabilities: { remoteExec: host.exec },
+    controlPlane: NO_CONTROL_PLANE,
   });
 }
 

@@ -1,9 +1,11 @@
 /** Draining a node through its cluster's API: what is evicted, what stays, what is waited for, and whose a cordon is. */
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createNodeControl, probeCluster } from '../../src/clusters/node-control.ts';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { MachineChange } from '../../src/domain/machine/machine-change.ts';
 import type { StepHandler } from '../../src/engine/step-handler.ts';
+import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { rmaAction } from '../../src/steps/hardware/rma-action.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { type Attempt, attemptOf } from './attempt.ts';
@@ -38,7 +40,7 @@ function drainCheck(machine: Machine = machineAt('')): {
 } {
   const handler = rmaAction.handler(
     { action: 'drain-check' },
-    { machine, can: { cluster: control() } as never },
+    { machine, capabilities: { cluster: control() } as never, controlPlane: NO_CONTROL_PLANE },
   );
   return { handler, attempt: attemptOf('drain-check', 1) };
 }

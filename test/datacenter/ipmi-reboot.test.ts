@@ -1,9 +1,11 @@
 /** Reboots of a host that has both: a BMC that switches its power, and an sshd that tells which boot it is in. */
+
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine/machine.ts';
+import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { defineStep, handlerFor } from '../../src/steps/registry.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
@@ -56,8 +58,7 @@ describe.skipIf(problem !== null)('a reboot', () => {
   const rebootStep = (mode: string, of = machine) =>
     handlerFor(
       defineStep({ name: 'reboot', kind: 'reboot', config: { mode }, timeoutSeconds: 60, maxRetries: 1 }),
-      of,
-      site.provider,
+      { machine: of, provider: site.provider, controlPlane: NO_CONTROL_PLANE },
     );
 
   it('over the BMC is done when the host is up in another boot', async () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { checkCapabilities, completeStep, defineStep, handlerFor } from '../../src/steps/registry.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
@@ -36,7 +37,7 @@ describe.skipIf(problem !== null)('the step kinds on a datacenter’s machine', 
     const step = defineStep({ name: kind, kind, config, timeoutSeconds: 60, maxRetries: 1 });
     const complete = completeStep(step, machine, site.provider);
     checkCapabilities([complete], site.provider);
-    return handlerFor(complete, machine, site.provider);
+    return handlerFor(complete, { machine, provider: site.provider, controlPlane: NO_CONTROL_PLANE });
   };
 
   it('join, then verify: Ready in the machine’s own cluster, and the condition says so', async () => {

@@ -3,7 +3,8 @@
 import { CredentialProblem } from '../../connections/credential-reference.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { NodeServices, ProviderCall } from '../../providers/provider.ts';
+import type { ProviderCall } from '../../providers/provider.ts';
+import type { NodeServices } from '../../steps/control-plane.ts';
 import { readAgents } from '../../store/agents/agents.ts';
 import { forgetAgent } from '../../store/agents/forget-agent.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';

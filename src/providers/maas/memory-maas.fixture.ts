@@ -1,4 +1,6 @@
 /** One machine of a MAAS that is a value: work has a start and a duration, so it goes on whoever looks, or nobody. */
+import { NO_CONTROL_PLANE } from '../../steps/control-plane.fixture.ts';
+import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Provider } from '../provider.ts';
 import type { MaasDeployment, MaasEvent, MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
@@ -117,6 +119,13 @@ export class MemoryMaas {
         this.#begin('abort', ['Deploying'], 'Allocated', 'Allocated');
       },
     };
+    const images = createMaasImages('site-a', maas as never);
+    const netboot = createMaasNetboot(maas as never, images);
+    const capabilities = { maas, imaging: images, netboot };
+    return { name: 'site-a', defaultImage: 'ubuntu/noble', capabilities: capabilities as never };
+  }
+
+  controlPlane(): ControlPlane {
     const nodeServices = {
       serverUrl: () => 'http://127.0.0.1:1',
       issueAgentToken: async () => {
@@ -129,10 +138,7 @@ export class MemoryMaas {
         this.isAgentKnown = false;
       },
     };
-    const images = createMaasImages('site-a', maas as never);
-    const netboot = createMaasNetboot(maas as never, images);
-    const capabilities = { maas, imaging: images, netboot, nodeServices };
-    return { name: 'site-a', defaultImage: 'ubuntu/noble', capabilities: capabilities as never };
+    return { ...NO_CONTROL_PLANE, nodeServices: nodeServices as unknown as ControlPlane['nodeServices'] };
   }
 }
 

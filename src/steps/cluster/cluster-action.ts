@@ -14,45 +14,49 @@ type Config = z.output<typeof config>;
 type Handler = StepHandler<MachineChange>;
 
 /** Made again by every new attempt: the cluster's own mark says whose the cordon is, and a second one changes nothing. */
-function cordon(scene: ClusterStepEnvironment, clusterRef: string): Handler {
-  const { machine, can } = scene;
+function cordon(environment: ClusterStepEnvironment, clusterRef: string): Handler {
+  const { machine, capabilities } = environment;
   return {
     async observe(context) {
       if (context.memo.asked !== true) return { seen: 'absent' };
-      const { sight } = await can.cluster.node(callOf(context, machine), clusterRef);
+      const { sight } = await capabilities.cluster.node(callOf(context, machine), clusterRef);
       if (sight.node?.takesWork !== false) return { seen: 'absent' };
-      return { seen: 'done', message: `${shown(sight)} takes no new work`, change: changeSeen(scene, sight) };
+      return {
+        seen: 'done',
+        message: `${shown(sight)} takes no new work`,
+        change: changeSeen(environment, sight),
+      };
     },
     async act(context) {
-      await context.effect(() => can.cluster.cordon(callOf(context, machine), clusterRef));
+      await context.effect(() => capabilities.cluster.cordon(callOf(context, machine), clusterRef));
       await context.save({ asked: true });
       return { result: 'started', reason: 'waiting for the node to take no new work', pollAfterMs: 0 };
     },
-    undo: (context) => undoCordon(context, scene, clusterRef),
+    undo: (context) => undoCordon(context, environment, clusterRef),
   };
 }
 
 /** Without a node there is nothing to drain: acting on it says so. */
-function drain(scene: ClusterStepEnvironment, clusterRef: string): Handler {
-  return drainNode(scene, clusterRef, { absent: () => ({ seen: 'absent' }), lost: 'waits' });
+function drain(environment: ClusterStepEnvironment, clusterRef: string): Handler {
+  return drainNode(environment, clusterRef, { absent: () => ({ seen: 'absent' }), lost: 'waits' });
 }
 
-function uncordon(scene: ClusterStepEnvironment, clusterRef: string): Handler {
-  const { machine, can } = scene;
+function uncordon(environment: ClusterStepEnvironment, clusterRef: string): Handler {
+  const { machine, capabilities } = environment;
   return {
     async observe(context) {
-      const { sight } = await can.cluster.node(callOf(context, machine), clusterRef);
+      const { sight } = await capabilities.cluster.node(callOf(context, machine), clusterRef);
       if (!sight.node?.takesWork) return { seen: 'absent' };
-      return { seen: 'done', message: `${shown(sight)} takes work`, change: changeSeen(scene, sight) };
+      return { seen: 'done', message: `${shown(sight)} takes work`, change: changeSeen(environment, sight) };
     },
     async act(context) {
       const call = callOf(context, machine);
-      const takesWork = await context.effect(() => can.cluster.uncordon(call, clusterRef, 'any'));
-      const { sight } = await can.cluster.node(call, clusterRef);
+      const takesWork = await context.effect(() => capabilities.cluster.uncordon(call, clusterRef, 'any'));
+      const { sight } = await capabilities.cluster.node(call, clusterRef);
       const message = takesWork
         ? `${shown(sight)} takes work`
         : `${sight.name} stays cordoned: it was cordoned before`;
-      return { result: 'done', message, change: changeSeen(scene, sight) };
+      return { result: 'done', message, change: changeSeen(environment, sight) };
     },
   };
 }
@@ -64,7 +68,7 @@ function shown({ name, node }: NodeObservation): string {
 
 const HANDLERS = { cordon, drain, uncordon } as const satisfies Record<
   Config['action'],
-  (scene: ClusterStepEnvironment, clusterRef: string) => Handler
+  (environment: ClusterStepEnvironment, clusterRef: string) => Handler
 >;
 
 /** Cordon, drain or uncordon of the machine's node, through the cluster's API. */
@@ -76,5 +80,5 @@ export const clusterAction: StepKind<Config, 'cluster'> = {
   doneTitle: 'Node changed',
   complete: (written, machine) => ({ ...written, ...completeCluster(written, machine) }),
   canUndo: ({ action }) => action !== 'uncordon',
-  handler: ({ action, cluster_ref: clusterRef }, scene) => HANDLERS[action](scene, clusterRef),
+  handler: ({ action, cluster_ref: clusterRef }, environment) => HANDLERS[action](environment, clusterRef),
 };

@@ -34,14 +34,18 @@ export function changeSeen(
   return { conditions: conditionsSeen(machine.phase, sight) };
 }
 
-export function drainNode(scene: ClusterStepEnvironment, clusterRef: string, rules: DrainRules): Handler {
-  const { machine, can } = scene;
+export function drainNode(
+  environment: ClusterStepEnvironment,
+  clusterRef: string,
+  rules: DrainRules,
+): Handler {
+  const { machine, capabilities } = environment;
   return {
     async observe(context) {
-      const { sight, pollAfterMs } = await can.cluster.node(callOf(context, machine), clusterRef);
+      const { sight, pollAfterMs } = await capabilities.cluster.node(callOf(context, machine), clusterRef);
       const { node, name } = sight;
       if (node === null) return rules.absent(sight);
-      const change = changeSeen(scene, sight);
+      const change = changeSeen(environment, sight);
       if (isDrained(node)) return { seen: 'done', message: `${name} is cordoned and drained`, change };
       if (node.lost && context.memo.asked === true) return lostNode(name, rules, change);
       const { count, ending } = node.workloads ?? { count: 0, ending: 0 };
@@ -51,29 +55,31 @@ export function drainNode(scene: ClusterStepEnvironment, clusterRef: string, rul
 
     async act(context) {
       const call = callOf(context, machine);
-      await context.effect(() => can.cluster.cordon(call, clusterRef));
-      const { refused, pollAfterMs } = await context.effect(() => can.cluster.evict(call, clusterRef));
+      await context.effect(() => capabilities.cluster.cordon(call, clusterRef));
+      const { refused, pollAfterMs } = await context.effect(() =>
+        capabilities.cluster.evict(call, clusterRef),
+      );
       if (context.memo.asked !== true) await context.save({ ...context.memo, asked: true });
       const reason = refused === '' ? `waiting for the workloads of ${machine.machineId} to leave` : refused;
       return { result: 'started', reason, pollAfterMs: Math.max(1, pollAfterMs) };
     },
 
-    undo: (context) => undoCordon(context, scene, clusterRef),
+    undo: (context) => undoCordon(context, environment, clusterRef),
   };
 }
 
 /** Only what this operation cordoned: a node that its owner keeps out of scheduling stays so. */
 export async function undoCordon(
   context: StepContext,
-  scene: ClusterStepEnvironment,
+  environment: ClusterStepEnvironment,
   clusterRef: string,
 ): Promise<ActResult<MachineChange>> {
-  const { machine, can } = scene;
+  const { machine, capabilities } = environment;
   const call = undoCallOf(context, machine);
-  const takesWork = await context.effect(() => can.cluster.uncordon(call, clusterRef, 'own'));
-  const { sight } = await can.cluster.node(call, clusterRef);
+  const takesWork = await context.effect(() => capabilities.cluster.uncordon(call, clusterRef, 'own'));
+  const { sight } = await capabilities.cluster.node(call, clusterRef);
   const message = takesWork ? 'the node takes work' : 'the node stays cordoned: it was cordoned before';
-  return { result: 'done', message, change: changeSeen(scene, sight) };
+  return { result: 'done', message, change: changeSeen(environment, sight) };
 }
 
 function lostNode(name: string, rules: DrainRules, change: MachineChange): Seen {

@@ -13,15 +13,15 @@ export const joinCluster: StepKind<Config, 'cluster'> = {
   doneTitle: 'Joined cluster',
   complete: completeCluster,
   canUndo: false,
-  handler: ({ cluster_ref: clusterRef }, { machine, can }) => ({
+  handler: ({ cluster_ref: clusterRef }, { machine, capabilities }) => ({
     async observe(context) {
-      const membership = await can.cluster.membership(callOf(context, machine), clusterRef);
+      const membership = await capabilities.cluster.membership(callOf(context, machine), clusterRef);
       if (membership.joined) return { seen: 'done', message: `joined ${clusterRef}` };
       if (!membership.pending) return { seen: 'absent' };
       return { seen: 'under_way', reason: `joining ${clusterRef}`, pollAfterMs: membership.pollAfterMs };
     },
     async act(context) {
-      await context.effect(() => can.cluster.join(callOf(context, machine), clusterRef));
+      await context.effect(() => capabilities.cluster.join(callOf(context, machine), clusterRef));
       return { result: 'started', reason: `joining ${clusterRef}`, pollAfterMs: 0 };
     },
   }),

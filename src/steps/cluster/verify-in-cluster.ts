@@ -18,11 +18,11 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
   doneTitle: 'Node is ready',
   complete: completeCluster,
   canUndo: false,
-  handler: ({ cluster_ref: clusterRef }, { machine, can }) => ({
+  handler: ({ cluster_ref: clusterRef }, { machine, capabilities }) => ({
     async observe(context) {
       const call = callOf(context, machine);
-      const { sight } = (await can.cluster.ready(call, clusterRef))
-        ? await can.cluster.node(call, clusterRef)
+      const { sight } = (await capabilities.cluster.ready(call, clusterRef))
+        ? await capabilities.cluster.node(call, clusterRef)
         : NOT_READY;
       if (!sight?.node?.ready) {
         const reason = `waiting for the node to be Ready in ${clusterRef}`;

@@ -15,10 +15,10 @@ export const bootEraser: StepKind<EraseConfig, 'erasing'> = {
   title: 'Booting the eraser',
   doneTitle: 'Eraser booted',
   canUndo: true,
-  handler: ({ overwrite }, { machine, can }) => ({
+  handler: ({ overwrite }, { machine, capabilities }) => ({
     async observe(context) {
       const call = callOf(context, machine);
-      const erasing = await can.erasing.erasingState(call);
+      const erasing = await capabilities.erasing.erasingState(call);
       switch (erasing.state) {
         case 'idle':
           return { seen: 'absent' };
@@ -34,13 +34,13 @@ export const bootEraser: StepKind<EraseConfig, 'erasing'> = {
       }
     },
     async act(context) {
-      await context.effect(() => can.erasing.startErasing(callOf(context, machine), overwrite));
+      await context.effect(() => capabilities.erasing.startErasing(callOf(context, machine), overwrite));
       return startsErasing('waiting for the machine to boot its installer');
     },
     async undo(context) {
       const call = undoCallOf(context, machine);
-      await context.effect(() => can.erasing.stopErasing(call));
-      return canceledErasure(await can.erasing.erasingState(call));
+      await context.effect(() => capabilities.erasing.stopErasing(call));
+      return canceledErasure(await capabilities.erasing.erasingState(call));
     },
   }),
 };

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { MaasStatus } from '../../providers/maas/maas-control.ts';
 import { imageText } from '../../providers/maas/maas-images.ts';
 import { MemoryMaas, WORK_MS } from '../../providers/maas/memory-maas.fixture.ts';
+import { NO_CONTROL_PLANE } from '../control-plane.fixture.ts';
 import { type Disturbance, type End, StepRun } from '../step-proof.fixture.ts';
 
 const IMAGE = 'ubuntu/jammy';
@@ -31,6 +32,7 @@ async function deployed(
         made.push(maas);
         return maas.provider();
       },
+      controlPlane: () => made[0]?.controlPlane() ?? NO_CONTROL_PLANE,
     },
     disturbance,
   );

@@ -63,14 +63,14 @@ const NEXT: Readonly<Partial<Record<MaasMachine['status'], Next>>> = {
 
 export function deployImage(
   { image, pool }: ImageDeployment,
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   images: DeployedImages,
 ): StepHandler<MachineChange> {
   return {
     async observe(context) {
-      const { machine, can } = scene;
-      const seen = await machineByMac(can.maas, callOf(context, machine), machine);
-      const verdict = await verdictOn(scene, context, seen, image);
+      const { machine, capabilities } = environment;
+      const seen = await machineByMac(capabilities.maas, callOf(context, machine), machine);
+      const verdict = await verdictOn(environment, context, seen, image);
       if (verdict.seen !== 'done' && verdict.seen !== 'failed') {
         if (verdict.seen === 'under_way') await logNews(context, seen);
         return verdict;
@@ -80,35 +80,35 @@ export function deployImage(
     },
 
     async act(context) {
-      const { machine, can } = scene;
+      const { machine, capabilities } = environment;
       const call = callOf(context, machine);
-      const seen = await machineByMac(can.maas, call, machine);
+      const seen = await machineByMac(capabilities.maas, call, machine);
       const found = await images.find(call, seen, image);
       const next = NEXT[seen.status];
       // It hangs, or has moved on since it was seen.
       if (isLeaving(seen) && context.memo.hung === seen.status)
-        return endHung(scene, context, { call, seen });
+        return endHung(environment, context, { call, seen });
       if (next === undefined) return started(`MAAS says ${seen.status}`);
       // Before anything of it is touched: whoever has it may have an agent of ours on it.
-      await can.maas.checkOurs(call, seen);
+      await capabilities.maas.checkOurs(call, seen);
       await context.save({ ...context.memo, lastAct: actFor(context, next) });
       return next === 'release'
-        ? release(scene, context, seen)
-        : deploy(scene, context, seen, { ...found, pool, asked: image });
+        ? release(environment, context, seen)
+        : deploy(environment, context, seen, { ...found, pool, asked: image });
     },
 
     async undo(context) {
-      const { machine, can } = scene;
+      const { machine, capabilities } = environment;
       const { released: isReleased, deployment, image: asked } = madeIn(context);
       if (!isReleased && !deployment) return { result: 'done', message: 'nothing was released or deployed' };
-      const seen = await machineByMac(can.maas, undoCallOf(context, machine), machine);
+      const seen = await machineByMac(capabilities.maas, undoCallOf(context, machine), machine);
       const isComplete = seen.status === 'Deployed' && isImage(seen.image, String(asked));
       if (seen.status === 'Deployed' && !deployment) {
         return { result: 'done', message: 'the machine was not released: it stays as it is' };
       }
       if (isComplete) return { result: 'done', message: `${image} stays: it was deployed completely` };
       const message = `deploying ${image} was stopped; the machine has no system, and is MAAS' again`;
-      const undone = await takeBack(known(scene, seen), context);
+      const undone = await takeBack(known(environment, seen), context);
       if (undone.result !== 'done') return undone;
       context.log(message, 'stderr');
       return { ...undone, message, change: { ...undone.change, ...wiped('ImagingCanceled', message) } };
@@ -117,7 +117,7 @@ export function deployImage(
 }
 
 async function verdictOn(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   seen: MaasMachine,
   image: string,
@@ -139,7 +139,10 @@ async function verdictOn(
     case 'Disk erasing': {
       // Of what somebody else released, it is not ours to say that it hangs.
       if (!isReleased) return underWay(context, says);
-      return whileLeaving(known(scene, seen), context, { call: callOf(context, scene.machine), seen });
+      return whileLeaving(known(environment, seen), context, {
+        call: callOf(context, environment.machine),
+        seen,
+      });
     }
     case 'Failed deployment': {
       // One that was found, or that an attempt before this one has failed of.
@@ -147,7 +150,7 @@ async function verdictOn(
       const verdict =
         countOf(context, 'deployed') > MAX_DATASOURCE_RETRIES
           ? datasourceFailed()
-          : await classifyFailure(scene, callOf(context, scene.machine), seen);
+          : await classifyFailure(environment, callOf(context, environment.machine), seen);
       if (verdict.seen !== 'failed') break;
       return { ...verdict, change: wiped('ImagingFailed', verdict.failure.message) };
     }
@@ -172,38 +175,42 @@ function actFor(context: StepContext, next: Next): string {
   return `${next} ${countOf(context, 'deployed')}`;
 }
 
-async function release(scene: MaasStepEnvironment, context: StepContext, seen: MaasMachine): Promise<Acted> {
-  const { machine, can } = scene;
+async function release(
+  environment: MaasStepEnvironment,
+  context: StepContext,
+  seen: MaasMachine,
+): Promise<Acted> {
+  const { machine, capabilities, controlPlane } = environment;
   const call = callOf(context, machine);
-  await markRelease(known(scene, seen), context, call);
+  await markRelease(known(environment, seen), context, call);
   const comment = `reimage ${context.jobId}`;
   call.log(`Releasing ${seen.systemId}, which is ${seen.status}; its disks are not to be erased`);
   const wish = { erase: false, secureErase: false, quickErase: false, comment };
-  await context.effect(() => can.maas.release(call, seen.systemId, wish));
+  await context.effect(() => capabilities.maas.release(call, seen.systemId, wish));
   // What ran on it is gone, and must not count as alive until its time to live is over.
-  await context.effect(() => can.nodeServices.forgetSecrets(call));
+  await context.effect(() => controlPlane.nodeServices.forgetSecrets(call));
   await countOne(context, 'released');
-  return { ...started('MAAS releases the machine'), change: gone(scene, context, seen) };
+  return { ...started('MAAS releases the machine'), change: gone(environment, context, seen) };
 }
 
 async function deploy(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   seen: MaasMachine,
   wanted: MaasImage & { readonly pool: string; readonly asked: string },
 ): Promise<Acted> {
-  const call = callOf(context, scene.machine);
+  const call = callOf(context, environment.machine);
   if (madeIn(context).released) {
-    const { text } = await reportErasing(known(scene, seen), context, { call, wanted: 'keep' });
+    const { text } = await reportErasing(known(environment, seen), context, { call, wanted: 'keep' });
     call.log(`MAAS says ${seen.status}: ${text}`);
   }
   await rememberMaking(context, 'image', imageText(wanted));
   // Also where whoever released it died right after that.
-  await context.effect(() => scene.can.nodeServices.forgetSecrets(call));
+  await context.effect(() => environment.controlPlane.nodeServices.forgetSecrets(call));
   call.log(`Deploying ${imageText(wanted)} on ${seen.systemId}`);
-  const result = await deployMachine(scene, context, { ...wanted, systemId: seen.systemId });
+  const result = await deployMachine(environment, context, { ...wanted, systemId: seen.systemId });
   await countOne(context, 'deployed');
-  return { ...result, change: gone(scene, context, seen) };
+  return { ...result, change: gone(environment, context, seen) };
 }
 
 function gone({ machine }: MaasStepEnvironment, context: StepContext, seen: MaasMachine): MachineChange {
@@ -220,10 +227,13 @@ async function logNews(context: StepContext, { status, statusMessage }: MaasMach
 }
 
 /** The machine with its id in MAAS, which one that was never onboarded does not have yet. */
-function known(scene: MaasStepEnvironment, { systemId, status, power }: MaasMachine): MaasStepEnvironment {
-  const { machine } = scene;
+function known(
+  environment: MaasStepEnvironment,
+  { systemId, status, power }: MaasMachine,
+): MaasStepEnvironment {
+  const { machine } = environment;
   const source = machine.spec.provider;
   const at = machine.observed?.at ?? new Date(0).toISOString();
   const observed = { source, state: status, power, at, upstreamId: systemId };
-  return { ...scene, machine: { ...machine, observed } };
+  return { ...environment, machine: { ...machine, observed } };
 }

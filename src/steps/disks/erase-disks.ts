@@ -21,10 +21,10 @@ export const eraseDisks: StepKind<EraseConfig, 'erasing'> = {
   title: 'Erasing disks',
   doneTitle: 'Disks erased',
   canUndo: true,
-  handler: ({ overwrite }, { machine, can }) => ({
+  handler: ({ overwrite }, { machine, capabilities }) => ({
     async observe(context) {
       const call = callOf(context, machine);
-      const erasing = await can.erasing.erasingState(call);
+      const erasing = await capabilities.erasing.erasingState(call);
       switch (erasing.state) {
         case 'idle':
           return { seen: 'absent' };
@@ -50,13 +50,13 @@ export const eraseDisks: StepKind<EraseConfig, 'erasing'> = {
       }
     },
     async act(context) {
-      await context.effect(() => can.erasing.startErasing(callOf(context, machine), overwrite));
+      await context.effect(() => capabilities.erasing.startErasing(callOf(context, machine), overwrite));
       return startsErasing('erasing');
     },
     async undo(context) {
       const call = undoCallOf(context, machine);
-      await context.effect(() => can.erasing.stopErasing(call));
-      return canceledErasure(await can.erasing.erasingState(call));
+      await context.effect(() => capabilities.erasing.stopErasing(call));
+      return canceledErasure(await capabilities.erasing.erasingState(call));
     },
   }),
 };

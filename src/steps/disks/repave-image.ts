@@ -37,11 +37,12 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
     ...(deploysImages(provider) ? { pool: machine.pool ?? '' } : {}),
   }),
   canUndo: true,
-  handler: ({ image, pool = '' }, { machine, can }) => {
-    const { imaging, maas, nodeServices } = can;
+  handler: ({ image, pool = '' }, environment) => {
+    const { machine, capabilities } = environment;
+    const { imaging, maas } = capabilities;
     if (!('find' in imaging)) return writeImage(image, machine, imaging);
-    if (!maas || !nodeServices) throw new TypeError('images that a MAAS deploys need the MAAS');
-    return deployImage({ image, pool }, { machine, can: { ...can, maas, nodeServices } }, imaging);
+    if (!maas) throw new TypeError('images that a MAAS deploys need the MAAS');
+    return deployImage({ image, pool }, { ...environment, capabilities: { ...capabilities, maas } }, imaging);
   },
 };
 

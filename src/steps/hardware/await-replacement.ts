@@ -5,19 +5,19 @@ import { REPLACEMENT_CONFIG, type ReplacementConfig } from './replace-hardware.t
 const POLL_AFTER_MS = 5_000;
 
 /** Waits until the replacement boots or reports, and is what was asked for. */
-export const awaitReplacement: StepKind<ReplacementConfig, 'hardware'> = {
+export const awaitReplacement: StepKind<ReplacementConfig, never> = {
   kind: 'await-replacement',
-  needs: () => ['hardware'],
+  needs: () => [],
   config: REPLACEMENT_CONFIG,
   title: 'Waiting for the replacement',
   doneTitle: 'Replacement found',
   canUndo: false,
-  handler: (wanted, { machine, can }) => {
+  handler: (wanted, { machine, controlPlane }) => {
     const [mac = ''] = wanted.mac_addresses;
     const waiting = `waiting for ${mac} to boot from the network or to report`;
     return {
       async observe(context) {
-        const view = await can.hardware.read(callOf(context, machine));
+        const view = await controlPlane.hardware.read(callOf(context, machine));
         if (!view || view.seenAt === null)
           return { seen: 'under_way', reason: waiting, pollAfterMs: POLL_AFTER_MS };
         const mismatch = hardwareMismatch(wanted, view.facts);

@@ -1,8 +1,8 @@
 /** The generic proofs for the steps of a migration, on an identity that is a value: twice, and broken off at each point. */
 import { describe, expect, it } from 'vitest';
-import type { HardwareMoves, HardwareView } from '../../providers/hardware-moves.ts';
-import type { Capabilities } from '../../providers/provider.ts';
+import type { ControlPlane, NodeServices } from '../control-plane.ts';
 import { type Disturbance, type End, StepRun } from '../step-proof.fixture.ts';
+import type { HardwareMoves, HardwareView } from './hardware-moves.ts';
 
 const OLD: HardwareView = {
   state: 'active',
@@ -39,7 +39,7 @@ class Identity {
     this.view = view;
   }
 
-  capabilities(): Pick<Capabilities, 'hardware' | 'nodeServices'> {
+  controlPlane(): ControlPlane {
     const hardware: HardwareMoves = {
       read: async () => this.view,
       replace: async (_call, { mac_addresses: macAddresses, bmc_endpoint: bmcEndpoint }) => {
@@ -56,15 +56,15 @@ class Identity {
     const forgetSecrets = async () => {
       this.hasAgent = false;
     };
-    return { hardware, nodeServices: { forgetSecrets } as unknown as Capabilities['nodeServices'] };
+    return { hardware, nodeServices: { forgetSecrets } as unknown as NodeServices };
   }
 }
 
 async function runStep(kind: string, start: HardwareView, disturbance: Disturbance = {}) {
   const identity = new Identity(start);
   const config = kind === 'finish-migration' ? {} : REPLACEMENT;
-  const provider = () => ({ name: 'inventory', defaultImage: '', capabilities: identity.capabilities() });
-  const run = new StepRun({ kind, config, stepMs: 0, provider }, disturbance);
+  const controlPlane = () => identity.controlPlane();
+  const run = new StepRun({ kind, config, stepMs: 0, controlPlane }, disturbance);
   const end: End = await run.toTheEnd();
   return { end, identity, points: run.points };
 }

@@ -3,8 +3,8 @@
  * it; once the replacement has been found to be the machine, it stays.
  */
 import { z } from 'zod';
-import type { HardwareView } from '../../providers/hardware-moves.ts';
 import { callOf, type StepKind, undoCallOf } from '../step-kind.ts';
+import type { HardwareView } from './hardware-moves.ts';
 
 const config = z.object({
   mac_addresses: z.array(z.string()).min(1),
@@ -15,34 +15,34 @@ const config = z.object({
 export type ReplacementConfig = z.output<typeof config>;
 export const REPLACEMENT_CONFIG = config as z.ZodType<ReplacementConfig>;
 
-export const replaceHardware: StepKind<ReplacementConfig, 'hardware'> = {
+export const replaceHardware: StepKind<ReplacementConfig, never> = {
   kind: 'replace-hardware',
-  needs: () => ['hardware'],
+  needs: () => [],
   config: REPLACEMENT_CONFIG,
   title: 'Moving the identity',
   doneTitle: 'Identity moved',
   canUndo: true,
-  handler: (replacement, { machine, can }) => ({
+  handler: (replacement, { machine, controlPlane }) => ({
     async observe(context) {
-      const view = await can.hardware.read(callOf(context, machine));
+      const view = await controlPlane.hardware.read(callOf(context, machine));
       if (view === null || !goesBy(view, replacement)) return { seen: 'absent' };
       return { seen: 'done', message: `it goes by ${replacement.mac_addresses.join(', ')}` };
     },
     async act(context) {
       const call = callOf(context, machine);
       if (context.memo.before === undefined)
-        await context.save({ before: (await can.hardware.read(call)) ?? null });
-      await context.effect(() => can.hardware.replace(call, replacement));
+        await context.save({ before: (await controlPlane.hardware.read(call)) ?? null });
+      await context.effect(() => controlPlane.hardware.replace(call, replacement));
       context.log(`The machine goes by ${replacement.mac_addresses.join(', ')} now`);
       return { result: 'started', reason: 'moving the identity', pollAfterMs: 1 };
     },
     async undo(context) {
       const call = undoCallOf(context, machine);
       const before = context.memo.before as HardwareView | null | undefined;
-      const view = await can.hardware.read(call);
+      const view = await controlPlane.hardware.read(call);
       if (!before || view?.state !== 'migrating')
         return { result: 'done', message: view?.state === 'migrating' ? 'nothing was moved' : 'it stays' };
-      await context.effect(() => can.hardware.restore(call, before));
+      await context.effect(() => controlPlane.hardware.restore(call, before));
       const message = `it goes by ${before.macAddresses.join(', ')} again`;
       context.log(message);
       return { result: 'done', message };

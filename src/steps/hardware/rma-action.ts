@@ -13,18 +13,19 @@ type Handler = StepHandler<MachineChange>;
  * conditions say: they do not change while an operation is active. A node that its cluster has lost keeps no machine
  * from being returned: it is cordoned, and its cluster moves elsewhere what it carried.
  */
-function drainCheck({ machine, can }: StepEnvironment<never>): Handler {
+function drainCheck(environment: StepEnvironment<never>): Handler {
+  const { machine, capabilities } = environment;
   const clusterRef = machine.spec.target_cluster_ref;
-  const { cluster } = can;
+  const { cluster } = capabilities;
   if (clusterRef === '') return nothingToDrain('nothing runs on the machine: it belongs to no cluster');
   if (cluster === undefined)
     return nothingToDrain('nothing is known to run on the machine: its provider knows no clusters');
-  const scene = { machine, can: { ...can, cluster } };
-  return drainNode(scene, clusterRef, {
+  const withCluster = { ...environment, capabilities: { ...capabilities, cluster } };
+  return drainNode(withCluster, clusterRef, {
     absent: (sight) => ({
       seen: 'done',
       message: `nothing runs on the machine: ${clusterRef} has no node ${sight.name}`,
-      change: changeSeen(scene, sight),
+      change: changeSeen(withCluster, sight),
     }),
     lost: 'goes_on',
   });
@@ -38,10 +39,10 @@ function nothingToDrain(message: string): Handler {
   };
 }
 
-function gracefulShutdown({ machine, can }: StepEnvironment<'power'>): Handler {
+function gracefulShutdown({ machine, capabilities }: StepEnvironment<'power'>): Handler {
   return {
     async observe(context) {
-      const boot = await can.power.bootState(callOf(context, machine));
+      const boot = await capabilities.power.bootState(callOf(context, machine));
       if (boot.power === 'off') {
         const message = 'switched off for RMA';
         const conditions = [{ type: 'Reachable', status: false, reason: 'PoweredOff', message }] as const;
@@ -53,7 +54,7 @@ function gracefulShutdown({ machine, can }: StepEnvironment<'power'>): Handler {
     },
     async act(context) {
       // Remembered afterwards: asking again is harmless, and what was never asked for would be waited for in vain.
-      await context.effect(() => can.power.shutDown(callOf(context, machine)));
+      await context.effect(() => capabilities.power.shutDown(callOf(context, machine)));
       await context.save({ asked: context.attempt });
       return { result: 'started', reason: 'waiting for the machine to go down', pollAfterMs: 0 };
     },
@@ -75,7 +76,7 @@ const HANDLERS = {
   'drain-check': drainCheck,
   'graceful-shutdown': gracefulShutdown,
   'mark-rma': markRma,
-} as const satisfies Record<Config['action'], (scene: StepEnvironment<'power'>) => Handler>;
+} as const satisfies Record<Config['action'], (environment: StepEnvironment<'power'>) => Handler>;
 
 export const rmaAction: StepKind<Config, 'power'> = {
   kind: 'rma',
@@ -86,5 +87,5 @@ export const rmaAction: StepKind<Config, 'power'> = {
   title: 'Preparing for RMA',
   doneTitle: 'RMA step done',
   canUndo: ({ action }) => action === 'drain-check',
-  handler: ({ action }, scene) => HANDLERS[action](scene),
+  handler: ({ action }, environment) => HANDLERS[action](environment),
 };

@@ -37,7 +37,7 @@ export const netReconfig: StepKind<Config, 'remoteExec'> = {
   title: 'Applying network configuration',
   doneTitle: 'Network configured',
   canUndo: false,
-  handler: (wanted, { machine, can }) => ({
+  handler: (wanted, { machine, capabilities }) => ({
     async observe() {
       return { seen: 'unobservable', failure: null };
     },
@@ -46,7 +46,9 @@ export const netReconfig: StepKind<Config, 'remoteExec'> = {
       const { action } = wanted;
       for (const [index, command] of commandsFor(wanted).entries()) {
         const keyed = { ...call, key: `${call.key}/${index}` };
-        const { exitCode } = await context.effect(() => runRepeatable(can.remoteExec, keyed, command));
+        const { exitCode } = await context.effect(() =>
+          runRepeatable(capabilities.remoteExec, keyed, command),
+        );
         if (exitCode !== 0) return { result: 'failed', failure: failureOf(action, exitCode) };
       }
       return { result: 'done', message: action === 'verify' ? 'the host answers' : 'applied' };

@@ -28,11 +28,11 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
   title: 'Running command',
   doneTitle: 'Command done',
   canUndo: false,
-  handler: ({ command, check, repeatable }, { machine, can }) => ({
+  handler: ({ command, check, repeatable }, { machine, capabilities }) => ({
     async observe(context) {
       if (check !== '') {
         const call = callOf(context, machine);
-        const checked = await can.remoteExec.run(
+        const checked = await capabilities.remoteExec.run(
           { ...call, key: `${call.key}/check` },
           { command: check, quiet: true },
         );
@@ -47,7 +47,9 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
       if (check === '' && !repeatable) await context.save({ begun: context.attempt });
       const call = callOf(context, machine);
       const run = () =>
-        repeatable ? runRepeatable(can.remoteExec, call, { command }) : can.remoteExec.run(call, { command });
+        repeatable
+          ? runRepeatable(capabilities.remoteExec, call, { command })
+          : capabilities.remoteExec.run(call, { command });
       const { exitCode } = await context.effect(run).catch(async (error: unknown) => {
         // A host that could not be asked has not run it.
         if (wasNotCarriedOut(error) && context.memo.begun !== undefined) await context.save({});

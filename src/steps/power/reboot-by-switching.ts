@@ -29,8 +29,11 @@ const BMC_AWAY_MS = 5_000;
 /** How long a BMC may take to obey; it is not asked again before. */
 const OBEYS_WITHIN_MS = 10_000;
 
-export function rebootBySwitching({ machine, can }: StepEnvironment<'power'>): StepHandler<MachineChange> {
-  const { power } = can;
+export function rebootBySwitching({
+  machine,
+  capabilities,
+}: StepEnvironment<'power'>): StepHandler<MachineChange> {
+  const { power } = capabilities;
   return {
     async observe(context) {
       const switching = switchingOf(context);

@@ -15,9 +15,9 @@ export const reboot: StepKind<Config, 'power' | 'remoteExec'> = {
   title: 'Rebooting machine',
   doneTitle: 'Reboot complete',
   canUndo: true,
-  handler: ({ mode }, scene) => {
-    const switches = mode === 'bmc' && scene.can.power.switchPower !== undefined;
-    return switches ? rebootBySwitching(scene) : rebootByAsking(scene, mode);
+  handler: ({ mode }, environment) => {
+    const switches = mode === 'bmc' && environment.capabilities.power.switchPower !== undefined;
+    return switches ? rebootBySwitching(environment) : rebootByAsking(environment, mode);
   },
 };
 
@@ -26,10 +26,10 @@ export const reboot: StepKind<Config, 'power' | 'remoteExec'> = {
  * a crash between the reset and its record can't cause a second one.
  */
 function rebootByAsking(
-  { machine, can }: StepEnvironment<'power'>,
+  { machine, capabilities }: StepEnvironment<'power'>,
   mode: Config['mode'],
 ): StepHandler<MachineChange> {
-  const { power } = can;
+  const { power } = capabilities;
   const reason = 'waiting for the machine to come back';
   return {
     async observe(context) {

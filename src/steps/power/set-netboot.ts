@@ -16,9 +16,9 @@ export const setNetboot: StepKind<Config, 'netboot'> = {
   title: 'Setting netboot',
   doneTitle: 'Netboot configured',
   canUndo: true,
-  handler: ({ mode, image }, { machine, can }) => {
+  handler: ({ mode, image }, { machine, capabilities }) => {
     const wanted = mode === 'PXE' ? 'pxe' : 'disk';
-    const { netboot } = can;
+    const { netboot } = capabilities;
     if ('confirm' in netboot) return confirmed(machine, (call) => netboot.confirm(call, wanted, image));
     return {
       async observe(context) {

@@ -17,9 +17,11 @@ export type ServiceStage = Extract<
   | 'cleanup_secrets'
 >;
 
-type ServiceScene = StepEnvironment<'nodeServices'>;
+type NodeStepEnvironment = StepEnvironment<never>;
 
-export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene) => StageHandler>> = {
+export const SERVICE_STAGES: Readonly<
+  Record<ServiceStage, (environment: NodeStepEnvironment) => StageHandler>
+> = {
   disable_node: ({ machine }) => ({
     async observe() {
       const { service } = machine;
@@ -32,12 +34,13 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
     },
   }),
 
-  force_release_allocations: (scene) => hooked(scene, 'force_release_allocations'),
-  cleanup_storage: (scene) => hooked(scene, 'cleanup_storage'),
-  scrub_gpu: (scene) => hooked(scene, 'scrub_gpu'),
+  force_release_allocations: (environment) => hooked(environment, 'force_release_allocations'),
+  cleanup_storage: (environment) => hooked(environment, 'cleanup_storage'),
+  scrub_gpu: (environment) => hooked(environment, 'scrub_gpu'),
 
-  drain_node: (scene) => drained(scene, 'drain_node', 'workloads are leaving'),
-  validate_clean_node: (scene) => drained(scene, 'validate_clean_node', 'the node is not clean yet'),
+  drain_node: (environment) => drained(environment, 'drain_node', 'workloads are leaving'),
+  validate_clean_node: (environment) =>
+    drained(environment, 'validate_clean_node', 'the node is not clean yet'),
 
   retire_gpuaas_node: ({ machine }) => ({
     async observe() {
@@ -66,7 +69,7 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
     },
   }),
 
-  cleanup_secrets: ({ machine, can }) => ({
+  cleanup_secrets: ({ machine, controlPlane }) => ({
     async observe(context) {
       // The uninstall begins here, and the node is removing from its first effect on.
       if (machine.service === 'retired') return ABSENT;
@@ -78,7 +81,7 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
         const service = { to: 'removing', owner: 'removal' } as const;
         return { result: 'started', reason: 'removing', pollAfterMs: 1, change: { service } };
       }
-      await context.effect(() => can.nodeServices.forgetSecrets(callOf(context, machine)));
+      await context.effect(() => controlPlane.nodeServices.forgetSecrets(callOf(context, machine)));
       await context.save({ forgotten: true });
       return { result: 'started', reason: 'forgetting its secrets', pollAfterMs: 1 };
     },
@@ -87,16 +90,18 @@ export const SERVICE_STAGES: Readonly<Record<ServiceStage, (scene: ServiceScene)
 
 /** The site is told, and the agent's own figures must agree: nothing runs on it any more. */
 function drained(
-  scene: ServiceScene,
+  environment: NodeStepEnvironment,
   stage: 'drain_node' | 'validate_clean_node',
   reason: string,
 ): StageHandler {
-  const hook = hooked(scene, stage);
+  const hook = hooked(environment, stage);
   return {
     async observe(context) {
       const told = await hook.observe(context);
       if (told.seen !== 'done' && told.seen !== 'unobservable') return told;
-      const load = await scene.can.nodeServices.workloads(callOf(context, scene.machine));
+      const load = await environment.controlPlane.nodeServices.workloads(
+        callOf(context, environment.machine),
+      );
       const isBusy = load !== null && load.workers + load.containers > 0;
       // What its agent reports is seen: no operator's word counts against it.
       if (told.seen === 'unobservable') return isBusy ? ABSENT : told;

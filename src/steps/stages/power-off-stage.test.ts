@@ -34,8 +34,11 @@ it.each([
     },
   };
   const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
-  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasStepEnvironment;
-  const handler = MAAS_STAGES.power_off_maas_node(scene, { pool: '', erase: false });
+  const environment = {
+    machine: sampleMachine({ observed }),
+    capabilities: { maas },
+  } as unknown as MaasStepEnvironment;
+  const handler = MAAS_STAGES.power_off_maas_node(environment, { pool: '', erase: false });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));
   const until = Date.now() + 180_000;
@@ -64,8 +67,11 @@ it('a machine that another user took after the release is not switched off', asy
     powerOff,
   };
   const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
-  const scene = { machine: sampleMachine({ observed }), can: { maas } } as unknown as MaasStepEnvironment;
-  const handler = MAAS_STAGES.power_off_maas_node(scene, { pool: '', erase: false });
+  const environment = {
+    machine: sampleMachine({ observed }),
+    capabilities: { maas },
+  } as unknown as MaasStepEnvironment;
+  const handler = MAAS_STAGES.power_off_maas_node(environment, { pool: '', erase: false });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));
   await (await hold(store, handler as StepHandler<never> as StepHandler<string>)).over;

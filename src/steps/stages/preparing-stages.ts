@@ -40,25 +40,25 @@ const MAX_COMMISSIONS = 2;
 const MAX_GIVEN = 3;
 
 export const PREPARING_STAGES = {
-  load_site_config: ({ can }) =>
+  load_site_config: ({ capabilities }) =>
     observeOnly(async () => {
-      const { deploy } = can.maas.site;
+      const { deploy } = capabilities.maas.site;
       return done(`deploys ${deploy.osystem} ${deploy.distroSeries}`);
     }),
 
-  resolve_power_credentials: (scene) =>
+  resolve_power_credentials: (environment) =>
     observeOnly(async () => {
-      const { powerType } = scene.can.maas.site.resolvePower(scene.machine);
+      const { powerType } = environment.capabilities.maas.site.resolvePower(environment.machine);
       return done(`power type ${powerType}; the credentials can be read`);
     }),
 
-  create_or_find_in_maas: (scene) => ({
+  create_or_find_in_maas: (environment) => ({
     async observe(context) {
-      const { machine, can } = scene;
+      const { machine, capabilities } = environment;
       const call = callOf(context, machine);
       const { mac_addresses: macs } = machine.spec;
       if (macs.length === 0) return needsHuman('NO_MAC_ADDRESS', 'spec.mac_addresses is empty');
-      const candidates = await can.maas.findByMac(call, macs);
+      const candidates = await capabilities.maas.findByMac(call, macs);
       const ids = [...new Set(candidates.map(({ systemId }) => systemId))];
       if (ids.length > 1) {
         const list = ids.join(', ');
@@ -66,7 +66,7 @@ export const PREPARING_STAGES = {
       }
       const [found] = candidates;
       if (!found) return ABSENT;
-      const lacking = lackingOf(scene, found);
+      const lacking = lackingOf(environment, found);
       if (lacking && countOf(context, 'given') < MAX_GIVEN) return { seen: 'absent', next: true };
       if (lacking)
         return failed('needs_human', 'MAAS_REFUSED', `MAAS does not keep ${lacking.words.join(', ')}`);
@@ -74,37 +74,38 @@ export const PREPARING_STAGES = {
       return done(`${found.systemId} (${found.hostname}), ${found.status}`, change);
     },
     async act(context) {
-      const { machine, can } = scene;
+      const { machine, capabilities } = environment;
       const call = callOf(context, machine);
-      const [found] = await can.maas.findByMac(call, machine.spec.mac_addresses);
-      const lacking = found ? lackingOf(scene, found) : null;
-      if (found) return lacking ? give(scene, context, found, lacking) : started('MAAS has the machine');
-      const { place, kernel } = can.maas.site.optionsFor(machine);
+      const [found] = await capabilities.maas.findByMac(call, machine.spec.mac_addresses);
+      const lacking = found ? lackingOf(environment, found) : null;
+      if (found)
+        return lacking ? give(environment, context, found, lacking) : started('MAAS has the machine');
+      const { place, kernel } = capabilities.maas.site.optionsFor(machine);
       const wanted = {
-        architecture: can.maas.site.architecture,
+        architecture: capabilities.maas.site.architecture,
         macAddresses: machine.spec.mac_addresses,
-        ...can.maas.site.resolvePower(machine),
+        ...capabilities.maas.site.resolvePower(machine),
         ...{ place, minHweKernel: kernel.minimum },
       };
       const [hostname, otherwise] = hostnamesOf(machine);
       const { systemId } = await making(context, 'record', async () => {
         try {
-          return await can.maas.create(call, { ...wanted, hostname });
+          return await capabilities.maas.create(call, { ...wanted, hostname });
         } catch (error) {
           if (!isHostnameTaken(error)) throw error;
           context.log(`MAAS has another machine that is called ${hostname}; adding this one as ${otherwise}`);
-          return can.maas.create(call, { ...wanted, hostname: otherwise });
+          return capabilities.maas.create(call, { ...wanted, hostname: otherwise });
         }
       });
       await rememberMaking(context, 'record', systemId);
       return started('waiting for MAAS to know the machine');
     },
-    undo: (context) => undoRecord(scene, context),
+    undo: (context) => undoRecord(environment, context),
   }),
 
-  commission_node: (scene) => ({
+  commission_node: (environment) => ({
     observe: (context) =>
-      inMaas(scene, context, (seen) => {
+      inMaas(environment, context, (seen) => {
         if (seen.status === 'New' || seen.status === 'Failed commissioning') {
           return countOf(context, 'commissioned') > 0 && seen.status === 'Failed commissioning'
             ? failed('retryable', 'COMMISSIONING_FAILED', seen.statusMessage || 'commissioning failed')
@@ -115,21 +116,21 @@ export const PREPARING_STAGES = {
         return done(`MAAS says ${seen.status}`);
       }),
     async act(context) {
-      await commission(scene, context);
+      await commission(environment, context);
       return started('commissioning begins');
     },
-    undo: (context) => undoCommissioning(scene, context),
+    undo: (context) => undoCommissioning(environment, context),
   }),
 
-  wait_for_ready: (scene) => ({
+  wait_for_ready: (environment) => ({
     observe: (context) =>
-      inMaas(scene, context, (seen) => {
+      inMaas(environment, context, (seen) => {
         if (seen.status === 'Ready' || BEYOND_READY.includes(seen.status))
           return done(`MAAS says ${seen.status}`);
         if (['Commissioning', 'Testing', 'Releasing', 'Disk erasing'].includes(seen.status)) {
           return underWayIn(context, seen);
         }
-        if (seen.status === 'Failed testing') return whereTestsFailed(scene, context, seen);
+        if (seen.status === 'Failed testing') return whereTestsFailed(environment, context, seen);
         if (seen.status === 'Failed deployment') return done('to be recovered later');
         // Commissioning that failed may pass when it is tried again; the stage before does not come back by itself.
         if (seen.status === 'New') return ABSENT;
@@ -141,12 +142,14 @@ export const PREPARING_STAGES = {
         return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
       }),
     async act(context) {
-      const call = callOf(context, scene.machine);
-      if ((await scene.can.maas.read(call, idOf(scene)))?.status === 'Failed testing') {
+      const call = callOf(context, environment.machine);
+      if ((await environment.capabilities.maas.read(call, idOf(environment)))?.status === 'Failed testing') {
         context.log(
           'Overriding the failed tests in MAAS, as the site, the machine’s label or an operator says',
         );
-        await context.effect(() => scene.can.maas.overrideFailedTesting(call, idOf(scene), 'onboarding'));
+        await context.effect(() =>
+          environment.capabilities.maas.overrideFailedTesting(call, idOf(environment), 'onboarding'),
+        );
         return started('the failed tests are overridden');
       }
       if (countOf(context, 'commissioned') >= MAX_COMMISSIONS) {
@@ -160,19 +163,19 @@ export const PREPARING_STAGES = {
         };
       }
       await context.save({ ...context.memo, tried: countOf(context, 'commissioned') });
-      await commission(scene, context);
+      await commission(environment, context);
       return started('commissioning begins again');
     },
-    undo: (context) => undoCommissioning(scene, context),
+    undo: (context) => undoCommissioning(environment, context),
   }),
 
-  configure_storage: (scene) => ({
+  configure_storage: (environment) => ({
     observe: (context) =>
-      inMaas(scene, context, async (seen, call) => {
+      inMaas(environment, context, async (seen, call) => {
         if (seen.status !== 'Ready') return done(`MAAS says ${seen.status}: storage is as it was deployed`);
-        const { bootDiskModel } = scene.can.maas.site;
-        const disks = await scene.can.maas.disks(call, seen.systemId);
-        const wanted = disks.find((disk) => scene.can.maas.site.isBootDisk(disk));
+        const { bootDiskModel } = environment.capabilities.maas.site;
+        const disks = await environment.capabilities.maas.disks(call, seen.systemId);
+        const wanted = disks.find((disk) => environment.capabilities.maas.site.isBootDisk(disk));
         if (!wanted) {
           const models = disks.map(({ name, model }) => `${name} ${model}`.trim()).join(', ');
           return needsHuman(
@@ -185,22 +188,26 @@ export const PREPARING_STAGES = {
         return context.memo.laidOut === wanted.id ? done(`boots from ${wanted.name}`) : UNOBSERVABLE;
       }),
     async act(context) {
-      const call = callOf(context, scene.machine);
-      const disks = await scene.can.maas.disks(call, idOf(scene));
-      const wanted = disks.find((disk) => scene.can.maas.site.isBootDisk(disk));
+      const call = callOf(context, environment.machine);
+      const disks = await environment.capabilities.maas.disks(call, idOf(environment));
+      const wanted = disks.find((disk) => environment.capabilities.maas.site.isBootDisk(disk));
       if (!wanted) return started('looking for the boot disk again');
-      await context.effect(() => scene.can.maas.setBootDisk(call, idOf(scene), wanted.id));
-      await context.effect(() => scene.can.maas.setFlatLayout(call, idOf(scene), wanted.id));
+      await context.effect(() =>
+        environment.capabilities.maas.setBootDisk(call, idOf(environment), wanted.id),
+      );
+      await context.effect(() =>
+        environment.capabilities.maas.setFlatLayout(call, idOf(environment), wanted.id),
+      );
       await context.save({ laidOut: wanted.id });
       return started('waiting for the boot disk to be set');
     },
   }),
 
-  apply_roce_phase2: (scene) => hooked(scene, 'apply_roce_phase2'),
+  apply_roce_phase2: (environment) => hooked(environment, 'apply_roce_phase2'),
 
-  ensure_pxe_interface_auto: (scene) => ({
+  ensure_pxe_interface_auto: (environment) => ({
     observe: (context) =>
-      inMaas(scene, context, (seen) => {
+      inMaas(environment, context, (seen) => {
         const { bootInterface: boot, addressInterface: nic } = seen;
         // The address is a bond's where the boot interface is part of one.
         const name =
@@ -214,11 +221,11 @@ export const PREPARING_STAGES = {
         return needsHuman('PXE_NOT_FIXABLE', `${name} stays ${mode}, however often it is set`);
       }),
     async act(context) {
-      const call = callOf(context, scene.machine);
-      const seen = await scene.can.maas.read(call, idOf(scene));
+      const call = callOf(context, environment.machine);
+      const seen = await environment.capabilities.maas.read(call, idOf(environment));
       const nic = seen?.addressInterface;
       if (!nic) return started('looking for the boot interface again');
-      await context.effect(() => scene.can.maas.linkAuto(call, idOf(scene), nic.id));
+      await context.effect(() => environment.capabilities.maas.linkAuto(call, idOf(environment), nic.id));
       await countOne(context, 'linked');
       return started(`waiting for ${nic.name} to be AUTO`);
     },
@@ -230,11 +237,11 @@ export const PREPARING_STAGES = {
  * operation and has the stage tried again.
  */
 async function whereTestsFailed(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   seen: MaasMachine,
 ): Promise<Seen> {
-  const { failedTesting } = scene.can.maas.site.optionsFor(scene.machine);
+  const { failedTesting } = environment.capabilities.maas.site.optionsFor(environment.machine);
   const { testsFailedIn: round } = madeIn(context);
   const isJudged = typeof round === 'number' && context.round > round;
   if (failedTesting === 'override' || isJudged) return { seen: 'absent', next: true };
@@ -243,13 +250,15 @@ async function whereTestsFailed(
 }
 
 /** A machine that lost its power type since it was found gets it again: without it, MAAS fails. */
-async function commission(scene: MaasStepEnvironment, context: StepContext): Promise<void> {
-  const { machine, can } = scene;
+async function commission(environment: MaasStepEnvironment, context: StepContext): Promise<void> {
+  const { machine, capabilities } = environment;
   const call = callOf(context, machine);
-  const seen = await can.maas.read(call, idOf(scene));
-  const lacking = seen?.powerType === '' ? lackingOf(scene, seen) : null;
-  if (seen && lacking) await give(scene, context, seen, lacking);
-  const options = can.maas.site.optionsFor(machine).commissioning;
-  await making(context, 'commissioning', () => can.maas.commission(call, idOf(scene), options));
+  const seen = await capabilities.maas.read(call, idOf(environment));
+  const lacking = seen?.powerType === '' ? lackingOf(environment, seen) : null;
+  if (seen && lacking) await give(environment, context, seen, lacking);
+  const options = capabilities.maas.site.optionsFor(machine).commissioning;
+  await making(context, 'commissioning', () =>
+    capabilities.maas.commission(call, idOf(environment), options),
+  );
   await countOne(context, 'commissioned');
 }

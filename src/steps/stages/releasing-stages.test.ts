@@ -38,12 +38,16 @@ function sceneOf(statuses: readonly string[]) {
   };
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'abc', at: '' };
   const nodeServices = { forgetSecrets: async () => {} };
-  const scene = { machine: sampleMachine({ observed }), can: { maas, nodeServices } };
-  return { scene: scene as unknown as MaasStepEnvironment, orders };
+  const environment = {
+    machine: sampleMachine({ observed }),
+    capabilities: { maas },
+    controlPlane: { nodeServices },
+  };
+  return { environment: environment as unknown as MaasStepEnvironment, orders };
 }
 
-async function runFor(ms: number, scene: MaasStepEnvironment) {
-  const handler = MAAS_STAGES.release_maas_node(scene, { pool: '', erase: true });
+async function runFor(ms: number, environment: MaasStepEnvironment) {
+  const handler = MAAS_STAGES.release_maas_node(environment, { pool: '', erase: true });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 7200, maxRetries: 0 })] }));
   const until = Date.now() + ms;
@@ -55,8 +59,8 @@ async function runFor(ms: number, scene: MaasStepEnvironment) {
 }
 
 it('a machine that goes back to Deployed each time is released three times, and then that is said', async () => {
-  const { scene, orders } = sceneOf(['Deployed']);
-  const job = await runFor(600_000, scene);
+  const { environment, orders } = sceneOf(['Deployed']);
+  const job = await runFor(600_000, environment);
   expect(orders).toEqual(['release', 'release', 'release']);
   expect(job.error).toMatchObject({
     code: 'RELEASE_FAILED',
@@ -67,8 +71,8 @@ it('a machine that goes back to Deployed each time is released three times, and 
 it.each(['Disk erasing', 'Releasing', 'Ready'])(
   'one that is %s by the time of the act is neither stopped nor released',
   async (status) => {
-    const { scene, orders } = sceneOf(['Deployed', status]);
-    const job = await runFor(60_000, scene);
+    const { environment, orders } = sceneOf(['Deployed', status]);
+    const job = await runFor(60_000, environment);
     expect(job.startedAt).not.toBeNull();
     expect(orders).toEqual([]);
   },

@@ -5,8 +5,8 @@ import { canUndo, defineStep } from '../registry.ts';
 import { workflowStage } from './stage.ts';
 
 it.each(STAGE_NAMES)('%s can be undone exactly where its table says so', (stage) => {
-  const scene = { machine: sampleMachine(), can: {} } as never;
-  const handler = workflowStage.handler({ stage, pool: 'gpu', erase: false }, scene);
+  const environment = { machine: sampleMachine(), capabilities: {} } as never;
+  const handler = workflowStage.handler({ stage, pool: 'gpu', erase: false }, environment);
   expect(handler.undo !== undefined).toBe(isUndone(stage));
   const step = defineStep({
     name: stage,

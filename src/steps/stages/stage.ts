@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isUndone, STAGE_NAMES, type StageName } from '../../domain/workflow/stage.ts';
-import type { Capability } from '../../providers/provider.ts';
-import type { StepEnvironment, StepKind } from '../step-kind.ts';
+import type { StepKind } from '../step-kind.ts';
 import type { MaasStage } from '../upstream/upstream-environment.ts';
 import { SERVICE_STAGES, type ServiceStage } from './node-stages.ts';
 import { MAAS_STAGES } from './upstream-stages.ts';
@@ -18,16 +17,15 @@ function isMaasStage(stage: StageName): stage is MaasStage {
 }
 
 /** A stage of document 3's workflows. */
-export const workflowStage: StepKind<Config, 'maas' | 'nodeServices'> = {
+export const workflowStage: StepKind<Config, 'maas'> = {
   kind: 'stage',
-  needs: ({ stage }): Array<Extract<Capability, 'maas' | 'nodeServices'>> =>
-    isMaasStage(stage) ? ['maas', 'nodeServices'] : ['nodeServices'],
+  needs: ({ stage }) => (isMaasStage(stage) ? ['maas'] : []),
   config: config as z.ZodType<Config>,
   title: 'Stage',
   doneTitle: 'Done',
   canUndo: ({ stage }) => isUndone(stage),
-  handler: ({ stage, pool, erase }, scene) =>
+  handler: ({ stage, pool, erase }, environment) =>
     isMaasStage(stage)
-      ? MAAS_STAGES[stage](scene, { pool, erase })
-      : SERVICE_STAGES[stage as ServiceStage](scene as StepEnvironment<'nodeServices'>),
+      ? MAAS_STAGES[stage](environment, { pool, erase })
+      : SERVICE_STAGES[stage as ServiceStage](environment),
 };

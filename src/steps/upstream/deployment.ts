@@ -28,35 +28,35 @@ export interface WantedDeployment {
 }
 
 /** What the site deploys where nobody names anything else. */
-export function siteDeployment(scene: MaasStepEnvironment, pool: string): WantedDeployment {
-  const { osystem, distroSeries } = scene.can.maas.site.deploy;
-  return { systemId: idOf(scene), pool, osystem, distroSeries };
+export function siteDeployment(environment: MaasStepEnvironment, pool: string): WantedDeployment {
+  const { osystem, distroSeries } = environment.capabilities.maas.site.deploy;
+  return { systemId: idOf(environment), pool, osystem, distroSeries };
 }
 
 /** With everything but the token. */
-export function renderWithoutToken(scene: MaasStepEnvironment, pool: string): string {
-  return renderFor(scene, { pool, token: '{token}', hostKey: null });
+export function renderWithoutToken(environment: MaasStepEnvironment, pool: string): string {
+  return renderFor(environment, { pool, token: '{token}', hostKey: null });
 }
 
 export async function deployMachine(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   wanted: WantedDeployment,
 ): Promise<Acted> {
-  const { machine, can } = scene;
+  const { machine, capabilities, controlPlane } = environment;
   const { systemId, pool, osystem, distroSeries } = wanted;
   const call = callOf(context, machine);
   await making(context, 'deployment', async () => {
-    const token = pool === '' ? '' : (await can.nodeServices.issueAgentToken(call, pool)).token;
-    const hostKey = wantsHostKey(scene) ? newHostKey() : null;
+    const token = pool === '' ? '' : (await controlPlane.nodeServices.issueAgentToken(call, pool)).token;
+    const hostKey = wantsHostKey(environment) ? newHostKey() : null;
     // First, so that whatever comes up with it is known.
-    if (hostKey) await can.nodeServices.rememberHostKey(call, hostKey.publicKey);
-    await can.maas.deploy(call, systemId, {
-      userData: renderFor(scene, { pool, token, hostKey }),
+    if (hostKey) await controlPlane.nodeServices.rememberHostKey(call, hostKey.publicKey);
+    await capabilities.maas.deploy(call, systemId, {
+      userData: renderFor(environment, { pool, token, hostKey }),
       osystem,
       distroSeries,
-      enableHardwareSync: can.maas.site.deploy.hardwareSync,
-      hweKernel: kernelFor(scene, wanted),
+      enableHardwareSync: capabilities.maas.site.deploy.hardwareSync,
+      hweKernel: kernelFor(environment, wanted),
     });
   });
   return started('deployment begins');
@@ -64,22 +64,24 @@ export async function deployMachine(
 
 /** A deployment that failed has nothing on it that anybody uses. */
 export async function releaseFailed(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   comment: string,
 ): Promise<Acted> {
   const release = { erase: false, secureErase: false, quickErase: false, comment };
-  await context.effect(() => scene.can.maas.release(callOf(context, scene.machine), idOf(scene), release));
+  await context.effect(() =>
+    environment.capabilities.maas.release(callOf(context, environment.machine), idOf(environment), release),
+  );
   return started('releasing the machine for another try');
 }
 
 /** Done: another try may help. */
 export async function classifyFailure(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   call: ProviderCall,
   seen: MaasMachine,
 ): Promise<Seen> {
-  const events = await scene.can.maas.events(call, seen.systemId, 50);
+  const events = await environment.capabilities.maas.events(call, seen.systemId, 50);
   if (isDatasourceFailure(events)) return done('the machine did not find its datasource');
   const what = seen.statusMessage || events[0]?.description || 'no reason given';
   return needsHuman('DEPLOYMENT_FAILED', `MAAS says: ${what}`);
@@ -91,14 +93,17 @@ export function datasourceFailed(): Seen {
 }
 
 /** A kernel is one of a release: MAAS refuses it for another image, which gets the one that MAAS chooses. */
-function kernelFor({ machine, can: { maas } }: MaasStepEnvironment, wanted: WantedDeployment): string | null {
+function kernelFor(
+  { machine, capabilities: { maas } }: MaasStepEnvironment,
+  wanted: WantedDeployment,
+): string | null {
   const { osystem, distroSeries } = maas.site.deploy;
   const isNamedSo = wanted.osystem === osystem && wanted.distroSeries === distroSeries;
   const isSites = isNamedSo || wanted.asked === imageText(maas.site.deploy);
   return isSites ? maas.site.optionsFor(machine).kernel.deploy : null;
 }
 
-function wantsHostKey({ can: { maas } }: MaasStepEnvironment): boolean {
+function wantsHostKey({ capabilities: { maas } }: MaasStepEnvironment): boolean {
   return maas.site.ssh !== null && !bringsHostKeys(maas.site.readUserDataTemplate() ?? '');
 }
 
@@ -108,10 +113,13 @@ interface Rendered {
   readonly hostKey: HostKey | null;
 }
 
-function renderFor({ machine, can }: MaasStepEnvironment, { pool, token, hostKey }: Rendered): string {
-  const { site } = can.maas;
+function renderFor(
+  { machine, capabilities, controlPlane }: MaasStepEnvironment,
+  { pool, token, hostKey }: Rendered,
+): string {
+  const { site } = capabilities.maas;
   const agent = {
-    server: can.nodeServices.serverUrl(),
+    server: controlPlane.nodeServices.serverUrl(),
     machineId: machine.machineId,
     pool,
     provider: machine.spec.provider,

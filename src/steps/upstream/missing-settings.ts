@@ -21,10 +21,13 @@ export interface Lacking {
 }
 
 /** Null: it lacks nothing, or may not be changed now. */
-export function lackingOf({ machine, can }: MaasStepEnvironment, found: MaasMachine): Lacking | null {
+export function lackingOf(
+  { machine, capabilities }: MaasStepEnvironment,
+  found: MaasMachine,
+): Lacking | null {
   if (!UNUSED.includes(found.status) || found.locked) return null;
-  const { place, kernel } = can.maas.site.optionsFor(machine);
-  const power = can.maas.site.resolvePower(machine);
+  const { place, kernel } = capabilities.maas.site.optionsFor(machine);
+  const power = capabilities.maas.site.resolvePower(machine);
   const needsPower = found.powerType === '' || (found.powerType === 'manual' && power.powerType !== 'manual');
   const other = (wanted: string | null, has: string) => (wanted === null || wanted === has ? null : wanted);
   const moved = {
@@ -45,15 +48,16 @@ export function lackingOf({ machine, can }: MaasStepEnvironment, found: MaasMach
 }
 
 export async function give(
-  { machine, can }: MaasStepEnvironment,
+  { machine, capabilities }: MaasStepEnvironment,
   context: StepContext,
   { systemId }: MaasMachine,
   { changes, tags, words }: Lacking,
 ): Promise<Acted> {
   const call = callOf(context, machine);
   context.log(`Setting in MAAS (${systemId}): ${words.join(', ')}`);
-  if (words.length > tags.length) await context.effect(() => can.maas.change(call, systemId, changes));
-  for (const tag of tags) await context.effect(() => can.maas.tag(call, systemId, tag));
+  if (words.length > tags.length)
+    await context.effect(() => capabilities.maas.change(call, systemId, changes));
+  for (const tag of tags) await context.effect(() => capabilities.maas.tag(call, systemId, tag));
   await countOne(context, 'given');
   return started(`waiting for MAAS to have ${words.join(', ')}`);
 }

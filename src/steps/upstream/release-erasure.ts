@@ -31,14 +31,14 @@ function markOf(context: StepContext): Mark | null {
 
 /** Once, before the first release: what comes after it is this operation's. */
 export async function markRelease(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   call: ProviderCall,
 ): Promise<void> {
   if (markOf(context)) return;
-  const { maas } = scene.can;
-  const [newest] = await maas.events(call, idOf(scene), 1);
-  const wipe = await maas.lastWipe(call, idOf(scene));
+  const { maas } = environment.capabilities;
+  const [newest] = await maas.events(call, idOf(environment), 1);
+  const wipe = await maas.lastWipe(call, idOf(environment));
   await rememberMaking(context, 'released', { event: newest?.id ?? 0, run: wipe?.runId ?? 0 });
 }
 
@@ -50,11 +50,11 @@ export interface ErasingSight {
 
 /** As far as MAAS says. Without a mark, of the last time that it began to erase. */
 export async function sightErasing(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   call: ProviderCall,
 ): Promise<ErasingSight> {
-  const events = await scene.can.maas.events(call, idOf(scene), MAX_EVENTS);
+  const events = await environment.capabilities.maas.events(call, idOf(environment), MAX_EVENTS);
   return erasingIn(events, markOf(context)?.event ?? 0);
 }
 
@@ -76,7 +76,7 @@ export interface ErasingReport {
 }
 
 export async function reportErasing(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   { call, wanted }: { readonly call: ProviderCall; readonly wanted: 'erase' | 'keep' },
 ): Promise<ErasingReport> {
@@ -85,9 +85,9 @@ export async function reportErasing(
     const text = 'MAAS had released it before: whether its disks were erased then, it does not say';
     return { text, isMissing: wanted === 'erase' };
   }
-  const { maas } = scene.can;
-  const { isErased } = await sightErasing(scene, context, call);
-  const wipe = await maas.lastWipe(call, idOf(scene));
+  const { maas } = environment.capabilities;
+  const { isErased } = await sightErasing(environment, context, call);
+  const wipe = await maas.lastWipe(call, idOf(environment));
   const own = wipe !== null && wipe.runId > mark.run ? wipe : null;
   const isForced = (await maas.erasesAlways(call)) === true;
   return erasingReport({ wanted, isErased, wipe: own, isForced });

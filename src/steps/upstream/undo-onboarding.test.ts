@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import type { StepContext } from '../../engine/step-handler.ts';
+import { NO_CONTROL_PLANE } from '../control-plane.fixture.ts';
 import { takeBack } from './undo-onboarding.ts';
 import type { MaasStepEnvironment } from './upstream-environment.ts';
 
@@ -35,11 +36,15 @@ function hangingIn(hung: 'Disk erasing' | 'Releasing') {
   };
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId: 'abc', at: '' };
   const machine = sampleMachine({ observed, presence: null });
-  const scene = { machine, can: { maas, nodeServices: {} } } as unknown as MaasStepEnvironment;
-  return { scene, orders };
+  const environment = {
+    machine,
+    capabilities: { maas },
+    controlPlane: NO_CONTROL_PLANE,
+  } as unknown as MaasStepEnvironment;
+  return { environment, orders };
 }
 
-async function undone(scene: MaasStepEnvironment) {
+async function undone(environment: MaasStepEnvironment) {
   let memo: StepContext['memo'] = {};
   let nowMs = 1_000_000;
   for (let pass = 0; pass < 100; pass += 1) {
@@ -59,7 +64,7 @@ async function undone(scene: MaasStepEnvironment) {
         Object.assign(context, { memo });
       },
     };
-    const acted = await takeBack(scene, context as unknown as StepContext);
+    const acted = await takeBack(environment, context as unknown as StepContext);
     if (acted.result !== 'started') return acted;
     nowMs += 1_000;
   }
@@ -70,8 +75,8 @@ it.each([
   ['Disk erasing', ['release', 'abort', 'release', 'abort', 'release', 'abort', 'release']],
   ['Releasing', ['release', 'power off', 'power off', 'power off']],
 ] as const)('a release that hangs in %s each time is given up after three tries', async (hung, expected) => {
-  const { scene, orders } = hangingIn(hung);
-  expect(await undone(scene)).toMatchObject({
+  const { environment, orders } = hangingIn(hung);
+  expect(await undone(environment)).toMatchObject({
     result: 'failed',
     failure: { code: 'RELEASE_FAILED', message: expect.stringContaining(hung) },
   });

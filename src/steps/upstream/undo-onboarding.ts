@@ -31,34 +31,38 @@ const MAX_HELPED = 3;
 
 const done = (message: string): Acted => ({ result: 'done', message });
 
-export async function undoCommissioning(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
+export async function undoCommissioning(
+  environment: MaasStepEnvironment,
+  context: StepContext,
+): Promise<Acted> {
   if (!madeIn(context).commissioning) return LEFT;
-  const call = undoCallOf(context, scene.machine);
-  const seen = idOf(scene) === '' ? null : await scene.can.maas.read(call, idOf(scene));
+  const call = undoCallOf(context, environment.machine);
+  const seen =
+    idOf(environment) === '' ? null : await environment.capabilities.maas.read(call, idOf(environment));
   if (seen === null || !COMMISSIONING.includes(seen.status))
     return done(`nothing is under way: ${seen?.status ?? 'absent'}`);
   await spaced(context, 'abortedAt', () =>
-    scene.can.maas.abort(call, seen.systemId, 'the operation was canceled'),
+    environment.capabilities.maas.abort(call, seen.systemId, 'the operation was canceled'),
   );
   return started(`waiting for MAAS to stop ${seen.status}`);
 }
 
-export async function undoDeployment(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
-  return madeIn(context).deployment ? takeBack(scene, context) : LEFT;
+export async function undoDeployment(environment: MaasStepEnvironment, context: StepContext): Promise<Acted> {
+  return madeIn(context).deployment ? takeBack(environment, context) : LEFT;
 }
 
 /** The machine back to MAAS, without what this operation put on it or was about to. */
-export async function takeBack(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
-  const { machine, can } = scene;
+export async function takeBack(environment: MaasStepEnvironment, context: StepContext): Promise<Acted> {
+  const { machine, capabilities, controlPlane } = environment;
   const call = undoCallOf(context, machine);
   // First of all, so that what runs there speaks for the machine no longer.
   if (machine.presence !== null && machine.presence !== 'expired')
-    await context.effect(() => can.nodeServices.forgetSecrets(call));
-  const seen = idOf(scene) === '' ? null : await can.maas.read(call, idOf(scene));
+    await context.effect(() => controlPlane.nodeServices.forgetSecrets(call));
+  const seen = idOf(environment) === '' ? null : await capabilities.maas.read(call, idOf(environment));
   if (seen === null) return done('MAAS has no such machine');
   if (seen.status === 'Deploying') {
     await spaced(context, 'abortedAt', () =>
-      can.maas.abort(call, seen.systemId, 'the operation was canceled'),
+      capabilities.maas.abort(call, seen.systemId, 'the operation was canceled'),
     );
     return started('waiting for MAAS to stop the deployment');
   }
@@ -71,27 +75,27 @@ export async function takeBack(scene: MaasStepEnvironment, context: StepContext)
       quickErase: false,
       comment: 'the operation was canceled',
     };
-    await markRelease(scene, context, call);
-    await spaced(context, 'releasedAt', () => can.maas.release(call, seen.systemId, release));
+    await markRelease(environment, context, call);
+    await spaced(context, 'releasedAt', () => capabilities.maas.release(call, seen.systemId, release));
     return started('waiting for MAAS to release the machine');
   }
-  if (isLeaving(seen)) return waitForLeaving(scene, context, { call, seen });
+  if (isLeaving(seen)) return waitForLeaving(environment, context, { call, seen });
   if (isFailed) return notReleased(seen);
-  return { ...done(`released: MAAS says ${seen.status}`), change: observed(scene, context, seen) };
+  return { ...done(`released: MAAS says ${seen.status}`), change: observed(environment, context, seen) };
 }
 
 /** A release that hangs is helped, as in a decommission; each time, because the site has the disks erased once more. */
 async function waitForLeaving(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   { call, seen }: { call: ProviderCall; seen: MaasMachine },
 ): Promise<Acted> {
-  const leaving = await whileLeaving(scene, context, { call, seen });
+  const leaving = await whileLeaving(environment, context, { call, seen });
   if (leaving.seen === 'under_way') return started(leaving.reason, leaving.pollAfterMs);
   if (countOf(context, 'helped') >= MAX_HELPED) return notReleased(seen);
   if (context.now().getTime() - countOf(context, 'helpedAt') < REPEAT_UNDO_MS && seen.status === 'Releasing')
     return started(`MAAS says ${seen.status}`);
-  const helped = await endHung(scene, context, { call, seen });
+  const helped = await endHung(environment, context, { call, seen });
   const memo = { helped: countOf(context, 'helped') + 1, helpedAt: context.now().getTime(), releasedAt: 0 };
   await context.save({ ...context.memo, ...memo });
   return helped;
@@ -102,19 +106,19 @@ function notReleased({ status, statusMessage }: MaasMachine): Acted {
   return { result: 'failed', failure: { class: 'retryable', code: 'RELEASE_FAILED', message } };
 }
 
-export async function undoRecord(scene: MaasStepEnvironment, context: StepContext): Promise<Acted> {
+export async function undoRecord(environment: MaasStepEnvironment, context: StepContext): Promise<Acted> {
   const { record } = madeIn(context);
   if (record === undefined) return LEFT;
-  const { machine, can } = scene;
+  const { machine, capabilities } = environment;
   const call = undoCallOf(context, machine);
-  const found = await can.maas.findByMac(callOf(context, machine), machine.spec.mac_addresses);
+  const found = await capabilities.maas.findByMac(callOf(context, machine), machine.spec.mac_addresses);
   // Whoever died between adding it and writing its id down is known by the name that it was given.
   const ours = found.find(({ systemId, hostname }) =>
     typeof record === 'string' ? systemId === record : hostnamesOf(machine).includes(hostname),
   );
-  if (!ours) return { ...done('MAAS has no record of it'), change: observed(scene, context, null) };
+  if (!ours) return { ...done('MAAS has no record of it'), change: observed(environment, context, null) };
   if (IN_USE.includes(ours.status)) return done(`MAAS says ${ours.status}: somebody uses it, so it stays`);
-  await spaced(context, 'removedAt', () => can.maas.remove(call, ours.systemId));
+  await spaced(context, 'removedAt', () => capabilities.maas.remove(call, ours.systemId));
   return started('waiting for the record to be gone');
 }
 

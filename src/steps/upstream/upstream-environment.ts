@@ -23,8 +23,8 @@ export interface StageConfig {
   readonly erase: boolean;
 }
 
-export type MaasStepEnvironment = StepEnvironment<'maas' | 'nodeServices'>;
-export type Stage = (scene: MaasStepEnvironment, config: StageConfig) => StageHandler;
+export type MaasStepEnvironment = StepEnvironment<'maas'>;
+export type Stage = (environment: MaasStepEnvironment, config: StageConfig) => StageHandler;
 
 export function idOf({ machine }: MaasStepEnvironment): string {
   return machine.observed?.upstreamId ?? '';
@@ -47,14 +47,14 @@ export function underWayIn(context: StepContext, seen: MaasMachine, detail = '')
 
 /** The machine in MAAS, as everybody who is past finding it expects it: there. */
 export async function inMaas(
-  scene: MaasStepEnvironment,
+  environment: MaasStepEnvironment,
   context: StepContext,
   look: (seen: MaasMachine, call: ProviderCall) => Promise<Seen> | Seen,
 ): Promise<Seen> {
-  const { machine, can } = scene;
+  const { machine, capabilities } = environment;
   const call = callOf(context, machine);
-  const systemId = idOf(scene);
-  const seen = systemId === '' ? null : await can.maas.read(call, systemId);
+  const systemId = idOf(environment);
+  const seen = systemId === '' ? null : await capabilities.maas.read(call, systemId);
   if (seen === null) {
     const gone = needsHuman('MACHINE_GONE', `MAAS has no machine ${systemId || 'for this node'} any more`);
     return { ...gone, change: observedIn(machine.spec.provider, null, machine, context.now()) };

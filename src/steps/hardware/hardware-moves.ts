@@ -1,8 +1,8 @@
 /** A machine's identity and the hardware behind it, as steps see them. Nothing here touches the hardware itself. */
-import type { InstallState } from '../domain/install/install-state.ts';
-import type { FactName, HardwareFacts } from '../domain/install/node.ts';
-import type { Replacement } from '../domain/machine/replacement.ts';
-import type { ProviderCall } from './provider.ts';
+import type { InstallState } from '../../domain/install/install-state.ts';
+import type { FactName, HardwareFacts } from '../../domain/install/node.ts';
+import type { Replacement } from '../../domain/machine/replacement.ts';
+import type { ProviderCall } from '../../providers/provider.ts';
 
 /** What the identity goes by at one time: enough to go back to it. */
 export interface HardwareView {

@@ -1,0 +1,23 @@
+/** What steps need of the control plane itself, whatever the machine's provider: a dependency of its own, not a capability. */
+import type { ProviderCall } from '../providers/provider.ts';
+import type { HardwareMoves } from './hardware/hardware-moves.ts';
+
+export interface ControlPlane {
+  readonly nodeServices: NodeServices;
+  readonly hardware: HardwareMoves;
+}
+
+export interface NodeServices {
+  /** A new token for the machine's agent; the one that it had is revoked. Never kept, never logged. */
+  issueAgentToken(call: ProviderCall, pool: string): Promise<{ readonly token: string }>;
+  /** The public half of the host key that the machine is about to be deployed with: the machine is verified by it from now on. */
+  rememberHostKey(call: ProviderCall, publicKey: string): Promise<void>;
+  /** Deletes every secret of the machine that we keep, and the host key that its deployment gave it. May be repeated. */
+  forgetSecrets(call: ProviderCall): Promise<void>;
+  /** The URL at which machines reach this server's HTTP port. */
+  serverUrl(): string;
+  /** The workloads that its agent reports; null: no agent reports any. */
+  workloads(call: ProviderCall): Promise<{ readonly workers: number; readonly containers: number } | null>;
+  /** Asks the site, over HTTP, to carry out a stage that is the site's own. */
+  hook(call: ProviderCall, stage: string): Promise<'done' | 'under_way' | 'not_configured'>;
+}
