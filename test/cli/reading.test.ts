@@ -167,13 +167,13 @@ EffectiveState:     ATTENTION  IN_SERVICE
 Banners:            -          NeedsIntervention
 Active:             -          -
 Provider:           fake
+Customer:           acme
+Location:           fra1 / r11
+Serial number:      SN-1
 SSH endpoint:       10.20.30.40:22
 BMC endpoint:       -
 Target cluster:     -
 MAC addresses:      aa:bb:cc:dd:ee:ff
-Customer:           acme
-Location:           fra1 / r11
-Serial number:      SN-1
 Labels:             env=prod,rack=r42
 Registered:         2026-01-30T10:00:00Z
 Updated:            -

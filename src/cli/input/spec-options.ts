@@ -1,31 +1,15 @@
-/** Options that set fields of a machine's spec, made from the table of those fields. */
+/** Options that set fields of a machine's spec, one for each row of SPEC_FIELDS. */
 import { type Command, Option } from 'commander';
 import { EMPTY_SPEC, messageOfSpec } from '../../domain/machine/machine-spec.ts';
-import {
-  SPEC_FIELD_NAMES,
-  SPEC_FIELDS,
-  type SpecFieldName,
-  withSpecValue,
-} from '../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec-field.ts';
+import { withSpecValue } from '../../domain/machine/spec-value.ts';
 import { several } from './options.ts';
 
-const HELP = {
-  ssh_endpoint: 'where ssh answers',
-  bmc_endpoint: 'where the BMC answers',
-  target_cluster_ref: 'the Kubernetes cluster that it belongs to',
-  mac_addresses: 'a MAC address (may be repeated)',
-  provider: 'who drives it (default: that of the label provider, or the default one)',
-  customer_id: 'the customer that it serves',
-  serial: 'its serial number',
-  'location.site': 'the site that it stands in',
-  'location.row': 'the row of racks',
-  'location.rack': 'the rack',
-  'location.unit': 'where in the rack, such as U14',
-} as const satisfies Record<SpecFieldName, string>;
-
 function optionOf(name: SpecFieldName): Option {
-  const option = new Option(SPEC_FIELDS[name].flag, HELP[name]);
-  return name === 'mac_addresses' ? option.argParser(several) : option;
+  const { flag, description, type } = SPEC_FIELDS[name];
+  return type === 'list'
+    ? new Option(flag, `${description} (may be repeated)`).argParser(several)
+    : new Option(flag, description);
 }
 
 export function addSpecOptions(command: Command, names: readonly SpecFieldName[]): Command {
@@ -33,7 +17,7 @@ export function addSpecOptions(command: Command, names: readonly SpecFieldName[]
   return command;
 }
 
-/** What the options say, as a message, and the paths that a mask names it by. */
+/** The spec that the options set, as a message, and the paths of its fields for an update mask. */
 export function specOptions(options: object) {
   const given = new Map(Object.entries(options));
   const names = SPEC_FIELD_NAMES.filter((name) => given.get(optionOf(name).attributeName()) !== undefined);

@@ -2,7 +2,7 @@ import { METRIC_NAMES, METRICS, type MetricName } from '../../domain/agent/agent
 import { bytesText, metricText } from '../../domain/agent/metric-text.ts';
 import { EFFECTIVE_STATES, type EffectiveState } from '../../domain/machine/effective-state.ts';
 import { specOfMessage } from '../../domain/machine/machine-spec.ts';
-import { locationText } from '../../domain/machine/spec-field.ts';
+import { SPEC_LINES } from '../../domain/machine/spec-value.ts';
 import {
   type Agent,
   type Condition,
@@ -55,7 +55,11 @@ function labelsText(machine: Machine): string {
   return pairs.sort().join(',');
 }
 
-const placeText = ({ spec }: Machine): string => locationText(specOfMessage(spec).location);
+const SPEC_COLUMNS: readonly Column<Machine>[] = SPEC_LINES.flatMap(({ shown, text }) =>
+  shown.wideColumn === undefined
+    ? []
+    : [{ header: shown.wideColumn, cell: ({ spec }) => text(specOfMessage(spec)) }],
+);
 
 const COLUMNS: readonly Column<Machine>[] = [
   { header: 'MACHINE_ID', minWidth: 11, cell: (machine) => machine.machineId },
@@ -139,11 +143,7 @@ export function machineRendering(
     wideColumns: [
       ...COLUMNS,
       ...(agents ? [SERVICE_COLUMN, ...agentColumns(now), HOSTNAME_COLUMN] : []),
-      { header: 'PROVIDER', cell: (machine) => machine.spec?.provider ?? '' },
-      { header: 'CUSTOMER', cell: (machine) => machine.spec?.customerId ?? '' },
-      { header: 'LOCATION', cell: placeText },
-      { header: 'SERIAL', cell: (machine) => machine.spec?.serial ?? '' },
-      { header: 'SSH_ENDPOINT', cell: (machine) => machine.spec?.sshEndpoint ?? '' },
+      ...SPEC_COLUMNS,
       { header: 'AGE', cell: (machine) => ageText(machine.createdAt, now) },
       { header: 'LABELS', cell: labelsText },
       CONDITIONS_COLUMN,
@@ -154,18 +154,12 @@ export function machineRendering(
 /** Everything about a machine; with document 1's view of it beside that of document 2, where it is known. */
 export function writeMachineDetail(sink: TextSink, machine: Machine, now: number, v1?: MachineView): void {
   const view = machineView(machine);
+  const spec = specOfMessage(machine.spec);
   writeLines(sink, [['Machine', machine.machineId]]);
   if (v1 === undefined) writeView(sink, view);
   else writeViews(sink, view, v1);
   writeLines(sink, [
-    ['Provider', machine.spec?.provider],
-    ['SSH endpoint', machine.spec?.sshEndpoint],
-    ['BMC endpoint', machine.spec?.bmcEndpoint],
-    ['Target cluster', machine.spec?.targetClusterRef],
-    ['MAC addresses', machine.spec?.macAddresses.join(', ')],
-    ['Customer', machine.spec?.customerId],
-    ['Location', placeText(machine)],
-    ['Serial number', machine.spec?.serial],
+    ...SPEC_LINES.map(({ title, text }) => [title, text(spec)] as const),
     ['Labels', labelsText(machine)],
     ['Registered', instantText(machine.createdAt)],
     ['Updated', instantText(machine.updatedAt)],

@@ -8,10 +8,10 @@ import {
   checkMachineId,
   checkOperationId,
   checkRequestId,
-  checkSpec,
   checkText,
 } from './machine-input.ts';
 import { EMPTY_SPEC } from './machine-spec.ts';
+import { checkSpec } from './spec-input.ts';
 
 const PROVIDERS = new Set(['fake', 'dc-1']);
 const NUL = '\0';
@@ -57,7 +57,8 @@ const codeUnit = fc.oneof(
 );
 
 const spec = (fields: Partial<MachineSpec>): MachineSpec => ({ ...EMPTY_SPEC, provider: 'fake', ...fields });
-const checked = (fields: Partial<MachineSpec>) => checkSpec(spec(fields), PROVIDERS);
+const checked = (fields: Partial<MachineSpec>) =>
+  checkSpec(spec(fields), { providers: PROVIDERS, storedMacs: [] });
 
 describe.each([
   ['machine_id', checkMachineId],

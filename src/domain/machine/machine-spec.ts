@@ -1,59 +1,79 @@
-/** A spec as the domain, the APIs' messages and rows of earlier versions have it. */
+/** A spec in its other shapes: the message of both APIs, and the stored JSON. */
 import type { MachineSpec } from './machine.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS, SPEC_GROUP_NAMES, type SpecGroupName } from './spec-field.ts';
+import { groupText, keysOf, type SpecValue, specValue, withSpecValue } from './spec-value.ts';
 
-export const EMPTY_SPEC: MachineSpec = {
-  ssh_endpoint: '',
-  bmc_endpoint: '',
-  target_cluster_ref: '',
-  mac_addresses: [],
-  provider: '',
-  customer_id: '',
-  serial: '',
-  location: { site: '', row: '', rack: '', unit: '' },
+const EMPTY_VALUES = { text: '', list: [] } as const satisfies Record<string, SpecValue>;
+
+export const EMPTY_SPEC: MachineSpec = SPEC_FIELD_NAMES.reduce(
+  (spec, name) => withSpecValue(spec, name, EMPTY_VALUES[SPEC_FIELDS[name].type]),
+  {} as MachineSpec,
+);
+
+/** `customerId` of `customer_id`, as generated code spells it. */
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+type InMessage<Fields> = {
+  -readonly [Name in keyof Fields & string as CamelCase<Name>]: Fields[Name] extends readonly string[]
+    ? string[]
+    : Fields[Name];
+};
+type SingleFields = InMessage<Omit<MachineSpec, SpecGroupName>>;
+type GroupFields<Group extends SpecGroupName> = InMessage<MachineSpec[Group]>;
+
+/**
+ * A spec as a client sends it, in either API. It has a property for each row of SPEC_FIELDS, so a row that a proto lacks
+ * does not compile where messages of that proto are read.
+ */
+export type SpecMessage = Readonly<SingleFields> & {
+  readonly [Group in SpecGroupName as CamelCase<Group>]?: Readonly<GroupFields<Group>> | undefined;
 };
 
-/** The message of both APIs; what is absent was not said. */
-export interface SpecMessage {
-  readonly sshEndpoint: string;
-  readonly bmcEndpoint: string;
-  readonly targetClusterRef: string;
-  readonly macAddresses: readonly string[];
-  readonly provider: string;
-  readonly customerId: string;
-  readonly serial: string;
-  readonly location?: MachineSpec['location'] | undefined;
-}
+/** A spec as an answer has it. A group of which nothing is known is left out. */
+type SpecInit = SingleFields & { [Group in SpecGroupName as CamelCase<Group>]?: GroupFields<Group> };
+
+type Nested = Record<string, SpecValue | Record<string, SpecValue> | undefined>;
+
+const camelCase = (name: string) =>
+  name.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+
+const MESSAGE_FIELDS = SPEC_FIELD_NAMES.map((name) => {
+  const [key, part = ''] = keysOf(name);
+  return {
+    name,
+    group: part === '' ? null : (key as SpecGroupName),
+    key: camelCase(key),
+    part: camelCase(part),
+  };
+});
 
 export function specOfMessage(message: SpecMessage | undefined): MachineSpec {
   if (message === undefined) return EMPTY_SPEC;
-  const { site = '', row = '', rack = '', unit = '' } = message.location ?? {};
-  return {
-    ssh_endpoint: message.sshEndpoint,
-    bmc_endpoint: message.bmcEndpoint,
-    target_cluster_ref: message.targetClusterRef,
-    mac_addresses: message.macAddresses,
-    provider: message.provider,
-    customer_id: message.customerId,
-    serial: message.serial,
-    location: { site, row, rack, unit },
-  };
+  const values = message as Nested;
+  return MESSAGE_FIELDS.reduce((spec, { name, group, key, part }) => {
+    const value = group === null ? values[key] : (values[key] as Nested | undefined)?.[part];
+    return value === undefined ? spec : withSpecValue(spec, name, value as SpecValue);
+  }, EMPTY_SPEC);
 }
 
-export function messageOfSpec(spec: MachineSpec) {
-  const isPlaced = Object.values(spec.location).some((part) => part !== '');
-  return {
-    sshEndpoint: spec.ssh_endpoint,
-    bmcEndpoint: spec.bmc_endpoint,
-    targetClusterRef: spec.target_cluster_ref,
-    macAddresses: [...spec.mac_addresses],
-    provider: spec.provider,
-    customerId: spec.customer_id,
-    serial: spec.serial,
-    ...(isPlaced && { location: { ...spec.location } }),
-  };
+export function messageOfSpec(spec: MachineSpec): SpecInit {
+  const known = new Set(SPEC_GROUP_NAMES.filter((group) => groupText(spec, group) !== ''));
+  const message: Nested = {};
+  for (const { name, group, key, part } of MESSAGE_FIELDS) {
+    const value = specValue(spec, name);
+    const copy = typeof value === 'string' ? value : [...value];
+    if (group === null) message[key] = copy;
+    else if (known.has(group)) message[key] = { ...(message[key] as object), [part]: copy };
+  }
+  return message as SpecInit;
 }
 
-/** A row that was written before a field existed has it empty. */
+/** A row that was written before a field existed has it empty. Fields that only a newer version knows are kept. */
 export function specOfRow(stored: Partial<MachineSpec>): MachineSpec {
-  return { ...EMPTY_SPEC, ...stored, location: { ...EMPTY_SPEC.location, ...stored.location } };
+  const groups = SPEC_GROUP_NAMES.map(
+    (group) => [group, { ...EMPTY_SPEC[group], ...stored[group] }] as const,
+  );
+  return { ...EMPTY_SPEC, ...stored, ...Object.fromEntries(groups) };
 }

@@ -3,26 +3,10 @@ import type { Conditions } from '../condition/condition.ts';
 import type { InstallState } from '../install/install-state.ts';
 import type { Phase } from './phase.ts';
 import type { ServiceState } from './service-state.ts';
+import type { SPEC_FIELDS, SpecOf } from './spec-field.ts';
 
-/** What clients say about a machine. Keys are those of the API, so that a mask path is a path in here. */
-export interface MachineSpec {
-  readonly ssh_endpoint: string;
-  readonly bmc_endpoint: string;
-  readonly target_cluster_ref: string;
-  readonly mac_addresses: readonly string[];
-  readonly provider: string;
-  readonly customer_id: string;
-  readonly serial: string;
-  readonly location: Location;
-}
-
-/** Where it stands. Words of the site: a unit may be 14, U14 or 14-15. */
-export interface Location {
-  readonly site: string;
-  readonly row: string;
-  readonly rack: string;
-  readonly unit: string;
-}
+/** What clients say about a machine: a value for each row of SPEC_FIELDS, under the API's own name. */
+export type MachineSpec = SpecOf<typeof SPEC_FIELDS>;
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -4,7 +4,8 @@
  */
 import { Fault } from '../error/fault.ts';
 import type { Labels, MachineSpec } from './machine.ts';
-import { SPEC_FIELD_NAMES, SPEC_FIELDS, specValue } from './spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from './spec-field.ts';
+import { specText } from './spec-value.ts';
 
 export interface Described {
   readonly spec: MachineSpec;
@@ -19,8 +20,8 @@ export function fixedChanges(
 ): string[] {
   const fields = SPEC_FIELD_NAMES.filter(
     (name) =>
-      SPEC_FIELDS[name].underOperation === 'fixed' &&
-      String(specValue(before.spec, name)) !== String(specValue(after.spec, name)),
+      SPEC_FIELDS[name].whileOperationRuns === 'fixed' &&
+      specText(before.spec, name) !== specText(after.spec, name),
   );
   const names = new Set([...Object.keys(before.labels), ...Object.keys(after.labels)]);
   const labels = [...names].filter(

@@ -4,21 +4,12 @@ import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { Labels, Machine } from '../../domain/machine/machine.ts';
-import {
-  checkLabels,
-  checkMachineId,
-  checkSpec,
-  chosenProvider,
-  labelledProvider,
-} from '../../domain/machine/machine-input.ts';
+import { checkLabels, checkMachineId } from '../../domain/machine/machine-input.ts';
 import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../../domain/machine/machine-spec.ts';
 import { changedUnderOperation, fixedChanges } from '../../domain/machine/spec-change.ts';
-import {
-  SPEC_FIELD_NAMES,
-  type SpecFieldName,
-  specValue,
-  withSpecValue,
-} from '../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_GROUP_NAMES, type SpecFieldName } from '../../domain/machine/spec-field.ts';
+import { checkSpec, chosenProvider, labelledProvider } from '../../domain/machine/spec-input.ts';
+import { specValue, withSpecValue } from '../../domain/machine/spec-value.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeMachine, type MachineInput, type MachineRegistrar } from '../../store/machines/machines.ts';
@@ -63,8 +54,7 @@ export async function registerMachine(
 }
 
 const SPEC = 'spec.';
-const LOCATION = 'spec.location';
-const WHOLE_PATHS = ['labels', 'spec', LOCATION] as const;
+const WHOLE_PATHS: readonly string[] = ['labels', 'spec', ...SPEC_GROUP_NAMES.map((group) => SPEC + group)];
 
 /** With a mask, only what it names; without one, labels and spec as a whole where the message has them. */
 export async function updateMachine(
@@ -102,8 +92,7 @@ function impliedMask(description: MachineDescription): string[] {
 }
 
 function checkPath(path: string): void {
-  const known =
-    (WHOLE_PATHS as readonly string[]).includes(path) || fieldOf(path) !== null || /^labels\../.test(path);
+  const known = WHOLE_PATHS.includes(path) || fieldOf(path) !== null || /^labels\../.test(path);
   if (known) return;
   const valid = [...WHOLE_PATHS, 'labels.<name>', ...SPEC_FIELD_NAMES.map((name) => SPEC + name)].join(', ');
   throw invalidField(
@@ -123,10 +112,11 @@ function masked(machine: Machine, description: MachineDescription, paths: readon
   let { labels, spec } = machine;
   for (const path of paths) {
     const field = fieldOf(path);
+    const group = SPEC_GROUP_NAMES.find((name) => path === SPEC + name);
     if (path === 'labels') labels = description.labels;
     // A spec that names no provider does not move the machine to another one.
     else if (path === 'spec') spec = { ...described, provider: described.provider || spec.provider };
-    else if (path === LOCATION) spec = { ...spec, location: described.location };
+    else if (group) spec = { ...spec, [group]: described[group] };
     else if (field) spec = withSpecValue(spec, field, specValue(described, field));
     else labels = withLabel(labels, path.slice('labels.'.length), description.labels);
   }
@@ -150,7 +140,7 @@ function checked(
   const labels = checkLabels(input.labels);
   const configured = new Set(dependencies.providers.keys());
   const provider = chosenProvider({ spec: input.spec, labels, otherwise }, configured);
-  const spec = checkSpec({ ...input.spec, provider }, configured, storedMacs);
+  const spec = checkSpec({ ...input.spec, provider }, { providers: configured, storedMacs });
   const problem = dependencies.providers.get(spec.provider)?.checkLabels?.(labels) ?? null;
   if (problem) throw invalidField(`labels.${problem.label}`, problem.problem);
   return { machineId: input.machineId, labels, spec };

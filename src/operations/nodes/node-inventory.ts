@@ -3,7 +3,7 @@ import type { NewEvent } from '../../domain/event.ts';
 import { type HardwareInventory, hardwareChanges } from '../../domain/install/hardware-inventory.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { MAX_MACS } from '../../domain/machine/machine-input.ts';
+import { MAX_MACS } from '../../domain/machine/spec-check.ts';
 import type { Session } from '../../store/database/database.ts';
 import { isHardwareTaken, takenHardware } from '../../store/machines/machine-hardware.ts';
 import { findHardwareInventory, storeHardwareInventory } from '../../store/nodes/hardware-inventories.ts';

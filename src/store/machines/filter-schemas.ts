@@ -4,7 +4,7 @@ import { presenceLifecycle } from '../../domain/agent/presence.ts';
 import { ATTENTION_TYPES, attentionCondition, attentionType } from '../../domain/condition/attention.ts';
 import { CONDITION_TYPES } from '../../domain/condition/condition.ts';
 import { EVENT_KINDS } from '../../domain/event.ts';
-import type { FilterSchema } from '../../domain/filter/fields.ts';
+import type { FilterSchema, WholeField } from '../../domain/filter/fields.ts';
 import { installLifecycle } from '../../domain/install/install-state.ts';
 import { statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import { EFFECTIVE_STATES, effectiveState } from '../../domain/machine/effective-state.ts';
@@ -12,13 +12,8 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { phaseLifecycle } from '../../domain/machine/phase.ts';
 import { schedulable, UNSCHEDULABLE_REASONS } from '../../domain/machine/schedulable.ts';
 import { serviceLifecycle } from '../../domain/machine/service-state.ts';
-import {
-  rackOf,
-  SPEC_FIELDS,
-  TEXT_FIELD_NAMES,
-  type TextFieldName,
-  textOfField,
-} from '../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS, type SpecFieldName } from '../../domain/machine/spec-field.ts';
+import { rackOf, specValue } from '../../domain/machine/spec-value.ts';
 import { currentStep, type Operation } from '../../domain/operation/operation.ts';
 import { operationLifecycle, PHASE_OF_STATUS } from '../../domain/operation/operation-status.ts';
 import { OPERATION_TYPE_NAMES } from '../../domain/operation/operation-type.ts';
@@ -30,20 +25,19 @@ import type { LoggedEvent } from '../events/event-log.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from './schedulable-column.ts';
 import { RACK_COLUMN, specColumn } from './spec-columns.ts';
 
-function specField(name: TextFieldName) {
-  return {
-    kind: 'string',
-    column: specColumn(name),
-    get: (machine: Machine) => textOfField(machine.spec, name) || null,
-  } as const;
+function specField(name: SpecFieldName): WholeField<Machine> {
+  const column = specColumn(name);
+  return SPEC_FIELDS[name].type === 'list'
+    ? { kind: 'stringList', column, get: ({ spec }) => [...specValue(spec, name)] }
+    : { kind: 'string', column, get: ({ spec }) => String(specValue(spec, name)) || null };
 }
 
-/** Fields of the spec under their own path, and the short ones without its prefix too. */
+/** Every field of the spec under its own path, and the short ones without its prefix too. */
 const SPEC_FILTER: FilterSchema<Machine> = Object.fromEntries(
-  TEXT_FIELD_NAMES.flatMap((name) => {
+  SPEC_FIELD_NAMES.flatMap((name) => {
     const field = specField(name);
     const prefixed = [`spec.${name}`, field] as const;
-    return SPEC_FIELDS[name].filter === 'bare' ? [[name, field] as const, prefixed] : [prefixed];
+    return SPEC_FIELDS[name].filter === 'short' ? [[name, field] as const, prefixed] : [prefixed];
   }),
 );
 
@@ -109,11 +103,6 @@ export const MACHINE_FILTER: FilterSchema<Machine> = {
   active_operation_id: ACTIVE_OPERATION,
   ...SPEC_FILTER,
   effective_rack: { kind: 'string', column: RACK_COLUMN, get: (machine) => rackOf(machine) || null },
-  'spec.mac_addresses': {
-    kind: 'stringList',
-    column: `ARRAY(SELECT jsonb_array_elements_text(spec -> 'mac_addresses'))`,
-    get: (machine) => machine.spec.mac_addresses,
-  },
   labels: { kind: 'map', column: 'labels', get: (machine) => machine.labels },
   conditions: {
     kind: 'flags',

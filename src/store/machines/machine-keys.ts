@@ -5,7 +5,7 @@
 import { invalidField } from '../../domain/error/fault.ts';
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
 import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from './schedulable-column.ts';
-import { COUNTED_SPEC_COLUMNS, RACK_COLUMN, specColumn } from './spec-columns.ts';
+import { COUNTED_SPEC_COLUMNS, RACK_COLUMN, SORTED_SPEC_COLUMNS } from './spec-columns.ts';
 
 const GROUPS = {
   phase: 'phase',
@@ -45,7 +45,7 @@ export function groupKey(name: string, field: string): MachineKey {
 export function orderKey(name: string, field: string): MachineKey {
   if (name === '') return orderKey('machine_id', field);
   // The order of text is the same in every database, whatever its collation.
-  const texts = Object.entries({ machine_id: 'machine_id', ...COUNTED, serial: specColumn('serial') });
+  const texts = Object.entries({ machine_id: 'machine_id', ...COUNTED, ...SORTED_SPEC_COLUMNS });
   const orders = {
     ...Object.fromEntries(texts.map(([key, column]) => [key, `${column} COLLATE "C"`])),
     ...TIMES,

@@ -4,16 +4,21 @@
  */
 import { Fault } from '../../../../src/domain/error/fault.ts';
 import type { Labels, MachineSpec } from '../../../../src/domain/machine/machine.ts';
-import { checkLabels, checkSpec } from '../../../../src/domain/machine/machine-input.ts';
+import { checkLabels } from '../../../../src/domain/machine/machine-input.ts';
 import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
 import {
   SPEC_FIELD_NAMES,
+  SPEC_FIELDS,
+  type SpecField,
   type SpecFieldName,
-  type SpecValue,
-  specValue,
-  textOfField,
-  withSpecValue,
 } from '../../../../src/domain/machine/spec-field.ts';
+import { checkField } from '../../../../src/domain/machine/spec-input.ts';
+import {
+  type SpecValue,
+  specText,
+  specValue,
+  withSpecValue,
+} from '../../../../src/domain/machine/spec-value.ts';
 
 export interface Description {
   readonly spec: MachineSpec;
@@ -34,7 +39,7 @@ export interface Draft {
 }
 
 export function draftOf({ spec, labels }: Description): Draft {
-  const texts = SPEC_FIELD_NAMES.map((name) => [name, typed(specValue(spec, name))]);
+  const texts = SPEC_FIELD_NAMES.map((name) => [name, specText(spec, name)]);
   return {
     spec: Object.fromEntries(texts),
     labels: Object.entries(labels)
@@ -43,11 +48,9 @@ export function draftOf({ spec, labels }: Description): Draft {
   };
 }
 
-const typed = (value: SpecValue): string => (typeof value === 'string' ? value : value.join(', '));
-
 function read(name: SpecFieldName, text: string): SpecValue {
-  if (name !== 'mac_addresses') return text.trim();
-  return text.split(/[\s,]+/).filter((mac) => mac !== '');
+  if (SPEC_FIELDS[name].type === 'text') return text.trim();
+  return text.split(/[\s,]+/).filter((item) => item !== '');
 }
 
 export function descriptionOf(draft: Draft): Description {
@@ -68,17 +71,18 @@ export function descriptionOf(draft: Draft): Description {
 
 /** Every path with its value as text; what is not there has none. */
 function flat({ spec, labels }: Description): Map<string, string> {
-  const paths = SPEC_FIELD_NAMES.map((name): [string, string] => [
-    `spec.${name}`,
-    name === 'mac_addresses' ? spec.mac_addresses.map(normalMac).join(', ') : textOfField(spec, name),
-  ]);
+  const paths = SPEC_FIELD_NAMES.map((name): [string, string] => [`spec.${name}`, spelled(spec, name)]);
   return new Map([
     ...paths,
     ...Object.entries(labels).map(([name, value]): [string, string] => [`labels.${name}`, value]),
   ]);
 }
 
-const normalMac = (mac: string) => mac.toLowerCase().replaceAll('-', ':');
+function spelled(spec: MachineSpec, name: SpecFieldName): string {
+  const field: SpecField = SPEC_FIELDS[name];
+  if (field.type === 'text') return specText(spec, name);
+  return specText(withSpecValue(spec, name, [...specValue(spec, name)].map(field.spelling)), name);
+}
 
 /** The mask: what differs. */
 export function changedPaths(before: Description, after: Description): string[] {
@@ -129,9 +133,10 @@ export function rebase(base: Description, current: Description, edited: Descript
 export function faultsOf(draft: Draft): Map<string, string> {
   const { spec } = descriptionOf(draft);
   const faults = new Map<string, string>();
+  // Only the server knows which providers are configured, and the addresses that are stored already.
+  const context = { providers: new Set([spec.provider]), storedMacs: [] };
   for (const name of SPEC_FIELD_NAMES) {
-    const alone = withSpecValue({ ...EMPTY_SPEC, provider: spec.provider }, name, specValue(spec, name));
-    tell(faults, `spec.${name}`, () => checkSpec(alone, new Set([spec.provider])));
+    tell(faults, `spec.${name}`, () => checkField(name, specValue(spec, name), context));
   }
   const named = draft.labels.filter(({ name, value }) => name.trim() !== '' || value !== '');
   for (const { name, value } of named) {

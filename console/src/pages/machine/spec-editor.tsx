@@ -79,7 +79,7 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
         <TextField
           key={name}
           title={SPEC_FIELDS[name].title}
-          hint={SPEC_FIELDS[name].hint}
+          hint={hintOf(name)}
           value={draft.spec[name]}
           fault={faults.get(`spec.${name}`) ?? ''}
           fixedBecause={fixedBecause(name, activeOperationId)}
@@ -102,9 +102,14 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
   );
 }
 
+function hintOf(name: SpecFieldName): string {
+  const { type, description } = SPEC_FIELDS[name];
+  return type === 'list' ? `${description}, with commas or spaces between them` : description;
+}
+
 /** As the server has it: steps of an active operation read these fields. */
 function fixedBecause(name: SpecFieldName, activeOperationId: string | null): string {
-  if (activeOperationId === null || SPEC_FIELDS[name].underOperation === 'free') return '';
+  if (activeOperationId === null || SPEC_FIELDS[name].whileOperationRuns === 'free') return '';
   return `Can’t change while operation ${activeOperationId} is active: wait for it, or cancel it.`;
 }
 

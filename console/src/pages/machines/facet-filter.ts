@@ -5,22 +5,44 @@
 import type { FilterNode, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
 import { isAnything } from '../../../../src/domain/filter/pattern.ts';
+import {
+  type NameWith,
+  SPEC_FIELD_NAMES,
+  SPEC_FIELDS,
+  type SpecField,
+} from '../../../../src/domain/machine/spec-field.ts';
 import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 import { printFilter } from './filter-text.ts';
 
-export const FACETS = {
+type SpecFacet = NameWith<{ readonly shown: { readonly facet: 'yes' } }>;
+export type FacetField =
+  | SpecFacet
+  | 'effective_state'
+  | 'phase'
+  | 'service'
+  | 'effective_rack'
+  | 'pool'
+  | 'schedulable';
+
+export const FACETS: Readonly<Record<FacetField, string>> = {
   effective_state: 'Effective state',
   phase: 'Phase',
   service: 'Service',
-  provider: 'Provider',
-  customer_id: 'Customer',
-  'location.site': 'Site',
+  ...specFacets(),
   effective_rack: 'Rack',
   pool: 'Pool',
   schedulable: 'Schedulable',
-} as const satisfies Record<string, string>;
+};
 
-export type FacetField = keyof typeof FACETS;
+function specFacets() {
+  const names = SPEC_FIELD_NAMES.filter((name) => {
+    const { shown }: SpecField = SPEC_FIELDS[name];
+    return shown.facet === 'yes';
+  });
+  const titles = names.map((name) => [name, SPEC_FIELDS[name].title]);
+  return Object.fromEntries(titles) as Record<SpecFacet, string>;
+}
+
 export const FACET_FIELDS = Object.keys(FACETS) as FacetField[];
 
 /** Throws what parseFilter throws. The value of machines that have none is the empty text. */

@@ -8,14 +8,14 @@ import {
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { EFFECTIVE_STATES } from '../../../../src/domain/machine/effective-state.ts';
-import { locationText, rackOf } from '../../../../src/domain/machine/spec-field.ts';
+import { rackOf, SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
 import type { MachineView } from '../../machine-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
 import { troubles } from './troubles.ts';
-import { COLUMN_IDS, type ColumnId, columnFacts, labelOfColumn } from './view.ts';
+import { COLUMN_IDS, columnFacts, labelOfColumn, type StatusColumnId } from './view.ts';
 
 export const features = tableFeatures({ columnVisibilityFeature, columnSizingFeature });
 
@@ -26,13 +26,15 @@ export interface Slot {
   readonly machine: MachineView | null | undefined;
 }
 
+type Cell = (machine: MachineView) => ReactNode;
+
 const NONE = <span className="soft">–</span>;
 
 function text(value: string): ReactNode {
   return value === '' ? NONE : <span title={value}>{value}</span>;
 }
 
-const CELLS = {
+const STATUS_CELLS = {
   machine_id: ({ machineId }) => (
     <Link className="mono" href={machineHref(machineId)} title={machineId}>
       {machineId}
@@ -49,11 +51,7 @@ const CELLS = {
   service: ({ service }) => <StateBadge layer="service" state={service ?? ''} />,
   install: ({ install }) => <StateBadge layer="install" state={install} />,
   presence: ({ presence }) => <StateBadge layer="presence" state={presence} />,
-  provider: ({ provider }) => text(provider),
-  customer_id: ({ spec }) => text(spec.customer_id),
   effective_rack: (machine) => text(rackOf(machine)),
-  location: ({ spec }) => text(locationText(spec.location)),
-  serial: ({ spec }) => text(spec.serial),
   pool: ({ pool }) => text(pool),
   schedulable: ({ message }) => <SchedulableBadge status={message.status} />,
   operation: ({ activeOperationId: id }) =>
@@ -81,10 +79,18 @@ const CELLS = {
         .map(([key, value]) => `${key}=${value}`)
         .join('  '),
     ),
-} as const satisfies Record<ColumnId, (machine: MachineView) => ReactNode>;
+} as const satisfies Record<StatusColumnId, Cell>;
 
-function cellOf(id: string): (machine: MachineView) => ReactNode {
-  if (Object.hasOwn(CELLS, id)) return CELLS[id as ColumnId];
+const CELLS: Readonly<Record<string, Cell>> = {
+  ...STATUS_CELLS,
+  ...Object.fromEntries(
+    SPEC_LINES.map(({ key, text: textOf }): [string, Cell] => [key, ({ spec }) => text(textOf(spec))]),
+  ),
+};
+
+function cellOf(id: string): Cell {
+  const known = Object.hasOwn(CELLS, id) ? CELLS[id] : undefined;
+  if (known) return known;
   const label = labelOfColumn(id) ?? '';
   return ({ labels }) => text(Object.hasOwn(labels, label) ? (labels[label] ?? '') : '');
 }
@@ -98,7 +104,7 @@ function render(id: string, { machineId, machine }: Slot): ReactNode {
 
 /** All columns that there are, those of single labels last. */
 export function machineColumns(shown: readonly string[]): ColumnDef<typeof features, Slot>[] {
-  const ids = [...COLUMN_IDS, ...shown.filter((id) => !Object.hasOwn(CELLS, id))];
+  const ids = [...COLUMN_IDS, ...shown.filter((id) => !COLUMN_IDS.includes(id))];
   return ids.map((id) => {
     const { title, width } = columnFacts(id);
     return { id, header: title, size: width, cell: ({ row }) => render(id, row.original) };

@@ -1,3 +1,5 @@
+import { SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
+
 /** What the page shows, as its URL says it. */
 export interface Sort {
   /** A field that the server can order by. */
@@ -12,19 +14,33 @@ export interface View {
   readonly facets: 'shown' | 'hidden';
 }
 
-/** Of every column: its heading, what the server orders it by (empty: nothing), its width, and whether it is there at first. */
-export const COLUMNS = {
+interface ColumnFacts {
+  readonly title: string;
+  /** What the server sorts it by; empty: it can't be sorted. */
+  readonly order: string;
+  readonly width: number;
+  /** Whether the list has it when the URL does not say. */
+  readonly first: 'shown' | 'hidden';
+}
+
+const STATE_COLUMNS = {
   machine_id: { title: 'Machine', order: 'machine_id', width: 200, first: 'shown' },
   effective_state: { title: 'Effective state', order: 'effective_state', width: 150, first: 'shown' },
   phase: { title: 'Phase', order: 'phase', width: 164, first: 'shown' },
   service: { title: 'Service', order: 'service', width: 138, first: 'shown' },
   install: { title: 'Install', order: 'install', width: 128, first: 'hidden' },
   presence: { title: 'Presence', order: 'presence', width: 110, first: 'shown' },
-  provider: { title: 'Provider', order: 'provider', width: 100, first: 'shown' },
-  customer_id: { title: 'Customer', order: 'customer_id', width: 120, first: 'hidden' },
+} as const satisfies Record<string, ColumnFacts>;
+
+/** Fields of the spec, as the rows of SPEC_FIELDS say. */
+const SPEC_COLUMNS: Readonly<Record<string, ColumnFacts>> = Object.fromEntries(
+  SPEC_LINES.flatMap(({ key, title, shown: { listColumn }, inLists }) =>
+    listColumn ? [[key, { ...listColumn, title, order: inLists === 'no' ? '' : key }]] : [],
+  ),
+);
+
+const OTHER_COLUMNS = {
   effective_rack: { title: 'Rack', order: 'effective_rack', width: 90, first: 'shown' },
-  location: { title: 'Location', order: '', width: 180, first: 'hidden' },
-  serial: { title: 'Serial number', order: 'serial', width: 140, first: 'hidden' },
   pool: { title: 'Pool', order: 'pool', width: 100, first: 'shown' },
   schedulable: { title: 'Schedulable', order: 'schedulable', width: 140, first: 'hidden' },
   operation: { title: 'Operation', order: '', width: 150, first: 'shown' },
@@ -32,17 +48,21 @@ export const COLUMNS = {
   effective_since: { title: 'In state', order: 'effective_since', width: 90, first: 'shown' },
   last_keepalive: { title: 'Keepalive', order: '', width: 96, first: 'shown' },
   labels: { title: 'Labels', order: '', width: 320, first: 'hidden' },
-} as const satisfies Record<
-  string,
-  { title: string; order: string; width: number; first: 'shown' | 'hidden' }
->;
+} as const satisfies Record<string, ColumnFacts>;
 
-export type ColumnId = keyof typeof COLUMNS;
-export const COLUMN_IDS = Object.keys(COLUMNS) as ColumnId[];
+const COLUMNS: Readonly<Record<string, ColumnFacts>> = {
+  ...STATE_COLUMNS,
+  ...SPEC_COLUMNS,
+  ...OTHER_COLUMNS,
+};
+
+/** The columns that are not fields of the spec. */
+export type StatusColumnId = keyof typeof STATE_COLUMNS | keyof typeof OTHER_COLUMNS;
+export const COLUMN_IDS: readonly string[] = Object.keys(COLUMNS);
 /** A machine without its name is no row. */
-export const FIXED_COLUMN = 'machine_id' satisfies ColumnId;
+export const FIXED_COLUMN = 'machine_id' satisfies StatusColumnId;
 
-export const DEFAULT_COLUMNS: readonly string[] = COLUMN_IDS.filter((id) => COLUMNS[id].first === 'shown');
+export const DEFAULT_COLUMNS: readonly string[] = COLUMN_IDS.filter((id) => COLUMNS[id]?.first === 'shown');
 export const DEFAULT_SORT: Sort = { field: 'machine_id', direction: 'ascending' };
 
 const LABEL = 'labels.';
@@ -52,11 +72,12 @@ export function labelOfColumn(id: string): string | null {
   return id.startsWith(LABEL) && id.length > LABEL.length ? id.slice(LABEL.length) : null;
 }
 
-export function columnFacts(id: string): { title: string; order: string; width: number } {
-  return isColumnId(id) ? COLUMNS[id] : { title: labelOfColumn(id) ?? id, order: id, width: 120 };
+export function columnFacts(id: string): Omit<ColumnFacts, 'first'> {
+  const known = isColumnId(id) ? COLUMNS[id] : undefined;
+  return known ?? { title: labelOfColumn(id) ?? id, order: id, width: 120 };
 }
 
-function isColumnId(id: string): id is ColumnId {
+function isColumnId(id: string): boolean {
   return Object.hasOwn(COLUMNS, id);
 }
 

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { Command, InvalidArgumentError } from 'commander';
-import type { SpecFieldName } from '../../../domain/machine/spec-field.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../domain/machine/spec-field.ts';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
 import { forEachBounded } from '../../bulk/for-each-bounded.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -17,15 +17,7 @@ interface ImportOptions {
   readonly label?: readonly (readonly [string, string])[];
 }
 
-/** What machines that are imported together may have in common. */
-const SHARED_FIELDS = [
-  'provider',
-  'target_cluster_ref',
-  'customer_id',
-  'location.site',
-  'location.row',
-  'location.rack',
-] as const satisfies readonly SpecFieldName[];
+const SHARED_FIELDS = SPEC_FIELD_NAMES.filter((name) => SPEC_FIELDS[name].values === 'shared');
 
 const CALLS_AT_A_TIME = 32;
 const MOST = 100_000;
