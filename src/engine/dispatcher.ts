@@ -12,7 +12,7 @@ import { FailurePause, type LoopWatch, sleepUntilAborted } from './background-lo
 import { brakedStore, ClaimBrake } from './claim-brake.ts';
 import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
-import { type HandBack, type JobStore, type LetGo, StoreAway } from './job-store.ts';
+import { type JobStore, type ReleasedLease, type ReleaseReason, StoreAway } from './job-store.ts';
 import { Lease, LeaseLost } from './lease.ts';
 import { type JobDependencies, runJob } from './run-job.ts';
 import { Interrupted, type Interruption } from './run-step.ts';
@@ -55,7 +55,7 @@ export class Dispatcher<Change> {
   readonly #inHand = new Map<string, InHand>();
   readonly #finished = new Set<Promise<void>>();
   readonly #logs: LogWriter;
-  #abandoned: HandBack[] = [];
+  #abandoned: ReleasedLease[] = [];
   /** A claim failed, and may have taken effect all the same. */
   #claimUnknown = false;
   #stopping = false;
@@ -201,7 +201,7 @@ export class Dispatcher<Change> {
     this.#finished.add(work);
   }
 
-  #letGo(job: Job, held: InHand, why: LetGo | null): void {
+  #letGo(job: Job, held: InHand, why: ReleaseReason | null): void {
     if (why !== null) this.#abandoned.push({ id: job.id, epoch: job.epoch, why });
     const wasFull = this.#inHand.size >= this.#options.maxInHand;
     if (this.#inHand.get(job.id) === held) this.#inHand.delete(job.id);

@@ -29,10 +29,10 @@ export interface LeaseRef {
  * Why a holder lets go of a job that it has not finished. stopped: it was asked to. broken: its work threw what it should
  * not. cut_off: the store was away from it, so that it could neither renew nor record.
  */
-export type LetGo = 'stopped' | 'broken' | 'cut_off';
+export type ReleaseReason = 'stopped' | 'broken' | 'cut_off';
 
-export interface HandBack extends LeaseRef {
-  readonly why: LetGo;
+export interface ReleasedLease extends LeaseRef {
+  readonly why: ReleaseReason;
 }
 
 export interface LogLine {
@@ -84,7 +84,7 @@ export interface JobStore<Change> {
    * Makes them due at once, for any replica; one whose work broke counts as a death. One that another owner has claimed
    * meanwhile counted a death then, which is taken back if its holder was cut off.
    */
-  release(owner: string, leases: readonly HandBack[]): Promise<void>;
+  release(owner: string, leases: readonly ReleasedLease[]): Promise<void>;
   /** Releases what the owner holds without knowing: the answer to a claim was lost. */
   releaseAllBut(owner: string, ids: readonly string[]): Promise<void>;
 }

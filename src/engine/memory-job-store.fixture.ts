@@ -10,12 +10,12 @@ import type {
   Claimed,
   ClaimResult,
   DeathCount,
-  HandBack,
   JobStore,
   LeaseRef,
   LogLine,
   LogTail,
   RecordResult,
+  ReleasedLease,
 } from './job-store.ts';
 
 export class ProcessDeath extends Error {
@@ -158,7 +158,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
     });
   }
 
-  release(owner: string, leases: readonly HandBack[]): Promise<void> {
+  release(owner: string, leases: readonly ReleasedLease[]): Promise<void> {
     return this.#call('release', owner, () => {
       for (const lease of leases) {
         const row = this.#row(lease.id);

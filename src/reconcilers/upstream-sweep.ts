@@ -33,7 +33,7 @@ import {
   type SweepClaim,
   type SweepEnd,
 } from '../store/machines/upstream-reads.ts';
-import { lastOperationOf } from '../store/operations/operations.ts';
+import { lastOperationOf } from '../store/operations/find-operations.ts';
 
 export interface UpstreamSweepOptions {
   readonly database: Database;

@@ -15,7 +15,7 @@ import { canUndo, handlerFor, isInstant } from '../steps/registry.ts';
 import type { Database } from '../store/database/database.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
 import type { MachineReader } from '../store/machines/machines.ts';
-import { PostgresOperationStore } from '../store/operations/operation-store.ts';
+import { PostgresOperationStore } from '../store/operations/writer/operation-store.ts';
 import type { Settings } from './settings/settings.ts';
 
 const MAX_LOG_BYTES = 1024 * 1024;

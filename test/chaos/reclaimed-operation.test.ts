@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Job, JobMove } from '../../src/engine/job.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { PostgresOperationStore } from '../../src/store/operations/operation-store.ts';
+import { PostgresOperationStore } from '../../src/store/operations/writer/operation-store.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 const OWNER = 'replica-a';

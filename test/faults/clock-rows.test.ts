@@ -4,7 +4,7 @@ import { packageVersion } from '../../src/package-root.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { DatabaseClock } from '../../src/store/database/database-clock.ts';
 import { stalledNodes } from '../../src/store/nodes/node-lists.ts';
-import { PostgresOperationStore } from '../../src/store/operations/operation-store.ts';
+import { PostgresOperationStore } from '../../src/store/operations/writer/operation-store.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';
 import { type SteppedPostgres, startSteppedPostgres } from '../parts/stepped-postgres.ts';
 

@@ -21,7 +21,7 @@ import type { AdvanceRules } from '../../engine/advance.ts';
 import type { Job } from '../../engine/job.ts';
 import { canUndo } from '../../steps/registry.ts';
 import type { Database } from '../../store/database/database.ts';
-import { actOnOperation } from '../../store/operations/record-operator-action.ts';
+import { actOnOperation } from '../../store/operations/writer/act-on-operation.ts';
 import { cancelCall } from './cancel-operation.ts';
 import { checkHardwareGates } from './hardware-work.ts';
 import { checkFlags, checkPhase } from './start-operation.ts';

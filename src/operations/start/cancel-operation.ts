@@ -3,7 +3,10 @@ import { actorLabel } from '../../domain/actor.ts';
 import { changeAtEnd } from '../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Database } from '../../store/database/database.ts';
-import { type CancelCall, cancelOperation as cancelStored } from '../../store/operations/cancel-operation.ts';
+import {
+  type CancelCall,
+  cancelOperation as cancelStored,
+} from '../../store/operations/writer/cancel-operation.ts';
 
 export interface CancelDependencies {
   readonly database: Database;

@@ -10,7 +10,7 @@ import type { Operation } from '../../domain/operation/operation.ts';
 import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkStart } from '../../steps/start-checks.ts';
-import type { OperationStarter } from '../../store/operations/start-operations.ts';
+import type { OperationStarter } from '../../store/operations/writer/start-operations.ts';
 import { enterMaintenance } from './enter-maintenance.ts';
 import { exitMaintenance } from './exit-maintenance.ts';
 import { rebootMachine } from './reboot-machine.ts';

@@ -34,8 +34,8 @@ import { poolExists } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeMachine, findMachine } from '../../store/machines/machines.ts';
 import { lastServiceMover } from '../../store/machines/service-machines.ts';
-import { findOperation } from '../../store/operations/operations.ts';
-import { activeFault } from '../../store/operations/start-operations.ts';
+import { findOperation } from '../../store/operations/find-operations.ts';
+import { activeFault } from '../../store/operations/operation-faults.ts';
 import {
   checkFlags,
   machineNotFound,

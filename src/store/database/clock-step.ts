@@ -6,6 +6,7 @@
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import { appendEvents } from '../events/append-events.ts';
+import { shiftAfterClockStep } from '../operations/writer/shift-after-clock-step.ts';
 import type { Session } from './database.ts';
 
 export interface ClockStep {
@@ -14,31 +15,6 @@ export interface ClockStep {
   readonly leaseMs: number;
   readonly ttls: PresenceTtls;
 }
-
-const ACTIVE = `status IN ('pending', 'running', 'compensating')`;
-
-/** $1: the step back, without its sign. A lease ends after a whole lease at the latest: its holder may be dead. */
-const OPERATIONS_BACK = `
-  WITH waiting AS MATERIALIZED (
-    SELECT operation_id FROM operations WHERE ${ACTIVE} ORDER BY operation_id FOR NO KEY UPDATE)
-  UPDATE operations o SET deadline_at = deadline_at - $1 * interval '1 ms',
-    due_at = CASE WHEN owner IS NULL THEN due_at - $1 * interval '1 ms'
-    ELSE least(due_at, now() + $2 * interval '1 ms') END
-  FROM waiting WHERE o.operation_id = waiting.operation_id`;
-
-/**
- * $1: the step forward. A lease that seems to have run out may be held by a replica that lives: it gets a whole one. What
- * waits goes on waiting; what is due in these seconds was written on the new clock.
- */
-const OPERATIONS_FORWARD = `
-  WITH waiting AS MATERIALIZED (
-    SELECT operation_id FROM operations WHERE ${ACTIVE} ORDER BY operation_id FOR NO KEY UPDATE)
-  UPDATE operations o SET deadline_at = deadline_at + $1 * interval '1 ms',
-    due_at = CASE WHEN owner IS NOT NULL THEN greatest(due_at, now() + $2 * interval '1 ms')
-    WHEN due_at > now() - $1 * interval '1 ms' AND due_at < now() - interval '10 s'
-      THEN due_at + $1 * interval '1 ms'
-    ELSE due_at END
-  FROM waiting WHERE o.operation_id = waiting.operation_id`;
 
 /** $1, $2: the lives of an agent that is alive, and of one that has not registered yet. */
 const AGENTS_BACK = `
@@ -89,12 +65,13 @@ const FORWARD = {
 
 /** In one transaction with the record of the step. */
 export async function rearmAfterStep(session: Session, step: ClockStep): Promise<void> {
+  await shiftAfterClockStep(session, step.stepMs, step.leaseMs);
   if (step.stepMs < 0) await rearmBack(session, step);
   else await rearmForward(session, step);
   await appendEvents(session, [], ['due', 'tokens']);
 }
 
-async function rearmBack(session: Session, { stepMs, leaseMs, ttls }: ClockStep): Promise<void> {
+async function rearmBack(session: Session, { stepMs, ttls }: ClockStep): Promise<void> {
   const backMs = -stepMs;
   const parameters = {
     'clock-back-tokens': [ttls.pendingSeconds],
@@ -105,37 +82,21 @@ async function rearmBack(session: Session, { stepMs, leaseMs, ttls }: ClockStep)
     'clock-back-sweeps': [backMs],
     'clock-back-samples': [],
   } as const satisfies Record<keyof typeof BACK, readonly number[]>;
-  await session.run('clock-back-operations', OPERATIONS_BACK, [backMs, leaseMs]);
   await session.run('clock-back-agents', AGENTS_BACK, [ttls.keepaliveSeconds, ttls.pendingSeconds]);
   for (const [name, text] of Object.entries(BACK)) {
     await session.run(name, text, parameters[name as keyof typeof BACK]);
   }
 }
 
-async function rearmForward(session: Session, { stepMs, leaseMs, ttls }: ClockStep): Promise<void> {
+async function rearmForward(session: Session, { stepMs, ttls }: ClockStep): Promise<void> {
   const parameters = {
     'clock-forward-tokens': [stepMs],
     'clock-forward-leniency': [ttls.keepaliveSeconds],
     'clock-forward-boots': [stepMs],
     'clock-forward-nodes': [stepMs],
   } as const satisfies Record<keyof typeof FORWARD, readonly number[]>;
-  await session.run('clock-forward-operations', OPERATIONS_FORWARD, [stepMs, leaseMs]);
   await session.run('clock-forward-agents', AGENTS_FORWARD, [stepMs, ttls.keepaliveSeconds]);
   for (const [name, text] of Object.entries(FORWARD)) {
     await session.run(name, text, parameters[name as keyof typeof FORWARD]);
   }
-}
-
-/** Nothing that another replica holds is taken over for so long. */
-export async function spareLeases(session: Session, forMs: number): Promise<void> {
-  await session.run(
-    'clock-spare-leases',
-    `WITH held AS MATERIALIZED (
-       SELECT operation_id FROM operations
-       WHERE ${ACTIVE} AND owner IS NOT NULL AND due_at < now() + $1 * interval '1 ms'
-       ORDER BY operation_id FOR NO KEY UPDATE)
-     UPDATE operations o SET due_at = now() + $1 * interval '1 ms'
-     FROM held WHERE o.operation_id = held.operation_id`,
-    [forMs],
-  );
 }

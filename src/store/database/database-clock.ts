@@ -11,6 +11,7 @@
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import { BackgroundLoop, type LoopWatch } from '../../engine/background-loop.ts';
+import { extendLeases } from '../operations/writer/extend-leases.ts';
 import {
   type ClockReading,
   middleOf,
@@ -19,7 +20,7 @@ import {
   offsetOf,
   stepBetween,
 } from './clock-reading.ts';
-import { rearmAfterStep, spareLeases } from './clock-step.ts';
+import { rearmAfterStep } from './clock-step.ts';
 import { type Database, type Session, untilNotDeadlocked } from './database.ts';
 
 /** What the store needs to know of the time; see DatabaseClock. */
@@ -158,7 +159,7 @@ export class DatabaseClock implements DatabaseTime {
       const stepMs = behindMs > this.#toleranceMs ? -behindMs : 0;
       if (stepMs !== 0) await rearmAfterStep(session, { stepMs, leaseMs, ttls });
       // Either no replica ran, or the clock was stepped forward and those that run are about to notice.
-      if (behindMs < -STALE_MS) await spareLeases(session, Math.min(leaseMs, 2 * MAX_TICK_MS));
+      if (behindMs < -STALE_MS) await extendLeases(session, Math.min(leaseMs, 2 * MAX_TICK_MS));
       await session.run('clock-follow', FOLLOW, [stepMs]);
       return { sample, stepMs };
     });

@@ -13,11 +13,11 @@ import {
 } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
-import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
 import type { Database, Session } from '../database/database.ts';
 import { toStoredJson } from '../database/stored-json.ts';
 import { appendEvents, type Notice } from '../events/append-events.ts';
 import { lockMachines, writeMachines } from '../machines/machine-rows.ts';
+import { wakeOperation } from '../operations/writer/wake-operation.ts';
 
 interface NodeRow {
   machine_id: string;
@@ -319,16 +319,6 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
     order.overwrite,
     node.erasure === null ? null : toStoredJson(node.erasure),
   ]);
-}
-
-/** A waiting operation looks again at once. */
-async function wakeOperation(session: Session, operationId: string): Promise<void> {
-  await session.run(
-    'wake-operation',
-    `UPDATE operations SET signals = signals + 1, due_at = CASE WHEN owner IS NULL THEN now() ELSE due_at END
-     WHERE operation_id = $1 AND status = ANY($2)`,
-    [operationId, ACTIVE_STATUSES],
-  );
 }
 
 /** Whether it still goes forward: one that was canceled wants nothing installed, also while it is being undone. */

@@ -4,7 +4,7 @@ import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
-import type { LogFollower } from '../../store/operations/log-follower.ts';
+import type { LogFollower } from '../../store/operations/log/log-follower.ts';
 
 /** What the services are made of. */
 export interface ServerDependencies extends StartRunDependencies {

@@ -48,9 +48,9 @@ import { createPool, poolNotFound } from '../../../store/agents/pools.ts';
 import { lastServiceMover } from '../../../store/machines/service-machines.ts';
 import { readUpstreamReads } from '../../../store/machines/upstream-reads.ts';
 import { findNode } from '../../../store/nodes/nodes.ts';
-import { operationNotFound } from '../../../store/operations/cancel-operation.ts';
-import { findOperation, lastOperationOf } from '../../../store/operations/operations.ts';
-import { actionsOn } from '../../../store/operations/record-operator-action.ts';
+import { findOperation, lastOperationOf } from '../../../store/operations/find-operations.ts';
+import { listActions } from '../../../store/operations/list-actions.ts';
+import { operationNotFound } from '../../../store/operations/operation-faults.ts';
 import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { type CallContext, defineService, type Service } from '../service.ts';
@@ -178,7 +178,7 @@ export function adminService(parts: ServerDependencies): Service {
         const operationId = checkOperationId(request.operationId);
         const operation = await findOperation(parts.database, operationId);
         if (!operation) throw operationNotFound(operationId);
-        const records = await actionsOn(parts.database, operationId, MAX_ACTIONS);
+        const records = await listActions(parts.database, operationId, MAX_ACTIONS);
         const next = nextActionFor(operation);
         return {
           advice: { ...next, action: next.action ?? '', command: commandFor(operationId, next) },

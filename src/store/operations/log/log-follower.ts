@@ -2,12 +2,13 @@
  * Follows the log of one operation: every stored line from a position on, then new ones as they are stored, and
  * the end when the operation has ended and nothing is left. Any replica can follow what any other writes.
  */
-import { serverStopping } from '../../domain/error/fault.ts';
-import { isActive } from '../../domain/operation/operation-status.ts';
-import type { Database } from '../database/database.ts';
-import { Signal } from '../database/signal.ts';
+import { serverStopping } from '../../../domain/error/fault.ts';
+import { isActive } from '../../../domain/operation/operation-status.ts';
+import type { Database } from '../../database/database.ts';
+import { Signal } from '../../database/signal.ts';
+import { findOperation } from '../find-operations.ts';
 import { type ReadUpTo, withGaps } from './log-gaps.ts';
-import { findOperation, type LogPosition, partOfLog, readLog, type StoredLine } from './operations.ts';
+import { type LogPosition, partOfLog, readLog, type StoredLine } from './read-log.ts';
 
 const BATCH = 500;
 const POLL_MS = 1_000;

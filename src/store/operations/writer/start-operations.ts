@@ -1,26 +1,28 @@
 /**
- * Starts operations: many requests, one transaction. The machines are locked first, so what `decide` sees is
- * what holds when the rows are written; two requests for one machine in the same batch see each other. The
- * unique index on active operations stands behind all of this and can't be talked around.
+ * Starts operations: many requests in one transaction. The machines are locked first, so `decide` sees what holds when the
+ * rows are written; two requests for one machine in the same batch see each other. The unique index on active operations
+ * enforces the rule of one active operation per machine whatever happens here.
  */
-import type { Actor } from '../../domain/actor.ts';
-import { Fault } from '../../domain/error/fault.ts';
-import type { NewEvent } from '../../domain/event.ts';
-import type { Machine } from '../../domain/machine/machine.ts';
-import { applyChange, type MachineChange } from '../../domain/machine/machine-change.ts';
-import type { CompletionPolicyName } from '../../domain/operation/completion-policy.ts';
-import type { Operation } from '../../domain/operation/operation.ts';
-import type { OperationType } from '../../domain/operation/operation-type.ts';
-import type { Plan } from '../../domain/operation/plan.ts';
-import { newStep, type StepDefinition } from '../../domain/operation/step.ts';
-import type { InstallFacts } from '../../providers/network-installs.ts';
-import { Coalescer } from '../database/coalescer.ts';
-import { type Database, isStatementError, type Session } from '../database/database.ts';
-import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../database/rows.ts';
-import { lockMachines, writeMachines } from '../machines/machine-rows.ts';
-import { readInstallFacts } from '../nodes/install-facts.ts';
-import { progressOfOperation } from './operation-progress.ts';
-import { lockPlans } from './plans.ts';
+import type { Actor } from '../../../domain/actor.ts';
+import { Fault } from '../../../domain/error/fault.ts';
+import type { NewEvent } from '../../../domain/event.ts';
+import type { Machine } from '../../../domain/machine/machine.ts';
+import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
+import type { CompletionPolicyName } from '../../../domain/operation/completion-policy.ts';
+import type { Operation } from '../../../domain/operation/operation.ts';
+import type { OperationType } from '../../../domain/operation/operation-type.ts';
+import type { Plan } from '../../../domain/operation/plan.ts';
+import { newStep, type StepDefinition } from '../../../domain/operation/step.ts';
+import type { InstallFacts } from '../../../providers/network-installs.ts';
+import { Coalescer } from '../../database/coalescer.ts';
+import { type Database, isStatementError, type Session } from '../../database/database.ts';
+import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
+import { lockMachines, writeMachines } from '../../machines/machine-rows.ts';
+import { readInstallFacts } from '../../nodes/install-facts.ts';
+import { activeFault, requestIdReused } from '../operation-faults.ts';
+import { progressOfOperation } from '../operation-progress.ts';
+import { lockPlans } from '../plans.ts';
+import { insertOperations } from './insert-operations.ts';
 
 export interface NewOperation {
   readonly operationId: string;
@@ -29,22 +31,22 @@ export interface NewOperation {
   readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
-  /** What becomes of the machine in the same moment. */
+  /** How the machine changes in the same transaction. */
   readonly change?: MachineChange;
 }
 
 export interface StartRequest {
   readonly machineId: string;
   readonly requestId: string;
-  /** Of everything that the caller asked for; a replay must have the same. */
+  /** A digest of what the caller asked for; a replay must have the same one. */
   readonly fingerprint: string;
   readonly actor: Actor;
   readonly startedBy: string;
-  /** A stored plan to read for `decide`, and to keep as it is until the operation that references it is there. */
+  /** A stored plan that `decide` reads; it can't change before the operation that references it is inserted. */
   readonly planId?: string | null;
-  /** Whether `decide` reads the install layer's facts of this machine; they are empty otherwise. */
+  /** Whether `decide` needs the install layer's facts about this machine; they are empty otherwise. */
   readonly readsInstalls: (machine: Machine) => boolean;
-  /** Throws a Fault when the machine may not be worked on like this; null when there is no such machine or plan. */
+  /** Throws a Fault where the machine may not take the operation. A machine or plan that does not exist is null. */
   readonly decide: (machine: Machine | null, plan: Plan | null, facts: InstallFacts) => NewOperation;
 }
 
@@ -64,14 +66,6 @@ interface Fresh {
 const FIND_REPLAYS = `
   SELECT ${OPERATION_COLUMNS} FROM operations
   JOIN unnest($1::text[], $2::text[]) AS i(machine, request) ON machine_id = machine AND request_id = request`;
-
-const INSERT = `
-  INSERT INTO operations (operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract, params,
-    steps, started_by)
-  SELECT "operationId", "machineId", "requestId", fingerprint, type, 'pending', "planId", "completionPolicy", params, steps, "startedBy"
-  FROM jsonb_to_recordset($1::jsonb) AS i("operationId" text, "machineId" text, "requestId" text, fingerprint text,
-    type text, "planId" text, "completionPolicy" text, params jsonb, steps jsonb, "startedBy" text)
-  RETURNING operation_id, created_at`;
 
 export class OperationStarter {
   readonly #database: Database;
@@ -115,7 +109,10 @@ export class OperationStarter {
         return outcome;
       });
       if (fresh.length === 0) return outcomes;
-      const createdAt = await insertAll(session, fresh);
+      const createdAt = await insertOperations(
+        session,
+        fresh.map(({ request, operation }) => ({ ...operation, fingerprint: request.fingerprint })),
+      );
       await writeMachines(
         session,
         fresh.flatMap(({ request }) => machines.get(request.machineId) ?? []),
@@ -127,7 +124,7 @@ export class OperationStarter {
   }
 }
 
-/** What was read for all requests of a batch; machines and replays grow as the batch is decided. */
+/** What is read for all requests of a batch; each decision adds to machines and known requests for the next ones. */
 interface BatchFacts {
   readonly machines: Map<string, Machine>;
   readonly known: Map<string, Known>;
@@ -167,7 +164,7 @@ async function findReplays(session: Session, requests: readonly StartRequest[]):
   );
 }
 
-/** Replay first, whatever the machine's phase is by now; then the caller's own rules; then the active operation. */
+/** A replay comes first, whatever has happened to the machine since; then the rules of `decide`; then the active operation. */
 function decideOne(
   request: StartRequest,
   { machines, known, plans, facts }: BatchFacts,
@@ -176,7 +173,7 @@ function decideOne(
   const { machineId, requestId, fingerprint } = request;
   const key = keyOf(machineId, requestId);
   const replayed = known.get(key);
-  if (replayed && replayed.fingerprint !== fingerprint) return reused(request, replayed);
+  if (replayed && replayed.fingerprint !== fingerprint) return requestIdReused(replayed.operation);
   if (replayed) return { operation: replayed.operation, replayed: true };
   const machine = machines.get(machineId) ?? null;
   try {
@@ -221,16 +218,6 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
   };
 }
 
-async function insertAll(session: Session, fresh: readonly Fresh[]): Promise<Map<string, Date>> {
-  const rows = fresh.map(({ request, operation }) => ({ ...operation, fingerprint: request.fingerprint }));
-  const inserted = await session.run<{ operation_id: string; created_at: Date }>(
-    'insert-operations',
-    INSERT,
-    [JSON.stringify(rows)],
-  );
-  return new Map(inserted.map((row) => [row.operation_id, row.created_at]));
-}
-
 function withCreation(outcome: Outcome, createdAt: Map<string, Date>): Outcome {
   if (outcome instanceof Fault) return outcome;
   const at = createdAt.get(outcome.operation.operationId);
@@ -250,20 +237,4 @@ function startedEvent({ request, operation }: Fresh): NewEvent {
     operationId: operation.operationId,
     snapshot: progressOfOperation(operation),
   };
-}
-
-function reused(request: StartRequest, known: Known): Fault {
-  const { operationId, type } = known.operation;
-  return new Fault('REQUEST_ID_REUSED', {
-    message: `request_id ${request.requestId} already started ${operationId} (${type}) on ${request.machineId} with other content; use a new request_id for new work`,
-    metadata: { operation_id: operationId, machine_id: request.machineId, request_id: request.requestId },
-  });
-}
-
-export function activeFault(machineId: string, operationId: string): Fault {
-  return new Fault('OPERATION_ACTIVE', {
-    message: `${machineId} has an active operation, ${operationId}; wait for it or cancel it`,
-    metadata: { machine_id: machineId, operation_id: operationId },
-    violations: [{ subject: `operations/${operationId}`, description: 'is still active' }],
-  });
 }

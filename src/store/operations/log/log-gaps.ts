@@ -2,7 +2,7 @@
  * A log keeps its first and its last part (src/engine/job-log.ts). A reader who comes over the gap gets a line that says
  * how much is missing; one who followed the log while it was written has read those lines, and gets none.
  */
-import type { KeptLine, LogPart, LogPosition, StoredLine } from './operations.ts';
+import type { KeptLine, LogPart, LogPosition, StoredLine } from './read-log.ts';
 
 export interface ReadUpTo extends LogPosition {
   readonly part: LogPart;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ReadUpTo, withGaps } from './log-gaps.ts';
-import type { KeptLine } from './operations.ts';
+import type { KeptLine } from './read-log.ts';
 
 const AT = new Date('2026-01-01T00:00:00Z');
 const OMITTED = { omittedLines: 12_345, omittedBytes: 1_234_567 };

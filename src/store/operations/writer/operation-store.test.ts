@@ -1,9 +1,9 @@
 /** Who counts as dead. The rules are those of src/engine/store-away.test.ts, here as statements. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { cloneDatabase, type TestDatabase } from '../../../test/parts/postgres.ts';
-import type { Job } from '../../engine/job.ts';
-import type { DeathCount, LetGo } from '../../engine/job-store.ts';
-import { Database } from '../database/database.ts';
+import { cloneDatabase, type TestDatabase } from '../../../../test/parts/postgres.ts';
+import type { Job } from '../../../engine/job.ts';
+import type { DeathCount, ReleaseReason } from '../../../engine/job-store.ts';
+import { Database } from '../../database/database.ts';
 import { PostgresOperationStore } from './operation-store.ts';
 
 const LEASE_MS = 60_000;
@@ -55,7 +55,8 @@ async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job
   return job;
 }
 
-const letGo = ({ id, epoch }: Job, owner: string, why: LetGo) => store.release(owner, [{ id, epoch, why }]);
+const letGo = ({ id, epoch }: Job, owner: string, why: ReleaseReason) =>
+  store.release(owner, [{ id, epoch, why }]);
 
 it('a lease that ran out under another owner is a death, under the same owner it is not', async () => {
   await claim('a');

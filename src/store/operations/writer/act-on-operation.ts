@@ -1,0 +1,78 @@
+/** An operator's action: the operation, its machine and the events of both in one transaction. */
+import type { Actor } from '../../../domain/actor.ts';
+import type { Machine } from '../../../domain/machine/machine.ts';
+import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
+import type { Operation } from '../../../domain/operation/operation.ts';
+import { isActive } from '../../../domain/operation/operation-status.ts';
+import type { ActionDecision } from '../../../engine/action-moves.ts';
+import type { Job, JobMove } from '../../../engine/job.ts';
+import type { Database, Session } from '../../database/database.ts';
+import { operationOf } from '../../database/rows.ts';
+import { appendEvents } from '../../events/append-events.ts';
+import { writeMachines } from '../../machines/machine-rows.ts';
+import { lastOperationOf } from '../find-operations.ts';
+import { actionNotApplicable, activeFault } from '../operation-faults.ts';
+import { type CancelCall, cancelLocked } from './cancel-operation.ts';
+import { jobOf } from './engine-row.ts';
+import { lockOperation } from './lock-operation.ts';
+import { moveEvents } from './move-events.ts';
+import { wakeOperation } from './wake-operation.ts';
+import { writeAction } from './write-action.ts';
+
+export interface ActionCall {
+  readonly operationId: string;
+  readonly actor: Actor;
+  /**
+   * Decides what happens to the operation; throws a Fault where the machine's state does not permit it. `latest` is the id
+   * of the operation that worked on the machine last.
+   */
+  readonly decide: (operation: Job, machine: Machine, latest: string) => Decided;
+}
+
+/** An active operation that is canceled is not moved here: its holder stops it and undoes what it did. */
+type Decided = ActionDecision<MachineChange> | { readonly decision: 'stop'; readonly cancel: CancelCall };
+
+export async function actOnOperation(database: Database, call: ActionCall): Promise<Operation> {
+  return database.transaction(async (session) => {
+    const locked = await lockOperation(session, call.operationId);
+    const { row, machine } = locked;
+    const latest = await lastOperationOf(session, machine.machineId);
+    const decided = call.decide(jobOf(row), machine, latest?.operationId ?? '');
+    switch (decided.decision) {
+      case 'stop':
+        return cancelLocked(session, decided.cancel, locked);
+      case 'refuse':
+        throw actionNotApplicable(call.operationId, decided.why);
+      case 'nothing':
+        // The operator may act because a notice was lost: the operation becomes due, and what it missed is read at once.
+        await wakeOperation(session, call.operationId);
+        await appendEvents(session, [], ['due']);
+        return operationOf(row);
+      case 'move':
+        return move(session, call.actor, decided.move, machine);
+    }
+  });
+}
+
+async function move(
+  session: Session,
+  actor: Actor,
+  decided: JobMove<MachineChange>,
+  machine: Machine,
+): Promise<Operation> {
+  const { id: operationId, status } = decided.job;
+  const other = machine.activeOperationId === operationId ? null : machine.activeOperationId;
+  if (isActive(status) && other !== null) throw activeFault(machine.machineId, other);
+  const operation = await writeAction(session, decided.job);
+  const cause = { at: new Date(), actor, operationId };
+  const { machine: changed, events } = applyChange(machine, decided.change ?? {}, cause);
+  const activeOperationId = isActive(status) ? operationId : other;
+  // The notice of a cancel makes the replica that held the operation stop its step.
+  await writeMachines(
+    session,
+    [{ ...changed, activeOperationId }],
+    [...moveEvents(decided, actor), ...events],
+    ['due', `cancel:${operationId}`],
+  );
+  return operation;
+}

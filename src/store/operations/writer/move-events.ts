@@ -1,0 +1,16 @@
+import type { Actor } from '../../../domain/actor.ts';
+import type { NewEvent } from '../../../domain/event.ts';
+import type { MachineChange } from '../../../domain/machine/machine-change.ts';
+import type { JobMove } from '../../../engine/job.ts';
+import { progressOf } from '../operation-progress.ts';
+
+/** The events of a move as they are stored; `actor` is the author of those that name none. */
+export function moveEvents({ job, events }: JobMove<MachineChange>, actor: Actor): NewEvent[] {
+  return events.map(({ after, ...event }) => ({
+    ...event,
+    actor: event.actor ?? actor,
+    machineId: job.subject,
+    operationId: job.id,
+    snapshot: progressOf(after),
+  }));
+}
