@@ -1,7 +1,8 @@
 /** Whatever happens to a job, in whatever order, the decisions of advance.ts keep these promises. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { FailureClass } from '../domain/error/failure.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import type { FailureClass } from '../domain/error/failure-class.ts';
 import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
 import { isActive, type OperationStatus, operationLifecycle } from '../domain/operation/operation-status.ts';
 import type { Step } from '../domain/operation/step.ts';
@@ -100,7 +101,11 @@ class Drive {
         return;
       default:
         this.#take(
-          fail(job, moment, this.#rules, { class: happening, code: 'EXECUTION_FAILED', message: 'broke' }),
+          fail(job, moment, this.#rules, {
+            class: happening,
+            code: 'EXECUTION_FAILED',
+            message: 'broke',
+          } as Failure),
         );
     }
   }

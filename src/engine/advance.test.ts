@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { FAILURE_CLASSES, type Failure, type FailureClass } from '../domain/error/failure.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../domain/error/failure-class.ts';
 import type { Step } from '../domain/operation/step.ts';
 import { type AdvanceRules, begin, fail, remember, succeed, turnBack, undone, wait } from './advance.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
@@ -28,11 +29,9 @@ const succeeded = (fields: Partial<Step> = {}) =>
   running({ state: 'succeeded', finishedAt: NOW, progress: 100, ...fields });
 const runningJob = (steps: readonly Step[], fields: Partial<Job> = {}) =>
   sampleJob({ status: 'running', startedAt: NOW, steps, ...fields });
-const failureOf = (failureClass: FailureClass, code: Failure['code'] = 'EXECUTION_FAILED'): Failure => ({
-  class: failureClass,
-  code,
-  message: 'it broke',
-});
+/** The engine takes any class with any code. */
+const failureOf = (failureClass: FailureClass, code: Failure['code'] = 'EXECUTION_FAILED') =>
+  ({ class: failureClass, code, message: 'it broke' }) as Failure;
 const told = (move: { events: readonly { kind: string; subject: string; from: string; to: string }[] }) =>
   move.events.map(({ kind, subject, from, to }) => `${kind} ${subject}: ${from} → ${to}`);
 

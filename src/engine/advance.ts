@@ -7,7 +7,8 @@
  */
 import type { Actor } from '../domain/actor.ts';
 import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
-import { FAILURE_CLASSES, type Failure } from '../domain/error/failure.ts';
+import type { Failure } from '../domain/error/failure.ts';
+import { FAILURE_CLASSES } from '../domain/error/failure-class.ts';
 import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
 import {
   type JobOwner,

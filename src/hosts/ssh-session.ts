@@ -13,7 +13,7 @@ import { CredentialProblem } from '../connections/credential-reference.ts';
 import { type Endpoint, endpointText } from '../connections/endpoint.ts';
 import type { LoginBreaker } from '../connections/login-breaker.ts';
 import { notConnected } from '../connections/tcp.ts';
-import type { Failure, FailureClass } from '../domain/error/failure.ts';
+import { type ClassOf, type Failure, failureOf } from '../domain/error/failure.ts';
 import type { FailureCode } from '../domain/error/failure-code.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import { type KnownHosts, keyFingerprint } from './known-hosts.ts';
@@ -243,6 +243,10 @@ export function hostAway(name: string, message: string, upstream = 'the SSH host
   return new StepFailure(away, { upstream, name, effect: 'none' });
 }
 
-export function failure(failureClass: FailureClass, code: FailureCode, message: string): StepFailure {
-  return new StepFailure({ class: failureClass, code, message });
+export function failure<C extends FailureCode>(
+  failureClass: ClassOf<C>,
+  code: C,
+  message: string,
+): StepFailure {
+  return new StepFailure(failureOf(failureClass, code, message));
 }

@@ -2,7 +2,7 @@
  * Every way in which a step can fail, in one table: what happened, what to check, which action leads on once the cause is
  * removed, and who removes it. A code that is not in here does not compile, and docs/failures.md is made of it.
  */
-import type { FailureAdvice } from './failures/advice.ts';
+import type { FailureRow } from './failures/advice.ts';
 import { CLUSTER_FAILURES } from './failures/cluster-failures.ts';
 import { ENGINE_FAILURES } from './failures/engine-failures.ts';
 import { HOST_FAILURES } from './failures/host-failures.ts';
@@ -15,7 +15,7 @@ export const FAILURE_GROUPS = {
   Clusters: CLUSTER_FAILURES,
   MAAS: MAAS_FAILURES,
   'Onboarding and decommission': ONBOARDING_FAILURES,
-} as const satisfies Record<string, Readonly<Record<string, FailureAdvice>>>;
+} as const satisfies Record<string, Readonly<Record<string, FailureRow>>>;
 
 export const FAILURES = {
   ...ENGINE_FAILURES,

@@ -1,30 +1,21 @@
-import type { FailureCode } from './failure-code.ts';
+import type { FAILURES, FailureCode } from './failure-code.ts';
 
-/**
- * How a step can fail, and what the engine does about it. The class decides, not the message.
- */
-export type FailureClass = 'retryable' | 'permanent' | 'needs_human' | 'effect_unknown';
+/** The classes that the row of a code has. */
+export type ClassOf<C extends FailureCode> = (typeof FAILURES)[C]['classes'][number];
 
-export const FAILURE_CLASSES = {
-  retryable: { meaning: 'may pass by itself', retries: true, endsAs: 'failed_retryable' },
-  permanent: {
-    meaning: 'will fail again unless something is changed',
-    retries: false,
-    endsAs: 'failed_retryable',
-  },
-  needs_human: { meaning: 'automation must not go on', retries: false, endsAs: 'failed_manual_intervention' },
-  effect_unknown: {
-    meaning: 'something was set off and nobody can tell whether it happened',
-    retries: false,
-    endsAs: 'failed_manual_intervention',
-  },
-} as const satisfies Record<
-  FailureClass,
-  { meaning: string; retries: boolean; endsAs: 'failed_retryable' | 'failed_manual_intervention' }
->;
+/** What failed, without its message. A class that the row of the code does not have does not compile. */
+export type FailureCause = {
+  readonly [C in FailureCode]: { readonly class: ClassOf<C>; readonly code: C };
+}[FailureCode];
 
-export interface Failure {
-  readonly class: FailureClass;
-  readonly code: FailureCode;
-  readonly message: string;
+/** How a step failed. The class decides what the engine does about it, not the message. */
+export type Failure = FailureCause & { readonly message: string };
+
+/** For callers that pass class and code on. */
+export function failureOf<C extends FailureCode>(
+  failureClass: ClassOf<C>,
+  code: C,
+  message: string,
+): Failure {
+  return { class: failureClass, code, message } as Failure;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConditionType } from '../condition/condition.ts';
 import type { UpstreamView } from '../condition/upstream-view.ts';
-import { FAILURE_CLASSES, type FailureClass } from '../error/failure.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../error/failure-class.ts';
 import { FAILURES, type FailureCode } from '../error/failure-code.ts';
 import { sampleMachine } from '../machine/machine.fixture.ts';
 import type { Machine } from '../machine/machine.ts';

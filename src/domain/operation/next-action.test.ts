@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FailureClass } from '../error/failure.ts';
+import type { FailureClass } from '../error/failure-class.ts';
 import { FAILURE_CODES, FAILURE_GROUPS, FAILURES } from '../error/failure-code.ts';
 import { type Advisable, commandFor, nextActionFor } from './next-action.ts';
 import { isActive, type OperationStatus, operationLifecycle } from './operation-status.ts';

@@ -1,5 +1,5 @@
 /** What to do about an operation that is not simply under way: the one answer of the API, the CLI and the console. */
-import type { FailureClass } from '../error/failure.ts';
+import type { FailureClass } from '../error/failure-class.ts';
 import { FAILURES, isFailureCode } from '../error/failure-code.ts';
 import type { Advised, FailureAdvice } from '../error/failures/advice.ts';
 import type { Operation, OperationError } from './operation.ts';

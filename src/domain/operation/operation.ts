@@ -1,4 +1,4 @@
-import type { FailureClass } from '../error/failure.ts';
+import type { FailureClass } from '../error/failure-class.ts';
 import type { CompletionPolicyName } from './completion-policy.ts';
 import { isActive, type OperationStatus } from './operation-status.ts';
 import type { OperationType } from './operation-type.ts';

@@ -1,6 +1,6 @@
 /** The install layer, as providers drive it for operations. */
 
-import type { FailureCode } from '../../domain/error/failure-code.ts';
+import { failureOf } from '../../domain/error/failure.ts';
 import { builtInWorkflow, ERASE_WORKFLOW_NAME } from '../../domain/install/install-profile.ts';
 import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -21,6 +21,7 @@ import {
   type InstallFactsOfNode,
   imageMissing,
   knownWorkflow,
+  type ObstacleCode,
   preparedErase,
   preparedInstall,
   workflowNameOf,
@@ -260,6 +261,6 @@ function systemCause(dependencies: BootDependencies, operationId: string, commen
   };
 }
 
-function permanent(code: FailureCode, message: string): StepFailure {
-  return new StepFailure({ class: 'permanent', code, message });
+function permanent(code: ObstacleCode | 'MAC_TAKEN' | 'NO_MAC_ADDRESS', message: string): StepFailure {
+  return new StepFailure(failureOf('permanent', code, message));
 }

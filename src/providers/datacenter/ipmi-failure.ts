@@ -1,5 +1,5 @@
 /** What a call of ipmitool that failed means. Its words are matched, never repeated: they are not ours to show. */
-import type { Failure } from '../../domain/error/failure.ts';
+import { type Failure, type FailureCause, failureOf } from '../../domain/error/failure.ts';
 import type { IpmitoolEnd } from './ipmitool.ts';
 
 /** What went wrong between us and a BMC, as a look tells it. */
@@ -11,13 +11,11 @@ export type IpmiReason =
   | 'NoAnswer'
   | 'CommandRefused';
 
-interface Row {
+type Row = FailureCause & {
   readonly reason: IpmiReason;
   readonly matches: RegExp;
-  readonly class: Failure['class'];
-  readonly code: Failure['code'];
   readonly words: string;
-}
+};
 
 /** The first row that matches counts: ipmitool ends every failed login with the words of the last one. */
 const ROWS: readonly Row[] = [
@@ -68,7 +66,7 @@ export function ipmiFailure(where: string, command: string, end: IpmitoolEnd): I
   const row = ROWS.find(({ matches }) => matches.test(end.stderr));
   if (row) {
     const { reason, code, words } = row;
-    return { reason, failure: { class: row.class, code, message: `the BMC ${where} ${words}` } };
+    return { reason, failure: failureOf(row.class, code, `the BMC ${where} ${words}`) };
   }
   // A completion code in ipmitool's words, such as "Command not supported in present state".
   const [, completion] = COMPLETION.exec(end.stderr) ?? [];

@@ -2,8 +2,7 @@
  * What a refused or lost request to MAAS means to a step. MAAS repeats in its answers what it was sent, so whatever of
  * them gets into a message has the request's secrets taken out first.
  */
-import type { Failure, FailureClass } from '../../domain/error/failure.ts';
-import type { FailureCode } from '../../domain/error/failure-code.ts';
+import { type Failure, type FailureCause, failureOf } from '../../domain/error/failure.ts';
 import type { Outage } from '../../engine/outage.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import type { HttpAnswer } from './http-exchange.ts';
@@ -32,12 +31,10 @@ export function wasRefused(error: unknown): boolean {
   return error.status >= 400 && error.status < 500 && error.status !== 408;
 }
 
-interface Row {
+type Row = FailureCause & {
   readonly matches: (status: number) => boolean;
-  readonly class: FailureClass;
-  readonly code: FailureCode;
   readonly words: string;
-}
+};
 
 /** The first row that matches counts. Whether a request may be sent again right away is for maas-api.ts to say. */
 const ROWS: readonly Row[] = [
@@ -95,7 +92,7 @@ export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): Ma
   const told = said === '' ? '' : `: ${said}`;
   const message = `${maas} ${row?.words} (${doing}, ${answer.status})${told}`;
   return new MaasFailure(
-    { class: row?.class ?? 'needs_human', code: row?.code ?? 'MAAS_REFUSED', message },
+    failureOf(row?.class ?? 'needs_human', row?.code ?? 'MAAS_REFUSED', message),
     answer,
     outageOf(answer, maas),
   );

@@ -410,7 +410,7 @@ async function unlessSwitched(answer: Promise<unknown>): Promise<void> {
     await answer;
   } catch (error) {
     if (!(error instanceof MaasFailure) || error.status !== 500) throw error;
-    throw new MaasFailure({ ...error.failure, code: 'RELEASE_FAILED' }, error);
+    throw new MaasFailure({ class: 'retryable', code: 'RELEASE_FAILED', message: error.message }, error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What stages have in common. */
 
 import type { InterventionCode } from '../../domain/condition/intervention.ts';
-import type { FailureClass } from '../../domain/error/failure.ts';
+import { type ClassOf, failureOf } from '../../domain/error/failure.ts';
 import type { FailureCode } from '../../domain/error/failure-code.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
@@ -38,12 +38,12 @@ export function underWay(context: StepContext, reason: string): Seen {
 export const ABSENT: Seen = { seen: 'absent' };
 export const UNOBSERVABLE = { seen: 'unobservable', failure: null } as const satisfies Seen;
 
-export function failed(
-  failureClass: FailureClass,
-  code: FailureCode,
+export function failed<C extends FailureCode>(
+  failureClass: ClassOf<C>,
+  code: C,
   message: string,
 ): Seen & { seen: 'failed' } {
-  return { seen: 'failed', failure: { class: failureClass, code, message } };
+  return { seen: 'failed', failure: failureOf(failureClass, code, message) };
 }
 
 export function needsHuman(code: InterventionCode, message: string): Seen & { seen: 'failed' } {

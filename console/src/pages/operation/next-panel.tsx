@@ -1,5 +1,5 @@
 /** What ended badly, whether it may pass, and what to do about it. */
-import { FAILURE_CLASSES, type FailureClass } from '../../../../src/domain/error/failure.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../../../../src/domain/error/failure-class.ts';
 import { nextActionFor } from '../../../../src/domain/operation/next-action.ts';
 import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';

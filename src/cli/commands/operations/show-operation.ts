@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { FAILURE_CLASSES, type FailureClass } from '../../../domain/error/failure.ts';
+import { FAILURE_CLASSES, type FailureClass } from '../../../domain/error/failure-class.ts';
 import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
 import { commandFor, nextActionFor } from '../../../domain/operation/next-action.ts';
 import { operationLifecycle } from '../../../domain/operation/operation-status.ts';

@@ -1,4 +1,5 @@
 import type { OperatorAction } from '../../operation/operator-action.ts';
+import type { FailureClass } from '../failure-class.ts';
 
 /** Who removes the cause of a failure. */
 export const ADVISED = {
@@ -10,7 +11,7 @@ export const ADVISED = {
 
 export type Advised = keyof typeof ADVISED;
 
-/** One row for each failure code. Both texts are half sentences, so that they can be joined. */
+/** What an operator does about a failure. Both texts are half sentences, so that they can be joined. */
 export interface FailureAdvice {
   readonly whatHappened: string;
   /** What to check and to fix before the action: without that, the same failure comes again. */
@@ -20,4 +21,10 @@ export interface FailureAdvice {
   readonly who: Advised;
   /** An upstream that does not answer is waited for until the step's own limit: then it is TIMED_OUT. */
   readonly waitedOut?: true;
+}
+
+/** One row for each failure code. */
+export interface FailureRow extends FailureAdvice {
+  /** How the step can fail with it: one of these, by where in the step it comes from. */
+  readonly classes: readonly FailureClass[];
 }
