@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const MAY_IMPORT = {
+  'src/time': [],
   'src/domain': [],
   'src/engine': ['src/domain'],
   'src/providers': ['src/domain', 'src/engine', 'src/providers/maas'],
@@ -71,7 +72,8 @@ const MAY_IMPORT = {
     'src/surfaces',
     'src/package-root.ts',
   ],
-  'src/cli': ['src/domain', 'src/gen', 'src/package-root.ts'],
+  'src/client': ['src/time'],
+  'src/cli': ['src/time', 'src/domain', 'src/client', 'src/gen', 'src/package-root.ts'],
   'src/agent': ['src/domain'],
   'src/installer': ['src/domain', 'src/cli'],
   'src/netboot': ['src/domain', 'src/cli'],
@@ -85,7 +87,7 @@ const MAY_IMPORT = {
   ],
   'src/package-root.ts': [],
   'src/gen': [],
-  console: ['src/domain', 'src/gen', 'src/store'],
+  console: ['src/time', 'src/client', 'src/domain', 'src/gen', 'src/store'],
 } as const satisfies Record<string, readonly string[]>;
 
 type Area = keyof typeof MAY_IMPORT;

@@ -1,58 +1,69 @@
 /**
- * What happens, as it happens. One stream for the whole page; it comes back by itself after a drop, at the place where
- * it was cut, so nothing is missed and nothing is told twice. A page that nobody looks at lets go of its stream: a
- * browser has few connections for one server, and all of its tabs share them.
+ * The fleet's events, live. One stream serves the whole page. After a drop it continues at its cursor, so that no event is
+ * missed or delivered twice. A hidden page closes its stream: a browser allows few connections per server, and all tabs
+ * share them.
  */
 import { Code, ConnectError } from '@connectrpc/connect';
-import { type Event, WatchedEvent_Kind } from '../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import { backoffPause, ResumableStream, type StreamState } from '../../../src/client/resumable-stream.ts';
+import {
+  type Event,
+  type WatchedEvent,
+  WatchedEvent_Kind,
+} from '../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../api/clients.ts';
 
-export type LiveState = 'connecting' | 'live' | 'reconnecting' | 'paused';
-
 export interface LiveStatus {
-  readonly state: LiveState;
-  /** When the stream was last heard, by this page's clock. 0: never. */
+  readonly state: StreamState;
+  /** When the stream last delivered a message, by this page's clock. 0: never. */
   readonly heardAt: number;
-  /** What is shown is as of then. */
+  /** The page shows the state as of this time. */
   readonly freshAt: number;
 }
 
 export interface EventListener {
-  /** What happened, in order. */
+  /** New events, in order. */
   onEvents(events: readonly Event[]): void;
-  /** Something may have been missed: what is shown must be asked for again. */
+  /** Events may have been missed: everything on the page must be read again. */
   onGap(): void;
 }
 
-/** The server says every 5 s that it lives. */
-const SILENCE_MS = 16_000;
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 10_000;
+/** The server sends a heartbeat every 5 s. */
+const IDLE_LIMIT_MS = 16_000;
 const HIDDEN_MS = 15_000;
-/** After this long what happened meanwhile is asked for as a whole, not told one by one. */
+/** After a longer interruption the page reads everything again instead of replaying each event. */
 const STALE_MS = 120_000;
-/** Events that come together are told together. */
+/** Events that arrive within this time are delivered together. */
 const BATCH_MS = 120;
 
 export class EventStream {
   readonly #listener: EventListener;
   readonly #watchers = new Set<() => void>();
+  readonly #stream: ResumableStream<WatchedEvent>;
   #status: LiveStatus = { state: 'connecting', heardAt: 0, freshAt: 0 };
-  #cursor = '';
-  #waiting: Event[] = [];
+  #batch: Event[] = [];
+  /** The connection started without a cursor, and has delivered nothing yet. */
+  #startsOver = false;
   #stopped = new AbortController();
-  #call = new AbortController();
-  #wake: () => void = () => {};
   #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(listener: EventListener) {
     this.#listener = listener;
+    this.#stream = new ResumableStream({
+      open: (cursor, signal) => this.#open(cursor, signal),
+      onError: (error) => this.#onError(error),
+      onClosed: () => 'lost',
+      pauseBeforeRetry: backoffPause({ firstMs: 500, maxMs: 10_000 }),
+      idleLimitMs: IDLE_LIMIT_MS,
+      onState: (state) => {
+        if (state !== 'live') this.#setStatus({ ...this.#status, state });
+      },
+    });
   }
 
   start(): void {
     this.#stopped = new AbortController();
     document.addEventListener('visibilitychange', this.#onVisibility);
-    // A tab that was opened in the background is told nothing until somebody looks at it.
+    // The tab may have been opened in the background.
     this.#onVisibility();
     void this.#run(this.#stopped.signal);
   }
@@ -61,15 +72,13 @@ export class EventStream {
     document.removeEventListener('visibilitychange', this.#onVisibility);
     clearTimeout(this.#hiddenTimer);
     this.#stopped.abort();
-    this.#call.abort();
-    this.#wake();
   }
 
   readonly status = (): LiveStatus => this.#status;
 
-  /** What is shown was asked for in another way. */
-  isFresh(): void {
-    this.#tell({ ...this.#status, freshAt: Date.now() });
+  /** The page has read everything in another way. */
+  markFresh(): void {
+    this.#setStatus({ ...this.#status, freshAt: Date.now() });
   }
 
   readonly subscribe = (watcher: () => void): (() => void) => {
@@ -79,77 +88,43 @@ export class EventStream {
 
   readonly #onVisibility = (): void => {
     clearTimeout(this.#hiddenTimer);
-    if (document.visibilityState === 'visible') this.#wake();
-    else this.#hiddenTimer = setTimeout(() => this.#call.abort(), HIDDEN_MS);
+    if (document.visibilityState === 'visible') this.#stream.resume();
+    else this.#hiddenTimer = setTimeout(() => this.#stream.pause(), HIDDEN_MS);
   };
 
-  async #run(stopped: AbortSignal): Promise<void> {
-    let failures = 0;
-    while (!stopped.aborted) {
-      if (document.visibilityState === 'hidden' && this.#status.heardAt > 0) {
-        this.#tell({ ...this.#status, state: 'paused' });
-        await this.#sleep(null);
-        continue;
-      }
-      const heardBefore = this.#status.heardAt;
-      await this.#follow(stopped);
-      if (stopped.aborted) return;
-      failures = this.#status.heardAt > heardBefore ? 0 : failures + 1;
-      if (document.visibilityState === 'hidden') continue;
-      this.#tell({ ...this.#status, state: 'reconnecting' });
-      const ceiling = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
-      await this.#sleep(FIRST_WAIT_MS / 2 + Math.random() * ceiling);
-    }
+  #open(cursor: string, signal: AbortSignal): AsyncIterable<WatchedEvent> {
+    const isStale = Date.now() - this.#status.heardAt > STALE_MS;
+    this.#startsOver = cursor === '' || isStale;
+    return fleet.watchEvents({ cursor: this.#startsOver ? '' : cursor }, { signal });
   }
 
-  async #follow(stopped: AbortSignal): Promise<void> {
-    this.#call = new AbortController();
-    const { signal } = this.#call;
-    if (stopped.aborted) return;
-    if (this.#cursor !== '' && Date.now() - this.#status.heardAt > STALE_MS) this.#cursor = '';
-    const isFresh = this.#cursor === '';
-    let silence = setTimeout(() => this.#call.abort(), SILENCE_MS);
-    try {
-      for await (const message of fleet.watchEvents({ cursor: this.#cursor }, { signal })) {
-        clearTimeout(silence);
-        silence = setTimeout(() => this.#call.abort(), SILENCE_MS);
-        const wasLive = this.#status.state === 'live';
-        this.#cursor = message.cursor;
-        this.#tell({ state: 'live', heardAt: Date.now(), freshAt: Date.now() });
-        // What was shown before the stream began is older than its first cursor.
-        if (!wasLive && isFresh) this.#listener.onGap();
-        if (message.kind === WatchedEvent_Kind.EVENT && message.event) this.#collect(message.event);
-      }
-    } catch (error) {
-      const { code } = ConnectError.from(error);
-      // A cursor that this server does not take: begin anew instead of asking for ever.
-      if (code === Code.InvalidArgument) this.#cursor = '';
-    } finally {
-      clearTimeout(silence);
+  #onError(error: unknown): 'lost' {
+    // This server does not accept the cursor: start over, instead of failing forever.
+    if (ConnectError.from(error).code === Code.InvalidArgument) this.#stream.cursor = '';
+    return 'lost';
+  }
+
+  async #run(stopped: AbortSignal): Promise<void> {
+    for await (const message of this.#stream.items(stopped)) {
+      this.#setStatus({ state: 'live', heardAt: Date.now(), freshAt: Date.now() });
+      // What the page shows is older than the first cursor of the stream.
+      if (this.#startsOver) this.#listener.onGap();
+      this.#startsOver = false;
+      if (message.kind === WatchedEvent_Kind.EVENT && message.event) this.#collect(message.event);
     }
   }
 
   #collect(event: Event): void {
-    this.#waiting.push(event);
-    if (this.#waiting.length > 1) return;
+    this.#batch.push(event);
+    if (this.#batch.length > 1) return;
     setTimeout(() => {
-      const events = this.#waiting;
-      this.#waiting = [];
+      const events = this.#batch;
+      this.#batch = [];
       this.#listener.onEvents(events);
     }, BATCH_MS);
   }
 
-  #sleep(ms: number | null): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = ms === null ? undefined : setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  #tell(status: LiveStatus): void {
+  #setStatus(status: LiveStatus): void {
     this.#status = status;
     for (const watcher of this.#watchers) watcher();
   }

@@ -90,7 +90,7 @@ function makeLive() {
     await queries.invalidateQueries({ predicate: ({ queryKey }) => !KEEP_THEIR_PLACE.has(queryKey[0]) });
     for (const handler of gapHandlers) handler();
     const shown = queries.getQueryCache().findAll({ type: 'active' });
-    if (shown.length > 0 && shown.every(({ state }) => state.error === null)) stream.isFresh();
+    if (shown.length > 0 && shown.every(({ state }) => state.error === null)) stream.markFresh();
   };
   const start = () => {
     stream.start();

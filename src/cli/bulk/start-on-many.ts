@@ -6,8 +6,8 @@
 import { setMaxListeners } from 'node:events';
 import type { CommandContext } from '../command-context.ts';
 import type { Api } from '../connection/api.ts';
+import { Reconnect } from '../connection/reconnect.ts';
 import type { Exit } from '../errors/exit-code.ts';
-import { Reconnect } from '../follow/reconnect.ts';
 import { confirm } from '../input/confirm.ts';
 import type { Selection } from '../input/machine-selection.ts';
 import { type OperationSource, probeList } from '../operations/operation-source.ts';

@@ -1,8 +1,9 @@
 /** Follows one operation on its watch and its log at once, and sends a display what happens, in order. */
+
+import { sleep } from '../../time/sleep.ts';
 import type { Api } from '../connection/api.ts';
-import { pause } from '../follow/pause.ts';
-import { Reconnect } from '../follow/reconnect.ts';
-import { resume } from '../follow/resumable-stream.ts';
+import { followStream } from '../connection/follow-stream.ts';
+import { Reconnect } from '../connection/reconnect.ts';
 import { plainText } from '../output/plain-text.ts';
 import type { OperationSource } from './operation-source.ts';
 import { isFinished, type LogChunkView, logLines, type OperationView } from './operation-view.ts';
@@ -57,7 +58,7 @@ export async function followOperation(settings: FollowSettings): Promise<Operati
         onOperation: (operation, at) => progress.update(operation, serverTimeMs(at, now())),
       });
     }
-    if (isFinished(progress.latest)) await Promise.race([logs, pause(LAST_LINES_MS, signal)]);
+    if (isFinished(progress.latest)) await Promise.race([logs, sleep(LAST_LINES_MS, signal)]);
   } finally {
     clearInterval(timer);
     controller.abort();
@@ -129,9 +130,10 @@ async function followLog(
   reconnect: Reconnect,
   onChunk: (chunk: LogChunkView) => void,
 ): Promise<void> {
-  const open = (cursor: string) => source.logs(api, { id, cursor }, { signal });
+  const open = (cursor: string, connection: AbortSignal) =>
+    source.logs(api, { id, cursor }, { signal: connection });
   try {
-    for await (const chunk of resume({ open, reconnect, signal, isEndless: false })) onChunk(chunk);
+    for await (const chunk of followStream({ open, reconnect, signal, whenClosed: 'over' })) onChunk(chunk);
   } catch (error) {
     notify(`no log: ${plainText(error instanceof Error ? error.message : String(error))}`);
   }

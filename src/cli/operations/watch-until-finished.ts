@@ -1,7 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Api } from '../connection/api.ts';
-import type { Reconnect } from '../follow/reconnect.ts';
-import { resume } from '../follow/resumable-stream.ts';
+import { followStream } from '../connection/follow-stream.ts';
+import type { Reconnect } from '../connection/reconnect.ts';
 import { anyOf, equals } from '../input/filter-text.ts';
 import type { OperationSource } from './operation-source.ts';
 import { isFinished, type OperationView } from './operation-view.ts';
@@ -35,11 +35,11 @@ async function watchEach(watch: OperationsWatch): Promise<void> {
     watch.onOperation(operation, at);
     if (isFinished(operation)) open.delete(operation.id);
   };
-  const events = resume({
-    open: (cursor) => source.watch(api, { filter, cursor }, { signal }),
+  const events = followStream({
+    open: (cursor, connection) => source.watch(api, { filter, cursor }, { signal: connection }),
     reconnect,
     signal,
-    isEndless: true,
+    whenClosed: 'lost',
   });
   for await (const event of events) {
     if (event.operation !== undefined) take(event.operation, event.ts);

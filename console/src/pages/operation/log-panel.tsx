@@ -15,7 +15,7 @@ import { useViewParam } from './use-view-param.ts';
 
 const STATES = {
   connecting: 'reading',
-  following: 'live',
+  live: 'live',
   reconnecting: 'reconnecting',
   paused: 'paused while the tab is hidden',
   ended: 'complete',

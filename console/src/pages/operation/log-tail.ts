@@ -1,13 +1,15 @@
 /**
- * Follows the log of one operation into a buffer. A chunk and its cursor are taken together, so a stream that breaks is
- * taken up right after the last line that was seen: none is lost and none comes twice. The server ends the stream when
- * the operation has ended; an operation that somebody retries goes on, and so does its log.
+ * Follows the log of one operation into a buffer. After a lost connection it continues after the last line, so that none is
+ * missing and none appears twice. The server closes the stream when the operation has finished; an operation that is retried
+ * runs again, and so does its log.
  */
 import { Code, ConnectError } from '@connectrpc/connect';
+import { backoffPause, ResumableStream, type StreamState } from '../../../../src/client/resumable-stream.ts';
+import { untilAborted } from '../../../../src/time/until-aborted.ts';
 import type { LogBuffer } from './log-buffer.ts';
 import { linesOf } from './log-text.ts';
 
-export type TailState = 'connecting' | 'following' | 'reconnecting' | 'paused' | 'ended' | 'failed';
+export type TailState = StreamState | 'ended' | 'failed';
 
 export interface TailChunk {
   readonly at: number;
@@ -20,38 +22,35 @@ export interface TailChunk {
 export interface TailOptions {
   readonly buffer: LogBuffer;
   readonly open: (cursor: string, signal: AbortSignal) => AsyncIterable<TailChunk>;
-  /** Whether more is to come, as far as the page knows. */
+  /** Whether more lines are expected, as far as the page knows. */
   readonly isActive: () => boolean;
   readonly onChange: () => void;
-  readonly waits?: TailWaits;
 }
 
-export interface TailWaits {
-  readonly firstMs: number;
-  readonly longestMs: number;
-  /** A stream that has been open for this long without an error is taken to be well. */
-  readonly settledMs: number;
-}
+const LIVE_AFTER_MS = 2_000;
 
-const WAITS: TailWaits = { firstMs: 500, longestMs: 10_000, settledMs: 2_000 };
-
-/** Asking again would be answered the same. */
+/** The same request would fail again. */
 const FINAL: readonly Code[] = [Code.NotFound, Code.PermissionDenied, Code.InvalidArgument];
 
 export class LogTail {
   readonly #options: TailOptions;
-  readonly #waits: TailWaits;
+  readonly #stream: ResumableStream<TailChunk>;
   #state: TailState = 'connecting';
   #error: unknown = null;
-  #cursor = '';
-  #call = new AbortController();
   #stopped = new AbortController();
-  #isPaused = false;
-  #wake: () => void = () => {};
+  /** Ends the wait after `ended` or `failed`. */
+  #restart = new AbortController();
 
   constructor(options: TailOptions) {
     this.#options = options;
-    this.#waits = options.waits ?? WAITS;
+    this.#stream = new ResumableStream({
+      open: options.open,
+      onError: (error) => (FINAL.includes(ConnectError.from(error).code) ? 'final' : 'lost'),
+      onClosed: () => (options.isActive() ? 'retry' : 'over'),
+      pauseBeforeRetry: backoffPause({ firstMs: 500, maxMs: 10_000 }),
+      liveAfterMs: LIVE_AFTER_MS,
+      onState: (state) => this.#setState(state),
+    });
   }
 
   get state(): TailState {
@@ -70,90 +69,47 @@ export class LogTail {
 
   stop(): void {
     this.#stopped.abort();
-    this.#call.abort();
-    this.#wake();
   }
 
-  /** Lets go of the connection; what came stays. */
+  /** Closes the connection and keeps the lines. */
   pause(): void {
-    this.#isPaused = true;
-    this.#call.abort();
-    this.#wake();
+    this.#stream.pause();
   }
 
-  /** Goes on where it was, with a new connection. */
+  /** Continues on a new connection, also after the end. */
   resume(): void {
-    this.#isPaused = false;
-    this.#call.abort();
-    this.#wake();
+    this.#stream.reconnect();
+    this.#restart.abort();
   }
 
   async #run(stopped: AbortSignal): Promise<void> {
-    let failures = 0;
     while (!stopped.aborted) {
-      if (this.#isPaused) {
-        this.#tell('paused');
-        await this.#sleep(null);
-        continue;
-      }
-      const before = this.#cursor;
-      const end = await this.#follow();
+      const end = await this.#follow(stopped);
       if (stopped.aborted) return;
-      if (end === 'aborted') continue;
-      failures = end === 'failed' && before === this.#cursor ? failures + 1 : 0;
-      if (end === 'final') {
-        this.#tell('failed');
-        await this.#sleep(null);
-      } else if (end === 'over' && !this.#options.isActive()) {
-        this.#tell('ended');
-        await this.#sleep(null);
-      } else {
-        if (end === 'failed') this.#tell('reconnecting');
-        const ceiling = Math.min(this.#waits.longestMs, this.#waits.firstMs * 2 ** failures);
-        await this.#sleep(this.#waits.firstMs / 2 + Math.random() * ceiling);
-      }
+      this.#setState(end);
+      this.#restart = new AbortController();
+      await untilAborted(AbortSignal.any([stopped, this.#restart.signal]));
     }
   }
 
-  async #follow(): Promise<'over' | 'failed' | 'final' | 'aborted'> {
-    this.#call = new AbortController();
-    const { signal } = this.#call;
-    const settled = setTimeout(() => this.#tell('following'), this.#waits.settledMs);
+  async #follow(stopped: AbortSignal): Promise<'ended' | 'failed'> {
     try {
-      for await (const chunk of this.#options.open(this.#cursor, signal)) {
-        if (signal.aborted) return 'aborted';
-        this.#take(chunk);
-        this.#tell('following');
-      }
-      return signal.aborted ? 'aborted' : 'over';
+      for await (const chunk of this.#stream.items(stopped)) this.#append(chunk);
+      return 'ended';
     } catch (error) {
-      if (signal.aborted) return 'aborted';
       this.#error = error;
-      return FINAL.includes(ConnectError.from(error).code) ? 'final' : 'failed';
-    } finally {
-      clearTimeout(settled);
+      return 'failed';
     }
   }
 
-  #take({ at, stream, step, data, cursor }: TailChunk): void {
+  #append({ at, stream, step, data }: TailChunk): void {
     for (const text of linesOf(data)) this.#options.buffer.append({ at, stream, step, text });
-    this.#cursor = cursor;
     this.#options.onChange();
   }
 
-  #tell(state: TailState): void {
+  #setState(state: TailState): void {
     if (state === this.#state) return;
     this.#state = state;
     this.#options.onChange();
-  }
-
-  #sleep(ms: number | null): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = ms === null ? undefined : setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

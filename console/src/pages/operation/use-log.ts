@@ -55,7 +55,7 @@ export function useLog(operationId: string, isActive: boolean): Log {
     if (live === 'reconnecting') wasCut.current = true;
     if (live !== 'live' || !wasCut.current) return;
     wasCut.current = false;
-    if (tail.state === 'following' || tail.state === 'reconnecting') tail.resume();
+    if (tail.state === 'live' || tail.state === 'reconnecting') tail.resume();
   }, [live, tail]);
 
   return { buffer, state: tail.state, error: tail.error, retry: () => tail.resume() };

@@ -3,9 +3,9 @@ import { EVENT_KINDS } from '../../../domain/event.ts';
 import { type Event, EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
+import { followStream } from '../../connection/follow-stream.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { Reconnect } from '../../follow/reconnect.ts';
-import { resume } from '../../follow/resumable-stream.ts';
+import { Reconnect } from '../../connection/reconnect.ts';
 import { allOf, equals } from '../../input/filter-text.ts';
 import { addOutput, wholeNumber } from '../../input/options.ts';
 import {
@@ -105,8 +105,9 @@ async function follow(
     address: api.address,
   });
   await context.interruptible(async (signal) => {
-    const open = (cursor: string) => api.fleet.watchEvents({ filter, cursor }, { signal });
-    for await (const { event } of resume({ open, reconnect, signal, isEndless: true })) {
+    const open = (cursor: string, connection: AbortSignal) =>
+      api.fleet.watchEvents({ filter, cursor }, { signal: connection });
+    for await (const { event } of followStream({ open, reconnect, signal, whenClosed: 'lost' })) {
       if (event === undefined) continue;
       writeStreamed(context.out, output, EVENTS, event, () => lineOf(event));
       await context.out.drained();

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
-import { Reconnect } from '../../follow/reconnect.ts';
-import { resume } from '../../follow/resumable-stream.ts';
+import { followStream } from '../../connection/follow-stream.ts';
+import { Reconnect } from '../../connection/reconnect.ts';
 import { addOutput } from '../../input/options.ts';
 import type { OperationSource } from '../../operations/operation-source.ts';
 import type { LogChunkView } from '../../operations/operation-view.ts';
@@ -30,8 +30,9 @@ export function streamLogs(context: CommandContext, source: OperationSource): Co
         address: api.address,
       });
       return context.interruptible(async (signal) => {
-        const open = (cursor: string) => source.logs(api, { id, cursor }, { signal });
-        for await (const chunk of resume({ open, reconnect, signal, isEndless: false })) {
+        const open = (cursor: string, connection: AbortSignal) =>
+          source.logs(api, { id, cursor }, { signal: connection });
+        for await (const chunk of followStream({ open, reconnect, signal, whenClosed: 'over' })) {
           writeChunk(context, options, chunk, tagOf(operation, chunk.step));
           await context.out.drained();
         }

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { OPERATION_TYPE_NAMES } from '../../../domain/operation/operation-type.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { Reconnect } from '../../follow/reconnect.ts';
-import { resume } from '../../follow/resumable-stream.ts';
+import { followStream } from '../../connection/follow-stream.ts';
+import { Reconnect } from '../../connection/reconnect.ts';
 import { allOf, equals } from '../../input/filter-text.ts';
 import { addOutput } from '../../input/options.ts';
 import { type OperationSource, probeList } from '../../operations/operation-source.ts';
@@ -36,8 +36,9 @@ export function watchFleet(context: CommandContext, source: OperationSource): Co
       });
       const lines = new EventLines(context, options);
       await context.interruptible(async (signal) => {
-        const open = (cursor: string) => source.watch(api, { filter, cursor }, { signal });
-        for await (const event of resume({ open, reconnect, signal, isEndless: true })) {
+        const open = (cursor: string, connection: AbortSignal) =>
+          source.watch(api, { filter, cursor }, { signal: connection });
+        for await (const event of followStream({ open, reconnect, signal, whenClosed: 'lost' })) {
           lines.write(event);
           await context.out.drained();
         }

@@ -1,19 +1,18 @@
-import { isConnectionLost } from '../connection/call-error.ts';
-import { pause } from './pause.ts';
+import { backoffPause } from '../../client/resumable-stream.ts';
+import { isConnectionLost } from './call-error.ts';
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
+const pauseBeforeRetry = backoffPause({ firstMs: 250, maxMs: 5_000 });
 
 export interface ReconnectSettings {
-  /** A cheap call that tells whether the server answers again. */
+  /** A cheap call that shows whether the server responds again. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   readonly notify: (message: string) => void;
   readonly address: string;
 }
 
 /**
- * Waits for a server that went away. The streams of one command share one of these: the first that notices
- * starts the wait, the others join it, and the reader is told once.
+ * Waits until a lost server responds again. The streams of one command share one: the first that notices starts the
+ * wait, the others join it, and the user is notified once.
  */
 export class Reconnect {
   readonly #settings: ReconnectSettings;
@@ -30,7 +29,7 @@ export class Reconnect {
     return this.#waiting;
   }
 
-  /** Makes a call that may be repeated, until it is answered. */
+  /** Repeats a call until the server responds. For calls without an effect. */
   async persist<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     for (;;) {
       try {
@@ -45,8 +44,8 @@ export class Reconnect {
   async #probeUntilAnswered(signal: AbortSignal): Promise<void> {
     const { probe, notify, address } = this.#settings;
     notify(`connection to ${address} lost; trying again…`);
-    for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
-      await pause(ms, signal);
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      await pauseBeforeRetry(failures, signal);
       try {
         await probe(signal);
         notify(`connected to ${address} again`);
