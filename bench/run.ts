@@ -1,7 +1,7 @@
 /**
  * What `npm run bench` prints. Every figure that counts is a ratio of two things measured in this one run, on
  * this machine, against the same PostgreSQL with durable settings; the absolute numbers beside them belong to
- * the machine and to nobody else.
+ * the machine and to nothing else.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -183,7 +183,7 @@ async function main(): Promise<void> {
     await watch.done;
     const seen = watched / ((performance.now() - watchedAt) / 1000);
     show(
-      'one-step operations, with a watcher that is told of each change',
+      'one-step operations, with a watcher that receives each change',
       `${rounded(seen)}/s   ${ratio(seen, finished)} of those without`,
     );
     const busy = percentiles(watch.lag);

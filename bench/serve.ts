@@ -11,7 +11,7 @@ const settings = readSettings(
 );
 const server = await startServer({
   settings,
-  // What looks cost is measured by itself, in sweep.ts.
+  // What probes cost is measured separately, in sweep.ts.
   configuration: { ...readConfiguration(null), looks: { ...readConfiguration(null).looks, enabled: false } },
   log: pino({ level: process.env.BENCH_LOG_LEVEL ?? 'warn' }, pino.destination(2)),
   onFatal: (error) => {

@@ -1,6 +1,6 @@
 /**
  * What the condition reconciler's sweep costs: `node dist/bench/sweep.js`, on Linux. The probes are those of the
- * fake provider in memory, so that what is measured is the sweep and not what it looks at. A process of its own
+ * fake provider in memory, so that what is measured is the sweep and not what it probes. A process of its own
  * sweeps, beside a server that carries out operations on the same machines; processor time is read from /proc.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -33,17 +33,17 @@ const operations = Number(process.env.BENCH_OPERATIONS ?? 2_000);
 /** What else happens on this machine changes from second to second, so the middle one of several counts. */
 const ROUNDS = 7;
 
-/** What the sweeping process tells of the time since it was last asked. */
+/** What the sweeping process measured since it was last asked. */
 interface Told {
-  readonly looks: number;
+  readonly probes: number;
   readonly seconds: number;
   readonly worstSecond: number;
   readonly behind: number;
 }
 
-type Request = 'start' | 'stop' | 'tell';
+type Request = 'start' | 'stop' | 'report';
 
-/** The sweeping process: does what it is told, and counts the looks in every second. */
+/** The sweeping process: carries out requests, and counts the probes in every second. */
 async function sweep(): Promise<void> {
   const database = new Database({
     url: process.env.DATABASE_URL ?? '',
@@ -66,8 +66,8 @@ async function sweep(): Promise<void> {
       monotonicNow: () => performance.now(),
       watch: { passed: () => {}, failed: (_loop, error) => console.error(error) },
       onError: (error) => console.error(error),
-      onBehind: (looks) => {
-        behind += looks;
+      onBehind: (probes) => {
+        behind += probes;
       },
     });
   let reconciler: ConditionReconciler | null = null;
@@ -80,13 +80,13 @@ async function sweep(): Promise<void> {
       await reconciler?.stop(5_000);
       reconciler = null;
     },
-    tell: async () => {
-      const told = { looks: times.length, seconds: (performance.now() - since) / 1000, behind };
+    report: async () => {
+      const report = { probes: times.length, seconds: (performance.now() - since) / 1000, behind };
       const worstSecond = mostInASecond(times);
       times = [];
       behind = 0;
       since = performance.now();
-      return { ...told, worstSecond };
+      return { ...report, worstSecond };
     },
   } as const satisfies Record<Request, () => Promise<unknown>>;
   process.on('message', async (request: Request) => process.send?.((await requests[request]()) ?? null));
@@ -148,23 +148,23 @@ interface Bench {
 /** One interval of sweeping, and what it cost. */
 async function sweepOnce(bench: Bench, what: string, idleDatabase: number): Promise<void> {
   const { sweeper, postgresPid } = bench;
-  await ask(sweeper, 'tell');
+  await ask(sweeper, 'report');
   const before = {
     sweeper: cpuSeconds(sweeper.pid ?? 0, 'alone'),
     database: cpuSeconds(postgresPid, 'with children'),
   };
   await sleep(intervalMs);
-  const { looks, seconds, worstSecond, behind } = await ask(sweeper, 'tell');
+  const { probes, seconds, worstSecond, behind } = await ask(sweeper, 'report');
   const sweeperCpu = cpuSeconds(sweeper.pid ?? 0, 'alone') - before.sweeper;
   const databaseCpu = cpuSeconds(postgresPid, 'with children') - before.database - idleDatabase * seconds;
-  const perThousand = (cpu: number) => `${((cpu / looks) * 1e6).toFixed(0)} ms`;
+  const perThousand = (cpu: number) => `${((cpu / probes) * 1e6).toFixed(0)} ms`;
   show(
     what,
-    `${rounded(looks)} in ${seconds.toFixed(0)} s, ${rounded(looks / seconds)}/s; ${behind} put off`,
+    `${rounded(probes)} in ${seconds.toFixed(0)} s, ${rounded(probes / seconds)}/s; ${behind} put off`,
   );
-  show('  database CPU for 1,000 looks', perThousand(databaseCpu));
-  show('  reconciler CPU for 1,000 looks', perThousand(sweeperCpu));
-  show('  worst second against the average', (worstSecond / (looks / seconds)).toFixed(2));
+  show('  database CPU for 1,000 probes', perThousand(databaseCpu));
+  show('  reconciler CPU for 1,000 probes', perThousand(sweeperCpu));
+  show('  worst second against the average', (worstSecond / (probes / seconds)).toFixed(2));
 }
 
 /** One-step operations on machines that no round has used before: started to finished, how many a second. */
@@ -193,7 +193,7 @@ async function untilAllAreKnown(database: Database): Promise<void> {
     const [row] = await database.run<{ count: number }>('unknown', text);
     unknown = row?.count ?? 0;
   }
-  // What the first looks left behind is cleared away before the next are measured.
+  // What the first probes left behind is cleared away before the next are measured.
   await database.run('vacuum', 'VACUUM ANALYZE machines, machine_looks, events');
 }
 
@@ -204,9 +204,9 @@ async function measure(bench: Bench): Promise<void> {
   const idleDatabase = (cpuSeconds(postgresPid, 'with children') - idleBefore) / 5;
 
   await ask(sweeper, 'start');
-  await sweepOnce(bench, 'first looks, each of which changes its machine', idleDatabase);
+  await sweepOnce(bench, 'first probes, each of which changes its machine', idleDatabase);
   await untilAllAreKnown(database);
-  await sweepOnce(bench, 'looks that change nothing', idleDatabase);
+  await sweepOnce(bench, 'probes that change nothing', idleDatabase);
 
   const searchedAt = performance.now();
   await insertMissingProbes(database, 1_000);

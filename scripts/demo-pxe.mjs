@@ -1,5 +1,5 @@
-// `npm run demo:pxe`: a real machine in QEMU, installed over the network, told as it happens. It is the test of the
-// same story, heard.
+// `npm run demo:pxe`: a real machine in QEMU, installed over the network, reported as it happens. It is the test of
+// test/netboot/story.test.ts with its output shown.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled } from './ensure-installed.mjs';

@@ -25,5 +25,5 @@ server.once('exit', async (code) => {
   await vite.close();
   process.exit(code ?? 1);
 });
-// A terminal tells the server as well, and it takes the second for the echo that it is; this process ends after it.
+// A terminal signals the server as well, and it takes the second for the echo that it is; this process ends after it.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => server.kill(signal));

@@ -34,7 +34,7 @@ function isCurrent() {
 function newest(path) {
   const entry = statSync(path);
   if (!entry.isDirectory()) return entry.mtimeMs;
-  // A directory's own date changes when a file in it is removed, which no remaining file would tell.
+  // A directory's own date changes when a file in it is removed, which no remaining file would show.
   return readdirSync(path).reduce(
     (latest, name) => Math.max(latest, newest(`${path}/${name}`)),
     entry.mtimeMs,

@@ -43,7 +43,7 @@ function requireNode() {
  */
 function isInstalled(extent) {
   const wanted = packagesIn('package-lock.json');
-  // An installed package of Ingot has no lock file: whoever installed it took care of its dependencies.
+  // An installed package of Ingot has no lock file: its installation took care of its dependencies.
   if (wanted === undefined) return true;
   const present = packagesIn('node_modules/.package-lock.json');
   if (present === undefined) return false;

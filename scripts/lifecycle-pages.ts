@@ -56,7 +56,7 @@ function indexPage(): string {
     NOTE,
     'Each layer of a machine’s state, and each operation and its steps, is a lifecycle of its own: a table of states and of the transitions between them, with who may make each. The effective state is computed from them on read and is stored nowhere.',
     table(
-      ['lifecycle', 'question', 'begins as', 'states'],
+      ['lifecycle', 'question', 'starts as', 'states'],
       LIFECYCLES.map((lifecycle) => [
         `[${lifecycle.name}](${lifecycle.name}.md)`,
         lifecycle.question,

@@ -1,4 +1,4 @@
-/** The page about document 3's workflows, from the tables that carry them out. */
+/** The page about workflows, from the tables that carry them out. */
 import { ERASE_METHOD_NAMES, ERASE_METHODS } from '../src/domain/install/erasure.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
 import { type ServiceOwner, serviceLifecycle } from '../src/domain/machine/service-state.ts';
@@ -32,7 +32,7 @@ export function workflowPage(): string {
   return page([
     '# Workflows',
     NOTE,
-    'Document 3’s workflows are operations like all others; their stages are the operation’s steps. A stage looks first, adopts what is done already, and acts only where something is missing. Stages are no states of the machine. How they go and what stops them is in [maas.md](maas.md); what can be done about one that stopped is in [operating.md](operator-actions.md).',
+    'Workflows are operations like all others; their stages are the steps of the operation. A stage probes first, adopts what is done already, and acts only where something is missing. Stages are no states of the machine. How they go and what stops them is in [maas.md](maas.md); what can be done about one that stopped is in [operator-actions.md](operator-actions.md).',
     '## Onboarding',
     `${ONBOARDING.length} stages, in this order. ${RETRIES}`,
     stageTable(ONBOARDING),
@@ -47,7 +47,7 @@ export function workflowPage(): string {
     'Which mode uses which stage, and in which place. `drain` and `remove` are workflows of their own.',
     modeTable(),
     '## Hooks',
-    `The site carries these stages out, where the configuration names a hook for them; without one nobody is told, and the stage says so. ${code('drain_node')} and ${code('validate_clean_node')} also wait until the agent reports no workloads. They are: ${HOOKED_STAGES.map(code).join(', ')}.`,
+    `The site carries these stages out, where the configuration names a hook for them; without one nothing is called, and the stage says so. ${code('drain_node')} and ${code('validate_clean_node')} also wait until the agent reports no workloads. They are: ${HOOKED_STAGES.map(code).join(', ')}.`,
     '## Work on hardware',
     'Operations on machines that are nodes, started by admins. What they do, and what a cancel leaves, is in [nodes.md](nodes.md#erasing).',
     table(

@@ -1,6 +1,6 @@
 /**
  * What Ingot's keepalive endpoint is compared with: the same request and answer on fastify, written at once, one request
- * at a time. `redis`: the hashes and times to live of document 5's layout. `postgres`: one upsert. Neither looks at
+ * at a time. `redis`: the hashes and times to live of the layout in docs/agents.md. `postgres`: one upsert. Neither checks
  * the token, nor whether there is such a machine, so both do less than they would have to.
  */
 import { createClient } from '@redis/client';

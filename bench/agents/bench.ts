@@ -1,7 +1,7 @@
 /** What the parts of the bench share: who is running, and how a figure is shown. */
 import type pg from 'pg';
 import { cpuSeconds } from '../processor-time.ts';
-import type { Told } from './load.ts';
+import type { LoadResult } from './load.ts';
 import type { Processes, Sender, Serving } from './processes.ts';
 
 export interface Bench {
@@ -63,9 +63,9 @@ export function ofOneCore({ seconds, cpu }: ReturnType<ReturnType<typeof meter>>
     .join(', ');
 }
 
-export function troubles(told: readonly Told[]): string {
-  const refused = told.flatMap((one) => Object.entries(one.refused));
-  const unanswered = told.reduce((sum, one) => sum + one.unanswered, 0);
+export function failuresOf(result: readonly LoadResult[]): string {
+  const refused = result.flatMap((one) => Object.entries(one.refused));
+  const unanswered = result.reduce((sum, one) => sum + one.unanswered, 0);
   const statuses = new Map<string, number>();
   for (const [status, count] of refused) statuses.set(status, (statuses.get(status) ?? 0) + count);
   const parts = [...statuses].map(([status, count]) => `${rounded(count)} answered ${status}`);

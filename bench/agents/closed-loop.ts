@@ -1,6 +1,6 @@
 /** As many keepalives as go through, against what one would write first; all within one run, in turns. */
-import { type Bench, joined, median, meter, quantiles, rounded, show, troubles } from './bench.ts';
-import type { Told } from './load.ts';
+import { type Bench, failuresOf, joined, median, meter, quantiles, rounded, show } from './bench.ts';
+import type { LoadResult } from './load.ts';
 import type { Serving } from './processes.ts';
 
 const CONNECTIONS = Number(process.env.BENCH_CONNECTIONS ?? 256);
@@ -15,7 +15,7 @@ interface Rival {
 }
 
 interface Round {
-  readonly told: Told;
+  readonly result: LoadResult;
   readonly perSecond: number;
   /** Of a keepalive, in microseconds. */
   readonly micros: Readonly<Record<string, number>>;
@@ -45,18 +45,18 @@ async function rivalsOf(bench: Bench): Promise<Rival[]> {
 
 async function run(bench: Bench, { serving, store }: Rival, seconds: number): Promise<Round> {
   const stop = meter({ server: [serving.pid], [store.name]: [store.pid], client: [bench.sender.pid] });
-  const told = await bench.sender.send({
+  const result = await bench.sender.send({
     kind: 'closed loop',
     port: serving.port,
     connections: CONNECTIONS,
     seconds,
   });
   const used = stop();
-  const count = told.took.length;
+  const count = result.took.length;
   const micros = Object.fromEntries(
     Object.entries(used.cpu).map(([name, cpu]) => [name, (cpu / count) * 1e6]),
   );
-  return { told, perSecond: count / used.seconds, micros };
+  return { result, perSecond: count / used.seconds, micros };
 }
 
 export async function compareClosedLoops(bench: Bench): Promise<void> {
@@ -84,14 +84,14 @@ export async function compareClosedLoops(bench: Bench): Promise<void> {
       `${rival.name}, ${CONNECTIONS} connections`,
       `${rounded(median(mine.map(({ perSecond }) => perSecond)))}/s`,
     );
-    show('  latency', quantiles(joined(mine.map(({ told }) => told.took))));
+    show('  latency', quantiles(joined(mine.map(({ result }) => result.took))));
     const parts = Object.keys(mine[0]?.micros ?? {});
     const each = parts.map(
       (part) => `${part} ${rounded(median(mine.map(({ micros }) => micros[part] ?? 0)))}`,
     );
     show('  CPU of a keepalive, µs', `${rounded(median(mine.map(total)))}: ${each.join(', ')}`);
-    const trouble = troubles(mine.map(({ told }) => told));
-    if (trouble !== 'none') show('  not stored', trouble);
+    const failures = failuresOf(mine.map(({ result }) => result));
+    if (failures !== 'none') show('  not stored', failures);
   }
   for (const { serving, store } of others) {
     await bench.processes.stop(serving.pid);

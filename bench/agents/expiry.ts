@@ -1,9 +1,9 @@
-/** How soon silence is noticed, and what looking for it costs while there is none. */
+/** How soon lost agents are noticed, and what the search for them costs while there are none. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, expiredEvents, meter, ofOneCore, quantiles, rounded, show } from './bench.ts';
 import { FLEET, INTERVAL_MS, machineIdOf, PREPARE_MS } from './fleet.ts';
 
-const SILENT = Math.min(1_000, Math.floor(FLEET / 10));
+const LOST = Math.min(1_000, Math.floor(FLEET / 10));
 const SPREAD_SECONDS = 10;
 const IDLE_MS = 10_000;
 
@@ -26,7 +26,7 @@ export async function watchNothing(bench: Bench): Promise<void> {
   );
 }
 
-/** The last agents fall silent while the others go on. */
+/** The last agents stop reporting while the others go on. */
 export async function expireSome(bench: Bench): Promise<void> {
   const { sql, sender, server } = bench;
   const before = await expiredEvents(bench);
@@ -34,7 +34,7 @@ export async function expireSome(bench: Bench): Promise<void> {
     kind: 'agents',
     port: server.port,
     from: 0,
-    to: FLEET - SILENT,
+    to: FLEET - LOST,
     withinMs: INTERVAL_MS,
     startAt: Date.now() + PREPARE_MS,
     seconds: SPREAD_SECONDS + 8,
@@ -45,19 +45,19 @@ export async function expireSome(bench: Bench): Promise<void> {
     `UPDATE agent_presence SET expires_at = soon.at, check_at = soon.at
      FROM (SELECT machine_id AS id, now() + interval '2 s' + random() * $2 * interval '1 s' AS at FROM agent_presence
            WHERE machine_id >= $1) soon WHERE machine_id = soon.id`,
-    [machineIdOf(FLEET - SILENT), SPREAD_SECONDS],
+    [machineIdOf(FLEET - LOST), SPREAD_SECONDS],
   );
   await speaking;
   const { rows } = await sql.query<{ late: number }>(
     `SELECT (extract(epoch FROM e.at - p.expires_at) * 1000)::float8 AS late
      FROM events e JOIN agent_presence p USING (machine_id) WHERE e.kind = 'presence' AND e.to_state = 'expired'
        AND p.machine_id >= $1`,
-    [machineIdOf(FLEET - SILENT)],
+    [machineIdOf(FLEET - LOST)],
   );
   const late = Float64Array.from(rows.map((row) => row.late));
   const early = late.filter((value) => value < 0).length;
-  show(`${rounded(SILENT)} fall silent: their events after the time to live`, quantiles(late));
+  show(`${rounded(LOST)} stop reporting: their events after the time to live`, quantiles(late));
   const others = (await expiredEvents(bench)) - before - rows.length;
-  show('  expired; too early; of those that spoke', `${rounded(rows.length)}; ${early}; ${others}`);
-  if (rows.length !== SILENT) show('  not expired yet', rounded(SILENT - rows.length));
+  show('  expired; too early; of those that reported', `${rounded(rows.length)}; ${early}; ${others}`);
+  if (rows.length !== LOST) show('  not expired yet', rounded(LOST - rows.length));
 }

@@ -1,8 +1,8 @@
 /**
- * The server was away for longer than anybody may be silent, and all agents come back within one second. Each has a
+ * The server was down for longer than the keepalive time to live, and all agents come back within one second. Each has a
  * connection of its own, from several processes and addresses: a process may have 20,000 files open, and an address
  * 28,000 ports. Agents have processors of their own, so here theirs is the lower priority. A few others go on at
- * their usual pace, to tell when things are as they were.
+ * their usual pace, to find out when things are as they were.
  *
  * A connection takes both sides as much of the processors as seven to ten keepalives on one that is open, so where the
  * machine is busy with other things this measures the agents' side: an agent that was not served in 30 s comes again.
@@ -10,6 +10,7 @@
 import {
   type Bench,
   expiredEvents,
+  failuresOf,
   joined,
   meter,
   ms,
@@ -18,7 +19,6 @@ import {
   rounded,
   share,
   show,
-  troubles,
 } from './bench.ts';
 import { FLEET, INTERVAL_MS, PREPARE_MS } from './fleet.ts';
 
@@ -77,8 +77,8 @@ export async function returnAtOnce(bench: Bench): Promise<void> {
   const beside = await usual;
   const used = stop();
 
-  const due = joined(herd.map((told) => told.due));
-  const took = joined(herd.map((told) => told.took));
+  const due = joined(herd.map((result) => result.due));
+  const took = joined(herd.map((result) => result.took));
   const isFirst = (index: number) => (due[index] ?? 0) <= 1_000;
   const first = took.filter((_took, index) => isFirst(index));
   const servedBy = first.length === 0 ? Number.NaN : Math.max(...[0.5, 0.99, 1].map((p) => share(first, p)));
@@ -91,7 +91,7 @@ export async function returnAtOnce(bench: Bench): Promise<void> {
       .map((s) => rounded(servedAt.filter((at) => at <= s * 1000).length))
       .join(', '),
   );
-  show('  tried again', `${troubles(herd)}; never served: ${FLEET - first.length}`);
+  show('  tried again', `${failuresOf(herd)}; never served: ${FLEET - first.length}`);
   show(
     '  those at their usual pace are under 50 ms (p99) again after',
     `${calmAfter(beside.due, beside.took)} s`,

@@ -1,6 +1,6 @@
 /**
  * The agents' side, in processes of its own. `runClosedLoop`: a few hundred connections, each with one request under way
- * at any moment. `runAgents`: agents as they are in the field, each with its own time to speak, a connection of its own
+ * at any moment. `runAgents`: agents as they are in the field, each with its own time to report, a connection of its own
  * for every keepalive, and the agent's own patience when it is not served.
  */
 import { Connection, loopbackAddress } from './connection.ts';
@@ -18,7 +18,7 @@ export interface Agents {
   readonly port: number;
   readonly from: number;
   readonly to: number;
-  /** All speak for the first time within this time after `startAt`. */
+  /** All report for the first time within this time after `startAt`. */
   readonly withinMs: number;
   /** Of the wall clock. */
   readonly startAt: number;
@@ -28,7 +28,7 @@ export interface Agents {
 }
 
 /** One element a keepalive that was stored. */
-export interface Told {
+export interface LoadResult {
   /** When it was due, in milliseconds since the start. */
   readonly due: Float64Array;
   /** From then until it was stored, with everything that was refused in between. */
@@ -60,7 +60,7 @@ class Tally {
     this.refused[status] = (this.refused[status] ?? 0) + 1;
   }
 
-  told(unserved: number): Told {
+  result(unserved: number): LoadResult {
     const { refused, unanswered } = this;
     return {
       due: Float64Array.from(this.#due),
@@ -84,7 +84,7 @@ function requestFor(agent: number): Buffer {
 
 let next = 0;
 
-function runClosedLoop({ port, connections, seconds }: ClosedLoop): Promise<Told> {
+function runClosedLoop({ port, connections, seconds }: ClosedLoop): Promise<LoadResult> {
   const tally = new Tally();
   const startedAt = performance.now();
   return new Promise((resolve) => {
@@ -108,7 +108,7 @@ function runClosedLoop({ port, connections, seconds }: ClosedLoop): Promise<Told
         },
         onClosed: () => {
           open -= 1;
-          if (open === 0) resolve(tally.told(0));
+          if (open === 0) resolve(tally.result(0));
         },
       });
       send(connection);
@@ -127,7 +127,7 @@ class FieldAgents {
   readonly #load: Agents;
   readonly #tally = new Tally();
   readonly #open = new Set<Connection>();
-  /** Who speaks in which millisecond. */
+  /** Which agents report in which millisecond. */
   readonly #calendar: Array<Array<() => void>> = [];
   #behind = 0;
 
@@ -135,12 +135,12 @@ class FieldAgents {
     this.#load = load;
   }
 
-  async run(): Promise<Told> {
+  async run(): Promise<LoadResult> {
     const { from, to, withinMs, startAt, seconds } = this.#load;
     for (let agent = from; agent < to; agent += 1) {
       requestFor(agent);
       const due = Math.random() * withinMs;
-      this.#at(due, () => this.#speak(agent, due, 0));
+      this.#at(due, () => this.#report(agent, due, 0));
     }
     await new Promise<void>((resolve) => {
       let tick = 0;
@@ -155,9 +155,9 @@ class FieldAgents {
         resolve();
       }, 1);
     });
-    const told = this.#tally.told(this.#behind);
+    const result = this.#tally.result(this.#behind);
     for (const connection of this.#open) connection.close();
-    return told;
+    return result;
   }
 
   #at(ms: number, act: () => void): void {
@@ -167,7 +167,7 @@ class FieldAgents {
     else this.#calendar[tick] = [act];
   }
 
-  #speak(agent: number, due: number, failures: number): void {
+  #report(agent: number, due: number, failures: number): void {
     const { port, startAt, afterAnswer } = this.#load;
     const now = () => Date.now() - startAt;
     if (failures === 0) this.#behind += 1;
@@ -176,7 +176,7 @@ class FieldAgents {
       if (!waiting) return;
       waiting = false;
       clearTimeout(timer);
-      this.#at(now() + retryAfterMs + backoffMs(failures + 1), () => this.#speak(agent, due, failures + 1));
+      this.#at(now() + retryAfterMs + backoffMs(failures + 1), () => this.#report(agent, due, failures + 1));
     };
     const connection = new Connection({
       port,
@@ -193,7 +193,7 @@ class FieldAgents {
         this.#behind -= 1;
         this.#tally.stored(due, now() - due);
         const again = now() + INTERVAL_MS * (0.9 + 0.2 * Math.random());
-        this.#at(again, () => this.#speak(agent, again, 0));
+        this.#at(again, () => this.#report(agent, again, 0));
       },
       onClosed: (itself) => {
         this.#open.delete(itself);

@@ -6,7 +6,7 @@ import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Agents, ClosedLoop, Told } from './load.ts';
+import type { Agents, ClosedLoop, LoadResult } from './load.ts';
 
 export interface Serving {
   readonly pid: number;
@@ -89,9 +89,9 @@ export class Sender {
     return this.#child.pid ?? 0;
   }
 
-  async send(load: ClosedLoop | Agents): Promise<Told> {
+  async send(load: ClosedLoop | Agents): Promise<LoadResult> {
     this.#child.send(load);
-    const [told] = (await once(this.#child, 'message')) as [Told];
-    return told;
+    const [result] = (await once(this.#child, 'message')) as [LoadResult];
+    return result;
   }
 }

@@ -55,7 +55,7 @@ const LONG_QUEUE = 65_535;
 
 /**
  * How many connections wait until the server takes them is the system's setting, and docs/agents.md asks for a longer
- * queue than its default. Root gets it in a network of its own, which nobody else notices.
+ * queue than its default. Root gets it in a network of its own, which no other process notices.
  */
 function inOwnNetwork(): boolean {
   if (process.env.BENCH_OWN_NETWORK || process.getuid?.() !== 0 || queueLength() >= LONG_QUEUE) return false;

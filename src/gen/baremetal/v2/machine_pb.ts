@@ -435,7 +435,7 @@ export const ObservedStateSchema: GenMessage<ObservedState> = /*@__PURE__*/
   messageDesc(file_baremetal_v2_machine, 4);
 
 /**
- * What the agent on the machine told.
+ * What the agent on the machine reported.
  *
  * @generated from message baremetal.v2.Agent
  */
@@ -483,14 +483,14 @@ export type Agent = Message<"baremetal.v2.Agent"> & {
   lastKeepalive?: Timestamp | undefined;
 
   /**
-   * When it expires unless it speaks before. Not set once it has expired.
+   * When it expires without another keepalive. Not set once it has expired.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 9;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * By the names of the keepalive call, such as cpu_utilization_pct. What the agent did not tell is absent.
+   * By the names of the keepalive call, such as cpu_utilization_pct. What the agent did not report is absent.
    *
    * @generated from field: map<string, double> metrics = 10;
    */

@@ -907,7 +907,7 @@ export type OperationAdvice = Message<"baremetal.admin.v1.OperationAdvice"> & {
   check: string;
 
   /**
-   * Who removes the cause: operator, admin, site, upstream; nobody where there is nothing to remove.
+   * Who removes the cause: operator, admin, site, upstream; the value nobody where there is nothing to remove.
    *
    * @generated from field: string who = 5;
    */
@@ -945,7 +945,7 @@ export type OperatorActionRecord = Message<"baremetal.admin.v1.OperatorActionRec
   actor: string;
 
   /**
-   * In the words of document 3: retry_stage, resume, …
+   * retry_stage, resume, rerun, …
    *
    * @generated from field: string action = 3;
    */
@@ -1145,7 +1145,7 @@ export type Obstacle = Message<"baremetal.admin.v1.Obstacle"> & {
   unblock: string;
 
   /**
-   * Who must act: operator, admin, site, upstream (of the MAAS or the cluster), nobody (it passes by itself), …
+   * Who must act: operator, admin, site, upstream (of the MAAS or the cluster), nobody (it resolves without help), …
    *
    * @generated from field: string who = 3;
    */
@@ -1381,7 +1381,7 @@ export const AdminService: GenService<{
     output: typeof MachineSchema;
   },
   /**
-   * Says that somebody looked: NeedsIntervention becomes false.
+   * Confirms that an operator has checked the machine: NeedsIntervention becomes false.
    *
    * @generated from rpc baremetal.admin.v1.AdminService.ClearNeedsIntervention
    */
@@ -1431,7 +1431,7 @@ export const AdminService: GenService<{
     output: typeof PoolSchema;
   },
   /**
-   * Takes the machine from bare metal into service through its provider: sixteen stages, each of which looks first.
+   * Takes the machine from bare metal into service through its provider: sixteen stages, each of which probes first.
    * Needs the operator role, as do the next four.
    *
    * @generated from rpc baremetal.admin.v1.AdminService.OnboardMachine
@@ -1509,7 +1509,7 @@ export const AdminService: GenService<{
     output: typeof MachineSchema;
   },
   /**
-   * What an operator can do about an operation, whoever started it. Idempotent. Needs the operator role.
+   * What an operator can do about an operation, no matter who started it. Idempotent. Needs the operator role.
    * A cancel also gives up what has failed, and undoes of it what can be undone; CancelOperation of baremetal.v2 refuses that.
    *
    * @generated from rpc baremetal.admin.v1.AdminService.ActOnOperation

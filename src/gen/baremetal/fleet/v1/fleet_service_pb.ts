@@ -100,7 +100,7 @@ export type Overview = Message<"baremetal.fleet.v1.Overview"> & {
   facets: Facet[];
 
   /**
-   * Machines that need somebody, grouped by why; the largest group first.
+   * Machines that need attention, grouped by reason; the largest group first.
    *
    * @generated from field: repeated baremetal.fleet.v1.Attention attention = 4;
    */
@@ -762,7 +762,7 @@ export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_fleet_service, 22);
 
 /**
- * The fleet as a whole, for people who look at it and for dashboards: counts, lists in any order, and what happened.
+ * The fleet as a whole, for people and for dashboards: counts, lists in any order, and what happened.
  * All calls need the viewer role.
  *
  * @generated from service baremetal.fleet.v1.FleetService
@@ -779,7 +779,7 @@ export const FleetService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Counts, and what needs somebody.
+   * Counts, and what needs attention.
    *
    * @generated from rpc baremetal.fleet.v1.FleetService.GetOverview
    */
@@ -840,7 +840,7 @@ export const FleetService: GenService<{
     output: typeof ListEventsResponseSchema;
   },
   /**
-   * What an agent's keepalives told over the last hours.
+   * What an agent's keepalives reported over the last hours.
    *
    * @generated from rpc baremetal.fleet.v1.FleetService.GetMetricHistory
    */
