@@ -1,18 +1,19 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkFilter } from '../src/domain/filter/check.ts';
+import { parseFilter } from '../src/domain/filter/parse.ts';
+import { filterPredicate } from '../src/domain/filter/predicate.ts';
+import { coinFrom, printFilter } from '../src/domain/filter/print-filter.fixture.ts';
 import {
   filterOf,
   type Sample,
   sampleRestriction,
   sampleRow,
   sampleSchema,
-} from '../src/domain/filter/arbitrary.ts';
-import { checkFilter } from '../src/domain/filter/check.ts';
-import { parseFilter } from '../src/domain/filter/parse.ts';
-import { filterPredicate } from '../src/domain/filter/predicate.ts';
-import { coinFrom, printFilter } from '../src/domain/filter/print.ts';
-import { filterToSql } from '../src/domain/filter/to-sql.ts';
+} from '../src/domain/filter/sample-filter.fixture.ts';
+import { SAMPLE_COLUMNS } from '../src/store/filter/sample-columns.fixture.ts';
+import { filterToSql } from '../src/store/filter/to-sql.ts';
 import { cloneDatabase, type TestDatabase } from './parts/postgres.ts';
 
 // The rows are the same in every run, so that a failure is a matter of its filter alone.
@@ -56,7 +57,7 @@ async function insert(id: number, row: Sample): Promise<void> {
 }
 
 async function foundBySql(filter: string): Promise<number[]> {
-  const { text, values } = filterToSql(checkFilter(parseFilter(filter), sampleSchema), 2);
+  const { text, values } = filterToSql(checkFilter(parseFilter(filter), sampleSchema), SAMPLE_COLUMNS, 2);
   const found = await client.query<{ id: number }>(
     `SELECT id FROM sample WHERE id >= $1 AND ${text} ORDER BY id`,
     [0, ...values],
@@ -114,7 +115,7 @@ test.each([
   ['labels.rack=a', 'sample_labels'],
   ['status.seen_at>2026-01-01T00:00:00Z', 'sample_seen_at'],
 ])('%s can be answered by an index', async (filter, index) => {
-  const { text, values } = filterToSql(checkFilter(parseFilter(filter), sampleSchema), 1);
+  const { text, values } = filterToSql(checkFilter(parseFilter(filter), sampleSchema), SAMPLE_COLUMNS, 1);
   await client.query('SET enable_seqscan = off');
   const plan = await client.query({
     text: `EXPLAIN SELECT id FROM sample WHERE ${text}`,

@@ -1,12 +1,13 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CONDITION_TYPES, type Conditions } from '../../src/domain/condition/condition.ts';
+import { RUN_FILTER } from '../../src/domain/filter/operation-filter.ts';
 import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
 import { phaseLifecycle } from '../../src/domain/machine/phase.ts';
 import { OPERATION_TYPE_NAMES } from '../../src/domain/operation/operation-type.ts';
 import { RUN_TYPE_FILTER_NAMES, runTypeName } from '../../src/domain/v1/run-type.ts';
 import { type V1PhaseInput, v1EffectiveState, v1Phase } from '../../src/domain/v1/v1-phase.ts';
-import { RUN_FILTER } from '../../src/store/machines/filter-schemas.ts';
+import { OPERATION_FILTER_COLUMNS } from '../../src/store/filter/operation-columns.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 let database: TestDatabase;
@@ -71,7 +72,7 @@ test('the type of a run is the same in SQL and in the domain', async () => {
   const { type } = RUN_FILTER;
   if (type?.kind !== 'enum') throw new Error('type is not an enum');
   const { rows } = await client.query<{ shown: string }>(
-    `SELECT ${type.column} AS shown FROM unnest($1::text[]) WITH ORDINALITY AS w(type, n) ORDER BY n`,
+    `SELECT ${OPERATION_FILTER_COLUMNS.run_type} AS shown FROM unnest($1::text[]) WITH ORDINALITY AS w(type, n) ORDER BY n`,
     [OPERATION_TYPE_NAMES],
   );
   expect(rows.map(({ shown }) => shown)).toEqual(OPERATION_TYPE_NAMES.map(runTypeName));

@@ -1,8 +1,8 @@
 /** Customer, serial number and location: fields of the spec in both APIs, in masks, filters, orders and counts. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MACHINE_FILTER } from '../../src/domain/filter/machine-filter.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { MACHINE_FILTER } from '../../src/store/machines/filter-schemas.ts';
 import { machineCondition } from '../../src/store/machines/machine-condition.ts';
 import { readFilter } from '../../src/surfaces/rpc/read-filter.ts';
 import { v1Of } from '../api-v1/runs.ts';

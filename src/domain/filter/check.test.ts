@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { sampleSchema } from './arbitrary.ts';
 import { checkFilter } from './check.ts';
 import { parseFilter } from './parse.ts';
+import { sampleSchema } from './sample-filter.fixture.ts';
 
 const check = (text: string) => checkFilter(parseFilter(text), sampleSchema);
 

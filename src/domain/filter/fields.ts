@@ -1,15 +1,15 @@
 /**
- * What may be filtered, and where it is found: in SQL by `column`, in memory by `get`. Both must tell the
- * same story about a row, absence included: NULL there is null or undefined here.
- *
- * `column` is an SQL expression that comes from code and never from a request. It may be more than a column
- * name, as long as it has the type that its field names.
+ * What a filter may ask about. A field reads one attribute of a row: in memory with `get`, in SQL with the column that
+ * the store has for the attribute (src/store/filter). Both must give the same answer for every row, also where the
+ * attribute is absent: NULL there is null or undefined here.
  */
-export type FilterSchema<Row> = Readonly<Record<string, FieldSpec<Row>>>;
+export type FilterSchema<Row, Attribute extends string = string> = Readonly<
+  Record<string, FieldSpec<Row> & { readonly attribute: Attribute }>
+>;
 
 export type FieldSpec<Row> = WholeField<Row> | FlagsField<Row>;
 
-/** A field that can be asked about by its name alone. */
+/** A field that a filter can name without a key. */
 export type WholeField<Row> =
   | StringField<Row>
   | EnumField<Row>
@@ -21,68 +21,70 @@ export type WholeField<Row> =
 
 type Maybe<Value> = Value | null | undefined;
 
-/**
- * text. In an answer of the API what is absent is an empty string, so `=""` finds what is absent and what is empty,
- * and `!=""` the rest.
- */
-export interface StringField<Row> {
+interface Field {
+  /** Two fields may read the same attribute: `customer_id` and `spec.customer_id`. */
+  readonly attribute: string;
+}
+
+/** Text. The API answers an empty string for absent text, so `=""` finds absent and empty text, and `!=""` the rest. */
+export interface StringField<Row> extends Field {
   readonly kind: 'string';
-  readonly column: string;
-  /** How a value, or the start of one, is written in the column, where the API has another spelling for it. */
+  /** Turns the API's spelling of a value, or of the start of one, into the stored spelling. */
   readonly stored?: (text: string) => string;
   readonly get: (row: Row) => Maybe<string>;
 }
 
-/** text that is one of `values`, exactly as they are spelled here; in a filter any case will do. */
-export interface EnumField<Row> {
+/** Text that is one of `values`. A filter may write them in any case. */
+export interface EnumField<Row> extends Field {
   readonly kind: 'enum';
   readonly values: readonly string[];
-  readonly column: string;
   readonly get: (row: Row) => Maybe<string>;
 }
 
-/** timestamptz. Compared by the millisecond, because that is all a Date keeps of PostgreSQL's microseconds. */
-export interface TimestampField<Row> {
+/** A time, compared by the millisecond: a Date does not keep PostgreSQL's microseconds. */
+export interface TimestampField<Row> extends Field {
   readonly kind: 'timestamp';
-  readonly column: string;
   readonly get: (row: Row) => Maybe<Date>;
 }
 
-/** smallint, integer or bigint. */
-export interface IntegerField<Row> {
+export interface IntegerField<Row> extends Field {
   readonly kind: 'integer';
-  readonly column: string;
   readonly get: (row: Row) => Maybe<number>;
 }
 
-/** boolean. What is absent is neither true nor false. */
-export interface BooleanField<Row> {
+/** An absent value is neither true nor false. */
+export interface BooleanField<Row> extends Field {
   readonly kind: 'boolean';
-  readonly column: string;
   readonly get: (row: Row) => Maybe<boolean>;
 }
 
-/** text[]. */
-export interface StringListField<Row> {
+export interface StringListField<Row> extends Field {
   readonly kind: 'stringList';
-  readonly column: string;
   readonly get: (row: Row) => Maybe<readonly string[]>;
 }
 
-/** jsonb, an object whose values are all strings. Any key may be asked for. */
-export interface MapField<Row> {
+/** An object whose values are all strings. A filter may ask for any key. */
+export interface MapField<Row> extends Field {
   readonly kind: 'map';
-  readonly column: string;
   readonly get: (row: Row) => Maybe<Readonly<Record<string, string>>>;
 }
 
-/**
- * A closed set of named booleans, such as a machine's conditions. `column` is asked for the boolean of one
- * of `keys`, so it may answer with whatever an index serves best: `conditions @> '{"RMA": true}'`.
- */
-export interface FlagsField<Row> {
+/** A closed set of named booleans, such as a machine's conditions. */
+export interface FlagsField<Row> extends Field {
   readonly kind: 'flags';
   readonly keys: readonly string[];
-  readonly column: (key: string) => string;
   readonly get: (row: Row, key: string) => Maybe<boolean>;
+}
+
+/** How an attribute is read, in a table whose keys are the attributes. */
+export type Attribute<Row> =
+  FieldSpec<Row> extends infer Spec ? (Spec extends FieldSpec<Row> ? Omit<Spec, 'attribute'> : never) : never;
+
+/** One field for each attribute. */
+export function fieldsOf<Row, Name extends string>(
+  attributes: Readonly<Record<Name, Attribute<Row>>>,
+): { readonly [Key in Name]: FieldSpec<Row> & { readonly attribute: Key } } {
+  const names = Object.keys(attributes) as Name[];
+  const fields = names.map((attribute) => [attribute, { ...attributes[attribute], attribute }]);
+  return Object.fromEntries(fields);
 }

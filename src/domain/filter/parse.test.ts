@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Fault } from '../error/fault.ts';
-import { anyRestriction, filterOf } from './arbitrary.ts';
 import type { FilterNode } from './ast.ts';
 import { FILTER_LIMITS, parseFilter } from './parse.ts';
-import { coinFrom, printFilter } from './print.ts';
+import { coinFrom, printFilter } from './print-filter.fixture.ts';
+import { anyRestriction, filterOf } from './sample-filter.fixture.ts';
 
 /** A filter with every parenthesis that its meaning has. */
 function shape(node: FilterNode): string {

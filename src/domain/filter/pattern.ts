@@ -21,8 +21,3 @@ export function fitsPattern(text: string, pattern: Pattern): boolean {
 export function isAnything(pattern: Pattern): boolean {
   return pattern.length > 1 && pattern.every((piece) => piece === '');
 }
-
-/** For LIKE with its default escape, the backslash. */
-export function toLikePattern(pattern: Pattern): string {
-  return pattern.map((piece) => piece.replace(/[\\%_]/g, '\\$&')).join('%');
-}

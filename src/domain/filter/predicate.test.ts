@@ -1,10 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { filterOf, type Sample, sampleRestriction, sampleRow, sampleSchema } from './arbitrary.ts';
 import type { FilterNode } from './ast.ts';
 import { checkFilter } from './check.ts';
 import { parseFilter } from './parse.ts';
 import { filterPredicate } from './predicate.ts';
+import {
+  filterOf,
+  type Sample,
+  sampleRestriction,
+  sampleRow,
+  sampleSchema,
+} from './sample-filter.fixture.ts';
 
 const machine: Sample = {
   name: 'web-7.example',

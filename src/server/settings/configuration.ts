@@ -6,6 +6,7 @@ import { clustersConfiguration } from '../../clusters/cluster-configuration.ts';
 import { filePath, variableName } from '../../connections/credential-reference.ts';
 import { DEFAULT_AGENT_PROVIDER, POOL_RULE } from '../../domain/agent/agent.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
+import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import type { ApprovalRule } from '../../domain/install/approval-rule.ts';
 import type { Workflow } from '../../domain/install/install-profile.ts';
@@ -15,7 +16,6 @@ import { WORKFLOW_NAME } from '../../operations/nodes/node-input.ts';
 import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
-import { MACHINE_FILTER } from '../../store/machines/filter-schemas.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');

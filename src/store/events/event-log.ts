@@ -2,9 +2,10 @@
 import type { ActorKind } from '../../domain/actor.ts';
 import type { EventKind } from '../../domain/event.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
-import { filterToSql } from '../../domain/filter/to-sql.ts';
 import type { OperationProgress } from '../../domain/operation/operation.ts';
 import type { Session } from '../database/database.ts';
+import { EVENT_FILTER_COLUMNS } from '../filter/event-columns.ts';
+import { filterToSql } from '../filter/to-sql.ts';
 
 /** An event as it is told; what a watch of operations needs besides is in StoredEvent. */
 export interface LoggedEvent {
@@ -89,7 +90,8 @@ export async function listEvents(
   session: Session,
   { filter, hidden, before, size }: EventPageRequest,
 ): Promise<LoggedEvent[]> {
-  const condition = filter === null ? { text: 'TRUE', values: [] } : filterToSql(filter, 3);
+  const condition =
+    filter === null ? { text: 'TRUE', values: [] } : filterToSql(filter, EVENT_FILTER_COLUMNS, 3);
   const rows = await session.run<LoggedEventRow & Record<string, unknown>>(
     '',
     `SELECT ${COLUMNS} FROM events

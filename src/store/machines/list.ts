@@ -3,7 +3,6 @@
  * thousandth page costs what the first one does, and rows that come and go do not shift the others.
  */
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
-import { filterToSql } from '../../domain/filter/to-sql.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Session } from '../database/database.ts';
@@ -15,6 +14,8 @@ import {
   type OperationRow,
   operationOf,
 } from '../database/rows.ts';
+import { OPERATION_FILTER_COLUMNS } from '../filter/operation-columns.ts';
+import { filterToSql } from '../filter/to-sql.ts';
 import { machineCondition } from './machine-condition.ts';
 
 export interface PageRequest<Row> {
@@ -58,9 +59,9 @@ export async function listOperations(
   return pageOf(rows.map(operationOf), request.size, (operation) => operation.operationId);
 }
 
-function where<Row>(request: PageRequest<Row>, keyCondition: string): { text: string; values: unknown[] } {
+function where(request: PageRequest<Operation>, keyCondition: string): { text: string; values: unknown[] } {
   if (request.filter === null) return { text: keyCondition, values: [request.after] };
-  const condition = filterToSql(request.filter, 2);
+  const condition = filterToSql(request.filter, OPERATION_FILTER_COLUMNS, 2);
   return { text: `${keyCondition} AND (${condition.text})`, values: [request.after, ...condition.values] };
 }
 

@@ -1,6 +1,7 @@
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
-import { filterToSql, type SqlCondition } from '../../domain/filter/to-sql.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
+import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
+import { filterToSql, type SqlCondition } from '../filter/to-sql.ts';
 
 /** Which machines a filter finds. What was removed is outside of the inventory, unless somebody asks for it. */
 export function machineCondition(
@@ -9,7 +10,7 @@ export function machineCondition(
 ): SqlCondition {
   const inventory = `service IS DISTINCT FROM 'deleted'`;
   if (filter === null) return { text: inventory, values: [] };
-  const { text, values } = filterToSql(filter, firstParameter);
+  const { text, values } = filterToSql(filter, MACHINE_FILTER_COLUMNS, firstParameter);
   return { text: asksForService(filter) ? `(${text})` : `${inventory} AND (${text})`, values };
 }
 
@@ -21,6 +22,6 @@ function asksForService(filter: CheckedFilter<Machine>): boolean {
     case 'not':
       return asksForService(filter.term);
     default:
-      return filter.field.column === 'service';
+      return filter.field.attribute === 'service';
   }
 }

@@ -4,19 +4,19 @@
  */
 import { invalidField } from '../../domain/error/fault.ts';
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
-import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from './schedulable-column.ts';
-import { COUNTED_SPEC_COLUMNS, RACK_COLUMN, SORTED_SPEC_COLUMNS } from './spec-columns.ts';
+import { MACHINE_FILTER_COLUMNS as columns } from '../filter/machine-columns.ts';
+import { COUNTED_SPEC_COLUMNS, SORTED_SPEC_COLUMNS } from './spec-columns.ts';
 
 const GROUPS = {
-  phase: 'phase',
-  effective_state: 'ingot_effective_state(phase, conditions, active_operation_id)',
-  service: 'service',
-  install: 'install',
-  presence: 'presence',
-  pool: 'pool',
-  schedulable: `${SCHEDULABLE_COLUMN}::text`,
-  unschedulable_reason: UNSCHEDULABLE_COLUMN,
-  effective_rack: RACK_COLUMN,
+  phase: columns.phase,
+  effective_state: columns.effective_state,
+  service: columns.service,
+  install: columns.install,
+  presence: columns.presence,
+  pool: columns.pool,
+  schedulable: `${columns.schedulable}::text`,
+  unschedulable_reason: columns.unschedulable_reason,
+  effective_rack: columns.effective_rack,
 } as const satisfies Record<string, string>;
 
 const COUNTED: Readonly<Record<string, string>> = { ...GROUPS, ...COUNTED_SPEC_COLUMNS };

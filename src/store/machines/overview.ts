@@ -10,10 +10,12 @@ import {
 import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
 import { Coalescer } from '../database/coalescer.ts';
 import type { Database, Session } from '../database/database.ts';
+import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { countMachines, type MachineCounts } from './count-machines.ts';
-import { ATTENTION_COLUMN, ATTENTION_REASON_COLUMN } from './filter-schemas.ts';
 import { type GroupName, groupKey } from './machine-keys.ts';
 import { readUnhealthyUpstreams, type UnhealthyUpstream } from './upstream-reads.ts';
+
+const columns = MACHINE_FILTER_COLUMNS;
 
 const LAYERS = [
   'effective_state',
@@ -102,11 +104,11 @@ const ATTENTION = `
   SELECT DISTINCT ON (condition, reason) condition, reason, message, machine_id, since,
     count(*) OVER (PARTITION BY condition, reason) AS machines
   FROM (
-    SELECT machine_id, ${ATTENTION_COLUMN} AS condition, ${ATTENTION_REASON_COLUMN} AS reason,
-      conditions -> ${ATTENTION_COLUMN} ->> 'message' AS message,
-      (conditions -> ${ATTENTION_COLUMN} ->> 'lastTransition')::timestamptz AS since
+    SELECT machine_id, ${columns.attention} AS condition, ${columns.attention_reason} AS reason,
+      conditions -> ${columns.attention} ->> 'message' AS message,
+      (conditions -> ${columns.attention} ->> 'lastTransition')::timestamptz AS since
     FROM machines
-    WHERE ingot_effective_state(phase, conditions, active_operation_id) IN ('ATTENTION', 'BLOCKED')
+    WHERE ${columns.effective_state} IN ('ATTENTION', 'BLOCKED')
       AND service IS DISTINCT FROM 'deleted') AS m
   ORDER BY condition, reason, since DESC, machine_id`;
 
@@ -133,17 +135,11 @@ async function readAttention(session: Session): Promise<AttentionGroup[]> {
     .sort((left, right) => right.machines - left.machines);
 }
 
-const STATE_COLUMNS = {
-  effective_state: 'ingot_effective_state(phase, conditions, active_operation_id)',
-  service: 'service',
-  install: 'install',
-} as const satisfies Record<DwellLayer, string>;
-
 /** A part a layer, because each has an index of its states, and most machines are in none that has a limit. */
 const OVERDUE = (Object.keys(DWELL_LAYERS) as DwellLayer[]).map(overduePart).join(' UNION ALL ');
 
 function overduePart(layer: DwellLayer): string {
-  const state = STATE_COLUMNS[layer];
+  const state = columns[layer];
   const terms = DWELL_LIMITS.flatMap((limit, index) =>
     limit.layer === layer
       ? [`(${state} = '${limit.state}' AND ${DWELL_LAYERS[layer].since} < $${index + 1}::timestamptz)`]

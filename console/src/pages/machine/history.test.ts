@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkFilter } from '../../../../src/domain/filter/check.ts';
+import { EVENT_FILTER } from '../../../../src/domain/filter/event-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
-import { EVENT_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 import { HISTORY_KINDS, historyFilter, newsFor, readKinds, toggleKind, writeKinds } from './history.ts';
 
 describe('the kinds of a history', () => {

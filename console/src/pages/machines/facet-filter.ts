@@ -3,6 +3,7 @@
  * `field=a OR field=b`, joined to the rest by AND; so it is found again in any filter, also in one that was typed.
  */
 import type { FilterNode, Restriction } from '../../../../src/domain/filter/ast.ts';
+import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
 import { isAnything } from '../../../../src/domain/filter/pattern.ts';
 import {
@@ -11,7 +12,6 @@ import {
   SPEC_FIELDS,
   type SpecField,
 } from '../../../../src/domain/machine/spec-field.ts';
-import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 import { printFilter } from './filter-text.ts';
 
 type SpecFacet = NameWith<{ readonly shown: { readonly facet: 'yes' } }>;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyRestriction, filterOf } from '../../../../src/domain/filter/arbitrary.ts';
 import type { FilterNode } from '../../../../src/domain/filter/ast.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
+import { anyRestriction, filterOf } from '../../../../src/domain/filter/sample-filter.fixture.ts';
 import { filterFault, printFilter, withPlainWords } from './filter-text.ts';
 
 function withoutOffsets(node: FilterNode): FilterNode {

@@ -3,8 +3,8 @@
 import { Fault } from '../../../../src/domain/error/fault.ts';
 import type { FilterNode, Pattern, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { checkFilter } from '../../../../src/domain/filter/check.ts';
+import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
-import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 
 export interface FilterFault {
   readonly message: string;

@@ -5,10 +5,10 @@
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/event.ts';
 import type { FilterNode } from '../../../../src/domain/filter/ast.ts';
 import { checkFilter } from '../../../../src/domain/filter/check.ts';
+import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
 import { filterPredicate } from '../../../../src/domain/filter/predicate.ts';
 import type { Machine } from '../../../../src/domain/machine/machine.ts';
-import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 
 const STATE_KINDS = ['phase', 'condition', 'operation'] as const;
 /** What an agent's registration says comes with its presence. */

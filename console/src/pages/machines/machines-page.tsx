@@ -1,7 +1,7 @@
 /** All machines: a filter, facets, a table for a hundred thousand of them, and what can be done to many at once. */
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
+import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { failureOf } from '../../api/failure.ts';
 import { useIdentity } from '../../identity.tsx';
 import { useOfferActions } from '../../keyboard/page-actions.tsx';

@@ -4,7 +4,7 @@
  */
 import { COMPARATORS, type Comparator } from '../../../../src/domain/filter/ast.ts';
 import { COMPARATORS_OF } from '../../../../src/domain/filter/check.ts';
-import { MACHINE_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
+import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { printPath, printValue } from './filter-text.ts';
 
 export interface Suggestion {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkFilter } from '../../../../src/domain/filter/check.ts';
+import { OPERATION_FILTER } from '../../../../src/domain/filter/operation-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
-import { OPERATION_FILTER } from '../../../../src/store/machines/filter-schemas.ts';
 import { askedFilter, filtersFor, patched, SHOWN, startOfDay, withoutRepeats } from './operation-list.ts';
 
 const check = (filter: string) => checkFilter(parseFilter(filter), OPERATION_FILTER);

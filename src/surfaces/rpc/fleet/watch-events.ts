@@ -7,6 +7,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Role } from '../../../domain/actor.ts';
 import { hiddenKinds } from '../../../domain/event.ts';
+import { EVENT_FILTER } from '../../../domain/filter/event-filter.ts';
 import { filterPredicate } from '../../../domain/filter/predicate.ts';
 import {
   type WatchEventsRequest,
@@ -14,7 +15,6 @@ import {
   type WatchedEventSchema,
 } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { type LoggedEvent, lastEventId } from '../../../store/events/event-log.ts';
-import { EVENT_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { cursorOf, readCursor } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';

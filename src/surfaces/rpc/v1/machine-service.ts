@@ -1,10 +1,10 @@
 /** baremetal.v1.MachineService: the same machines, in document 1's words. */
 import { missingField } from '../../../domain/error/fault.ts';
+import { V1_MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import { MachineService } from '../../../gen/baremetal/v1/machine_service_pb.ts';
 import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
 import { machineNotFound } from '../../../operations/start/start-operation.ts';
-import { V1_MACHINE_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { listMachines } from '../../../store/machines/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';

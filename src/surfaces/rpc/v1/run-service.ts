@@ -1,5 +1,6 @@
 /** baremetal.v1.RunService: runs are operations, seen through document 1. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { RUN_FILTER } from '../../../domain/filter/operation-filter.ts';
 import {
   checkMachineId,
   checkOperationId,
@@ -12,7 +13,6 @@ import { RunEvent_Kind } from '../../../gen/baremetal/v1/run_pb.ts';
 import { RunService } from '../../../gen/baremetal/v1/run_service_pb.ts';
 import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
 import { startRun } from '../../../operations/start/start-run.ts';
-import { RUN_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { listOperations } from '../../../store/machines/list.ts';
 import { findOperation } from '../../../store/operations/find-operations.ts';
 import { operationNotFound } from '../../../store/operations/operation-faults.ts';

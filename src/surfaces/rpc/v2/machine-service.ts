@@ -1,5 +1,6 @@
 /** baremetal.v2.MachineService: the inventory, and starting and canceling operations. */
 import { missingField } from '../../../domain/error/fault.ts';
+import { MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import {
   checkImageRef,
   checkMachineId,
@@ -12,7 +13,6 @@ import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts'
 import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
 import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
 import { machineNotFound, startOperation } from '../../../operations/start/start-operation.ts';
-import { MACHINE_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { listMachines } from '../../../store/machines/list.ts';
 import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';

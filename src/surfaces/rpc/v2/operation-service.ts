@@ -1,7 +1,8 @@
 /** baremetal.v2.OperationService: looking at operations. */
+
+import { OPERATION_FILTER } from '../../../domain/filter/operation-filter.ts';
 import { checkOperationId } from '../../../domain/machine/machine-input.ts';
 import { OperationService } from '../../../gen/baremetal/v2/operation_service_pb.ts';
-import { OPERATION_FILTER } from '../../../store/machines/filter-schemas.ts';
 import { listOperations } from '../../../store/machines/list.ts';
 import { findOperation } from '../../../store/operations/find-operations.ts';
 import { operationNotFound } from '../../../store/operations/operation-faults.ts';

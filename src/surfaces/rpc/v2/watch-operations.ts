@@ -1,11 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { OPERATION_FILTER } from '../../../domain/filter/operation-filter.ts';
 import {
   OperationEvent_Kind,
   type OperationEventSchema,
   type WatchOperationsRequest,
 } from '../../../gen/baremetal/v2/operation_service_pb.ts';
-import { OPERATION_FILTER } from '../../../store/machines/filter-schemas.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { type ChangeKind, watchChanges } from '../watch-changes.ts';
 import { operationMessage } from './to-proto.ts';

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { sampleSchema } from './arbitrary.ts';
-import { checkFilter } from './check.ts';
-import { parseFilter } from './parse.ts';
+import { checkFilter } from '../../domain/filter/check.ts';
+import { parseFilter } from '../../domain/filter/parse.ts';
+import { sampleSchema } from '../../domain/filter/sample-filter.fixture.ts';
+import { SAMPLE_COLUMNS } from './sample-columns.fixture.ts';
 import { filterToSql } from './to-sql.ts';
 
 const toSql = (text: string, firstParameter = 1) =>
-  filterToSql(checkFilter(parseFilter(text), sampleSchema), firstParameter);
+  filterToSql(checkFilter(parseFilter(text), sampleSchema), SAMPLE_COLUMNS, firstParameter);
 
 describe('filterToSql', () => {
   it.each([

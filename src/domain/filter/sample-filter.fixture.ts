@@ -1,7 +1,7 @@
-/** Random filters, and a table's worth of random rows to try them on. For tests only. */
+/** Random filters, and random rows to try them on. */
 import fc from 'fast-check';
 import { COMPARATORS, type FilterNode, type Pattern, type Restriction } from './ast.ts';
-import type { FilterSchema } from './fields.ts';
+import { type Attribute, type FilterSchema, fieldsOf } from './fields.ts';
 
 export interface Sample {
   readonly name: string | null;
@@ -19,21 +19,20 @@ export interface Sample {
 const PHASES = ['FACTORY_READY', 'READY', 'Maintenance'] as const;
 const CONDITIONS = ['Degraded', 'RMA'] as const;
 
-export const sampleSchema: FilterSchema<Sample> = {
-  name: { kind: 'string', column: 'name', get: (row) => row.name },
-  phase: { kind: 'enum', values: PHASES, column: 'phase', get: (row) => row.phase },
-  'status.seen_at': { kind: 'timestamp', column: 'seen_at', get: (row) => row.seenAt },
-  attempts: { kind: 'integer', column: 'attempts', get: (row) => row.attempts },
-  ready: { kind: 'boolean', column: 'ready', get: (row) => row.ready },
-  pools: { kind: 'stringList', column: 'pools', get: (row) => row.pools },
-  labels: { kind: 'map', column: 'labels', get: (row) => row.labels },
-  conditions: {
-    kind: 'flags',
-    keys: CONDITIONS,
-    column: (key) => `(conditions ->> '${key}')::boolean`,
-    get: (row, key) => row.conditions[key],
-  },
-};
+const ATTRIBUTES = {
+  name: { kind: 'string', get: (row) => row.name },
+  phase: { kind: 'enum', values: PHASES, get: (row) => row.phase },
+  'status.seen_at': { kind: 'timestamp', get: (row) => row.seenAt },
+  attempts: { kind: 'integer', get: (row) => row.attempts },
+  ready: { kind: 'boolean', get: (row) => row.ready },
+  pools: { kind: 'stringList', get: (row) => row.pools },
+  labels: { kind: 'map', get: (row) => row.labels },
+  conditions: { kind: 'flags', keys: CONDITIONS, get: (row, key) => row.conditions[key] },
+} as const satisfies Record<string, Attribute<Sample>>;
+
+export type SampleAttributes = typeof ATTRIBUTES;
+
+export const sampleSchema: FilterSchema<Sample> = fieldsOf<Sample, keyof SampleAttributes>(ATTRIBUTES);
 
 // Few and short, so that a filter often finds something; odd, so that whatever needs escaping is among them.
 const LETTERS = ['a', 'b', 'A', '*', '%', '_', '\\', '"', "'", ' ', '.', ':', '-', '\n', 'é', '\uffee', '😀'];

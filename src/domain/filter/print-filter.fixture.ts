@@ -1,4 +1,4 @@
-/** Writes a filter in one of the many ways that it may be written. For tests only. */
+/** Writes a filter in one of the many ways that it may be written. */
 import type { FilterNode, Pattern } from './ast.ts';
 
 /** Chooses between two ways to say the same. */

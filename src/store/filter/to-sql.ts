@@ -8,9 +8,10 @@
  *
  * Whatever comes from the caller of the API travels as a parameter, keys of maps included.
  */
-import type { CheckedFilter, FieldTest, TextTest } from './checked-filter.ts';
-import type { WholeField } from './fields.ts';
-import { toLikePattern } from './pattern.ts';
+import type { Pattern } from '../../domain/filter/ast.ts';
+import type { CheckedFilter, FieldTest, TextTest } from '../../domain/filter/checked-filter.ts';
+import type { WholeField } from '../../domain/filter/fields.ts';
+import { type AnyFilterColumns, columnOf, flagColumnOf } from './filter-columns.ts';
 
 export interface SqlCondition {
   /** For WHERE, alone or joined to others by AND and OR. Not to be negated: it may be NULL for false. */
@@ -21,85 +22,97 @@ export interface SqlCondition {
 export type SqlValue = string | number | readonly string[];
 
 /** Parameters are numbered from `firstParameter` on. */
-export function filterToSql<Row>(filter: CheckedFilter<Row>, firstParameter: number): SqlCondition {
+export function filterToSql<Row>(
+  filter: CheckedFilter<Row>,
+  columns: AnyFilterColumns,
+  firstParameter: number,
+): SqlCondition {
   const values: SqlValue[] = [];
   const bind: Bind = (value, type) => {
     values.push(value);
     return `$${firstParameter + values.length - 1}::${type}`;
   };
-  return { text: conditionOf(filter, bind), values };
+  return { text: conditionOf(filter, { columns, bind }), values };
 }
 
 type TestOf<Row, Kind extends FieldTest<Row>['kind']> = Extract<FieldTest<Row>, { readonly kind: Kind }>;
 
 type Bind = (value: SqlValue, type: 'text' | 'text[]' | 'bigint' | 'timestamptz' | 'jsonb') => string;
 
-function conditionOf<Row>(filter: CheckedFilter<Row>, bind: Bind): string {
+interface Statement {
+  readonly columns: AnyFilterColumns;
+  readonly bind: Bind;
+}
+
+function conditionOf<Row>(filter: CheckedFilter<Row>, statement: Statement): string {
   switch (filter.kind) {
     case 'and':
-      return joined(filter.terms, { operator: 'AND', whenEmpty: 'TRUE', bind });
+      return joined(filter.terms, { operator: 'AND', whenEmpty: 'TRUE', statement });
     case 'or':
-      return joined(filter.terms, { operator: 'OR', whenEmpty: 'FALSE', bind });
+      return joined(filter.terms, { operator: 'OR', whenEmpty: 'FALSE', statement });
     case 'not':
-      return `(${conditionOf(filter.term, bind)} IS NOT TRUE)`;
+      return `(${conditionOf(filter.term, statement)} IS NOT TRUE)`;
     default:
-      return `(${testOf(filter, bind)})`;
+      return `(${testOf(filter, statement)})`;
   }
 }
 
 interface Joining {
   readonly operator: 'AND' | 'OR';
   readonly whenEmpty: string;
-  readonly bind: Bind;
+  readonly statement: Statement;
 }
 
-function joined<Row>(terms: readonly CheckedFilter<Row>[], { operator, whenEmpty, bind }: Joining): string {
+function joined<Row>(
+  terms: readonly CheckedFilter<Row>[],
+  { operator, whenEmpty, statement }: Joining,
+): string {
   if (terms.length === 0) return whenEmpty;
-  return `(${terms.map((term) => conditionOf(term, bind)).join(` ${operator} `)})`;
+  return `(${terms.map((term) => conditionOf(term, statement)).join(` ${operator} `)})`;
 }
 
-function testOf<Row>(test: FieldTest<Row>, bind: Bind): string {
+function testOf<Row>(test: FieldTest<Row>, { columns, bind }: Statement): string {
+  const { attribute } = test.field;
+  if (test.kind === 'flagPresent') return `(${flagColumnOf(columns, attribute, test.key)}) IS NOT NULL`;
+  if (test.kind === 'flag') return truth(`(${flagColumnOf(columns, attribute, test.key)})`, test.value);
+  const column = `(${columnOf(columns, attribute)})`;
   switch (test.kind) {
     case 'present':
-      return presence(test.field);
+      return presence(test.field, column);
     case 'filled':
       // Strict, so that an index of what is not null serves it.
-      return `(${test.field.column}) <> ''`;
+      return `${column} <> ''`;
     case 'string':
-      return text(`(${test.field.column})`, test.test, bind);
+      return text(column, test.test, bind);
     case 'enum':
-      return membership(`(${test.field.column})`, test.oneOf, bind);
+      return membership(column, test.oneOf, bind);
     case 'timestamp':
-      return timestamp(`(${test.field.column})`, test, bind);
+      return timestamp(column, test, bind);
     case 'integer':
-      return `(${test.field.column}) ${test.order} ${bind(test.value, 'bigint')}`;
+      return `${column} ${test.order} ${bind(test.value, 'bigint')}`;
     case 'boolean':
-      return truth(`(${test.field.column})`, test.value);
+      return truth(column, test.value);
     case 'member':
-      return member(`(${test.field.column})`, test.test, bind);
+      return member(column, test.test, bind);
     case 'entryPresent':
-      return `(${test.field.column}) ? ${bind(test.key, 'text')}`;
+      return `${column} ? ${bind(test.key, 'text')}`;
     case 'entry':
-      return entry(test, bind);
-    case 'flagPresent':
-      return `(${test.field.column(test.key)}) IS NOT NULL`;
-    case 'flag':
-      return truth(`(${test.field.column(test.key)})`, test.value);
+      return entry(column, test, bind);
   }
 }
 
-function presence<Row>(field: WholeField<Row>): string {
-  switch (field.kind) {
+function presence<Row>({ kind }: WholeField<Row>, column: string): string {
+  switch (kind) {
     case 'stringList':
-      return `cardinality(${field.column}) > 0`;
+      return `cardinality${column} > 0`;
     case 'map':
-      return `(${field.column}) <> '{}'::jsonb`;
+      return `${column} <> '{}'::jsonb`;
     case 'string':
     case 'enum':
     case 'timestamp':
     case 'integer':
     case 'boolean':
-      return `(${field.column}) IS NOT NULL`;
+      return `${column} IS NOT NULL`;
   }
 }
 
@@ -150,9 +163,14 @@ function member(column: string, test: TextTest, bind: Bind): string {
 }
 
 /** Equality is asked as containment, which an index of jsonb_path_ops answers. */
-function entry<Row>({ field, key, test }: TestOf<Row, 'entry'>, bind: Bind): string {
+function entry<Row>(column: string, { key, test }: TestOf<Row, 'entry'>, bind: Bind): string {
   if (test.kind === 'compare' && test.order === '=') {
-    return `(${field.column}) @> ${bind(JSON.stringify({ [key]: test.text }), 'jsonb')}`;
+    return `${column} @> ${bind(JSON.stringify({ [key]: test.text }), 'jsonb')}`;
   }
-  return text(`((${field.column}) ->> ${bind(key, 'text')})`, test, bind);
+  return text(`(${column} ->> ${bind(key, 'text')})`, test, bind);
+}
+
+/** For LIKE with its default escape, the backslash. */
+function toLikePattern(pattern: Pattern): string {
+  return pattern.map((piece) => piece.replace(/[\\%_]/g, '\\$&')).join('%');
 }
