@@ -1,7 +1,7 @@
 /** CPU utilisation of the whole machine, between two looks at its counters. */
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import { pause } from './pause.ts';
+import { sleep } from '../time/sleep.ts';
 
 /** Time spent since boot, in any unit: only the ratio of differences matters. */
 export interface CpuTimes {
@@ -24,7 +24,7 @@ export async function startCpuMeter(readTimes: () => Promise<CpuTimes> = readCpu
   return {
     async read(stop) {
       const passed = performance.now() - lastAt;
-      if (passed < SHORTEST_WINDOW_MS) await pause(SHORTEST_WINDOW_MS - passed, stop);
+      if (passed < SHORTEST_WINDOW_MS) await sleep(SHORTEST_WINDOW_MS - passed, stop);
       const before = last;
       last = await readTimes();
       lastAt = performance.now();

@@ -2,10 +2,12 @@
  * The address that others on the machine's network reach it by: the one that the machine itself would use towards
  * the server. Connecting a UDP socket asks the kernel for it, and sends nothing.
  */
+
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { sleep } from '../time/sleep.ts';
 
 /** An address of no machine (RFC 5737): the way there is the default route. */
 const ANYWHERE = '192.0.2.1';
@@ -21,17 +23,15 @@ export async function findPrivateIp(serverHost: string): Promise<string> {
 }
 
 async function sourceTowards(host: string): Promise<string | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, LONGEST_LOOKUP_MS, undefined);
-  });
+  const answered = new AbortController();
   try {
+    const tooLong = sleep(LONGEST_LOOKUP_MS, answered.signal).then(() => null);
     const found = await Promise.race([lookup(host.replace(/^\[|\]$/g, '')), tooLong]);
-    return found === undefined ? undefined : await sourceAddress(found.address);
+    return found === null ? undefined : await sourceAddress(found.address);
   } catch {
     return undefined;
   } finally {
-    clearTimeout(timer);
+    answered.abort();
   }
 }
 

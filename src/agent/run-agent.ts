@@ -1,10 +1,11 @@
 /** The agent's hands: one request at a time, each followed by the wait that `advance-agent.ts` asks for. */
+
+import { sleep } from '../time/sleep.ts';
 import { type AgentMove, type AgentState, advanceAgent, firstState, registerAgain } from './advance-agent.ts';
 import type { AgentLog } from './agent-log.ts';
 import { AGENT_EXITS, type AgentExit } from './exit-codes.ts';
 import type { LoopPulse } from './loop-pulse.ts';
 import type { MachineFigures } from './machine-figures.ts';
-import { pause } from './pause.ts';
 import { type JsonPoster, NoAnswer } from './post-json.ts';
 import { readServerAnswer, type ServerAnswer } from './server-answer.ts';
 import type { ServiceManager } from './service-manager.ts';
@@ -72,7 +73,7 @@ export async function runAgent(parts: AgentDependencies, stop: AbortSignal): Pro
     if (tokens.kind === 'credential' && refusals >= REFUSALS_BEFORE_RESTART)
       return givenUp(parts, 'staleCredential');
     pulse.expect(move.waitMs);
-    if (!isRefused) await pause(move.waitMs, stop);
+    if (!isRefused) await sleep(move.waitMs, stop);
     else if (await newTokenWithin(move.waitMs, parts, stop)) state = withNewToken(parts, state);
   }
   return 'stopped';
@@ -102,7 +103,7 @@ async function newTokenWithin(
   stop: AbortSignal,
 ): Promise<boolean> {
   for (let left = waitMs; left > 0 && !stop.aborted; left -= intervalMs / LOOKS_PER_INTERVAL) {
-    await pause(Math.min(left, intervalMs / LOOKS_PER_INTERVAL), stop);
+    await sleep(Math.min(left, intervalMs / LOOKS_PER_INTERVAL), stop);
     if (tokens.reload() === 'changed') return true;
   }
   return false;

@@ -3,9 +3,10 @@
  * the attempt is over, and expires soon in case that nobody is left to remove it. Each carries the operation that it
  * is for, so that what a crashed attempt left is found by the next one.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import type { V1Secret } from '@kubernetes/client-node';
 import { operationOf, type ProviderCall } from '../providers/provider.ts';
+import { sleep } from '../time/sleep.ts';
 import type { ClusterApi } from './cluster-api.ts';
 import { ClusterFailure } from './cluster-failure.ts';
 
@@ -66,7 +67,7 @@ export async function withBootstrapToken<T>(
 }
 
 async function briefly(signal: AbortSignal, removal: Promise<void>): Promise<void> {
-  await (signal.aborted ? Promise.race([removal, delay(STOPPED_WAIT_MS)]) : removal);
+  await (signal.aborted ? Promise.race([removal, sleep(STOPPED_WAIT_MS)]) : removal);
 }
 
 /** What attempts of this operation that died have left; a later holder's are not touched. */
@@ -88,7 +89,7 @@ async function remove(api: ClusterApi, call: ProviderCall, name: string): Promis
       return;
     } catch {
       if (signal.aborted) break;
-      await delay(200 * attempt);
+      await sleep(200 * attempt);
     }
   }
   const minutes = LIFETIME_MS / 60_000;

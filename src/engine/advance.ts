@@ -6,7 +6,6 @@
  * steps that were begun, undoing those that can be undone.
  */
 import type { Actor } from '../domain/actor.ts';
-import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
 import type { Failure } from '../domain/error/failure.ts';
 import { FAILURE_CLASSES } from '../domain/error/failure-class.ts';
 import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
@@ -17,6 +16,7 @@ import {
 } from '../domain/operation/operation-status.ts';
 import { createdResources, type Memo, type OperatorClaim, type Step } from '../domain/operation/step.ts';
 import { type StepOwner, type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
+import { type BackoffPolicy, backoffMs } from '../time/backoff.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 import { answered, type Outage, unansweredBy, waitingForAnswer } from './outage.ts';
 

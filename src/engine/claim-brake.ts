@@ -3,7 +3,7 @@
  * time; after a pause one job alone is claimed, and only when its result is recorded is everything claimed again. A claim
  * that succeeds proves nothing: a disk that is too full for a result still has room for a lease.
  */
-import { type BackoffPolicy, backoffMs } from '../domain/backoff.ts';
+import { type BackoffPolicy, backoffMs } from '../time/backoff.ts';
 import type { DeathCount, JobStore } from './job-store.ts';
 
 const PAUSE: BackoffPolicy = { firstMs: 250, maxMs: 5_000 };

@@ -8,7 +8,8 @@
  * is, and handed back when the store is there again: that is no attempt of the job and no death of its holder, even when
  * another replica has claimed it meanwhile.
  */
-import { FailurePause, type LoopWatch, sleepUntilAborted } from './background-loop.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+import { sleep } from '../time/sleep.ts';
 import { brakedStore, ClaimBrake } from './claim-brake.ts';
 import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
@@ -60,30 +61,38 @@ export class Dispatcher<Change> {
   #claimUnknown = false;
   #stopping = false;
   #claimLoop: Promise<void> = Promise.resolve();
-  #heartbeat: Promise<void> = Promise.resolve();
-  #wake: () => void = () => {};
-  #rearm: () => void = () => {};
+  readonly #heartbeat: BackgroundLoop;
+  /** Ends the sleep of the claim loop, which then finds out what to do. */
+  #nap = new AbortController();
   /** When the next job is due, on the monotonic clock, as far as it is known. */
   #dueAt = Number.POSITIVE_INFINITY;
   #poked = false;
-  readonly #stopHeartbeat = new AbortController();
 
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
     this.#brake = new ClaimBrake({ ...options, onReleased: () => this.wake() });
     this.#store = brakedStore(options.store, this.#brake);
     this.#logs = new LogWriter(options.store, (error) => options.onError(error, STORING_LOGS));
+    this.#heartbeat = new BackgroundLoop({
+      name: RENEWING,
+      everyMs: options.leaseMs / 4,
+      pass: () => this.#beat(),
+      watch: options.watch,
+      // The leases run out meanwhile.
+      retry: 'within_interval',
+      random: options.random,
+    });
   }
 
   start(): void {
     this.#claimLoop = this.#claimUntilStopped();
-    this.#heartbeat = this.#beatUntilStopped();
+    this.#heartbeat.start();
   }
 
   /** Something became due. */
   wake(): void {
     this.#poked = true;
-    this.#wake();
+    this.#nap.abort();
   }
 
   /** Somebody asked to cancel this job; if it is in hand here, its step is stopped. */
@@ -99,16 +108,15 @@ export class Dispatcher<Change> {
   /** Starts nothing new, stops what is in hand between two effects, hands the leases back. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
-    this.#wake();
+    this.#nap.abort();
     for (const held of this.#inHand.values()) halt(held, 'handover');
     await this.#claimLoop;
     for (const held of this.#inHand.values()) halt(held, 'handover');
     const finished = new AbortController();
-    const allFinished = Promise.allSettled(this.#finished).then(() => finished.abort());
-    await Promise.race([allFinished, sleepUntilAborted(graceMs, finished.signal)]);
+    void Promise.allSettled(this.#finished).then(() => finished.abort());
+    await sleep(graceMs, finished.signal);
     await this.#logs.flush();
-    this.#stopHeartbeat.abort();
-    await this.#heartbeat;
+    await this.#heartbeat.stop();
     await this.#handBackAbandoned().catch((error: unknown) =>
       this.#options.onError(error, 'handing work back'),
     );
@@ -225,25 +233,9 @@ export class Dispatcher<Change> {
     }
   }
 
-  /** A renewal that failed is repeated soon: the leases run. */
-  async #beatUntilStopped(): Promise<void> {
-    const { leaseMs, watch } = this.#options;
-    const { signal } = this.#stopHeartbeat;
-    const pause = new FailurePause(this.#options.random);
-    let sleepMs = leaseMs / 4;
-    while (!signal.aborted) {
-      await sleepUntilAborted(sleepMs, signal);
-      try {
-        await this.#renew();
-        await this.#handBackAbandoned();
-        pause.passed();
-        watch.passed(RENEWING);
-        sleepMs = leaseMs / 4;
-      } catch (error) {
-        watch.failed(RENEWING, error);
-        sleepMs = Math.min(leaseMs / 4, pause.failed());
-      }
-    }
+  async #beat(): Promise<void> {
+    await this.#renew();
+    await this.#handBackAbandoned();
   }
 
   async #renew(): Promise<void> {
@@ -288,23 +280,17 @@ export class Dispatcher<Change> {
   /** A job of ours waits: the claim loop need not find out from the database when to look again. */
   #dueIn(ms: number): void {
     this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
-    this.#rearm();
+    this.#nap.abort();
   }
 
   async #sleepUntilPoked(ms: number): Promise<void> {
     this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      this.#rearm = () => {
-        clearTimeout(timer);
-        timer = setTimeout(resolve, Math.max(1, this.#dueAt - this.#options.monotonicNow()));
-      };
-      this.#rearm();
-    });
-    clearTimeout(timer);
-    this.#wake = () => {};
-    this.#rearm = () => {};
+    while (!this.#poked && !this.#stopping) {
+      const leftMs = this.#dueAt - this.#options.monotonicNow();
+      if (leftMs <= 0) return;
+      this.#nap = new AbortController();
+      await sleep(Math.max(1, leftMs), this.#nap.signal);
+    }
   }
 }
 

@@ -2,10 +2,12 @@
  * One command over one session. From the moment the command is asked for until its exit code is known, a connection
  * that breaks leaves its effect unknown: the host may have run it, run it in part, or not at all.
  */
+
 import { constants } from 'node:os';
 import type { ClientChannel } from 'ssh2';
 import { KeptOutput, LineSplitter } from '../connections/output.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
+import { sleep } from '../time/sleep.ts';
 import { failure, hostAway, type SshSession } from './ssh-session.ts';
 
 export interface CommandRun {
@@ -75,24 +77,20 @@ const END_COMMANDS = 'for p in $(pgrep -P $PPID); do [ "$p" = $$ ] || kill -TERM
 const MAX_END_MS = 1_000;
 
 function endCommands({ client }: SshSession): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, MAX_END_MS);
-    const done = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    client.once('close', done);
-    try {
-      client.exec(END_COMMANDS, (error, channel) => {
-        if (error) return done();
-        channel.on('error', () => {});
-        channel.resume().once('close', done).end();
-        channel.stderr.resume();
-      });
-    } catch {
-      done();
-    }
-  });
+  const ended = new AbortController();
+  const done = () => ended.abort();
+  client.once('close', done);
+  try {
+    client.exec(END_COMMANDS, (error, channel) => {
+      if (error) return done();
+      channel.on('error', () => {});
+      channel.resume().once('close', done).end();
+      channel.stderr.resume();
+    });
+  } catch {
+    done();
+  }
+  return sleep(MAX_END_MS, ended.signal);
 }
 
 function lost(where: string): StepFailure {

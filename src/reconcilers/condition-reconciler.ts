@@ -10,11 +10,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Actor } from '../domain/actor.ts';
 import { applyChange } from '../domain/machine/machine-change.ts';
-import { FailurePause, type LoopWatch, sleepUntilAborted } from '../engine/background-loop.ts';
 import type { Provider } from '../providers/provider.ts';
 import { Coalescer } from '../store/database/coalescer.ts';
 import { type Database, isStatementError } from '../store/database/database.ts';
-import { Signal } from '../store/database/signal.ts';
 import {
   claimProbes,
   insertMissingProbes,
@@ -25,6 +23,9 @@ import {
   releaseProbes,
   spreadProbes,
 } from '../store/machines/machine-probes.ts';
+import { BackgroundLoop, type LoopWatch, type PassResult } from '../time/repeat-until-stopped.ts';
+import { Signal } from '../time/signal.ts';
+import { sleep } from '../time/sleep.ts';
 import { deriveConditions, type ProbeResults } from './derive-conditions.ts';
 import { NOTHING_SEEN, probeMachine } from './probe-machine.ts';
 import { ProbeSlots } from './probe-slots.ts';
@@ -73,14 +74,14 @@ export class ConditionReconciler {
   readonly #slots: ProbeSlots;
   readonly #records: Coalescer<ProbeRecord, boolean>;
   readonly #inHand = new Set<Promise<void>>();
-  readonly #bell = new Signal();
+  readonly #wake = new Signal();
   readonly #stopping = new AbortController();
   readonly #lateMs: number;
   /** Providers with more to do than there was room for. */
   readonly #crowded = new Set<string>();
   readonly #complaints = new Map<string, number>();
   #unmade: Probe[] = [];
-  #loop: Promise<void> = Promise.resolve();
+  readonly #loop: BackgroundLoop;
   #searchAt = Number.NEGATIVE_INFINITY;
   #spreadAt = Number.NEGATIVE_INFINITY;
   #behind = { looks: 0, since: 0 };
@@ -100,18 +101,25 @@ export class ConditionReconciler {
       },
       isPoisoned: isStatementError,
     });
+    this.#loop = new BackgroundLoop({
+      name: CLAIMING,
+      everyMs: POLL_MS,
+      pass: () => this.#sweepOnce(),
+      watch: options.watch,
+      wake: this.#wake,
+    });
     setMaxListeners(0, this.#stopping.signal);
   }
 
   start(): void {
-    this.#loop = this.#sweepUntilStopped();
+    this.#loop.start();
   }
 
   /** There may be machines that are new, or looks that are due. */
   wake(): void {
     this.#searchAt = Number.NEGATIVE_INFINITY;
     this.#spreadAt = Number.NEGATIVE_INFINITY;
-    this.#bell.ring();
+    this.#wake.notify();
   }
 
   get looksInHand(): number {
@@ -121,13 +129,12 @@ export class ConditionReconciler {
   /** Begins nothing new, ends the probes under way, and hands back what was not looked at. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
-    const finished = this.#loop.then(() => Promise.allSettled(this.#inHand));
-    let timer: NodeJS.Timeout | undefined;
-    const grace = new Promise((resolve) => {
-      timer = setTimeout(resolve, graceMs);
-    });
-    await Promise.race([finished, grace]);
-    clearTimeout(timer);
+    const finished = new AbortController();
+    void this.#loop
+      .stop()
+      .then(() => Promise.allSettled(this.#inHand))
+      .then(() => finished.abort());
+    await sleep(graceMs, finished.signal);
     const unmade = this.#unmade;
     this.#unmade = [];
     if (unmade.length === 0) return;
@@ -136,26 +143,8 @@ export class ConditionReconciler {
     );
   }
 
-  async #sweepUntilStopped(): Promise<void> {
-    const { signal } = this.#stopping;
-    const { watch } = this.#options;
-    const pause = new FailurePause();
-    while (!signal.aborted) {
-      const heard = this.#bell.count;
-      try {
-        const sleepMs = await this.#sweepOnce();
-        pause.passed();
-        watch.passed(CLAIMING);
-        await this.#bell.wait(heard, signal, sleepMs);
-      } catch (error) {
-        watch.failed(CLAIMING, error);
-        await sleepUntilAborted(pause.failed(), signal);
-      }
-    }
-  }
-
-  /** Claims what there is room for; returns how long to sleep. */
-  async #sweepOnce(): Promise<number> {
+  /** Claims what there is room for. */
+  async #sweepOnce(): Promise<PassResult> {
     const more = await this.#giveTimes();
     this.#crowded.clear();
     for (const [name, provider] of this.#options.providers) {
@@ -163,10 +152,10 @@ export class ConditionReconciler {
       const claimed = room > 0 ? await this.#claim(name, provider, room) : 0;
       if (claimed === room) this.#crowded.add(name);
     }
-    if (more) return 0;
-    if (this.#crowded.size > 0) return TICK_MS;
+    if (more) return { nextInMs: 0 };
+    if (this.#crowded.size > 0) return { nextInMs: TICK_MS };
     const next = await nextProbeInMs(this.#options.database, this.#lateMs);
-    return Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS));
+    return { nextInMs: Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS)) };
   }
 
   /** A part of what there is at a time, so that claims go on meanwhile; returns whether there may be more. */
@@ -225,7 +214,7 @@ export class ConditionReconciler {
   /** Not for every single one: a claim costs the same for one look as for many. */
   #wakeWhenRoomy(provider: string): void {
     if (!this.#crowded.has(provider)) return;
-    if (this.#slots.room(provider) >= this.#slots.used(provider)) this.#bell.ring();
+    if (this.#slots.room(provider) >= this.#slots.used(provider)) this.#wake.notify();
   }
 
   async #make(look: Probe, provider: Provider): Promise<void> {

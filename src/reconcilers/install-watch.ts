@@ -1,9 +1,10 @@
 /** Finds installations that nobody has reported about for too long, and counts each as an attempt that failed. */
-import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
+
 import { stallNode } from '../operations/nodes/node-report.ts';
 import type { NodeDependencies } from '../operations/nodes/nodes.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
 import { stalledNodes } from '../store/nodes/node-lists.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 
 export interface InstallWatchOptions {
   readonly dependencies: NodeDependencies;

@@ -3,7 +3,6 @@
  * newest. What is sampled is read where keepalives live, in pieces with a rest after each: a sample has minutes to
  * complete, and keepalives have not. One that is cut short, by a stop or a store that does not answer, is a gap.
  */
-import { BackgroundLoop, type LoopWatch, sleepUntilAborted } from '../engine/background-loop.ts';
 import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
 import {
   claimSample,
@@ -12,6 +11,8 @@ import {
   storeSamples,
 } from '../store/agents/metric-samples.ts';
 import type { Database } from '../store/database/database.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
+import { sleep } from '../time/sleep.ts';
 
 export interface MetricSamplerOptions {
   readonly database: Database;
@@ -70,7 +71,7 @@ export class MetricSampler {
       if (samples.length > 0) await storeSamples(database, slot, samples);
       if (addresses.length < PIECE) return;
       after = addresses.at(-1)?.machineId ?? after;
-      await sleepUntilAborted(REST_MS, stopping);
+      await sleep(REST_MS, stopping);
     }
   }
 }

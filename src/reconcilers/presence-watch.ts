@@ -8,7 +8,6 @@
  */
 import type { PresenceTtls } from '../domain/agent/agent.ts';
 import type { Machine } from '../domain/machine/machine.ts';
-import { BackgroundLoop, type LoopWatch } from '../engine/background-loop.ts';
 import {
   type AgentToCheck,
   agentsToCheck,
@@ -21,6 +20,7 @@ import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
 import { poolsWithSchedulable } from '../store/agents/pool-health.ts';
 import { type Database, untilNotDeadlocked } from '../store/database/database.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
+import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 
 export interface PresenceWatchOptions {
   readonly database: Database;

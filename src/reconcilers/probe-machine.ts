@@ -32,7 +32,7 @@ export async function probeMachine(
   const silence = new Promise<'silent'>((resolve) => {
     over.signal.addEventListener('abort', () => resolve('silent'), { once: true });
   });
-  const timer = setTimeout(end, limitMs);
+  const timer = setTimeout(() => over.abort(), limitMs);
   stop.addEventListener('abort', end, { once: true });
   const ask = async <Probe extends keyof Inspect>(probe: Probe): Promise<ProbeResults[Probe]> => {
     try {

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { type MachineChange, mergeChanges } from '../domain/machine/machine-change.ts';
-import type { LoopWatch } from '../engine/background-loop.ts';
 import { Dispatcher } from '../engine/dispatcher.ts';
 import type { Job } from '../engine/job.ts';
 import type { CrashPoint } from '../engine/run-job.ts';
@@ -16,6 +15,7 @@ import type { Database } from '../store/database/database.ts';
 import type { DatabaseTime } from '../store/database/database-clock.ts';
 import type { MachineReader } from '../store/machines/machines.ts';
 import { PostgresOperationStore } from '../store/operations/writer/operation-store.ts';
+import type { LoopWatch } from '../time/repeat-until-stopped.ts';
 import type { Settings } from './settings/settings.ts';
 
 const MAX_LOG_BYTES = 1024 * 1024;

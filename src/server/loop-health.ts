@@ -5,11 +5,11 @@
  */
 import type { Logger } from 'pino';
 import { Fault } from '../domain/error/fault.ts';
-import type { LoopWatch } from '../engine/background-loop.ts';
 import { StoreAway } from '../engine/job-store.ts';
 import { KeepalivesAway } from '../store/agents/keepalive-store.ts';
 import { sqlStateOf } from '../store/database/database.ts';
 import { DATABASE_CAUSE, type Readiness } from '../surfaces/readiness.ts';
+import type { LoopWatch } from '../time/repeat-until-stopped.ts';
 
 /** A single failure may be chance, as a connection that was cut. */
 const REPEATEDLY = 3;

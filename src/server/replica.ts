@@ -139,8 +139,8 @@ export async function startReplica(
     },
     watch: loops,
   });
-  await notifications.connect();
-  cleanups.push(() => notifications.close());
+  await notifications.start();
+  cleanups.push(() => notifications.stop());
 
   const keepalives = await createKeepalives(options, database, ttls, () => providers.keys());
   cleanups.push(() => keepalives.close());
@@ -411,14 +411,14 @@ interface Hearing {
 function hear(notice: Notice, { dispatcher, feed, logs, tokensChanged }: Hearing): void {
   switch (notice) {
     case 'events':
-      feed.hint();
-      logs.hint();
+      feed.notify();
+      logs.notify();
       return;
     case 'due':
       dispatcher.wake();
       return;
     case 'logs':
-      logs.hint();
+      logs.notify();
       return;
     case 'tokens':
       tokensChanged();

@@ -1,11 +1,11 @@
 /** `ingot serve` from its start to its end: the welcome, the signals, the farewell and the exit code. */
 
+import { untilAborted } from '../time/until-aborted.ts';
 import type { ReplicaOptions } from './replica.ts';
 import { type Server, startServer } from './server.ts';
 import { serverLog } from './server-log.ts';
 import type { PlanFile } from './settings/plan-files.ts';
 import type { Settings } from './settings/settings.ts';
-import { untilAborted } from './until-aborted.ts';
 import { startSupervisedServer } from './workers/supervised-server.ts';
 
 export interface RunOptions extends Pick<ReplicaOptions, 'settings' | 'configuration'> {

@@ -12,6 +12,7 @@ export interface Health {
 
 export function startHealth(database: Database, readiness: Readiness, log: Logger): Health {
   const monotonicNow = () => performance.now();
+  const loops = new LoopHealth({ log, monotonicNow, readiness });
   const probe = new DatabaseProbe({
     newClient: () => database.newClient(),
     monotonicNow,
@@ -26,10 +27,10 @@ export function startHealth(database: Database, readiness: Readiness, log: Logge
     },
     onError: (error) =>
       log.warn({ err: error }, 'the database can not be probed; only failing calls show its state'),
+    watch: loops,
   });
   database.onAway((away) => probe.saw(away));
   probe.start();
-  const loops = new LoopHealth({ log, monotonicNow, readiness });
   return {
     loops,
     stop: async () => {

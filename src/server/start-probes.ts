@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { LoopWatch } from '../engine/background-loop.ts';
 import type { Provider } from '../providers/provider.ts';
 import { ConditionReconciler } from '../reconcilers/condition-reconciler.ts';
 import { Database } from '../store/database/database.ts';
+import type { LoopWatch } from '../time/repeat-until-stopped.ts';
 import type { Configuration } from './settings/configuration.ts';
 
 const SHUTDOWN_GRACE_MS = 10_000;

@@ -24,7 +24,7 @@ async function start(failures: readonly Error[], signal = new AbortController().
         causes.push(cause);
       },
       monotonicNow: () => now,
-      sleep: async (ms) => {
+      sleepFor: async (ms) => {
         slept.push(ms);
         now += ms;
       },

@@ -6,10 +6,10 @@
  * wrong password) may still be in the middle of its own set-up, so that is waited for too, but not for ever: after a while
  * it is a mistake in the settings.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { asAway, isDatabaseAway } from '../store/database/database-away.ts';
 import { SchemaTooNew } from '../store/schema/schema-version.ts';
+import { sleep } from '../time/sleep.ts';
 import { SETTINGS, SettingError } from './settings/settings.ts';
 
 const FIRST_RETRY_MS = 250;
@@ -25,14 +25,15 @@ export interface Patience {
   /** Shown by /readyz until the attempt succeeds. */
   readonly onWaiting: (cause: string) => Promise<void>;
   readonly monotonicNow?: () => number;
-  readonly sleep?: (ms: number) => Promise<unknown>;
+  /** For tests. */
+  readonly sleepFor?: (ms: number) => Promise<void>;
 }
 
 export async function untilDatabaseReady<T>(
   attempt: () => Promise<T>,
-  { log, signal, onWaiting, monotonicNow = performance.now.bind(performance), ...rest }: Patience,
+  { log, signal, onWaiting, monotonicNow = performance.now.bind(performance), ...given }: Patience,
 ): Promise<T> {
-  const sleep = rest.sleep ?? ((ms: number) => delay(ms, undefined, { signal }));
+  const sleepFor = given.sleepFor ?? ((ms: number) => sleep(ms, signal));
   let refusedSince: number | null = null;
   for (let retry = 0; ; retry += 1) {
     signal.throwIfAborted();
@@ -50,7 +51,7 @@ export async function untilDatabaseReady<T>(
       if (wait.kind === 'schema') log.error(line, wait.message);
       else log.warn(line, wait.message);
       await onWaiting(wait.cause);
-      await sleep(retryMs);
+      await sleepFor(retryMs);
     }
   }
 }

@@ -3,8 +3,9 @@
  * far it is. Nothing here writes a disk. An order says what shall be installed; the boot device and the power make
  * the machine ask for it; its reports tell the rest.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { StepFailure } from '../../engine/step-handler.ts';
+import { sleep } from '../../time/sleep.ts';
 import type { InstallOrderView, NetworkInstalls } from '../network-installs.ts';
 import {
   type Capabilities,
@@ -155,7 +156,8 @@ export async function powerCycle(
     const until = Date.now() + powerOffMs;
     while ((await power.bootState(call)).power === 'on') {
       if (Date.now() > until) throw stillOn();
-      await delay(OFF_LOOK_MS, undefined, { signal: call.signal });
+      await sleep(OFF_LOOK_MS, call.signal);
+      call.signal.throwIfAborted();
     }
     call.checkHeld();
   }

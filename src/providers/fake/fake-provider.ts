@@ -2,11 +2,12 @@
  * A provider whose machines exist only in the database. It behaves like a real one: work takes time, a task
  * goes on while nobody looks, and what happened is found by looking.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { inClusterAsSeen } from '../../domain/condition/node-observation.ts';
 import type { Erasure } from '../../domain/install/erasure.ts';
 import type { Labels } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
+import { sleep } from '../../time/sleep.ts';
 import {
   type BootState,
   type ErasingState,
@@ -40,8 +41,9 @@ export interface FakeWorld {
 
 type FakeWork = Pick<FakeTask, 'kind' | 'target' | 'netbootImage'>;
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return delay(ms, undefined, { signal });
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, signal);
+  signal.throwIfAborted();
 }
 
 export interface FakeProviderOptions {

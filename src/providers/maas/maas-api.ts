@@ -7,13 +7,14 @@
  * engine spaces what is repeated. Nor is a request that ran into its time limit: a long wait belongs into the engine,
  * where it costs nothing.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { type Agent, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CredentialProblem } from '../../connections/credential-reference.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
+import { sleep } from '../../time/sleep.ts';
 import type { ProviderCall } from '../provider.ts';
 import { AnswerBreaker, type Entry } from './answer-breaker.ts';
 import { exchange, type HttpAnswer, NoAnswer } from './http-exchange.ts';
@@ -164,7 +165,8 @@ export class MaasApi {
       } catch (error) {
         const pauseMs = error instanceof MaasFailure ? this.#pauseMs(error, request, attempt) : null;
         if (pauseMs === null) throw error;
-        await delay(pauseMs, undefined, { signal });
+        await sleep(pauseMs, signal);
+        signal.throwIfAborted();
       }
     }
   }

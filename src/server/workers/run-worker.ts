@@ -12,11 +12,11 @@ import type { Database } from '../../store/database/database.ts';
 import { processStart } from '../../store/embedded/process-identity.ts';
 import { readMigrations } from '../../store/schema/migration-files.ts';
 import { checkSchema, readApplied } from '../../store/schema/schema-version.ts';
+import { untilAborted } from '../../time/until-aborted.ts';
 import { openDatabase } from '../prepare-database.ts';
 import { type ServedReplica, serveReplica } from '../serve-replica.ts';
 import { serverLog } from '../server-log.ts';
 import { SettingError } from '../settings/settings.ts';
-import { untilAborted } from '../until-aborted.ts';
 import { PrimaryLink } from './primary-link.ts';
 import type { DatabaseState, WorkerStart } from './worker-messages.ts';
 

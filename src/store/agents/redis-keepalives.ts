@@ -12,8 +12,8 @@
  *
  * The index does not expire. A member without an entry means nothing, and is dropped by whoever comes across it.
  */
+
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AgentAddress,
   type Keepalive,
@@ -22,6 +22,7 @@ import {
   type PresenceTtls,
   type Vitals,
 } from '../../domain/agent/agent.ts';
+import { sleep } from '../../time/sleep.ts';
 import { GONE, KEEP, LATE, METRICS_OF, PUT, READ, UNLOCK, WAITING } from './keepalive-scripts.ts';
 import {
   type KeepaliveOutcome,
@@ -189,7 +190,7 @@ async function locked(
       taken.push(...wanted.filter((_key, index) => answers[index] === 'OK'));
       wanted = wanted.filter((_key, index) => answers[index] !== 'OK');
       if (wanted.length === 0 || waitedMs >= LOCK_WAIT_MS) break;
-      await delay(LOCK_RETRY_MS);
+      await sleep(LOCK_RETRY_MS);
     }
     await work();
   } finally {

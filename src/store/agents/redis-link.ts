@@ -10,8 +10,8 @@
  * starts before its Redis does waits for it, and fails its calls meanwhile.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { createClient } from '@redis/client';
+import { sleep } from '../../time/sleep.ts';
 import { KeepalivesAway } from './keepalive-store.ts';
 
 export interface RedisLinkOptions {
@@ -132,8 +132,7 @@ export class RedisLink {
   async #reconnect(): Promise<Client | null> {
     const { signal } = this.#closing;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      // Only an abort ends this early.
-      await delay(pauseMs, undefined, { signal }).catch(() => {});
+      await sleep(pauseMs, signal);
       if (signal.aborted) return null;
       try {
         const client = await connect(this.#options.url);

@@ -10,7 +10,7 @@
  * over because of a step. Restarts: `seen_at` is the last time seen; a clock behind it was set back while no replica ran.
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
-import { BackgroundLoop, type LoopWatch } from '../../engine/background-loop.ts';
+import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import { extendLeases } from '../operations/writer/extend-leases.ts';
 import {
   type ClockReading,

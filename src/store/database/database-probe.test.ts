@@ -33,6 +33,7 @@ beforeEach(async () => {
     monotonicNow: () => Date.now(),
     onChange: (away) => seen.push(away?.message ?? 'well'),
     onError: (error) => seen.push(String(error)),
+    watch: { passed: () => {}, failed: (_loop, error) => seen.push(String(error)) },
   });
   probe.start();
   await vi.advanceTimersByTimeAsync(1_000);

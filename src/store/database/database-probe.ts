@@ -11,7 +11,9 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type pg from 'pg';
-import { sleepUntilAborted } from '../../engine/background-loop.ts';
+import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
+import { Signal } from '../../time/signal.ts';
+import { sleep } from '../../time/sleep.ts';
 import { type AwayKindName, asAway, DatabaseAway } from './database-away.ts';
 
 export interface DatabaseProbeOptions {
@@ -21,6 +23,7 @@ export interface DatabaseProbeOptions {
   readonly onChange: (away: DatabaseAway | null) => void;
   /** The probe itself can't be carried out; it says nothing about the database then. */
   readonly onError: (error: unknown) => void;
+  readonly watch: LoopWatch;
 }
 
 const EVERY_MS = 500;
@@ -42,27 +45,32 @@ class NoAnswer extends Error {}
 
 export class DatabaseProbe {
   readonly #options: DatabaseProbeOptions;
-  readonly #stopping = new AbortController();
+  readonly #loop: BackgroundLoop;
+  /** Work met an error. */
+  readonly #errors = new Signal();
   #client: pg.Client | null = null;
   #away: DatabaseAway | null = null;
   #firstCause: AwayKindName | null = null;
   #lastErrorAt = Number.NEGATIVE_INFINITY;
-  #wake: AbortController = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
   #complained = false;
 
   constructor(options: DatabaseProbeOptions) {
     this.#options = options;
+    this.#loop = new BackgroundLoop({
+      name: 'probing the database',
+      everyMs: EVERY_MS - SOON_MS,
+      pass: (stop) => this.#probeOnce(stop),
+      watch: options.watch,
+      wake: this.#errors,
+    });
   }
 
   start(): void {
-    this.#loop = this.#probeUntilStopped();
+    this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#wake.abort();
-    await this.#loop;
+    await this.#loop.stop();
     await this.#dropClient();
   }
 
@@ -72,23 +80,17 @@ export class DatabaseProbe {
     const explained = this.#explained(away);
     this.#lastErrorAt = this.#options.monotonicNow();
     if (explained.effect === 'lasts') this.#change(explained);
-    this.#wake.abort();
+    this.#errors.notify();
     return explained;
   }
 
-  async #probeUntilStopped(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#wake = new AbortController();
-      await this.#probeOnce();
-      // What fails all the time wakes all the time.
-      await sleepUntilAborted(SOON_MS, signal);
-      const wake = signal.aborted ? signal : this.#wake.signal;
-      await sleepUntilAborted(EVERY_MS - SOON_MS, wake);
-    }
+  async #probeOnce(stop: AbortSignal): Promise<void> {
+    await this.#judge(stop);
+    // Work that fails all the time wakes the loop all the time.
+    await sleep(SOON_MS, stop);
   }
 
-  async #probeOnce(): Promise<void> {
+  async #judge(stop: AbortSignal): Promise<void> {
     const startedAt = this.#options.monotonicNow();
     const isKept = this.#client !== null;
     let outcome = await this.#probe();
@@ -97,7 +99,7 @@ export class DatabaseProbe {
       await this.#dropClient();
       outcome = await this.#probe();
     }
-    if (this.#stopping.signal.aborted) return;
+    if (stop.aborted) return;
     if (outcome !== null) {
       await this.#dropClient();
       this.#change(outcome);
@@ -129,7 +131,7 @@ export class DatabaseProbe {
       (error: unknown) => error,
     );
     const late = new AbortController();
-    const silence = sleepUntilAborted(ANSWER_MS, late.signal)
+    const silence = sleep(ANSWER_MS, late.signal)
       // A process that was busy itself reads what has long arrived before it calls the database silent.
       .then(() => turn())
       .then(() => new NoAnswer('no answer in time'));

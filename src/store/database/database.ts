@@ -3,8 +3,8 @@
  * the Session that they run in, so that the caller decides what belongs to one transaction; nobody holds a
  * transaction across a call to anything but the database.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { sleep } from '../../time/sleep.ts';
 import { asAway, DatabaseAway } from './database-away.ts';
 import { DatabaseHosts } from './database-hosts.ts';
 
@@ -53,7 +53,8 @@ export class Database {
   readonly #hosts: DatabaseHosts;
   #onAway: (away: DatabaseAway) => DatabaseAway = (away) => away;
   #open = 0;
-  #allClosed: () => void = () => {};
+  /** Aborted when the last connection is closed. */
+  readonly #allClosed = new AbortController();
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
@@ -75,7 +76,7 @@ export class Database {
     });
     this.#pool.on('remove', () => {
       this.#open -= 1;
-      if (this.#open === 0) this.#allClosed();
+      if (this.#open === 0 && this.#pool.ending) this.#allClosed.abort();
     });
     // The pool listens only while a connection is idle. One that is cut while somebody has it fails that work's
     // next statement; the event itself, unheard, would end the process.
@@ -189,11 +190,8 @@ export class Database {
 
   /** Returns when the connections are closed, not only told to: a database that stops next is left in peace. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      this.#allClosed = resolve;
-    });
     await this.#pool.end();
-    if (this.#open > 0) await Promise.race([closed, delay(CLOSE_GRACE_MS, undefined, { ref: false })]);
+    if (this.#open > 0) await sleep(CLOSE_GRACE_MS, this.#allClosed.signal);
   }
 }
 

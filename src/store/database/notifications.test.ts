@@ -28,9 +28,9 @@ test('a connection that is lost as soon as it listens leaves no timer behind, so
     onConnected: () => seen.push('connected'),
     watch: { passed: () => seen.push('passed'), failed: () => seen.push('failed') },
   });
-  await notifications.connect();
+  await notifications.start();
   // Nothing but the next attempt.
   expect([seen, vi.getTimerCount()]).toEqual([['failed'], 1]);
-  await notifications.close();
+  await notifications.stop();
   expect(vi.getTimerCount()).toBe(0);
 });

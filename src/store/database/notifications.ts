@@ -1,73 +1,95 @@
 /**
- * Hears what other replicas (and this one) commit. A notification is only a hint that it is worth looking: after
- * a lost connection everything is looked at again, so nothing depends on one arriving.
+ * Listens for what other replicas (and this one) commit. A notification only says that a read may find something new: after
+ * a lost connection everything is read again, so nothing depends on one arriving.
  */
 import type pg from 'pg';
-import { FailurePause, type LoopWatch } from '../../engine/background-loop.ts';
+import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
+import { Signal } from '../../time/signal.ts';
 import type { Notice } from '../events/append-events.ts';
 import type { Database } from './database.ts';
 import { asAway } from './database-away.ts';
 
 export interface NotificationHandlers {
   readonly onNotice: (notice: Notice) => void;
-  /** Connected, for the first time or again; anything may have been missed. */
+  /** Connected, for the first time or again; any notice may have been missed. */
   readonly onConnected: () => void;
   readonly watch: LoopWatch;
 }
 
-/** The loop, as the log and /readyz name it. */
-const LISTENING = 'listening for notifications';
-/** A connection that was cut off without a word is found out by asking. */
+/** A connection that was cut without a notice to us is detected by a query. */
 const PROBE_MS = 5_000;
+
+interface Connection {
+  readonly client: pg.Client;
+  lostBy: Error | null;
+}
 
 export class Notifications {
   readonly #database: Database;
   readonly #handlers: NotificationHandlers;
-  readonly #pause = new FailurePause();
-  #client: pg.Client | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #probes: NodeJS.Timeout | undefined;
-  #closed = false;
+  readonly #loop: BackgroundLoop;
+  readonly #lost = new Signal();
+  #connection: Connection | null = null;
+  #onFirstAttempt = () => {};
 
   constructor(database: Database, handlers: NotificationHandlers) {
     this.#database = database;
     this.#handlers = handlers;
+    this.#loop = new BackgroundLoop({
+      name: 'listening for notifications',
+      everyMs: PROBE_MS,
+      pass: (stop) => this.#keepListening(stop),
+      watch: handlers.watch,
+      wake: this.#lost,
+    });
   }
 
-  async connect(): Promise<void> {
+  /** Returns after the first attempt to connect. One that failed is repeated in the background. */
+  async start(): Promise<void> {
+    const attempted = new Promise<void>((resolve) => {
+      this.#onFirstAttempt = resolve;
+    });
+    this.#loop.start();
+    await attempted;
+  }
+
+  async stop(): Promise<void> {
+    const stopped = this.#loop.stop();
+    await this.#connection?.client.end();
+    await stopped;
+  }
+
+  async #keepListening(stop: AbortSignal): Promise<void> {
+    try {
+      const connection = this.#connection;
+      if (connection === null) return await this.#connect(stop);
+      if (connection.lostBy) throw connection.lostBy;
+      await connection.client.query('SELECT 1');
+    } catch (error) {
+      // It is broken: an error while it closes says nothing new.
+      this.#connection?.client.end().catch(() => {});
+      this.#connection = null;
+      throw asAway(error, 'connecting');
+    } finally {
+      this.#onFirstAttempt();
+    }
+  }
+
+  async #connect(stop: AbortSignal): Promise<void> {
     const client = this.#database.newClient();
-    this.#client = client;
-    let failed = false;
-    const lost = (error: unknown) => {
-      if (failed || this.#closed) return;
-      failed = true;
-      clearInterval(this.#probes);
-      this.#handlers.watch.failed(LISTENING, asAway(error, 'connecting'));
-      // It is broken already: how it ends tells nothing more.
-      client.end().catch(() => {});
-      this.#timer = setTimeout(() => void this.connect(), this.#pause.failed());
+    const connection: Connection = { client, lostBy: null };
+    this.#connection = connection;
+    const lost = (error: Error) => {
+      connection.lostBy ??= error;
+      if (this.#connection === connection) this.#lost.notify();
     };
     client.on('error', lost);
     client.on('end', () => lost(new Error('the listening connection ended')));
     client.on('notification', (message) => this.#handlers.onNotice((message.payload ?? '') as Notice));
-    try {
-      await client.connect();
-      await client.query('LISTEN ingot');
-      // It may be lost again by now: the end of a connection can come in one piece with an answer.
-      if (failed || this.#closed) return;
-      this.#pause.passed();
-      this.#handlers.watch.passed(LISTENING);
-      this.#probes = setInterval(() => void client.query('SELECT 1').catch(lost), PROBE_MS);
-      this.#handlers.onConnected();
-    } catch (error) {
-      lost(error);
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    clearInterval(this.#probes);
-    await this.#client?.end();
+    await client.connect();
+    await client.query('LISTEN ingot');
+    // The end of a connection can arrive in one piece with an answer.
+    if (connection.lostBy) throw connection.lostBy;
+    if (!stop.aborted) this.#handlers.onConnected();
   }
 }

@@ -10,10 +10,11 @@
  * same kind, so a process that dies while taking over leaves nothing stuck either. Files appear with their
  * content in place (link and rename, never open and write), so no reader sees half of one.
  */
+
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../time/sleep.ts';
 import { processStart } from './process-identity.ts';
 
 export interface DataDirLock {
@@ -61,7 +62,7 @@ async function acquire(path: string, mine: string): Promise<number | undefined> 
 async function replaceStale(path: string, stale: string, draft: string, mine: string): Promise<boolean> {
   const takeover = `${path}.takeover`;
   if ((await acquire(takeover, mine)) !== undefined) {
-    await delay(10);
+    await sleep(10);
     return false;
   }
   try {

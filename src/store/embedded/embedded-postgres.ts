@@ -6,10 +6,11 @@
  * then on one event ends everything: PostgreSQL's exit, whether asked for or not, gives back the socket's
  * directory and the lock. Killing Ingot at any point is safe: the next start clears up.
  */
+
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, realpathSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { sleep } from '../../time/sleep.ts';
 import { chooseAccount } from './account.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { clusterIn, ensureCluster } from './cluster.ts';
@@ -128,7 +129,7 @@ async function answers(url: string, server: RunningServer): Promise<boolean> {
       await client.query('SELECT 1');
       return true;
     } catch {
-      await delay(20);
+      await sleep(20);
     } finally {
       await client.end().catch(() => {});
     }

@@ -3,9 +3,10 @@
  * live on. Both would write to the files that a new PostgreSQL is about to open, so all of them have to be
  * gone first. A pid is signalled only after it was seen to be a postgres at work in this very cluster.
  */
+
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../time/sleep.ts';
 import type { Account } from './account.ts';
 import { postgresProcesses } from './process-identity.ts';
 import { removeSocketDir } from './socket-dir.ts';
@@ -38,7 +39,7 @@ export async function stopOrphan(
 
 async function untilNone(running: () => number[], forMs: number): Promise<void> {
   const deadline = performance.now() + forMs;
-  while (running().length > 0 && performance.now() < deadline) await delay(50);
+  while (running().length > 0 && performance.now() < deadline) await sleep(50);
 }
 
 /**

@@ -3,7 +3,8 @@
  * or when the system kills it for its memory; what was committed is still there, and its users come back by the same
  * URL. They find out by themselves that it was gone.
  */
-import { FailurePause, sleepUntilAborted } from '../../engine/background-loop.ts';
+import { FailurePause } from '../../time/failure-pause.ts';
+import { sleep } from '../../time/sleep.ts';
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -73,7 +74,7 @@ class Supervisor {
     const { signal } = this.#stopping;
     const pause = new FailurePause();
     while (!signal.aborted) {
-      await sleepUntilAborted(pause.failed(), signal);
+      await sleep(pause.failed(), signal);
       if (signal.aborted) return;
       try {
         this.current = await startEmbeddedPostgres({ ...this.#options, socketDir: this.#socketDir });

@@ -1,34 +1,34 @@
 /**
- * The event log, live, for all watchers of this replica. One tail reads new events and keeps the last of them in
- * memory; a watcher that is behind what is kept reads from the database until it has caught up. A watcher holds
- * a position and nothing else, so a slow one costs no memory. While nobody watches, nothing is read.
+ * The event log, live, for all watchers of this replica. One loop reads new events and keeps the last of them in memory; a
+ * watcher that is behind what is kept reads from the database until it has caught up. A watcher holds a position and
+ * nothing else, so a slow one costs no memory. Without watchers nothing is read.
  */
 
 import { serverStopping } from '../../domain/error/fault.ts';
-import { FailurePause, type LoopWatch } from '../../engine/background-loop.ts';
+import { type LoopOptions, type LoopWatch, repeatUntilStopped } from '../../time/repeat-until-stopped.ts';
+import { Signal } from '../../time/signal.ts';
 import type { Database } from '../database/database.ts';
-import { Signal } from '../database/signal.ts';
 import { readEvents, type StoredEvent } from './event-log.ts';
 
 /** The loop, as the log and /readyz name it. */
 const READING = 'reading events';
 const KEEP = 10_000;
 const BATCH = 1_000;
-/** Without a notice there is still a look, in case one was lost. */
+/** Events are also read without a notification, in case one was lost. */
 const POLL_MS = 1_000;
 
 export class EventFeed {
   readonly #database: Database;
   readonly #watch: LoopWatch;
-  readonly #pause = new FailurePause();
+  /** For the loop: there may be events to read. */
+  readonly #committed = new Signal();
+  /** For the watchers: events were read. */
+  readonly #read = new Signal();
   #kept: StoredEvent[] = [];
-  /** What is kept is complete from right after here. */
+  /** What is kept is complete from right after this id. */
   #from: number | null = null;
   #watchers = 0;
-  readonly #bell = new Signal();
-  #tailing: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #hinted = false;
+  #reading: AbortController | null = null;
   #closed = false;
 
   constructor(database: Database, watch: LoopWatch) {
@@ -36,16 +36,15 @@ export class EventFeed {
     this.#watch = watch;
   }
 
-  /** Somebody committed events. */
-  hint(): void {
-    this.#hinted = true;
-    if (this.#watchers > 0) this.#tail();
+  /** Events were committed, by any replica. */
+  notify(): void {
+    this.#committed.notify();
   }
 
   /** Ends every watch, so that a stopping server does not wait for its clients. */
   close(): void {
     this.#closed = true;
-    this.#bell.ring();
+    this.#read.notify();
   }
 
   /**
@@ -58,26 +57,27 @@ export class EventFeed {
     atLeastEveryMs?: number,
   ): AsyncGenerator<readonly StoredEvent[]> {
     this.#watchers += 1;
+    this.#reading ??= this.#startReading();
     let position = after;
     let caughtUp = false;
     try {
       while (!signal.aborted && !this.#closed) {
-        const heard = this.#bell.count;
+        const { count } = this.#read;
         const batch = this.#fromMemory(position) ?? (await readEvents(this.#database, position, BATCH));
         const last = batch.at(-1);
         if (last) position = last.eventId;
         yield batch;
         if (last) continue;
         this.#from ??= position;
-        // Somebody new may know more than the last look told.
-        if (!caughtUp) this.#tail();
+        // A client that connects now may know of events that the loop has not read yet.
+        if (!caughtUp) this.notify();
         caughtUp = true;
-        await this.#bell.wait(heard, signal, atLeastEveryMs);
+        await this.#read.wait(count, signal, atLeastEveryMs);
       }
       if (this.#closed) throw serverStopping();
     } finally {
       this.#watchers -= 1;
-      if (this.#watchers === 0) this.#forget();
+      if (this.#watchers === 0) this.#stopReading();
     }
   }
 
@@ -88,55 +88,44 @@ export class EventFeed {
     return this.#kept.slice(start, start + BATCH);
   }
 
-  #poll(afterMs: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#tail(), afterMs);
+  #startReading(): AbortController {
+    const reading = new AbortController();
+    const loop: LoopOptions = {
+      name: READING,
+      everyMs: POLL_MS,
+      pass: (stop) => this.#readNew(stop),
+      watch: this.#watch,
+      wake: this.#committed,
+    };
+    void repeatUntilStopped(loop, reading.signal);
+    return reading;
   }
 
-  #tail(): void {
-    this.#tailing ??= this.#readNew().then((pauseMs) => {
-      this.#tailing = null;
-      if (this.#watchers === 0) return;
-      if (this.#hinted && pauseMs === 0) this.#tail();
-      else this.#poll(pauseMs || POLL_MS);
-    });
-  }
-
-  /** Returns how long to wait because it failed; 0 when it did not. */
-  async #readNew(): Promise<number> {
-    this.#hinted = false;
-    try {
-      while ((await this.#readOnce()) === BATCH);
-      this.#pause.passed();
-      this.#watch.passed(READING);
-      return 0;
-    } catch (error) {
-      this.#watch.failed(READING, error);
-      return this.#pause.failed();
-    }
-  }
-
-  async #readOnce(): Promise<number> {
-    const from = this.#from;
-    if (from === null) return 0;
-    const events = await readEvents(this.#database, this.#kept.at(-1)?.eventId ?? from, BATCH);
-    // Everybody may have left meanwhile.
-    if (this.#from === null || events.length === 0) return 0;
-    this.#kept.push(...events);
-    const excess = this.#kept.length - KEEP;
-    if (excess > 0) this.#from = this.#kept.splice(0, excess).at(-1)?.eventId ?? this.#from;
-    this.#bell.ring();
-    return events.length;
-  }
-
-  #forget(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  #stopReading(): void {
+    this.#reading?.abort();
+    this.#reading = null;
     // Nothing is read any more, so nothing fails.
-    this.#pause.passed();
     this.#watch.passed(READING);
     this.#kept = [];
     this.#from = null;
+  }
+
+  async #readNew(stop: AbortSignal): Promise<void> {
+    for (;;) {
+      const from = this.#from;
+      if (from === null) return;
+      const events = await readEvents(this.#database, this.#kept.at(-1)?.eventId ?? from, BATCH);
+      if (stop.aborted || events.length === 0) return;
+      this.#keep(events);
+      if (events.length < BATCH) return;
+    }
+  }
+
+  #keep(events: readonly StoredEvent[]): void {
+    this.#kept.push(...events);
+    const excess = this.#kept.length - KEEP;
+    if (excess > 0) this.#from = this.#kept.splice(0, excess).at(-1)?.eventId ?? this.#from;
+    this.#read.notify();
   }
 }
 

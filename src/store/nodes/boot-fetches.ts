@@ -3,7 +3,7 @@
  * keeps its newest rows, what is no node's shares one such list, and what waits to be written has a limit of its own.
  * Rows are written some at a time, so that a site that boots all at once costs few statements.
  */
-import { BackgroundLoop, type LoopWatch } from '../../engine/background-loop.ts';
+import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Database, Session } from '../database/database.ts';
 
 export const FETCH_KINDS = ['script', 'kernel', 'initrd', 'image', 'loader', 'file'] as const;

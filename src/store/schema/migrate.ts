@@ -8,8 +8,8 @@
  * up everything that it holds, and comes back later. For the same reason the advisory lock is tried and never waited for.
  * A statement that runs has no limit of its own: to end a long rewrite and start it again would only make it longer.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { sleep } from '../../time/sleep.ts';
 import { sessionOf } from '../database/database.ts';
 import { connectToDatabase } from '../database/database-hosts.ts';
 import { blockersOf } from '../database/lock-blockers.ts';
@@ -60,7 +60,8 @@ export async function migrate(databaseUrl: string, options: MigrateOptions): Pro
     if (attempt === 'done') return;
     const retryMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** retry) * (0.5 + random() / 2);
     await options.onWaiting?.({ ...attempt, retryMs: Math.round(retryMs) });
-    await delay(retryMs, undefined, signal ? { signal } : {});
+    await sleep(retryMs, signal);
+    signal?.throwIfAborted();
   }
 }
 
@@ -168,8 +169,9 @@ function watchBlockers(databaseUrl: string, pid: number): { end(): Promise<reado
   const over = new AbortController();
   let seen: readonly string[] = [];
   const watching = connected(databaseUrl, async (observer) => {
-    while (!over.signal.aborted) {
-      await delay(LOCK_TIMEOUT_MS / 3, undefined, { signal: over.signal });
+    for (;;) {
+      await sleep(LOCK_TIMEOUT_MS / 3, over.signal);
+      if (over.signal.aborted) return;
       const blockers = await blockersOf(observer, pid);
       if (blockers.length > 0) seen = blockers;
     }

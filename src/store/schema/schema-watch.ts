@@ -2,7 +2,7 @@
  * Notices that a newer version migrated the schema under this replica. Most migrations leave older versions running; one
  * that does not says so, and then this replica has to stop working before it writes what the new schema forbids.
  */
-import { BackgroundLoop, type LoopWatch } from '../../engine/background-loop.ts';
+import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Database } from '../database/database.ts';
 import { readMigrations } from './migration-files.ts';
 import { checkSchema, readApplied, SchemaTooNew } from './schema-version.ts';

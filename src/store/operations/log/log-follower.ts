@@ -4,8 +4,8 @@
  */
 import { serverStopping } from '../../../domain/error/fault.ts';
 import { isActive } from '../../../domain/operation/operation-status.ts';
+import { Signal } from '../../../time/signal.ts';
 import type { Database } from '../../database/database.ts';
-import { Signal } from '../../database/signal.ts';
 import { findOperation } from '../find-operations.ts';
 import { type ReadUpTo, withGaps } from './log-gaps.ts';
 import { type LogPosition, partOfLog, readLog, type StoredLine } from './read-log.ts';
@@ -15,7 +15,7 @@ const POLL_MS = 1_000;
 
 export class LogFollower {
   readonly #database: Database;
-  readonly #bell = new Signal();
+  readonly #changes = new Signal();
   #closed = false;
 
   constructor(database: Database) {
@@ -23,14 +23,14 @@ export class LogFollower {
   }
 
   /** Somebody stored lines, or an operation moved. */
-  hint(): void {
-    this.#bell.ring();
+  notify(): void {
+    this.#changes.notify();
   }
 
   /** Ends every stream, so that a stopping server does not wait for its clients. */
   close(): void {
     this.#closed = true;
-    this.hint();
+    this.notify();
   }
 
   async *follow(
@@ -40,7 +40,7 @@ export class LogFollower {
   ): AsyncGenerator<readonly StoredLine[]> {
     let last: ReadUpTo = { ...after, part: await partOfLog(this.#database, operationId, after) };
     while (!signal.aborted && !this.#closed) {
-      const heard = this.#bell.count;
+      const { count } = this.#changes;
       // The operation first: lines are stored before the state that follows them.
       const operation = await findOperation(this.#database, operationId);
       const ended = operation === null || !isActive(operation.status);
@@ -52,7 +52,7 @@ export class LogFollower {
       }
       if (lines.length === BATCH) continue;
       if (ended) return;
-      await this.#bell.wait(heard, signal, POLL_MS);
+      await this.#changes.wait(count, signal, POLL_MS);
     }
     if (this.#closed) throw serverStopping();
   }
