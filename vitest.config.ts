@@ -51,6 +51,8 @@ export default defineConfig({
   test: {
     // Processes rather than threads: signals, working directories and exit hooks are part of what is tested.
     pool: 'forks',
+    isolate: false,
+    setupFiles: ['test/setup/shared-worker.ts'],
     // Two more than the two processors that are counted on: many tests wait for clocks and other programs.
     maxWorkers: 4,
     testTimeout: 30_000,

@@ -1,0 +1,25 @@
+/**
+ * Test files share a worker process, so that each worker imports the server once and not once a file. A file must leave
+ * the process as it found it; one that does not fails here, instead of a later file failing for no visible reason.
+ */
+import { afterAll, expect, vi } from 'vitest';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection', 'warning'] as const;
+
+function processState() {
+  return {
+    directory: process.cwd(),
+    'exit code': process.exitCode,
+    timers: vi.isFakeTimers() ? 'fake' : 'real',
+    environment: { ...process.env },
+    ...Object.fromEntries(SIGNALS.map((name) => [`listeners of ${name}`, process.listenerCount(name)])),
+  };
+}
+
+const before = processState();
+
+afterAll(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  expect(processState(), 'this file leaves the process as it found it').toEqual(before);
+});
