@@ -1,8 +1,10 @@
 /** Against a real datagram socket, in the file system and in the abstract namespace, which another program reads. */
+
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { noPerl, receiveDatagrams } from '../../test/agent/datagrams.ts';
 import { connectServiceManager, NOTIFY_SENDERS, type NotifySender } from './service-manager.ts';
@@ -79,7 +81,7 @@ describe.skipIf(noPerl)('the service manager', () => {
     alive = false;
     await expect.poll(() => events, { timeout: 10_000 }).toEqual(['stuck ']);
     const before = messages().length;
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
     // One may have been on its way.
     expect(messages().length - before).toBeLessThanOrEqual(1);
   });
@@ -88,7 +90,7 @@ describe.skipIf(noPerl)('the service manager', () => {
     const socket = join(folder, 'notify');
     const messages = await listen(socket);
     connect(socket, { env: { WATCHDOG_USEC: '100000', WATCHDOG_PID: '1' } });
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
     expect(messages()).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 import { Readiness } from './readiness.ts';
@@ -25,7 +26,7 @@ async function connected(): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1');
   await once(socket, 'connect');
   // The server has it too.
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await sleep(50);
   return socket;
 }
 

@@ -1,14 +1,15 @@
 /** Failures of BMCs and of what installs over the network. Each machine has a BMC of its own: ipmi_sim, and ipmitool before it. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { fresh, until } from '../api/fleet.ts';
+import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
 import { boot, call, newMac, report } from '../nodes/rest.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { ensureSshd } from '../parts/sshd.ts';
+import { until } from '../parts/until.ts';
 import { type IpmitoolStandIn, standInForIpmitool } from './ipmitool-stand-in.ts';
 import { type RebootingHost, startRebootingHost } from './rebooting-host.ts';
 import {
@@ -153,7 +154,7 @@ export async function nodeOf(
 async function installsItself(server: TestServer, { machineId, mac }: Registered): Promise<void> {
   await until(
     async () => {
-      await delay(300);
+      await sleep(300);
       const { token } = await boot(server, mac);
       if (token === null) return null;
       await report(server, mac, 'started', {}, token);

@@ -1,8 +1,9 @@
 /** Failures of work on the hardware of nodes: erasing their disks, replacing it. Each node has a BMC of its own. */
-import { setTimeout as delay } from 'node:timers/promises';
-import { fresh, phaseOf, until } from '../api/fleet.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fresh, phaseOf } from '../api/fleet.ts';
 import { boot, call, newMac, report } from '../nodes/rest.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { type BmcScenarioSite, nodeOf, REFUSES, type Registered, register } from './bmc-scenarios.ts';
 import { changedAfterFailure, ended, type Failing, type Scenarios, TIME_LIMIT } from './scenario.ts';
 
@@ -25,7 +26,7 @@ async function erase({ server }: BmcScenarioSite, { machineId }: Registered): Pr
 async function bootsEraser(server: TestServer, { mac }: Registered): Promise<string> {
   const { token } = await until(
     async () => {
-      await delay(300);
+      await sleep(300);
       return boot(server, mac);
     },
     (booted) => booted.token !== null,

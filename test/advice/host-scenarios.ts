@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { fresh, until } from '../api/fleet.ts';
+import { fresh } from '../api/fleet.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { until } from '../parts/until.ts';
 import {
   changedAfterFailure,
   type Failing,

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { DecommissionMode_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
-import { until } from '../api/fleet.ts';
 import { newMac, onboard, requestId } from '../maas/fleet.ts';
 import type { FaultInput } from '../parts/maas/faults.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   act,
   ended,

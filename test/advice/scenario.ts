@@ -1,14 +1,15 @@
 /** What a row of the table of failures promises, carried out: fail, remove the cause, take the advice, succeed. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { FAILURES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import type { FailureAdvice } from '../../src/domain/error/failures/advice.ts';
 import type { OperatorAction } from '../../src/domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import { phaseOf, until } from '../api/fleet.ts';
+import { phaseOf } from '../api/fleet.ts';
 import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 
 /** An operation that is about to fail, and what removes the cause of that. */
 export interface Failing {
@@ -32,7 +33,7 @@ const ASK_AGAIN_MS = 150;
 export function ended(server: TestServer, operationId: string): Promise<Operation> {
   return until(
     async () => {
-      await delay(ASK_AGAIN_MS);
+      await sleep(ASK_AGAIN_MS);
       return server.operations.getOperation({ operationId });
     },
     ({ finishedAt }) => finishedAt !== undefined,

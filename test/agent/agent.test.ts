@@ -1,5 +1,6 @@
 import { cpus, hostname } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../parts/until.ts';
 import { type RunningAgent, useAgentBundle } from './agent-process.ts';
 import { type Fault, Gateway } from './gateway.ts';
 
@@ -18,9 +19,6 @@ function start(interval: string, ...more: string[]): RunningAgent {
   const args = ['--server', gateway.url, '--machine-id', '1165a9b6', '--pool', 'gpu', '--interval', interval];
   return bundle.start([...args, ...more], { INGOT_MACHINE_TOKEN: TOKEN });
 }
-
-const until = (condition: () => unknown): Promise<void> =>
-  expect.poll(condition, { timeout: 15_000, interval: 20 }).toBe(true);
 
 /** The words of the log, without time and details. */
 const events = (agent: RunningAgent): string[] =>

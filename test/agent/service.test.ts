@@ -1,8 +1,10 @@
 /** The agent as a service: what it notifies its manager of, and when it ends by itself. */
+
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningAgent, useAgentBundle } from './agent-process.ts';
 import { type Datagrams, noPerl, receiveDatagrams } from './datagrams.ts';
@@ -112,9 +114,9 @@ describe.skipIf(noPerl)('its manager', () => {
     const before = fed();
     await expect.poll(fed, { timeout: 20_000 }).toBeGreaterThan(before + 2);
     agent.signal('SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     const stopped = fed();
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
     expect(fed()).toBe(stopped);
     agent.signal('SIGCONT');
     agent.signal('SIGTERM');

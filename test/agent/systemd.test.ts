@@ -3,10 +3,12 @@
  * the sandbox, so those lines are left out; what is about notifying, watching and restarting is as the unit has it, with
  * shorter times. LoadCredential= is stood in for by a copy at each start, which is what it does.
  */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useAgentBundle } from './agent-process.ts';
 import { Gateway } from './gateway.ts';
@@ -44,7 +46,6 @@ describe.skipIf(isShort || !isPossible)('under systemd', () => {
 
   const becomes = (wanted: Readonly<Record<string, string>>) =>
     expect.poll(shown, { timeout: 30_000, interval: 100 }).toMatchObject(wanted);
-  const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
   async function unit(): Promise<string> {
     const args = ['--server', gateway.url, '--machine-id', '1165a9b6', '--pool', 'gpu', '--interval', '0.5'];
@@ -77,7 +78,7 @@ describe.skipIf(isShort || !isPossible)('under systemd', () => {
       stdio: 'ignore',
       env: { PATH: process.env.PATH, HOME: folder, XDG_RUNTIME_DIR: path('run') },
     });
-    for (const end = Date.now() + 15_000; !existsSync(path('run/systemd/private')); await rest(50))
+    for (const end = Date.now() + 15_000; !existsSync(path('run/systemd/private')); await sleep(50))
       if (Date.now() > end) throw new Error('systemd does not answer');
   }, 60_000);
   afterAll(async () => {
@@ -93,14 +94,14 @@ describe.skipIf(isShort || !isPossible)('under systemd', () => {
     systemctl('start', '--no-block', 'ingot-agent');
     await becomes({ ActiveState: 'activating', StatusText: 'registration failed' });
     // Longer than the watchdog waits: it is fed while the server is away.
-    await rest(6_000);
+    await sleep(6_000);
     expect(shown()).toMatchObject({ ActiveState: 'activating', NRestarts: '0' });
 
     await gateway.start();
     await becomes({ ActiveState: 'active', StatusText: 'ready', NRestarts: '0' });
     await gateway.stop();
     await becomes({ StatusText: 'keepalive failed' });
-    await rest(6_000);
+    await sleep(6_000);
     expect(shown()).toMatchObject({ ActiveState: 'active', NRestarts: '0' });
     await gateway.start();
     await becomes({ StatusText: 'ready' });
@@ -114,7 +115,7 @@ describe.skipIf(isShort || !isPossible)('under systemd', () => {
 
     gateway.fault = 'revoked';
     await becomes({ ActiveState: 'failed', ExecMainStatus: '77' });
-    await rest(3_000);
+    await sleep(3_000);
     expect(shown()).toMatchObject({ ActiveState: 'failed', NRestarts: '2' });
   }, 180_000);
 });

@@ -2,10 +2,10 @@
  * Document 5 as a third party reads it: with redis-cli against the key names that it prints, and in the log. The lines
  * between quotes are the document's own.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { createMachine, type Enrolled, enrol, keepalive, post, registration } from './calls.ts';
 
 const noRedis = ensureRedis();
@@ -52,17 +52,8 @@ describe.skipIf(noRedis !== null)(`document 5 in Redis ${noRedis ?? ''}`.trim(),
   const isMember = (machine: Enrolled, pool = 'gpu') =>
     cli('sismember', key('index', machine, pool), machine.machineId)[0] === '1';
 
-  async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 20_000; !(await check()); await delay(20)) {
-      if (Date.now() > end) throw new Error(`not in time: ${what}`);
-    }
-  }
-
   async function ended({ operationId }: { operationId: string }): Promise<string> {
-    await until(
-      operationId,
-      async () => (await server.operations.getOperation({ operationId })).finishedAt !== undefined,
-    );
+    await until(async () => (await server.operations.getOperation({ operationId })).finishedAt !== undefined);
     return (await server.operations.getOperation({ operationId })).status;
   }
 
@@ -166,7 +157,7 @@ describe.skipIf(noRedis !== null)(`document 5 in Redis ${noRedis ?? ''}`.trim(),
     );
     await server.sql('DELETE FROM agent_presence WHERE machine_id = $1', [machineId]);
     await server.sql('DELETE FROM agents WHERE machine_id = $1', [machineId]);
-    await until('the entry to be gone', () => keysOf(machine).length === 0 && !isMember(machine));
+    await until(() => keysOf(machine).length === 0 && !isMember(machine));
   });
 
   it('a registration that was on its way when its machine was removed does not bring the entry back', async () => {
@@ -175,7 +166,6 @@ describe.skipIf(noRedis !== null)(`document 5 in Redis ${noRedis ?? ''}`.trim(),
     cli('set', key('lock', machine), 'somebody', 'px', '900');
     const late = post(server, 'register', machine.token, registration(machine));
     await until(
-      'the registration',
       async () =>
         (await server.machines.getMachine({ machineId: machine.machineId })).status?.presence ===
         'registered',
@@ -213,7 +203,7 @@ describe.skipIf(noRedis !== null)(`document 5 in Redis ${noRedis ?? ''}`.trim(),
         name,
         value === '1165a9b6' ? machine.machineId : value,
       ]);
-      await until(line, () =>
+      await until(() =>
         server.logged.some((text) => {
           const said = JSON.parse(text) as Record<string, unknown>;
           const isIt = said.msg === msg && said.level === 30;

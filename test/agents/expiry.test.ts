@@ -1,8 +1,9 @@
 /** Silence: when it is noticed, what it changes, and who is not blamed for it. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cloneDatabase } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { createMachine, enrol, get, keepalive, post, registration } from './calls.ts';
 
 const cleanups: Array<() => Promise<void>> = [];
@@ -27,14 +28,6 @@ async function statusOf(server: TestServer, machineId: string) {
   return (await server.machines.getMachine({ machineId })).status;
 }
 
-async function until(what: string, check: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error(`not in time: ${what}`);
-    await delay(50);
-  }
-}
-
 const isExpired = async (server: TestServer, machineId: string) =>
   (await statusOf(server, machineId))?.presence === 'expired';
 
@@ -45,7 +38,7 @@ describe('an agent that falls silent', () => {
     const lively = await enrol(server);
     const beat = setInterval(() => void post(server, 'keepalive', lively.token, keepalive(lively)), 300);
     cleanups.push(async () => clearInterval(beat));
-    await until('the expiry', () => isExpired(server, machine.machineId));
+    await until(() => isExpired(server, machine.machineId));
 
     const status = await statusOf(server, machine.machineId);
     expect(status).toMatchObject({ presence: 'expired', service: 'offline' });
@@ -81,14 +74,14 @@ describe('an agent that falls silent', () => {
     const server = await serverWith({ keepaliveTtlSeconds: 1 });
     const machine = await createMachine(server);
     await post(server, 'register', machine.token, registration(machine));
-    await until('the expiry', () => isExpired(server, machine.machineId));
+    await until(() => isExpired(server, machine.machineId));
     expect(await statusOf(server, machine.machineId)).toMatchObject({ service: 'enrolling' });
   });
 
   it('one that nobody registered expires after its own time, and its token with it', async () => {
     const server = await serverWith({ pendingTtlSeconds: 1 });
     const machine = await createMachine(server);
-    await until('the expiry', () => isExpired(server, machine.machineId));
+    await until(() => isExpired(server, machine.machineId));
     expect((await statusOf(server, machine.machineId))?.conditions).toEqual([]);
     const refused = await post(server, 'register', machine.token, registration(machine));
     expect(refused).toMatchObject({ status: 403, body: { error_code: 'invalid_token' } });
@@ -101,7 +94,7 @@ describe('an agent that falls silent', () => {
     const server = await serverWith({ keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
     for (let n = 0; n < 6; n += 1) {
-      await delay(1_000);
+      await sleep(1_000);
       expect((await post(server, 'keepalive', machine.token, keepalive(machine))).status).toBe(200);
     }
     const [row] = await server.sql<{ count: number }>(
@@ -121,15 +114,15 @@ describe('after our own downtime', () => {
     const speaks = await enrol(first);
     await first.stop();
     // Long over for both, and longer than a server may be deaf without anybody noticing.
-    await delay(6_000);
+    await sleep(6_000);
     const second = await serverWith({ database, keepaliveTtlSeconds: 2 });
     const startedAt = Date.now();
     expect(await statusOf(second, silent.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
-    await delay(500);
+    await sleep(500);
     expect((await post(second, 'keepalive', speaks.token, keepalive(speaks))).status).toBe(200);
     const beat = setInterval(() => void post(second, 'keepalive', speaks.token, keepalive(speaks)), 300);
     cleanups.push(async () => clearInterval(beat));
-    await until('the expiry of the silent one', () => isExpired(second, silent.machineId));
+    await until(() => isExpired(second, silent.machineId));
     expect(Date.now() - startedAt).toBeGreaterThan(1_500);
     expect(await statusOf(second, speaks.machineId)).toMatchObject({ presence: 'ready' });
     expect(second.logged.join('')).toContain('nobody is declared lost');
@@ -142,7 +135,7 @@ describe('after our own downtime', () => {
     const machine = await enrol(first);
     await first.stop();
     const second = await serverWith({ database, keepaliveTtlSeconds: 2 });
-    await until('the expiry', () => isExpired(second, machine.machineId));
+    await until(() => isExpired(second, machine.machineId));
     expect(second.logged.join('')).not.toContain('nobody is declared lost');
   });
 });
@@ -159,9 +152,9 @@ describe('two replicas', () => {
     for (let n = 0; n < 6; n += 1) {
       const replica = replicas[n % 2 === 0 ? 0 : 1];
       expect((await post(replica, 'keepalive', machine.token, keepalive(machine))).status).toBe(200);
-      await delay(500);
+      await sleep(500);
     }
-    await until('the expiry', () => isExpired(replicas[0], machine.machineId));
+    await until(() => isExpired(replicas[0], machine.machineId));
     const [row] = await replicas[0].sql<{ count: number }>(
       `SELECT count(*)::int AS count FROM events WHERE machine_id = $1 AND to_state = 'expired'`,
       [machine.machineId],

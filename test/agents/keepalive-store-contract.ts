@@ -1,6 +1,6 @@
 /** What every store of keepalives promises, driven as the server drives it: PostgreSQL first, then the store. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Actor } from '../../src/domain/actor.ts';
 import type { AgentAddress, Keepalive, Metrics, PresenceTtls } from '../../src/domain/agent/agent.ts';
@@ -230,7 +230,7 @@ export function keepaliveStoreContract(storeUnderTest: StoreUnderTest): void {
     const both = await agents.ready('brief', 2);
     const [speaks, silent] = both as [AgentAddress, AgentAddress];
     for (let n = 0; n < 4; n += 1) {
-      await delay(400);
+      await sleep(400);
       expect(await agents.keepOne(said(speaks))).toMatchObject({ outcome: 'kept' });
     }
     const [alive, over] = await agents.store.lifetimes(both);
@@ -256,9 +256,9 @@ export function keepaliveStoreContract(storeUnderTest: StoreUnderTest): void {
     const registered = await agents.pending('brief');
     await agents.register([registered]);
     const pending = await agents.pending('brief');
-    await delay(600);
+    await sleep(600);
     await agents.store.keep([said(registered), said(pending)]);
-    await delay(600);
+    await sleep(600);
     expect(await agents.store.lifetimes([registered, pending])).toEqual([0, 0]);
   });
 

@@ -1,9 +1,10 @@
 /** A server whose agents' presence is in Redis: what Redis shows, and what happens when it fails. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cloneDatabase } from '../parts/postgres.ts';
 import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
 
 const noRedis = ensureRedis();
@@ -23,14 +24,6 @@ async function serverOn(redis: Redis, options: TestServerOptions = {}): Promise<
   const server = await startTestServer({ pools: ['gpu'], presenceUrl: redis.url, ...options });
   cleanups.push(() => server.stop());
   return server;
-}
-
-async function until(what: string, check: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
-  const end = Date.now() + limitMs;
-  while (!(await check())) {
-    if (Date.now() > end) throw new Error(`not in time: ${what}`);
-    await delay(50);
-  }
 }
 
 async function statusOf(server: TestServer, { machineId }: Enrolled) {
@@ -114,14 +107,14 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     const beat = setInterval(() => void say(server, speaks).catch(() => {}), 300);
     cleanups.push(async () => clearInterval(beat));
     const enrolledAt = Date.now();
-    await until('the expiry', async () => (await statusOf(server, silent))?.presence === 'expired');
+    await until(async () => (await statusOf(server, silent))?.presence === 'expired');
     expect(Date.now() - enrolledAt).toBeLessThan(4_000);
     const status = await statusOf(server, silent);
     expect(status).toMatchObject({ presence: 'expired', service: 'offline' });
     expect(status?.conditions).toMatchObject([{ type: 'Reachable', status: false, reason: 'AgentSilent' }]);
     expect(await expiries(server)).toBe(1);
     expect(await statusOf(server, speaks)).toMatchObject({ presence: 'ready', service: 'active' });
-    await until('the index to be without it', async () => {
+    await until(async () => {
       const members = redis.cli('smembers', 'provider:machine:generic:gpu:machine_index');
       return members.length === 1 && members[0] === speaks.machineId;
     });
@@ -146,16 +139,16 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
       body: { message: 'Failed to register machine' },
     });
     // Longer than it may be silent: it could not have been heard.
-    await delay(3_000);
+    await sleep(3_000);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'registered', service: 'active' });
     expect((await server.admin.listPools({})).pools).toHaveLength(1);
     expect(await expiries(server)).toBe(0);
 
     await redis.restart();
-    await until('a keepalive to be heard', async () => (await sayOrRegister(server, machine)) === 200);
+    await until(async () => (await sayOrRegister(server, machine)) === 200);
     const beat = setInterval(() => void sayOrRegister(server, machine).catch(() => {}), 300);
     cleanups.push(async () => clearInterval(beat));
-    await delay(3_000);
+    await sleep(3_000);
     expect(await expiries(server)).toBe(0);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
     expect(linesWith(server, 'Redis is away')).toBe(1);
@@ -169,10 +162,10 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
     const machine = await enrol(server);
-    await delay(2_000);
+    await sleep(2_000);
     await redis.restart();
     const restartedAt = Date.now();
-    await until('the expiry', async () => (await expiries(server)) === 1);
+    await until(async () => (await expiries(server)) === 1);
     // Its own time would have been over long before.
     expect(Date.now() - restartedAt).toBeGreaterThan(2_500);
     expect(linesWith(server, 'nobody is declared lost')).toBe(1);
@@ -194,7 +187,7 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     expect((await get(server, 'list', server.adminToken)).status).toBe(500);
     expect(Date.now() - nextAt).toBeLessThan(500);
     redis.thaw();
-    await until('a keepalive to be heard', async () => (await say(server, machine)).status === 200, 10_000);
+    await until(async () => (await say(server, machine)).status === 200, Boolean, 10_000);
     expect(await expiries(server)).toBe(0);
     expect(linesWith(server, 'Redis is away')).toBe(1);
   });
@@ -209,9 +202,9 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
       body: { error_code: 'machine_not_found' },
     });
     expect(await sayOrRegister(server, machine)).toBe(200);
-    await delay(2_000);
+    await sleep(2_000);
     expect((await say(server, machine)).status).toBe(200);
-    await delay(2_000);
+    await sleep(2_000);
     expect(await expiries(server)).toBe(0);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
   });
@@ -226,7 +219,7 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     const beat = setInterval(() => void say(server, machine).catch(() => {}), 200);
     cleanups.push(async () => clearInterval(beat));
     expect((await statusOf(server, machine))?.presence).toBe('registered');
-    await until('it to be ready', async () => (await statusOf(server, machine))?.presence === 'ready');
+    await until(async () => (await statusOf(server, machine))?.presence === 'ready');
     expect(await expiries(server)).toBe(0);
   });
 
@@ -239,10 +232,10 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     const machine = await enrol(one);
     for (const replica of [two, one, two, one, two, one]) {
       expect((await say(replica, machine)).status).toBe(200);
-      await delay(500);
+      await sleep(500);
     }
-    await until('the expiry', async () => (await expiries(one)) > 0);
-    await delay(1_000);
+    await until(async () => (await expiries(one)) > 0);
+    await sleep(1_000);
     expect(await expiries(one)).toBe(1);
   });
 });
@@ -257,7 +250,7 @@ describe.skipIf(noRedis !== null)(`a server whose Redis is not there ${noRedis ?
     expect((await server.machines.getMachine({ machineId: 'node-7' })).machineId).toBe('node-7');
     expect((await fetch(`${server.httpUrl}/readyz`)).status).toBe(200);
     await redis.restart();
-    await until('Redis to be back', async () => linesWith(server, 'Redis is back') === 1);
+    await until(async () => linesWith(server, 'Redis is back') === 1);
     const machine = await enrol(server);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready' });
     expect(server.logged.join('')).not.toContain('very-secret-word');
@@ -269,7 +262,7 @@ describe.skipIf(noRedis !== null)(`a server whose Redis is not there ${noRedis ?
     const server = await serverOn(redis);
     expect(linesWith(server, 'no answer within 3000 ms')).toBe(1);
     redis.thaw();
-    await until('Redis to be back', async () => linesWith(server, 'Redis is back') === 1);
+    await until(async () => linesWith(server, 'Redis is back') === 1);
     expect((await say(server, await enrol(server))).status).toBe(200);
   });
 

@@ -1,6 +1,6 @@
 /** What is refused, with which status, code and words; and that nobody else notices. */
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
@@ -325,7 +325,7 @@ describe('others are unaffected', () => {
     try {
       expect((await post(server, 'keepalive', other.token, keepalive(other))).status).toBe(200);
       const end = Date.now() + 25_000;
-      while (closed.filter(Boolean).length < sockets.length && Date.now() < end) await delay(100);
+      while (closed.filter(Boolean).length < sockets.length && Date.now() < end) await sleep(100);
       expect(closed.filter(Boolean)).toHaveLength(sockets.length);
     } finally {
       clearInterval(drip);

@@ -1,8 +1,9 @@
 /** No attempt outlives its limit by more than a second, whatever it waits for. Durations are those of the events. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
-import { newMachine, until } from '../api/fleet.ts';
+import { newMachine } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from './runs.ts';
 
 const CLUSTER = { targetClusterRef: 'east' };

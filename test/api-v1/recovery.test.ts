@@ -12,9 +12,10 @@ import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
 import type { Run } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
-import { fresh, until } from '../api/fleet.ts';
+import { fresh } from '../api/fleet.ts';
 import { ReplicaProcess } from '../chaos/replica-process.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
+import { until } from '../parts/until.ts';
 import { runPhase, stepStates } from './runs.ts';
 
 const STEPS = ['set-netboot', 'repave-os', 'reboot', 'join-cluster', 'verify'];

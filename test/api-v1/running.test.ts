@@ -1,4 +1,5 @@
 /** What becomes of a run, and of its machine. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
@@ -11,10 +12,10 @@ import {
   run as runOperation,
   start,
   statusOf,
-  until,
   waitingAt,
 } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   CLUSTER,
   newPlan,
@@ -272,7 +273,7 @@ describe('a run that fails', () => {
         await server.sql('UPDATE operations SET due_at = now() WHERE operation_id = $1 AND owner IS NULL', [
           operationIdOf(runId),
         ]);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await sleep(100);
         return v1.runs.getRun({ runId });
       },
       ({ finishedAt }) => finishedAt !== undefined,

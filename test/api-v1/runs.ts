@@ -7,8 +7,9 @@ import type { Plan, PlanSchema } from '../../src/gen/baremetal/v1/plan_pb.ts';
 import { PlanService } from '../../src/gen/baremetal/v1/plan_service_pb.ts';
 import { type Run, Run_Phase, StepStatus_State } from '../../src/gen/baremetal/v1/run_pb.ts';
 import { RunService } from '../../src/gen/baremetal/v1/run_service_pb.ts';
-import { fresh, until } from '../api/fleet.ts';
+import { fresh } from '../api/fleet.ts';
 import type { Client, TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 
 export interface V1 {
   readonly machines: Client<typeof MachineService>;

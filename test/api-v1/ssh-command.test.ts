@@ -13,6 +13,7 @@ import { StepRun } from '../../src/steps/step-proof.fixture.ts';
 import { ended, newMachine } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { newPlan, run, runAt, runEnded, runPhase, startRun, stepStates, v1Of, view } from './runs.ts';
 
 /** A host that answers each command as it is told, and remembers what it was asked. */
@@ -178,10 +179,11 @@ describe('a server that stops in the middle of a command', () => {
       started.push({ machineId, runId });
     }
     // Until the command has really been sent.
-    while (
-      (await leaving.sql(`SELECT 1 FROM fake_machines WHERE state -> 'task' ->> 'kind' = 'exec'`)).length < 2
-    )
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(
+      async () =>
+        (await leaving.sql(`SELECT 1 FROM fake_machines WHERE state -> 'task' ->> 'kind' = 'exec'`))
+          .length === 2,
+    );
     await leaving.stop();
 
     const next = await startTestServer({ database });

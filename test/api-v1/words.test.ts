@@ -1,8 +1,9 @@
 /** Document 1's words in everything that its API says, and both spellings of an id wherever one is taken. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { fresh, newMachine, run as runOperation, start, until, waitingAt } from '../api/fleet.ts';
+import { fresh, newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { CLUSTER, newPlan, run, runEnded, startRun, stepStates, type V1, v1Of } from './runs.ts';
 
 let server: TestServer;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   conditionOf,
   ended,
@@ -12,7 +13,6 @@ import {
   run,
   start,
   statusOf,
-  until,
   waitingAt,
 } from './fleet.ts';
 

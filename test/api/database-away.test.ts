@@ -3,7 +3,8 @@ import * as grpc from '@grpc/grpc-js';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
-import { ended, newMachine, phaseOf, start, until } from './fleet.ts';
+import { until } from '../parts/until.ts';
+import { ended, newMachine, phaseOf, start } from './fleet.ts';
 
 let server: TestServer;
 let elsewhere: pg.Client;

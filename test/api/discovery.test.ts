@@ -13,7 +13,8 @@ import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.
 import { MachineService } from '../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { newMachine, until } from './fleet.ts';
+import { until } from '../parts/until.ts';
+import { newMachine } from './fleet.ts';
 
 let server: TestServer;
 

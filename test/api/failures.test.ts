@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { conditionOf, get, newMachine, phaseOf, run, start, statusOf, until } from './fleet.ts';
+import { until } from '../parts/until.ts';
+import { conditionOf, get, newMachine, phaseOf, run, start, statusOf } from './fleet.ts';
 
 let server: TestServer;
 

@@ -12,6 +12,7 @@ import type { MachineService } from '../../src/gen/baremetal/v2/machine_service_
 import { type Operation, Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { Client, TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 
 /** The call that starts each type of operation. */
 const START_CALLS = {
@@ -92,27 +93,6 @@ export function waitingAt(
     () => server.operations.getOperation({ operationId }),
     (operation) => operation.currentStep === step && operation.waitingFor !== '',
   );
-}
-
-/** Looks again and again until what it sees is as it should be. */
-export async function until<Seen>(
-  look: () => Promise<Seen>,
-  holds: (seen: Seen) => boolean,
-  limitMs = 15_000,
-  everyMs = 5,
-): Promise<Seen> {
-  const deadline = performance.now() + limitMs;
-  for (;;) {
-    const seen = await look();
-    if (holds(seen)) return seen;
-    if (performance.now() > deadline) {
-      const shown = JSON.stringify(seen, (_key, value) =>
-        typeof value === 'bigint' ? String(value) : value,
-      );
-      throw new Error(`still not so after ${limitMs} ms: ${shown}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
-  }
 }
 
 export function get(server: TestServer, machineId: string): Promise<Machine> {

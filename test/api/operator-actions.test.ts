@@ -1,4 +1,5 @@
 /** Document 3 §8: every action on every job state, and what each does. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
 import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { newPlan, run as runPlan, v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   conditionOf,
   ended,
@@ -25,7 +27,6 @@ import {
   run,
   start,
   statusOf,
-  until,
   waitingAt,
 } from './fleet.ts';
 
@@ -181,7 +182,7 @@ describe('what each action does', () => {
     const machine = await get(server, machineId);
     expect(statusOf(machine)).toMatchObject({ activeOperationId: '', effectiveState: 'ATTENTION' });
     expect(conditionOf(machine, 'NeedsIntervention')?.message).toContain('smoke in the rack');
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await sleep(1_500);
     expect((await read(operation.operationId)).status).toBe('failed_manual_intervention');
     await act(operation.operationId, 'retry_stage', 'smoke is gone');
     expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');

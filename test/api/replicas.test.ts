@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ended, fakeStateOf, newMachine, phaseOf, run, start, until } from './fleet.ts';
+import { until } from '../parts/until.ts';
+import { ended, fakeStateOf, newMachine, phaseOf, run, start } from './fleet.ts';
 
 /** Far longer than any test: whoever waits for a lease to run out is found out. */
 const LEASE_MS = 60_000;
@@ -87,7 +89,7 @@ test('the one operation that a stopping replica has in its hands is finished by 
   );
   expect(held?.owner).not.toBeNull();
   const stopped = leaving.stop();
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await sleep(200);
   await holder.query('COMMIT');
   await stopped;
   const [left] = (

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PhaseGatedType } from '../../src/domain/operation/phase-gated-type.ts';
 import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
@@ -94,7 +95,7 @@ test('a watch that joins in the middle of the work tells of each operation from 
   const working = work(machines);
   const last = TYPES.length * machines.length;
   const watches = Array.from({ length: 8 }, async (_, index) => {
-    await new Promise((resolve) => setTimeout(resolve, index * 60));
+    await sleep(index * 60);
     return watch(index % 2 === 0 ? server : replica, { filter: machineFilter }, allEnded(last));
   });
   const all = await Promise.all(watches);

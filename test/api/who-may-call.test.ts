@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,7 +18,8 @@ import type { ServerDependencies } from '../../src/surfaces/rpc/server-dependenc
 import { machineService } from '../../src/surfaces/rpc/v2/machine-service.ts';
 import { operationService } from '../../src/surfaces/rpc/v2/operation-service.ts';
 import { CallError, refusal, startTestServer, type TestServer } from '../parts/server.ts';
-import { fresh, newMachine, rowCounts, run, until } from './fleet.ts';
+import { until } from '../parts/until.ts';
+import { fresh, newMachine, rowCounts, run } from './fleet.ts';
 
 let server: TestServer;
 let replica: TestServer;
@@ -180,7 +182,7 @@ describe('without a good token', () => {
     const { secret } = await server.admin.createToken({ name: fresh('short'), role: 'admin', expiresAt });
     const client = server.client(MachineService, secret);
     await client.listMachines({});
-    await new Promise((resolve) => setTimeout(resolve, 450));
+    await sleep(450);
     expect(await refusal(client.listMachines({}))).toMatchObject({
       code: 'UNAUTHENTICATED',
       reason: 'UNAUTHENTICATED',

@@ -1,10 +1,13 @@
 /** However a workflow ends, no machine is left in a state that only an operation may own. */
+
 import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { launch } from '../cli/harness.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ended, fresh, get, newMachine, until, waitingAt } from './fleet.ts';
+import { until } from '../parts/until.ts';
+import { ended, fresh, get, newMachine, waitingAt } from './fleet.ts';
 
 let server: TestServer;
 let site: Server;
@@ -78,7 +81,7 @@ it('whoever speaks is brought back after a drain that was canceled, and not afte
     (service) => service === 'active',
   );
   // Two more rounds of whoever brings nodes back.
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await sleep(2_500);
   expect(await serviceOf(calledOff)).toBe('offline');
 });
 

@@ -1,5 +1,5 @@
 /** Asks the API for everything once more when the storm is over, and sends every accepted request again. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import type { Api } from '../../src/cli/connection/api.ts';
 import { CallError } from '../../src/cli/connection/call-error.ts';
@@ -54,7 +54,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
     } catch (error) {
       const passes = error instanceof CallError && error.code === status.UNAVAILABLE;
       if (!passes || attempt === ATTEMPTS) throw error;
-      await delay(100 * attempt);
+      await sleep(100 * attempt);
     }
   }
 }

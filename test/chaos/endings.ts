@@ -1,5 +1,5 @@
 /** Tells when operations end, with one query for all of them, and notices when none does any more. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { Rows } from './storm-database.ts';
 
@@ -43,7 +43,7 @@ export class Endings {
   async #look(): Promise<void> {
     let lastEnding = performance.now();
     while (!this.#closed) {
-      await delay(LOOK_MS);
+      await sleep(LOOK_MS);
       const ended = this.#waiting.size > 0 ? await this.#endedNow() : [];
       for (const { id, status } of ended) {
         this.count += 1;

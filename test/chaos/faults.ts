@@ -2,7 +2,7 @@
  * Which faults strike, and when. The plan follows from the seed and is laid over the run's progress, not its
  * time: a slow machine suffers the same storm as a fast one.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CrashPoint } from '../../src/engine/run-job.ts';
 import { CRASH_POINTS } from './replica-messages.ts';
 import { type ReplicaProcess, within } from './replica-process.ts';
@@ -93,7 +93,7 @@ export class FaultInjector {
   async run(plan: readonly PlannedFault[]): Promise<void> {
     const beside: Promise<void>[] = [];
     for (const { at, fault } of plan) {
-      while (this.#dependencies.progress() < at && !this.#dependencies.over.aborted) await delay(10);
+      while (this.#dependencies.progress() < at && !this.#dependencies.over.aborted) await sleep(10);
       if (this.#dependencies.over.aborted) break;
       const struck = this.#strike(fault);
       if (fault.kind === 'kill') await struck;
@@ -147,7 +147,7 @@ export class FaultInjector {
 
   async #wake(victims: readonly ReplicaProcess[]): Promise<void> {
     // The new holders get a moment to go on, so that there is something to spoil.
-    await delay(this.#dependencies.random.below(200));
+    await sleep(this.#dependencies.random.below(200));
     for (const victim of victims) victim.thaw();
   }
 
@@ -158,7 +158,7 @@ export class FaultInjector {
       while (performance.now() < deadline) {
         const found = await this.#dependencies.database.rows(query, [`%-${pid}-________`]);
         if (found.length === 0) break;
-        await delay(50);
+        await sleep(50);
       }
     }
   }

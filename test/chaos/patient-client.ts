@@ -2,7 +2,7 @@
  * A client as the API asks for: it calls any replica, and when no answer came it asks another with the very same
  * request. Whether the first call was heard is then not known; the request id is what makes the second one safe.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import type { Api } from '../../src/cli/connection/api.ts';
 import { CallError } from '../../src/cli/connection/call-error.ts';
@@ -40,7 +40,7 @@ export class PatientClient {
       this.#over.throwIfAborted();
       const [first, ...others] = this.#replicas.ready;
       if (!first) {
-        await delay(20);
+        await sleep(20);
         continue;
       }
       try {
@@ -52,7 +52,7 @@ export class PatientClient {
         const code = status[error.code];
         this.unanswered[code] = (this.unanswered[code] ?? 0) + 1;
         doubts += 1;
-        await delay(Math.min(500, 20 * doubts));
+        await sleep(Math.min(500, 20 * doubts));
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Keeps a number of replicas running: whoever dies is replaced, and a death that nobody ordered is written down. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Exit, ReplicaProcess } from './replica-process.ts';
 
 export interface ReplicaSetOptions {
@@ -49,7 +49,7 @@ export class ReplicaSet {
         if (replica) return replica;
         throw new Error('the storm is over');
       }
-      await delay(20);
+      await sleep(20);
     }
   }
 

@@ -1,5 +1,5 @@
 /** The storm's own look into the database: a query waits through a restart instead of failing. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /** What the evidence is read from. */
@@ -25,7 +25,7 @@ export class StormDatabase implements Rows {
         return (await this.#pool.query<Row>(text, values)).rows;
       } catch (error) {
         if (isRefusal(error)) throw error;
-        await delay(50);
+        await sleep(50);
       }
     }
   }

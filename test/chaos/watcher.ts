@@ -1,5 +1,5 @@
 /** A client that watches all operations through the storm, and resumes from its cursor wherever it was cut off. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError } from '../../src/cli/connection/call-error.ts';
 import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
 import type { ReplicaSet } from './replica-set.ts';
@@ -38,7 +38,7 @@ export class Watcher {
   /** Waits until it has heard as many changes as there were, or hears no more. */
   async catchUp(changes: number): Promise<void> {
     let known = -1;
-    for (let lastAt = performance.now(); this.heard.length < changes; await delay(50)) {
+    for (let lastAt = performance.now(); this.heard.length < changes; await sleep(50)) {
       if (this.heard.length !== known) lastAt = performance.now();
       else if (performance.now() - lastAt > SILENCE_MS) return;
       known = this.heard.length;
@@ -64,7 +64,7 @@ export class Watcher {
         if (!(error instanceof CallError)) throw error;
         this.resumed += 1;
       }
-      if (!signal.aborted) await delay(20);
+      if (!signal.aborted) await sleep(20);
     }
   }
 

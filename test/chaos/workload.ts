@@ -3,7 +3,7 @@
  * own, one operation after another: reboots, reimages, in and out of maintenance; some canceled, some steered to
  * fail, some asked for twice at once, some in competition with another.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api } from '../../src/cli/connection/api.ts';
 import type { Phase } from '../../src/domain/machine/phase.ts';
 import type { PhaseGatedType } from '../../src/domain/operation/phase-gated-type.ts';
@@ -186,7 +186,7 @@ class MachineScript {
     if (this.#random.chance(CANCEL_CHANCE)) {
       const pauseMs = this.#random.below(4 * this.#stepMs);
       // The end may come first, and a stall before either.
-      await Promise.race([delay(pauseMs).then(() => this.#cancel(operationId)), end]);
+      await Promise.race([sleep(pauseMs).then(() => this.#cancel(operationId)), end]);
     }
     if ((await end) !== 'completed') return;
     if (type === 'ENTER_MAINTENANCE') this.#phase = 'MAINTENANCE';

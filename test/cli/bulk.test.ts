@@ -1,8 +1,9 @@
 import { status } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { until } from '../parts/until.ts';
 import { WireFault } from './fake-server.ts';
-import { until, useFakeServer } from './harness.ts';
+import { useFakeServer } from './harness.ts';
 import { begin, end, inMaintenance } from './play.ts';
 
 const cli = useFakeServer();
@@ -125,7 +126,7 @@ describe('a bulk action that needs a yes', () => {
   it('does nothing when the input ends or Ctrl-C comes', async () => {
     expect(await cli.run('reimage machine-1 machine-2', { isTerminal: true })).toMatchObject({ code: 2 });
     const running = cli.launch('reimage machine-1 machine-2', { isTerminal: true, answer: '' });
-    await until(() => running.stderr.text.includes(QUESTION), 'the question');
+    await until(() => running.stderr.text.includes(QUESTION));
     running.signals.emit('SIGINT');
     expect(await running.ended).toMatchObject({ code: 2 });
     expect(started()).toEqual([]);
@@ -155,7 +156,7 @@ describe('a bulk action that needs a yes', () => {
 
   it('works on the machines that were shown, whatever the filter would choose by then', async () => {
     const running = cli.launch('reboot -l rack=r42', { isTerminal: true, answer: '' });
-    await until(() => running.stderr.text.includes('[y/N]'), 'the question');
+    await until(() => running.stderr.text.includes('[y/N]'));
     cli.fleet.addMachine(inMaintenance('machine-4', []));
     const lists = () => cli.fleet.calls.filter(({ method }) => method === 'listMachines');
     expect(lists()).toHaveLength(1);

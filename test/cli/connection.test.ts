@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { findToken } from '../../src/cli/connection/find-token.ts';
 import { launch, useFakeServer } from './harness.ts';
@@ -138,7 +139,7 @@ describe('the program', () => {
   it('ends quietly when its reader goes away', async () => {
     for (let n = 0; n < 50; n++) cli.fleet.addMachine({ machineId: `m-${n}` });
     const running = cli.launch('watch');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     running.stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
   });

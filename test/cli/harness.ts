@@ -1,4 +1,5 @@
 /** Runs the command line in this process, with streams that remember. */
+
 import { EventEmitter } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach } from 'vitest';
@@ -88,12 +89,4 @@ export function useFakeServer() {
     launch: (line: string, around?: Surrounding) => launch(used.server.address, line, around),
     run: (line: string, around?: Surrounding) => launch(used.server.address, line, around).ended,
   };
-}
-
-export async function until(isSo: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 8_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

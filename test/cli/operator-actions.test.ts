@@ -15,8 +15,9 @@ import {
   StepStatus_State,
   StepStatusSchema,
 } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { until } from '../parts/until.ts';
 import { at, START } from './fake-server.ts';
-import { until, useFakeServer } from './harness.ts';
+import { useFakeServer } from './harness.ts';
 import { begin, end } from './play.ts';
 
 const cli = useFakeServer();
@@ -294,7 +295,7 @@ describe('into service and out of it', () => {
 
   it('waits for the end, and the exit code tells it', async () => {
     const running = cli.launch('drain gpu-1 -q');
-    await until(() => requests('watchOperations').length > 0, 'a watch');
+    await until(() => requests('watchOperations').length > 0);
     begin(cli.fleet, 'op-1');
     end(cli.fleet, 'op-1', Operation_Phase.FAILED, 3);
     expect((await running.ended).code).toBe(1);

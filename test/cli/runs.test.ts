@@ -2,8 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { clockText } from '../../src/cli/output/time-text.ts';
 import { Operation_Phase, OperationType } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import { until } from '../parts/until.ts';
 import { at, START, startFakeServer } from './fake-server.ts';
-import { launch, until, useFakeServer } from './harness.ts';
+import { launch, useFakeServer } from './harness.ts';
 import { begin, end, endStep, inMaintenance, logStep, playReimage, startStep } from './play.ts';
 
 const cli = useFakeServer();
@@ -61,7 +62,7 @@ describe('run start', () => {
     cli.fleet.onStart = ({ operationId }) =>
       cli.fleet.addMachine(inMaintenance('machine-1', ['Provisioned'], operationId));
     const running = cli.launch('run start machine-1 --type REPAVE --plan plan-7');
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     playReimage(cli.fleet, 'run-1');
     expect(await running.ended).toEqual({ code: 0, stdout: TRANSCRIPT, stderr: 'request-id: made-up-id\n' });
     expect(started()).toMatchObject([
@@ -73,7 +74,7 @@ describe('run start', () => {
 
   it('that fails exits 1, says where to look, and shows the banner over the state', async () => {
     const running = cli.launch('run start machine-1 --type REBOOT');
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     begin(cli.fleet, 'run-1');
     cli.fleet.addMachine(inMaintenance('machine-1', ['NeedsIntervention']));
     end(cli.fleet, 'run-1', Operation_Phase.FAILED, 12);
@@ -88,7 +89,7 @@ describe('run start', () => {
 
   it('that is canceled exits 2', async () => {
     const running = cli.launch('run start machine-1 --type UPGRADE -q');
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     end(cli.fleet, 'run-1', Operation_Phase.CANCELED, 3);
     expect(await running.ended).toMatchObject({ code: 2, stdout: 'Run: run-1 (PENDING → CANCELED)\n' });
   });
@@ -136,16 +137,16 @@ still running after 0.3s (--timeout): run-1 goes on
 
   it('survives a restart of the server without a gap or a repetition', async () => {
     const running = cli.launch('run start machine-1 --type REPAVE');
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     begin(cli.fleet, 'run-1');
     startStep(cli.fleet, 'run-1', 0);
     logStep(cli.fleet, 'run-1', 0);
-    await until(() => running.stdout.text.includes('DHCP updated'), 'the log of the first step');
+    await until(() => running.stdout.text.includes('DHCP updated'));
     cli.server.stop();
-    await until(() => running.stderr.text.includes('lost'), 'the loss of the connection');
+    await until(() => running.stderr.text.includes('lost'));
     endStep(cli.fleet, 'run-1', 0);
     cli.server = await startFakeServer(cli.fleet, cli.server.port);
-    await until(() => running.stderr.text.includes('again\n'), 'the reconnection');
+    await until(() => running.stderr.text.includes('again\n'));
     end(cli.fleet, 'run-1', Operation_Phase.SUCCEEDED);
     const { code, stdout } = await running.ended;
     expect(code).toBe(0);
@@ -253,7 +254,7 @@ repave   repave   WAITING    0%        0        -         -                     
 
   it('can be attached to', async () => {
     const running = cli.launch('run attach run-1');
-    await until(() => running.stdout.text.includes('→ reboot'), 'the second step');
+    await until(() => running.stdout.text.includes('→ reboot'));
     end(cli.fleet, 'run-1', Operation_Phase.FAILED);
     expect(await running.ended).toMatchObject({ code: 1 });
   });
@@ -273,7 +274,7 @@ repave   repave   WAITING    0%        0        -         -                     
 
   it('are canceled, and the command waits until they have stopped', async () => {
     const running = cli.launch('run cancel run-1 --reason "wrong image"');
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     end(cli.fleet, 'run-1', Operation_Phase.CANCELED);
     expect(await running.ended).toEqual({
       code: 0,
@@ -285,11 +286,11 @@ repave   repave   WAITING    0%        0        -         -                     
 
   it('are watched, a line for each change of phase', async () => {
     const running = cli.launch('run watch machine-1');
-    await until(() => running.stdout.text.includes('RUNNING'), 'the first line');
+    await until(() => running.stdout.text.includes('RUNNING'));
     cli.fleet.change('run-1', {}, OperationEvent_Kind.STEP, 3);
     cli.fleet.change('run-1', { cancelRequested: true }, OperationEvent_Kind.OPERATION, 4);
     cli.fleet.change('run-1', { phase: Operation_Phase.CANCELED }, OperationEvent_Kind.OPERATION, 5);
-    await until(() => running.stdout.text.includes('CANCELED'), 'the last line');
+    await until(() => running.stdout.text.includes('CANCELED'));
     running.signals.emit('SIGINT');
     const line = (seconds: number, phase: string) =>
       `[${clockText(at(seconds))}] machine-1  run-1  REPAVE             ${phase}\n`;

@@ -1,9 +1,12 @@
 /** On a real pseudo terminal (util-linux's `script`) and through real pipes. */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { until } from '../parts/until.ts';
 import { compileProgram } from './compiled.ts';
-import { until, useFakeServer } from './harness.ts';
+import { useFakeServer } from './harness.ts';
 import { begin, end, endStep, inMaintenance, playReimage, progress, startStep } from './play.ts';
 
 const cli = useFakeServer();
@@ -57,11 +60,11 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     cli.fleet.nextOperationIds = ['op-1'];
     const { seen, ended } = onTerminal('reimage machine-1');
-    await until(watched, 'a watch');
+    await until(watched);
     begin(cli.fleet, 'op-1');
     startStep(cli.fleet, 'op-1', 2);
     progress(cli.fleet, 'op-1', 2, 45);
-    await until(() => /Repaving {2}step 3\/3 {2}45%/.test(seen.text), 'the live line');
+    await until(() => /Repaving {2}step 3\/3 {2}45%/.test(seen.text));
     endStep(cli.fleet, 'op-1', 2);
     playReimage(cli.fleet, 'op-1');
     expect(await ended).toBe(0);
@@ -75,7 +78,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     cli.fleet.nextOperationIds = ['op-1'];
     const { child, seen, ended } = onTerminal('reboot machine-1');
-    await until(() => watched() && seen.text.includes('REBOOT PENDING'), 'the live line');
+    await until(() => watched() && seen.text.includes('REBOOT PENDING'));
     child.stdin?.write('\u0003');
     expect(await ended).toBe(8);
     expect(screen(seen.text)).toContain('detached: op-1 goes on');
@@ -90,7 +93,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     cli.fleet.onStart = ({ operationId }) =>
       setTimeout(() => end(cli.fleet, operationId, Operation_Phase.SUCCEEDED, 1), 50);
     const { child, seen, ended } = onTerminal('reimage machine-1 machine-2');
-    await until(() => seen.text.includes('[y/N]'), 'the question');
+    await until(() => seen.text.includes('[y/N]'));
     child.stdin?.write(`${answer}\n`);
     expect(await ended).toBe(code);
     expect(cli.fleet.operations.size).toBe(count);
@@ -117,7 +120,7 @@ describe('through pipes', () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     cli.fleet.nextOperationIds = ['op-1'];
     const { seen, ended } = start(process.execPath, [program, 'reimage', 'machine-1']);
-    await until(watched, 'a watch');
+    await until(watched);
     playReimage(cli.fleet, 'op-1');
     expect(await ended).toBe(0);
     expect(seen.text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
@@ -129,7 +132,7 @@ describe('through pipes', () => {
     await list.ended;
     expect(list.seen.text).toMatch(/^MACHINE_ID.*\n0\n$/);
     const watch = shell(`${process.execPath} ${program} watch | head -1; echo "\${PIPESTATUS[0]}"`);
-    await until(watched, 'a watch');
+    await until(watched);
     cli.fleet.start(1, { machineId: 'machine-1', requestId: 'r' });
     const isOver = { yes: false };
     void watch.ended.then(() => {
@@ -139,7 +142,7 @@ describe('through pipes', () => {
       cli.fleet.change('op-machine-1', {
         cancelRequested: !cli.fleet.operation('op-machine-1').cancelRequested,
       });
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
     expect(watch.seen.text).toMatch(/^\[.*PENDING( \(canceling\))?\n0\n$/);
   });

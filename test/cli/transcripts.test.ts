@@ -3,8 +3,9 @@ import { clockText } from '../../src/cli/output/time-text.ts';
 import { EffectiveState_Value, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import { Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { OperationEvent_Kind } from '../../src/gen/baremetal/v2/operation_service_pb.ts';
+import { until } from '../parts/until.ts';
 import { at } from './fake-server.ts';
-import { until, useFakeServer } from './harness.ts';
+import { useFakeServer } from './harness.ts';
 import { begin, end, endStep, inMaintenance, logStep, playReimage, progress, startStep } from './play.ts';
 
 const cli = useFakeServer();
@@ -63,7 +64,7 @@ describe('a reimage', () => {
   it('is drawn as the document draws it', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1 --image ubuntu-2204', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     playReimage(cli.fleet, 'op-abc123');
     const { code, stdout, stderr } = await running.ended;
     expect(stdout).toBe(REIMAGE_TRANSCRIPT);
@@ -79,7 +80,7 @@ describe('a reimage', () => {
   it('reads the same when the log arrives late, early, or with the steps all at once', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1 --image=ubuntu-2204', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     begin(cli.fleet, 'op-abc123');
     logStep(cli.fleet, 'op-abc123', 0);
     startStep(cli.fleet, 'op-abc123', 0);
@@ -102,7 +103,7 @@ describe('a reimage', () => {
   it('tells a percentage that no log line tells, once', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     begin(cli.fleet, 'op-abc123');
     startStep(cli.fleet, 'op-abc123', 2);
     progress(cli.fleet, 'op-abc123', 2, 30);
@@ -130,7 +131,7 @@ describe('a reimage', () => {
   it('with --quiet is one line with the phases it went through', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1 --request-id=deploy-v2.1 --quiet', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     playReimage(cli.fleet, 'op-abc123');
     expect(await running.ended).toEqual({
       code: 0,
@@ -148,7 +149,7 @@ describe('a reimage', () => {
   it('that fails says so, exits 1, and says where to look', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     begin(cli.fleet, 'op-abc123');
     startStep(cli.fleet, 'op-abc123', 0);
     end(cli.fleet, 'op-abc123', Operation_Phase.FAILED, 12);
@@ -163,7 +164,7 @@ describe('a reimage', () => {
   it('that is canceled exits 2', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     begin(cli.fleet, 'op-abc123');
     cli.fleet.change('op-abc123', { cancelRequested: true });
     end(cli.fleet, 'op-abc123', Operation_Phase.CANCELED, 3);
@@ -176,7 +177,7 @@ describe('a reimage', () => {
   it('with -o json gives the operation alone on stdout and the display on stderr', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1 -o json', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     playReimage(cli.fleet, 'op-abc123');
     const { stdout, stderr } = await running.ended;
     expect(JSON.parse(stdout)).toMatchObject({
@@ -261,7 +262,7 @@ describe('watch', () => {
   it('prints a line for each change of phase, until Ctrl-C', async () => {
     cli.fleet.addMachine({ machineId: 'machine-1' });
     const running = cli.launch('watch', as);
-    await until(isWatched, 'a watch');
+    await until(isWatched);
     cli.fleet.start(3, { machineId: 'machine-1', requestId: 'r' });
     const tell = (phase: Operation_Phase, seconds: number) =>
       cli.fleet.change('op-machine-1', { phase }, OperationEvent_Kind.OPERATION, seconds);
@@ -271,7 +272,7 @@ describe('watch', () => {
     cli.fleet.change('op-machine-1', { cancelRequested: true }, OperationEvent_Kind.OPERATION, 4);
     cli.fleet.change('op-machine-1', { status: 'compensating' }, OperationEvent_Kind.OPERATION, 4);
     tell(Operation_Phase.SUCCEEDED, 5);
-    await until(() => running.stdout.text.includes('SUCCEEDED'), 'the last line');
+    await until(() => running.stdout.text.includes('SUCCEEDED'));
     running.signals.emit('SIGINT');
     const line = (seconds: number, phase: string) =>
       `[${clockText(at(seconds))}] machine-1  op-machine-1  ENTER_MAINTENANCE  ${phase}\n`;

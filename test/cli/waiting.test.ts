@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Operation_Phase, OperationType } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { until } from '../parts/until.ts';
 import { startFakeServer, WireFault } from './fake-server.ts';
-import { until, useFakeServer } from './harness.ts';
+import { useFakeServer } from './harness.ts';
 import {
   begin,
   end,
@@ -39,7 +41,7 @@ still running after 0.3s (--timeout): op-1 goes on
   it('ends with 8 on Ctrl-C, and the operation is not canceled', async () => {
     addMachine();
     const running = cli.launch('reboot machine-1');
-    await until(() => watches().length > 0, 'a watch');
+    await until(() => watches().length > 0);
     running.signals.emit('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).toBe(8);
@@ -67,18 +69,18 @@ still running after 0.3s (--timeout): op-1 goes on
   it('survives a restart of the server without a gap or a repetition', async () => {
     addMachine();
     const running = cli.launch('reimage machine-1');
-    await until(() => watches().length > 0, 'a watch');
+    await until(() => watches().length > 0);
     begin(cli.fleet, 'op-1');
     startStep(cli.fleet, 'op-1', 0);
     logStep(cli.fleet, 'op-1', 0);
-    await until(() => running.stdout.text.includes('DHCP updated'), 'the log of the first step');
+    await until(() => running.stdout.text.includes('DHCP updated'));
     cli.server.stop();
-    await until(() => running.stderr.text.includes('lost'), 'the loss of the connection');
+    await until(() => running.stderr.text.includes('lost'));
     endStep(cli.fleet, 'op-1', 0);
     startStep(cli.fleet, 'op-1', 1);
     logStep(cli.fleet, 'op-1', 1);
     cli.server = await startFakeServer(cli.fleet, cli.server.port);
-    await until(() => running.stderr.text.includes('again\n'), 'the reconnection');
+    await until(() => running.stderr.text.includes('again\n'));
     endStep(cli.fleet, 'op-1', 1);
     end(cli.fleet, 'op-1', Operation_Phase.SUCCEEDED);
     const { code, stdout, stderr } = await running.ended;
@@ -95,7 +97,7 @@ still running after 0.3s (--timeout): op-1 goes on
   it('goes on where a watch that was too slow was cut', async () => {
     addMachine();
     const running = cli.launch('reimage machine-1 -q');
-    await until(() => watches().length > 0, 'a watch');
+    await until(() => watches().length > 0);
     begin(cli.fleet, 'op-1');
     let cuts = 0;
     const watch = cli.fleet.watch.bind(cli.fleet);
@@ -106,7 +108,7 @@ still running after 0.3s (--timeout): op-1 goes on
     };
     cli.server.stop();
     cli.server = await startFakeServer(cli.fleet, cli.server.port);
-    await until(() => watches().length > 2, 'a third watch');
+    await until(() => watches().length > 2);
     end(cli.fleet, 'op-1', Operation_Phase.SUCCEEDED);
     expect((await running.ended).stdout).toBe('Operation: op-1 (PENDING → RUNNING → SUCCEEDED)\n');
   });
@@ -117,7 +119,7 @@ still running after 0.3s (--timeout): op-1 goes on
       throw new WireFault(status.INTERNAL, 'no log store');
     };
     const running = cli.launch('reboot machine-1');
-    await until(() => watches().length > 0, 'a watch');
+    await until(() => watches().length > 0);
     end(cli.fleet, 'op-1', Operation_Phase.SUCCEEDED);
     expect(await running.ended).toMatchObject({
       code: 0,
@@ -136,7 +138,7 @@ describe('op watch', () => {
     endStep(cli.fleet, 'op-1', 0);
     startStep(cli.fleet, 'op-1', 1);
     const running = cli.launch('op watch op-1');
-    await until(() => running.stdout.text.includes('→ Rebooting'), 'the second step');
+    await until(() => running.stdout.text.includes('→ Rebooting'));
     end(cli.fleet, 'op-1', Operation_Phase.FAILED);
     const { code, stdout } = await running.ended;
     expect(code).toBe(1);
@@ -148,7 +150,7 @@ describe('op watch', () => {
 
 describe('of two streams', () => {
   const late = async function* <T>(stream: AsyncIterable<T>) {
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await sleep(400);
     yield* stream;
   };
 
@@ -165,7 +167,7 @@ describe('of two streams', () => {
     cli.fleet.logsOf = (request) => late(logsOf(request));
     for (const line of ['op watch op-1', 'run attach op-1']) {
       const running = cli.launch(line);
-      await until(() => /→ reboot/i.test(running.stdout.text), 'the second step');
+      await until(() => /→ reboot/i.test(running.stdout.text));
       running.signals.emit('SIGINT');
       const { stdout } = await running.ended;
       expect(stdout.indexOf('DHCP updated')).toBeGreaterThan(0);
@@ -200,7 +202,7 @@ describe('cancel', () => {
     cli.fleet.start(OperationType.REIMAGE, { machineId: 'machine-1', requestId: 'r' });
     begin(cli.fleet, 'op-1');
     const running = cli.launch('cancel op-1 --reason "wrong image"');
-    await until(() => watches().length > 0, 'a watch');
+    await until(() => watches().length > 0);
     end(cli.fleet, 'op-1', Operation_Phase.CANCELED);
     expect(await running.ended).toEqual({
       code: 0,
@@ -218,7 +220,7 @@ describe('logs', () => {
     begin(cli.fleet, 'op-1');
     logStep(cli.fleet, 'op-1', 0);
     const running = cli.launch('logs op-1');
-    await until(() => running.stdout.text.includes('DHCP'), 'the first lines');
+    await until(() => running.stdout.text.includes('DHCP'));
     cli.fleet.log('op-1', '', 'of no step', 500);
     end(cli.fleet, 'op-1', Operation_Phase.SUCCEEDED);
     expect(await running.ended).toEqual({

@@ -1,4 +1,5 @@
 /** An attempt of a step, driven by hand. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MachineChange } from '../../src/domain/machine/machine-change.ts';
 import type { Memo } from '../../src/domain/operation/step.ts';
 import type { Observation, StepContext, StepHandler } from '../../src/engine/step-handler.ts';
@@ -42,7 +43,7 @@ export async function drive(
     const seen = await handler.observe(context);
     if (seen.seen === 'done' || seen.seen === 'failed') return seen;
     if (seen.seen === 'absent') await handler.act(context);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
   throw new Error('never done');
 }

@@ -3,6 +3,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
@@ -85,7 +86,7 @@ describe.skipIf(problem !== null)('a reboot', () => {
     const { bootId } = await site.can.power.bootState(callFor(machine));
     await drive(rebootStep('ssh'), attemptOf('reboot', 1));
     await site.can.power.reboot(callFor(machine), 'ssh', bootId ?? '');
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await sleep(1_500);
     expect(readFileSync(reboots, 'utf8')).toBe('reboot\n');
   });
 

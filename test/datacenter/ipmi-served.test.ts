@@ -1,10 +1,11 @@
 /** Operations and runs of a real server on machines whose power is behind a real BMC. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { conditionOf, ended, fresh, get, phaseOf, run, start, until } from '../api/fleet.ts';
+import { conditionOf, ended, fresh, get, phaseOf, run, start } from '../api/fleet.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { bmcFields, unusedKey } from './bmc-site.ts';
 
 const problem = ensureIpmi();

@@ -2,11 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { until } from '../parts/until.ts';
 import { createBmcSite, ipmitoolsOfOurs, machineWith } from './bmc-site.ts';
-import { callFor, failureOf, type Site, until } from './site.ts';
+import { callFor, failureOf, type Site } from './site.ts';
 
 const problem = ensureIpmi();
 if (problem) console.warn(problem);
@@ -68,7 +70,7 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
     it('goes off when the operating system is asked to go down', async () => {
       await can.power.switchPower?.(callFor(machine), 'on');
       await can.power.shutDown(callFor(machine));
-      await until(async () => (await power()) === 'off', 'off');
+      await until(async () => (await power()) === 'off');
       expect(bmc.commands()).toContain('set shutdown 1');
     });
 
@@ -140,7 +142,7 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       const watching = (async () => {
         while (!over) {
           for (const program of ipmitoolsOfOurs()) seen.set(program.pid, program);
-          await new Promise((resolve) => setTimeout(resolve, 5));
+          await sleep(5);
         }
       })();
       await setting;
@@ -249,7 +251,7 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       const watching = (async () => {
         while (!over) {
           most = Math.max(most, ipmitoolsOfOurs().length);
-          await new Promise((resolve) => setTimeout(resolve, 5));
+          await sleep(5);
         }
       })();
       const order: number[] = [];
@@ -278,7 +280,7 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
     it('who only look do not wait for those who work', async () => {
       bmc.slowDown(0.8);
       const working = can.power.bootState(callFor(machine));
-      await until(() => ipmitoolsOfOurs().length === 1, 'asked');
+      await until(() => ipmitoolsOfOurs().length === 1);
       const began = performance.now();
       expect(await look()).toBeNull();
       expect(performance.now() - began).toBeLessThan(500);
@@ -289,13 +291,13 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       bmc.freeze();
       const stopping = new AbortController();
       const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
-      await until(() => ipmitoolsOfOurs().length === 1, 'asked');
+      await until(() => ipmitoolsOfOurs().length === 1);
       const began = performance.now();
       const reason = new Error('canceled');
       stopping.abort(reason);
       await expect(stopped).rejects.toBe(reason);
       expect(performance.now() - began).toBeLessThan(200);
-      await until(() => ipmitoolsOfOurs().length === 0, 'its end');
+      await until(() => ipmitoolsOfOurs().length === 0);
       expect(performance.now() - began).toBeLessThan(2_000);
       bmc.thaw();
       expect(await power()).toBe(bmc.isOn() ? 'on' : 'off');
@@ -407,10 +409,10 @@ describe.skipIf(problem !== null)('a machine’s BMC', () => {
       process.env.PATH = `${bin}:${path}`;
       const stopping = new AbortController();
       const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
-      await until(() => existsSync(told), 'started');
+      await until(() => existsSync(told));
       stopping.abort(new Error('canceled'));
       await expect(stopped).rejects.toThrow('canceled');
-      await until(() => readFileSync(told, 'utf8') !== '', 'told');
+      await until(() => readFileSync(told, 'utf8') !== '');
       expect(readFileSync(told, 'utf8')).toBe('INT\n');
     });
 

@@ -4,7 +4,8 @@ import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.t
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
 import { type KubernetesObject, readSecret } from '../parts/kubernetes/objects.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
-import { callFor, clustersOf, createSite, failureOf, machineAt, type Site, until } from './site.ts';
+import { until } from '../parts/until.ts';
+import { callFor, clustersOf, createSite, failureOf, machineAt, type Site } from './site.ts';
 
 const problem = ensureSshd();
 if (problem) console.warn(problem);
@@ -37,7 +38,7 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
   const membership = (fields = {}) =>
     site.can.cluster.membership(callFor(machine(), { key: 'op-7/join/1', ...fields }), 'cluster-a');
   const theSecret = async (): Promise<KubernetesObject> => {
-    await until(() => api.secrets.names().length === 1, 'the token is minted');
+    await until(() => api.secrets.names().length === 1);
     return api.secrets.get(api.secrets.names()[0] ?? '');
   };
 
@@ -98,7 +99,7 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
     host.control('print-config', '');
     const joining = join();
     const { 'token-secret': secret = '' } = readSecret(await theSecret());
-    await until(() => host.joins() === 1, 'kubeadm runs');
+    await until(() => host.joins() === 1);
     const seen = everythingThatRuns();
     expect(seen).toContain('kubeadm.mjs\0join\0--config\0/dev/stdin');
     expect(seen).not.toContain(secret);
@@ -159,7 +160,7 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
       const stop = new AbortController();
       const joining = join({ signal: stop.signal });
       await theSecret();
-      await until(() => host.joins() === 1, 'kubeadm runs');
+      await until(() => host.joins() === 1);
       stop.abort(new Error('stopped by the test'));
       await expect(joining).rejects.toThrow('stopped by the test');
       expect(api.secrets.names()).toEqual([]);
@@ -168,7 +169,7 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
     it('when the connection to the host breaks', async () => {
       host.control('delay-ms', '20000');
       const joining = failureOf(join());
-      await until(() => host.joins() === 1, 'kubeadm runs');
+      await until(() => host.joins() === 1);
       sshd.losePower();
       expect(await joining).toMatchObject({ class: 'retryable', code: 'JOIN_INTERRUPTED' });
       expect(api.secrets.names()).toEqual([]);
@@ -244,14 +245,14 @@ describe.skipIf(problem !== null)('joining a cluster', () => {
   it('that goes on after its connection was cut is waited for, and not begun twice', async () => {
     host.control('delay-ms', '2500');
     const joining = failureOf(join());
-    await until(() => host.joins() === 1, 'kubeadm runs');
+    await until(() => host.joins() === 1);
     sshd.cutConnections();
     expect(await joining).toMatchObject({ class: 'retryable', code: 'JOIN_INTERRUPTED' });
     expect(await membership()).toMatchObject({ joined: false, pending: true });
     await join({ key: 'op-7/join/2' });
     expect(host.joins()).toBe(1);
     // Its token is gone by then, so it fails; the attempt after that repairs it.
-    await until(async () => !(await membership()).pending, 'kubeadm has ended');
+    await until(async () => !(await membership()).pending);
     host.control('delay-ms', '0');
     await join({ key: 'op-7/join/3' });
     expect(await membership()).toMatchObject({ joined: true });

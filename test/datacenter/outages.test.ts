@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { fresh, phaseOf, until } from '../api/fleet.ts';
+import { fresh, phaseOf } from '../api/fleet.ts';
 import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { until } from '../parts/until.ts';
 import { bmcFields } from './bmc-site.ts';
 
 const problem = ensureSshd() ?? ensureIpmi();

@@ -2,10 +2,12 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StepFailure } from '../../src/engine/step-handler.ts';
 import { createKey, ensureSshd, freePort, type Sshd, startSshd } from '../parts/sshd.ts';
-import { callFor, createSite, failureOf, machineAt, type Site, until } from './site.ts';
+import { until } from '../parts/until.ts';
+import { callFor, createSite, failureOf, machineAt, type Site } from './site.ts';
 
 const problem = ensureSshd();
 if (problem) console.warn(problem);
@@ -30,7 +32,7 @@ describe.skipIf(problem !== null)('a command on a host', () => {
   });
   afterEach(async () => {
     site.remove();
-    await until(() => sshd.connections() === 0, 'every session is closed');
+    await until(() => sshd.connections() === 0);
   });
   afterAll(async () => {
     await sshd.stop();
@@ -124,13 +126,13 @@ describe.skipIf(problem !== null)('a command on a host', () => {
     const running = site.can.remoteExec.run(call, {
       command: `echo $$ > ${file}; sleep 60; echo late >> ${file}`,
     });
-    await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '', 'the command runs');
+    await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '');
     const begun = performance.now();
     stop.abort(new Error('stopped by the test'));
     await expect(running).rejects.toThrow('stopped by the test');
     expect(performance.now() - begun).toBeLessThan(500);
     const pid = readFileSync(file, 'utf8').trim();
-    await until(() => !existsSync(`/proc/${pid}`), 'the command is gone from the host');
+    await until(() => !existsSync(`/proc/${pid}`));
   });
 
   it('that waits for its turn can be stopped, and does not hold up those behind it', async () => {
@@ -166,7 +168,7 @@ describe.skipIf(problem !== null)('a command on a host', () => {
   it('whose connection breaks has an effect that nobody knows', async () => {
     const file = join(dir, 'broken');
     const running = failureOf(run(`touch ${file}; sleep 60`));
-    await until(() => existsSync(file), 'the command runs');
+    await until(() => existsSync(file));
     sshd.losePower();
     expect(await running).toMatchObject({ class: 'effect_unknown', code: 'CONNECTION_LOST' });
   });
@@ -240,7 +242,7 @@ describe.skipIf(problem !== null)('a command on a host', () => {
       expect(knocks()).toBe(before);
       now += 301_000;
       expect((await attempt()).message).toContain('does not accept our key');
-      await until(() => knocks() === before + 1, 'the host is asked again after a while');
+      await until(() => knocks() === before + 1);
       // Another key is another question.
       copyFileSync(sshd.keyFile, keyFile);
       const { exitCode } = await stranger.can.remoteExec.run(callFor(at()), { command: 'exit 0' });
@@ -403,7 +405,7 @@ describe.skipIf(problem !== null)('a jump host', () => {
   it('that breaks while a command runs leaves its effect unknown, and is opened again for the next', async () => {
     const file = join(site.knownHostsFile, '..', 'runs');
     const running = failureOf(run(`touch ${file}; sleep 60`));
-    await until(() => existsSync(file), 'the command runs');
+    await until(() => existsSync(file));
     jump.losePower();
     expect(await running).toMatchObject({ class: 'effect_unknown' });
     expect((await run('echo again')).stdout).toBe('again\n');
@@ -416,7 +418,7 @@ describe.skipIf(problem !== null)('a jump host', () => {
         () => 'over',
         (error: StepFailure) => error.failure.class,
       );
-      await new Promise((resolve) => setTimeout(resolve, ms));
+      await sleep(ms);
       jump.losePower();
       expect(['over', 'retryable', 'effect_unknown']).toContain(await running);
     },
@@ -437,7 +439,7 @@ s=socket.socket(); s.bind(("127.0.0.1",${port})); s.listen(0); print("up",flush=
   const child = spawn('python3', ['-c', code], { stdio: ['ignore', 'pipe', 'ignore'] });
   await new Promise((resolve) => child.stdout.once('data', resolve));
   const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await sleep(300);
   return {
     endpoint: `127.0.0.1:${port}`,
     close: () => {

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { conditionOf, get, run as runOperation, until } from '../api/fleet.ts';
+import { conditionOf, get, run as runOperation } from '../api/fleet.ts';
 import { run, runPhase, type V1, v1Of, view } from '../api-v1/runs.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { bmcFields, unusedKey } from './bmc-site.ts';
 
 const problem = ensureIpmi();

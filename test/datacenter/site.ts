@@ -1,4 +1,5 @@
 /** A datacenter of one host, with what a provider needs to know to get in. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,12 +132,4 @@ export async function failureOf(work: Promise<unknown>) {
     throw error;
   }
   throw new Error('it did not fail');
-}
-
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`it never came about: ${what}`);
 }

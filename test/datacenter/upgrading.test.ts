@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { UPGRADE_KUBELET } from '../../src/domain/operation/kubelet-upgrade.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { conditionOf, fresh, get, until } from '../api/fleet.ts';
+import { conditionOf, fresh, get } from '../api/fleet.ts';
 import {
   newPlan,
   run,
@@ -19,6 +19,7 @@ import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.t
 import { createRecordingHost, type RecordingHost } from '../parts/recording-host.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { until } from '../parts/until.ts';
 
 const PACKAGING = ['dpkg', 'apt-mark', 'apt-get'];
 const problem = ensureSshd();

@@ -3,7 +3,7 @@
  * has last; one that was answered must never be missing. Before a fault strikes some agents stop sending: what they sent
  * last is not overwritten, and must be there afterwards.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { PatientClient } from '../chaos/patient-client.ts';
 import type { ReplicaSet } from '../chaos/replica-set.ts';
 import type { Random } from '../chaos/seeded-random.ts';
@@ -80,7 +80,7 @@ export class AgentWork {
   async untilAnswered(): Promise<void> {
     const sent = new Map(this.#agents.map((agent) => [agent, agent.sent]));
     const isWaiting = (agent: Agent) => !agent.isPaused && agent.acknowledged <= (sent.get(agent) ?? 0);
-    while (this.#agents.some(isWaiting)) await delay(50);
+    while (this.#agents.some(isWaiting)) await sleep(50);
   }
 
   /** Keepalives that were answered and are not there, and agents that are not ready. */
@@ -113,12 +113,12 @@ export class AgentWork {
       } else if (answer !== null && answer.status !== 503 && !answer.text.includes(NOT_STORED)) {
         this.problems.push(`keepalive ${number} of ${agent.machineId}: HTTP ${answer.status} ${answer.text}`);
       }
-      await delay(EVERY_MS);
+      await sleep(EVERY_MS);
     }
   }
 
   async #untilAnswered(agent: Agent, call: 'register', body: unknown): Promise<void> {
-    while ((await this.#post(agent, call, body))?.status !== 200) await delay(100);
+    while ((await this.#post(agent, call, body))?.status !== 200) await sleep(100);
   }
 
   /** Null: no answer. */

@@ -2,7 +2,6 @@
  * The database's clock steps, back and forward, under two replicas with work under way. Operations wait on that clock,
  * agents live by it and leases end by it; none of them may notice.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageVersion } from '../../src/package-root.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';
@@ -10,6 +9,7 @@ import { enrol, keepalive, post } from '../agents/calls.ts';
 import { newMachine } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { type SteppedPostgres, startSteppedPostgres } from '../parts/stepped-postgres.ts';
+import { until } from '../parts/until.ts';
 
 const HOUR = 3_600;
 const LEASE_MS = 2_000;
@@ -61,14 +61,6 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-async function until(what: string, check: () => Promise<boolean>, limitMs = 20_000): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!(await check())) {
-    if (performance.now() > end) throw new Error(`not in time: ${what}`);
-    await delay(50);
-  }
-}
-
 async function startAll(): Promise<string[]> {
   const started = await Promise.all(
     ids.map((machineId) =>
@@ -79,7 +71,7 @@ async function startAll(): Promise<string[]> {
 }
 
 async function untilWaiting(): Promise<void> {
-  await until('every operation waits', async () => {
+  await until(async () => {
     const rows = await theServer().sql(
       `SELECT 1 FROM operations WHERE owner IS NULL AND status = 'running' AND waiting_for <> ''`,
     );
@@ -88,7 +80,7 @@ async function untilWaiting(): Promise<void> {
 }
 
 async function untilCompleted(operations: readonly string[]): Promise<void> {
-  await until('every operation ends', async () => {
+  await until(async () => {
     const rows = await theServer().sql<{ status: string; error: unknown }>(
       'SELECT status, error FROM operations WHERE operation_id = ANY($1)',
       [operations],
@@ -120,7 +112,7 @@ describe('a clock that steps back an hour', () => {
     const beat = setInterval(() => void post(theServer(), 'keepalive', lively.token, keepalive(lively)), 300);
     try {
       postgres.setOffset(-2 * HOUR);
-      await until('the lost agent is noticed', async () => {
+      await until(async () => {
         const { status } = await theServer().machines.getMachine({ machineId: lost.machineId });
         return status?.presence === 'expired';
       });

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Operation, Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { socketUrl } from '../../src/store/embedded/socket-dir.ts';
@@ -168,7 +168,7 @@ class DiskFull {
       const { status, reason } = await this.#readiness();
       if (status === 503 && reason.includes('database')) namedAt ??= performance.now() - since;
       await this.#checkRefusal(call);
-      await delay(100);
+      await sleep(100);
     }
     if (namedAt === null) this.#problems.push('/readyz did not turn 503 with the cause');
     else if (namedAt > CAUSE_WITHIN_MS) {
@@ -199,7 +199,7 @@ class DiskFull {
   async #checkReadyAgain(): Promise<void> {
     for (let tries = 0; tries < 100; tries += 1) {
       if ((await this.#readiness()).status === 200) return;
-      await delay(100);
+      await sleep(100);
     }
     this.#problems.push(`/readyz is still 503: ${(await this.#readiness()).reason}`);
   }
@@ -213,7 +213,7 @@ class DiskFull {
         if (operation) found.set(operationId, operation);
       }
       if (ids.every((id) => found.get(id)?.finishedAt !== undefined)) break;
-      await delay(200);
+      await sleep(200);
     }
     return [...found.values()];
   }

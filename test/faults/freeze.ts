@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
 import type { FaultResult } from './fault-result.ts';
 import { LEASE_MS, onOneServer, type Scenario } from './one-server.ts';
@@ -22,7 +22,7 @@ async function freezeOne(stage: FaultStage): Promise<number> {
   victim.freeze();
   await stage.untilMoved(before);
   const seconds = secondsSince(frozenAt);
-  await delay(Math.max(0, FROZEN_MS - seconds * 1000));
+  await sleep(Math.max(0, FROZEN_MS - seconds * 1000));
   victim.thaw();
   // It finds out that others have its work, while there is something to spoil.
   await stage.untilMoved(await stage.underWay());
@@ -37,7 +37,7 @@ export function freezeDatabase(): Promise<FaultResult> {
       const before = await stage.underWay();
       const frozen = [pid, ...childrenOf(pid)];
       for (const each of frozen) signal(each, 'SIGSTOP');
-      await delay(FROZEN_MS);
+      await sleep(FROZEN_MS);
       const thawedAt = performance.now();
       for (const each of frozen) signal(each, 'SIGCONT');
       await stage.untilMoved(before);

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
 import { BlackholeProxy } from '../parts/blackhole-proxy.ts';
 import type { FaultResult } from './fault-result.ts';
@@ -43,7 +43,7 @@ async function cutOff(proxy: BlackholeProxy, stage: FaultStage): Promise<number>
   await stage.untilMoved(before);
   const seconds = secondsSince(cutAt);
   if (!(await noticed)) stage.problem('the replica that was cut off stayed ready');
-  await delay(Math.max(0, CUT_MS - secondsSince(cutAt) * 1000));
+  await sleep(Math.max(0, CUT_MS - secondsSince(cutAt) * 1000));
   proxy.heal();
   if (!(await becomes(victim.httpPort, true))) stage.problem('the replica did not become ready again');
   await stage.untilMoved(await stage.underWay());
@@ -61,7 +61,7 @@ async function becomes(httpPort: number, ready: boolean): Promise<boolean> {
       () => false,
     );
     if (isReady === ready) return true;
-    await delay(250);
+    await sleep(250);
   }
   return false;
 }

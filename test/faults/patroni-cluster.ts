@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { installPackages } from '../parts/debian.ts';
 import { freePort } from '../parts/sshd.ts';
 import { BIN_DIR, configOf, type MemberPlace, PASSWORD } from './patroni-config.ts';
@@ -105,7 +105,7 @@ export class PatroniCluster {
       const isThere = (role: string) =>
         roles.some((text) => text.startsWith(`${role} `) && /running|streaming/.test(text));
       if (roles.length === 3 && ['leader', 'sync_standby', 'replica'].every(isThere)) return;
-      await delay(250);
+      await sleep(250);
     }
     throw new Error(`the cluster is not whole: ${seen}\n${this.#logs()}`);
   }
@@ -171,7 +171,7 @@ export class PatroniCluster {
         () => false,
       );
       if (healthy) return;
-      await delay(100);
+      await sleep(100);
     }
     throw new Error(`etcd does not answer\n${this.#logs()}`);
   }
@@ -241,7 +241,7 @@ async function untilExited({ folder }: Member): Promise<void> {
     attempt < 200 && existsSync(`/proc/${pid}/cmdline`) && isPostgres(pid);
     attempt += 1
   ) {
-    await delay(50);
+    await sleep(50);
   }
 }
 

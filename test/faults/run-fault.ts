@@ -3,7 +3,7 @@
  * keepalives and a watcher. The fault strikes, the work goes on for a while and ends; then everything is read and checked
  * as after a storm (../chaos/checks.ts).
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { packageVersion } from '../../src/package-root.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';
 import { readApiFacts } from '../chaos/api-facts.ts';
@@ -137,7 +137,7 @@ class FaultRun {
   }
 
   async #afterAllStarted(): Promise<number> {
-    while ((await this.#underWay()).size < this.#options.machines * 0.95) await delay(100);
+    while ((await this.#underWay()).size < this.#options.machines * 0.95) await sleep(100);
     return this.#options.strike({
       replicas: this.#replicas,
       client: this.#client,
@@ -162,7 +162,7 @@ class FaultRun {
       const now = await this.#underWay();
       const stuck = [...before].filter(([id, epoch]) => now.get(id) === epoch);
       if (stuck.length === 0) return;
-      await delay(100);
+      await sleep(100);
     }
   }
 

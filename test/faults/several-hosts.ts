@@ -1,5 +1,5 @@
 /** The test's own access to a database of several servers: a query waits through a fail-over instead of failing. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Rows } from '../chaos/storm-database.ts';
 
@@ -37,7 +37,7 @@ export class SeveralHosts implements Rows {
         if (this.#closed) throw error;
         void this.#client?.end().catch(() => {});
         this.#client = null;
-        await delay(100);
+        await sleep(100);
       }
     }
   }

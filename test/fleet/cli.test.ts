@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fresh, newMachine, run, until } from '../api/fleet.ts';
+import { fresh, newMachine, run } from '../api/fleet.ts';
 import { launch, type Run } from '../cli/harness.ts';
 import { cloneDatabase } from '../parts/postgres.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 
 let server: TestServer;
 
@@ -103,7 +104,7 @@ describe('events', () => {
         .trimEnd()
         .split('\n')
         .filter((line) => line !== '');
-    await delay(500);
+    await sleep(500);
     await own.machines.registerMachine({ machine: { machineId, labels: { 'fake/step-ms': '1' } } });
     await until(
       async () => told().length,
@@ -146,7 +147,7 @@ describe('events', () => {
     const { stdout, signals, ended } = launch(server.grpcAddress, `events -f -m ${machineId}`, {
       env: { INGOT_TOKEN: server.adminToken },
     });
-    await delay(300);
+    await sleep(300);
     await server.machines.registerMachine({ machine: { machineId } });
     await until(
       async () => stdout.text,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { toJsonString } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
@@ -167,7 +168,7 @@ describe('a watch', () => {
     const machineId = fresh('after');
     const isLast = ({ event }: WatchedEvent) => event?.machineId === machineId;
     const watches = [fleet, viewer].map((from) => watched(from, {}, isLast));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     await server.admin.createToken({ name, role: 'viewer' });
     await server.machines.registerMachine({ machine: { machineId } });
     const [admins = [], viewers = []] = await Promise.all(watches);

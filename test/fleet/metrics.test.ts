@@ -1,13 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { METRIC_NAMES } from '../../src/domain/agent/agent.ts';
 import { FleetService, type MetricSample } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { claimSample, readSamples, storeSamples } from '../../src/store/agents/metric-samples.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { type Enrolled, enrol, keepalive, post } from '../agents/calls.ts';
-import { newMachine, until } from '../api/fleet.ts';
+import { newMachine } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 
 const noRedis = ensureRedis();
 
@@ -50,7 +52,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('with keepalives in %s', (where)
       );
       for (const cpu of [20, 30]) {
         const before = await stored(machine);
-        await new Promise((resolve) => setTimeout(resolve, 1_100));
+        await sleep(1_100);
         await tell(machine, cpu);
         await until(
           () => stored(machine),
@@ -71,7 +73,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('with keepalives in %s', (where)
         () => stored(machine),
         (count) => count > 0,
       );
-      await new Promise((resolve) => setTimeout(resolve, 3_500));
+      await sleep(3_500);
       // A store that knows only the second is asked about a whole one.
       expect(await stored(machine)).toBeLessThanOrEqual(2);
       expect(cpus(await historyOf(server, machine))).toEqual([15.5]);

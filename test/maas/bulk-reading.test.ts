@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forEachBounded } from '../../src/cli/bulk/for-each-bounded.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { until } from '../api/fleet.ts';
 import { cloneDatabase, openPool } from '../parts/postgres.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { type MaasSite, openMaasSite, startMaasServer } from './fleet.ts';
 
 const TIME_LIMIT = 240_000;

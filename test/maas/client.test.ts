@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { MaasControl, MaasMachine, MaasStatus } from '../../src/providers/maas/maas-control.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
+import { until } from '../parts/until.ts';
 import { BMC_PASSWORD, callFor, failureOf, maasAt, machineWith, type TestMaas } from './call.ts';
 
 const SPEED = 3000;
@@ -53,11 +54,11 @@ async function seen(systemId: string): Promise<MaasMachine> {
   return machine;
 }
 
-async function until(systemId: string, status: MaasStatus): Promise<MaasMachine> {
-  await expect
-    .poll(async () => (await maas.read(call, systemId))?.status, { interval: 10, timeout: 10_000 })
-    .toBe(status);
-  return seen(systemId);
+async function untilStatus(systemId: string, status: MaasStatus): Promise<MaasMachine> {
+  return until(
+    () => seen(systemId),
+    (machine) => machine.status === status,
+  );
 }
 
 async function at(status: string, mac = newMac()): Promise<string> {
@@ -152,16 +153,16 @@ describe('the life of a machine', () => {
     const { systemId } = await create();
     await maas.commission(call, systemId);
     expect((await seen(systemId)).status).toBe('Commissioning');
-    const ready = await until(systemId, 'Ready');
+    const ready = await untilStatus(systemId, 'Ready');
     expect(ready.bootDiskId).not.toBeNull();
     await maas.deploy(call, systemId, DEPLOYMENT);
     expect((await seen(systemId)).status).toBe('Deploying');
-    const deployed = await until(systemId, 'Deployed');
+    const deployed = await untilStatus(systemId, 'Deployed');
     expect(deployed.power).toBe('on');
     expect((await simulator.admin.machine(systemId)).user_data).toBe(DEPLOYMENT.userData);
     await maas.release(call, systemId, { ...PLAIN_RELEASE, erase: true, quickErase: true });
     expect((await seen(systemId)).status).toBe('Disk erasing');
-    expect((await until(systemId, 'Ready')).power).toBe('off');
+    expect((await untilStatus(systemId, 'Ready')).power).toBe('off');
   });
 
   it('can be stopped while it is commissioned or deployed, and nowhere else', async () => {
@@ -352,7 +353,7 @@ describe('storage', () => {
     await simulator.admin.fault({ fault: 'no_boss_disk', mac, times: null });
     const { systemId } = await create(mac);
     await maas.commission(call, systemId);
-    await until(systemId, 'Ready');
+    await untilStatus(systemId, 'Ready');
     const disks = await maas.disks(call, systemId);
     expect(disks).toHaveLength(2);
     expect(disks.some((disk) => maas.site.isBootDisk(disk))).toBe(false);
@@ -404,7 +405,7 @@ describe('events', () => {
   it('come newest first, those of an installation among them', async () => {
     const id = await at('Ready');
     await maas.deploy(call, id, DEPLOYMENT);
-    await until(id, 'Deployed');
+    await untilStatus(id, 'Deployed');
     const events = await maas.events(call, id, 100);
     expect(events[0]).toMatchObject({ level: 'INFO', type: 'Deployed' });
     expect(events.map(({ description }) => description)).toContain(
@@ -500,7 +501,7 @@ describe('hardware sync', () => {
     await simulator.admin.fault({ fault: 'hardware_sync_failing', system_id: ill, times: null });
     await maas.deploy(call, well, DEPLOYMENT);
     await maas.deploy(call, ill, DEPLOYMENT);
-    await until(ill, 'Deployed');
+    await untilStatus(ill, 'Deployed');
     await expect.poll(async () => (await seen(well)).hardwareSync.isHealthy).toBe(true);
     expect((await seen(ill)).hardwareSync).toEqual({ enabled: true, isHealthy: false, lastSync: null });
   });

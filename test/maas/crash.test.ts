@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { connect as connectTcp, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Api } from '../../src/cli/connection/api.ts';
@@ -115,7 +115,7 @@ async function keepOneRunning(slot: number): Promise<void> {
     if (signal === 'SIGKILL') deaths += 1;
     else if (!closing) {
       strangeDeaths.push(`exit ${code} ${signal}: ${readFileSync(logFile, 'utf8').slice(-2_000)}`);
-      await delay(500);
+      await sleep(500);
     }
   }
 }
@@ -154,7 +154,7 @@ async function ask<T>(call: (api: Api) => Promise<T>): Promise<T> {
     } catch (error) {
       if (failures > 300) throw error;
     }
-    await delay(100);
+    await sleep(100);
   }
 }
 
@@ -163,7 +163,7 @@ async function toItsEnd(start: (api: Api) => Promise<Operation>): Promise<Operat
   for (;;) {
     const operation = await ask((api) => api.operations.getOperation({ operationId }));
     if (operation.finishedAt !== undefined) return operation;
-    await delay(500);
+    await sleep(500);
   }
 }
 
@@ -203,7 +203,7 @@ async function play(attempt: Attempt): Promise<Operation> {
 async function mendBmcs(attempts: readonly Attempt[]): Promise<void> {
   const silent = attempts.filter((attempt) => siteOf(attempt) === 'site-c');
   const deadline = performance.now() + TIME_LIMIT;
-  while (!silent.every(isDead) && performance.now() < deadline) await delay(200);
+  while (!silent.every(isDead) && performance.now() < deadline) await sleep(200);
   await sites['site-c'].simulator.admin.clearFaults();
 }
 

@@ -5,8 +5,8 @@ import {
   DecommissionMode_Value,
   OperatorAction_Value,
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { until } from '../api/fleet.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   ended,
   type MaasSite,

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { startTcpRelay } from '../advice/tcp-relay.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
@@ -89,7 +89,7 @@ export async function startDeployedHost(admin: MaasAdmin, mac: string): Promise<
         await sshd.stop();
         sshd = null;
       }
-      await delay(LOOK_MS);
+      await sleep(LOOK_MS);
     }
   };
   const following = follow();

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
-import { until } from '../api/fleet.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 
 const SPEED = 3000;
 
@@ -122,8 +122,6 @@ export function ended(server: TestServer, { operationId }: { operationId: string
     () => server.operations.getOperation({ operationId }),
     ({ finishedAt }) => finishedAt !== undefined,
     120_000,
-    // Many wait at once: each question costs the server as much as a step.
-    25,
   );
 }
 

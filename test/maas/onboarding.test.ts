@@ -1,6 +1,8 @@
 /** Document 3 from bare metal into service and out again, against a simulated MAAS. */
+
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INTERVENTIONS, type InterventionCode } from '../../src/domain/condition/intervention.ts';
 import { FAILURES } from '../../src/domain/error/failure-code.ts';
@@ -12,9 +14,9 @@ import {
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { EffectiveState_Value, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import { until } from '../api/fleet.ts';
 import type { MachineFault } from '../parts/maas/faults.ts';
 import { refusal, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   ended,
   type MaasSite,
@@ -467,7 +469,7 @@ describe('a cleanup that fails', () => {
           ({ service }) => service === 'quarantined',
         );
         // Two rounds of whoever brings nodes back.
-        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        await sleep(2_500);
         expect(await statusOf(hooked, id)).toMatchObject({ service: 'quarantined', presence: 'ready' });
         status = 200;
         const { operationId } = operation;

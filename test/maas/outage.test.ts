@@ -1,7 +1,8 @@
 /** A MAAS that is away for a while: what waits for it goes on when it is back. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { until } from '../api/fleet.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { ended, type MaasSite, newMachine, onboard, openMaasSite, startMaasServer } from './fleet.ts';
 
 const TIME_LIMIT = 90_000;
@@ -35,7 +36,7 @@ it(
       (seen) => seen.every(({ waitingFor }) => waitingFor.includes('to answer since')),
       30_000,
     );
-    await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS));
+    await sleep(OUTAGE_MS);
     for (const [index, before] of waiting.entries()) {
       expect(before.waitingFor).toMatch(/^waiting for MAAS to answer since \d{4}-\S+Z \(site-a\)$/);
       const operation = operations[index];

@@ -1,9 +1,11 @@
 /** What Ingot makes of a MAAS that does things by itself, of agents that fall silent, and of a MAAS that is dead. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { newMachine as newFakeMachine, run, until } from '../api/fleet.ts';
+import { newMachine as newFakeMachine, run } from '../api/fleet.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { callFor, maasAt, type TestMaas } from './call.ts';
 import {
   ended,
@@ -115,7 +117,7 @@ async function stays(machineId: string, service: string): Promise<void> {
     ({ presence, observed }) => presence === 'ready' && observed?.state === 'Deployed',
     60_000,
   );
-  await new Promise((resolve) => setTimeout(resolve, A_WHILE_MS));
+  await sleep(A_WHILE_MS);
   expect(await statusOf(server, machineId)).toMatchObject({ service, presence: 'ready' });
 }
 
@@ -231,7 +233,7 @@ describe.concurrent('a machine in service', () => {
         message: expect.stringContaining('site-a says Broken, and a node that is active should be Deployed'),
       });
       await server.admin.setServiceState({ ...call, force: true });
-      await new Promise((resolve) => setTimeout(resolve, A_WHILE_MS));
+      await sleep(A_WHILE_MS);
       expect(['active', 'offline']).toContain((await statusOf(server, id)).service);
       expect(await history(id, 'service')).toContain(
         'quarantined>active by admin forced, although site-a says Broken, and a node that is active should be Deployed: only a flag',
@@ -358,7 +360,7 @@ describe('an onboarding whose machine goes another way', () => {
     'can be retried as long as MAAS says what the stage left; when it vanishes, a human must look, and hears why',
     async () => {
       const machine = await failedCommissioning();
-      await new Promise((resolve) => setTimeout(resolve, A_WHILE_MS));
+      await sleep(A_WHILE_MS);
       expect((await became(machine.operationId, 'failed_retryable')).error?.code).toBe(
         'COMMISSIONING_FAILED',
       );

@@ -1,9 +1,9 @@
 /** Images for machines of a MAAS, through both APIs: it releases what is deployed, deploys the image, and waits for it. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import { until } from '../api/fleet.ts';
 import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
 import type { TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   ended,
   type MaasSite,

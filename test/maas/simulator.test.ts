@@ -1,11 +1,14 @@
 /** The simulated MAAS itself: what becomes of its machines, its faults, and the agents of what it deployed. */
+
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isDatasourceFailure } from '../../src/providers/maas/deploy-failure.ts';
 import type { MaasControl, MaasStatus } from '../../src/providers/maas/maas-control.ts';
 import { renderCloudInit } from '../../src/steps/upstream/cloud-init.ts';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
+import { until } from '../parts/until.ts';
 import { callFor, maasAt, type TestMaas } from './call.ts';
 
 const SPEED = 3000;
@@ -37,8 +40,11 @@ async function at(status: string): Promise<string> {
 }
 
 const statusOf = async (id: string) => (await maas.read(call, id))?.status ?? 'absent';
-const until = (id: string, status: MaasStatus | 'absent') =>
-  expect.poll(() => statusOf(id), { interval: 10, timeout: 10_000 }).toBe(status);
+const untilStatus = (id: string, status: MaasStatus | 'absent') =>
+  until(
+    () => statusOf(id),
+    (seen) => seen === status,
+  );
 
 const deployment = (userData = '') => ({
   userData,
@@ -52,10 +58,10 @@ describe('machine faults', () => {
     const id = await at('New');
     await simulator.admin.fault({ fault: 'commissioning_failure', system_id: id });
     await maas.commission(call, id);
-    await until(id, 'Failed commissioning');
+    await untilStatus(id, 'Failed commissioning');
     expect((await maas.read(call, id))?.statusMessage).toContain('cloud-init');
     await maas.commission(call, id);
-    await until(id, 'Ready');
+    await untilStatus(id, 'Ready');
   });
 
   it('the datasource is not found as often as is said, and MAAS tells it in its own way', async () => {
@@ -63,22 +69,22 @@ describe('machine faults', () => {
     await simulator.admin.fault({ fault: 'datasource_failure', system_id: id, times: 2 });
     for (let time = 0; time < 2; time++) {
       await maas.deploy(call, id, deployment());
-      await until(id, 'Failed deployment');
+      await untilStatus(id, 'Failed deployment');
       const seen = await maas.read(call, id);
       expect(seen?.statusMessage).toBe("Node operation 'Deploying' timed out after 30 minutes.");
       expect(isDatasourceFailure(await maas.events(call, id, 50))).toBe(true);
       await maas.release(call, id, { erase: false, secureErase: false, quickErase: false, comment: '' });
-      await until(id, 'Ready');
+      await untilStatus(id, 'Ready');
     }
     await maas.deploy(call, id, deployment());
-    await until(id, 'Deployed');
+    await untilStatus(id, 'Deployed');
   });
 
   it('a deployment that fails otherwise is told apart', async () => {
     const id = await at('Ready');
     await simulator.admin.fault({ fault: 'deployment_failure', system_id: id });
     await maas.deploy(call, id, deployment());
-    await until(id, 'Failed deployment');
+    await untilStatus(id, 'Failed deployment');
     expect(isDatasourceFailure(await maas.events(call, id, 50))).toBe(false);
   });
 
@@ -87,10 +93,10 @@ describe('machine faults', () => {
     await simulator.admin.fault({ fault: 'deleted_midway', system_id: id, during });
     await maas.commission(call, id);
     if (during === 'Deploying') {
-      await until(id, 'Ready');
+      await untilStatus(id, 'Ready');
       await maas.deploy(call, id, deployment());
     }
-    await until(id, 'absent');
+    await untilStatus(id, 'absent');
   });
 
   it('a release fails, or the erasing before it', async () => {
@@ -100,10 +106,10 @@ describe('machine faults', () => {
     const release = { secureErase: false, quickErase: true, comment: '' };
     await maas.release(call, erased, { ...release, erase: true });
     await maas.release(call, released, { ...release, erase: false });
-    await until(erased, 'Failed disk erasing');
-    await until(released, 'Releasing failed');
+    await untilStatus(erased, 'Failed disk erasing');
+    await untilStatus(released, 'Releasing failed');
     await maas.release(call, erased, { ...release, erase: true });
-    await until(erased, 'Ready');
+    await untilStatus(erased, 'Ready');
   });
 
   it('are meant for a machine by its address before there is one, and are used up', async () => {
@@ -111,11 +117,11 @@ describe('machine faults', () => {
     await simulator.admin.fault({ fault: 'commissioning_failure', mac: mac.toUpperCase() });
     const other = await at('New');
     await maas.commission(call, other);
-    await until(other, 'Ready');
+    await untilStatus(other, 'Ready');
     expect(await simulator.admin.faults()).toMatchObject([{ fault: 'commissioning_failure', left: 1 }]);
     const { system_id: id } = await simulator.admin.addMachine({ mac_addresses: [mac], power_type: 'ipmi' });
     await maas.commission(call, id);
-    await until(id, 'Failed commissioning');
+    await untilStatus(id, 'Failed commissioning');
     expect(await simulator.admin.faults()).toEqual([]);
   });
 });
@@ -197,7 +203,7 @@ describe('agents', () => {
   async function deployed(machineId: string): Promise<string> {
     const id = await at('Ready');
     await maas.deploy(call, id, deployment(userDataFor(machineId)));
-    await until(id, 'Deployed');
+    await untilStatus(id, 'Deployed');
     return id;
   }
 
@@ -206,9 +212,9 @@ describe('agents', () => {
     await expect.poll(() => ingot.countOf('/keepalive', machineId)).toBeGreaterThan(before + 1);
   };
   const isSilent = async (machineId: string) => {
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     const before = ingot.countOf('', machineId);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
     expect(ingot.countOf('', machineId)).toBe(before);
   };
 
@@ -222,7 +228,7 @@ describe('agents', () => {
     });
     expect((await simulator.admin.machine(id)).agent).toMatchObject({ state: 'enrolled', registrations: 1 });
     await maas.powerOff(call, id);
-    await until(id, 'Deployed');
+    await untilStatus(id, 'Deployed');
     await expect.poll(async () => (await maas.read(call, id))?.power).toBe('off');
     await isSilent('0000000a');
     await maas.powerOn(call, id);

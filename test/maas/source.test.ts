@@ -2,6 +2,7 @@
  * The simulated MAAS answers as the source of MAAS 3.5.13 says that MAAS does. The table in docs/maas.md names file and
  * symbol for each of these; they are asked over plain HTTP, without the client that shares its authors.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
 
@@ -93,7 +94,7 @@ describe('power', () => {
   it('of type manual makes what MAAS begins wait for a person', async () => {
     const id = await add({ power_type: 'manual', status: 'Ready' });
     await tell(id, 'deploy');
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await sleep(400);
     expect(await read(id)).toMatchObject({ status_name: 'Deploying' });
     await simulator.admin.changeMachine(id, { boot: true });
     await becomes(id, 'Deployed');
@@ -284,7 +285,7 @@ describe('releases', () => {
     const told = async () => (await ask('GET', `events/?op=query&id=${id}&level=DEBUG`)).text;
     await expect.poll(told, { timeout: 10_000 }).toContain('Failed to power off node');
     expect(await told()).toContain('Disks erased');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     expect(await read(id)).toMatchObject({ status_name: 'Disk erasing' });
     expect(await tell(id, 'release')).toMatchObject({ status: 409 });
     expect((await tell(id, 'abort')).json()).toMatchObject({ status_name: 'Failed disk erasing' });
@@ -302,7 +303,7 @@ describe('releases', () => {
     });
     const told = async () => (await ask('GET', `events/?op=query&id=${id}`)).text;
     await expect.poll(told, { timeout: 10_000 }).toContain('Failed to power off node');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     expect(await read(id)).toMatchObject({ status_name: 'Releasing' });
     expect((await tell(id, 'abort')).status).toBe(409);
     expect((await tell(id, 'power_off')).status).toBe(200);

@@ -1,4 +1,5 @@
 /** Document 3 against a MAAS that behaves as its source says: owners, locks, power, erasing, failed tests, places. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { DecommissionMode } from '../../src/domain/workflow/stage.ts';
 import {
@@ -7,9 +8,9 @@ import {
 } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
-import { until } from '../api/fleet.ts';
 import type { SimMachineDetails } from '../parts/maas/simulator.ts';
 import { refusal, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   bmcOf,
   ended,
@@ -261,10 +262,10 @@ describe.concurrent('a MAAS', () => {
             const found = await inMaas(mac).catch(() => null);
             if (['Commissioning', 'Deploying', 'Disk erasing'].includes(found?.status_name ?? '')) {
               // Long enough for the operation to have looked.
-              await new Promise((resolve) => setTimeout(resolve, 150));
+              await sleep(150);
               await site.simulator.admin.changeMachine(found?.system_id ?? '', { boot: true });
             }
-            await new Promise((resolve) => setTimeout(resolve, 50));
+            await sleep(50);
           }
         };
         expect(await byHand(await onboard(server, id))).toMatchObject({ status: 'completed' });

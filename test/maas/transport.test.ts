@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Outage } from '../../src/engine/outage.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
@@ -270,7 +270,7 @@ describe('many requests', () => {
     let most = 0;
     const { server, url } = await rawServer(async (_request, response) => {
       most = Math.max(most, ++underWay);
-      await delay(20);
+      await sleep(20);
       underWay--;
       response.end('[]');
     });
@@ -283,7 +283,7 @@ describe('many requests', () => {
 
   it('do not wait for ever for their turn', async () => {
     const { server, url } = await rawServer(async (_request, response) => {
-      await delay(400);
+      await sleep(400);
       response.end('[]');
     });
     const raw = maasAt({ url, apiKey: 'a:b:c' }, { concurrency: 1, queue_timeout_seconds: 0.1 });

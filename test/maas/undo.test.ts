@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { type Operation, StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import { until } from '../api/fleet.ts';
 import { refusal, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   ended,
   type MaasSite,

@@ -6,7 +6,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeSync
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { phaseOf, run } from '../api/fleet.ts';
@@ -115,7 +115,7 @@ describe.skipIf(isShort || obstacle !== null)('an erasure of a real machine', ()
       const moves = (await historyOf(server, id)).filter((entry) => !/^(\w+)>\1 /.test(entry));
       expect(moves.slice(-2)).toEqual(['active>deprovisioning system', 'deprovisioning>retired node_report']);
       // It has switched itself off, and boots nothing but its empty disk.
-      while (machine.isOn()) await delay(200);
+      while (machine.isOn()) await sleep(200);
       expect((await boot(server, machine.mac)).token).toBeNull();
     },
     TIME_LIMIT,
@@ -125,7 +125,7 @@ describe.skipIf(isShort || obstacle !== null)('an erasure of a real machine', ()
     for (;;) {
       const operation = await server.operations.getOperation({ operationId });
       if (operation.finishedAt !== undefined) return operation;
-      await delay(300);
+      await sleep(300);
     }
   }
 });

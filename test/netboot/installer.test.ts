@@ -7,7 +7,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import {
   buildTestInstaller,
@@ -19,6 +18,7 @@ import {
 import { readByNoCloud } from '../parts/cloud-init.ts';
 import { ensureIpmi, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, ensureQemu, type QemuMachine, type QemuOptions } from '../parts/qemu.ts';
+import { until } from '../parts/until.ts';
 import { type BootServer, type Expected, type Heard, startBootServer } from './boot-server.ts';
 import { ipmitool } from './ipmitool.ts';
 
@@ -63,20 +63,18 @@ function createSite(
 }
 
 /** What the machine shows on its console is the best account of why something did not happen. */
-async function until({ machine, heard }: Site, what: string, isSo: () => boolean): Promise<void> {
-  const end = Date.now() + TIME_LIMIT - 20_000;
-  while (!isSo()) {
-    if (Date.now() > end)
-      throw new Error(
-        `${what} did not happen; reports ${JSON.stringify(heard.reports)}, requests ${heard.requests}, console:\n${machine.serial().slice(-2000)}`,
-      );
-    await delay(100);
-  }
+async function untilOn({ machine, heard }: Site, what: string, holds: () => boolean): Promise<void> {
+  await until(holds, Boolean, TIME_LIMIT - 20_000).catch((cause) => {
+    throw new Error(
+      `${what} did not happen; reports ${JSON.stringify(heard.reports)}, requests ${heard.requests}, console:\n${machine.serial().slice(-2000)}`,
+      { cause },
+    );
+  });
 }
 
 const statuses = ({ heard }: Site) => heard.reports.map((report) => report.installation_status);
 const untilFailed = (site: Site) =>
-  until(site, 'the failure', () => statuses(site).includes('failed')).then(
+  untilOn(site, 'the failure', () => statuses(site).includes('failed')).then(
     () => site.heard.reports.find((report) => report.installation_status === 'failed')?.installation_error,
   );
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -102,7 +100,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       context.onTestFinished(() => bmc.stop());
       await ipmitool(bmc, 'chassis', 'bootdev', 'pxe');
       await ipmitool(bmc, 'chassis', 'power', 'on');
-      await until(site, 'the installation', () => heard.installed);
+      await untilOn(site, 'the installation', () => heard.installed);
       const installing = heard.reports.filter((report) => report.installation_status !== undefined);
       expect(installing[0]).toMatchObject({
         mac_address: machine.mac,
@@ -133,12 +131,12 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         address,
         `${address} from the middle`,
       ]);
-      await until(site, 'the call from the disk', () =>
+      await untilOn(site, 'the call from the disk', () =>
         heard.reports.some(({ hostname }) => hostname === 'phone-1.0'),
       );
       // The reboot went over the network again, and the system has switched the machine off by itself.
       expect(heard.requests.filter((path) => path === '/api/v1/boot')).toHaveLength(2);
-      await until(site, 'the power off', () => !bmc.isOn());
+      await untilOn(site, 'the power off', () => !bmc.isOn());
       expect(await ipmitool(bmc, 'chassis', 'power', 'status')).toBe('Chassis Power is off\n');
     },
     TIME_LIMIT,
@@ -152,7 +150,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       machine.powerOn('pxe');
       const got = sha256(heard.expected.images[0] ?? zeros(0));
       expect(await untilFailed(site)).toBe(`image digest mismatch: expected ${image.sha256} got ${got}`);
-      await until(
+      await untilOn(
         site,
         'another boot',
         () => heard.requests.filter((path) => path.endsWith('/boot')).length > 1,
@@ -182,7 +180,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         `image digest mismatch: expected ${sha256(large)} got ${sha256(other)}`,
       );
       expect(machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
-      await until(site, 'the second attempt', () => heard.installed);
+      await untilOn(site, 'the second attempt', () => heard.installed);
       expect(machine.readDisk(large.length).equals(large)).toBe(true);
       expect(heard.requests.filter((path) => path.startsWith('/images/'))).toHaveLength(6);
     },
@@ -195,7 +193,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       const site = createSite(context, { images: [image.packed], sha256: image.sha256, reportStatus: 409 });
       const { machine, heard } = site;
       machine.powerOn('pxe');
-      await until(site, 'the refusal', () => machine.serial().includes('wants no installation'));
+      await untilOn(site, 'the refusal', () => machine.serial().includes('wants no installation'));
       expect(statuses(site)).toEqual(['started']);
       expect(heard.requests.some((path) => path.startsWith('/images/'))).toBe(false);
       expect(machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
@@ -219,7 +217,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         'no disk is what the workflow asks for (disk $(reboot)"`reboot`;*\\n); there are: vda (8 MiB, serial VIRTIO-DISK-1)',
       );
       Object.assign(heard.expected, { extraWords: 'ingot.disk=/dev/vda' });
-      await until(
+      await untilOn(
         site,
         'the second attempt',
         () => statuses(site).filter((status) => status === 'failed').length > 1,
@@ -248,7 +246,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         },
       );
       site.machine.powerOn('pxe');
-      await until(site, 'the installation', () => site.heard.installed);
+      await untilOn(site, 'the installation', () => site.heard.installed);
       expect(site.machine.readFurtherDisk(0, raw.length).equals(raw)).toBe(true);
       expect(site.machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
       const disks = site.heard.reports[0]?.inventory.disks;
@@ -278,7 +276,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
       Object.assign(site.heard.expected, {
         extraWords: 'ingot.disk.pick=largest ingot.disk.model=fast%20disk%20?',
       });
-      await until(site, 'the installation', () => site.heard.installed);
+      await untilOn(site, 'the installation', () => site.heard.installed);
       expect(site.machine.readFurtherDisk(0, raw.length).equals(raw)).toBe(true);
     },
     TIME_LIMIT,
@@ -301,7 +299,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         // What was there before must not show through where the image has zeros.
         writeFileSync(site.machine.disk, Buffer.alloc(64 * MEBIBYTE, 0xff));
         site.machine.powerOn('pxe');
-        await until(site, 'the installation', () => site.heard.installed);
+        await untilOn(site, 'the installation', () => site.heard.installed);
         expect(site.machine.serial().includes('twice')).toBe(memoryMiB < 512);
         expect(site.machine.readDisk(raw.length).equals(raw)).toBe(true);
       },
@@ -324,7 +322,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         'the image is a qcow2 file that is not taken: it has a backing file',
       );
       Object.assign(site.heard.expected, { images: [other], sha256: sha256(other) });
-      await until(
+      await untilOn(
         site,
         'the second failure',
         () => statuses(site).filter((status) => status === 'failed').length > 1,
@@ -357,7 +355,7 @@ describe.skipIf(obstacle !== null).concurrent('a machine that boots the installe
         extraWords: 'ingot.seed=yes',
       });
       site.machine.powerOn('pxe');
-      await until(site, 'the call from the disk', () => site.heard.reports.some((report) => report.seed));
+      await untilOn(site, 'the call from the disk', () => site.heard.reports.some((report) => report.seed));
       const found = site.heard.reports.find((report) => report.seed);
       expect(found?.hostname).toBe('seeded-1.0');
       const texts = Object.entries(found?.seed ?? {}).map(([name, text]) => [

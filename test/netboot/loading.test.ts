@@ -1,5 +1,5 @@
 /** A real iPXE with a kernel that is not there: it gives up, tells the server, and goes on to the disk. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, setState } from '../nodes/rest.ts';
 import { createQemuMachine, ensureQemu, GUEST_SERVER, type QemuMachine } from '../parts/qemu.ts';
@@ -36,7 +36,7 @@ describe.skipIf(obstacle !== null)('a machine whose kernel can’t be loaded', (
       const end = Date.now() + TIME_LIMIT - 20_000;
       let noted: { metadata: unknown }[] = [];
       while (noted.length === 0 && Date.now() < end) {
-        await delay(500);
+        await sleep(500);
         const { body } = await call(server, 'GET', `/nodes/${id}/history`);
         noted = body.data.filter(({ metadata }: { metadata: unknown }) => metadata !== null);
       }

@@ -9,7 +9,6 @@ import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'n
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { bytesText } from '../../src/domain/agent/metric-text.ts';
 import { hardwareLines } from '../../src/domain/install/hardware-text.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
@@ -19,6 +18,7 @@ import { buildTestInstaller, type DiskImage, makeDiskImage, qcow2Of } from '../p
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, type QemuMachine } from '../parts/qemu.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { ipmitool } from './ipmitool.ts';
 
 /** Machines that others run at the same time make it slow. */
@@ -111,23 +111,15 @@ async function addImage(server: TestServer, name: string, { packed, sha256 }: Di
 }
 
 /** What the machine shows on its console is the best account of why something did not happen. */
-async function until<T>(
+async function untilOn<Value>(
   site: PxeSite,
   what: string,
-  look: () => Promise<T>,
-  isSo: (seen: T) => boolean,
-): Promise<T> {
-  const end = Date.now() + CHAPTER_MS;
-  for (;;) {
-    const seen = await look();
-    if (isSo(seen)) return seen;
-    if (Date.now() > end) {
-      throw new Error(
-        `not in time: ${what}; last seen ${JSON.stringify(seen)}\n${site.machine.serial().slice(-3000)}`,
-      );
-    }
-    await delay(250);
-  }
+  read: () => Promise<Value>,
+  holds: (value: Value) => boolean,
+): Promise<Value> {
+  return until(read, holds, CHAPTER_MS).catch((cause) => {
+    throw new Error(`not in time: ${what}; console:\n${site.machine.serial().slice(-3000)}`, { cause });
+  });
 }
 
 export async function discoverMachine(site: PxeSite, tell: Tell): Promise<string> {
@@ -135,7 +127,7 @@ export async function discoverMachine(site: PxeSite, tell: Tell): Promise<string
   tell(`power on over IPMI, booting from the network with an empty disk (${machine.mac})`);
   await ipmitool(bmc, 'chassis', 'bootdev', 'pxe');
   await ipmitool(bmc, 'chassis', 'power', 'on');
-  const { body } = await until(
+  const { body } = await untilOn(
     site,
     'the machine is discovered',
     () => call(server, 'GET', `/nodes?mac=${machine.mac}`),
@@ -152,7 +144,7 @@ export async function installMachine(site: PxeSite, id: string, tell: Tell): Pro
   await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending', comment: 'approved' });
   tell(`approved ${id} with workflow first and its image first-1.0, ${await imageText(server, 'first-1.0')}`);
   const seen = new Set<string>();
-  await until(
+  await untilOn(
     site,
     'the machine is installed',
     async () => {
@@ -180,7 +172,7 @@ export async function showInventory(site: PxeSite, id: string, tell: Tell) {
 
 /** The system on the disk reports its version as its name, and the name that a node has stays; so it is taken off. */
 async function phonesHome(site: PxeSite, id: string, version: string): Promise<void> {
-  await until(
+  await untilOn(
     site,
     `${version} phones home`,
     async () => {
@@ -270,7 +262,7 @@ export const SECRET = 'what a customer kept on the second disk';
 
 async function endOf(site: PxeSite, { operationId }: { readonly operationId: string }, tell: Tell) {
   let told = '';
-  return until(
+  return untilOn(
     site,
     `${operationId} ends`,
     async () => {

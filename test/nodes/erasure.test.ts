@@ -2,14 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALLER_MANIFEST } from '../../src/domain/install/installer-manifest.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
-import { conditionOf, ended, fresh, get, phaseOf, run, until } from '../api/fleet.ts';
+import { conditionOf, ended, fresh, get, phaseOf, run } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import {
   boot,
   call,
@@ -233,7 +234,7 @@ describe.skipIf(problem !== null)('an erasure', () => {
       (
         await until(
           async () => {
-            await delay(100);
+            await sleep(100);
             return boot(server, mac);
           },
           ({ token }) => token !== null,

@@ -1,8 +1,9 @@
 /** Migrations: an identity that moves to replacement hardware, with its history. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post, registration } from '../agents/calls.ts';
-import { conditionOf, ended, fresh, get, phaseOf, run, until } from '../api/fleet.ts';
+import { conditionOf, ended, fresh, get, phaseOf, run } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { boot, call, createNode, historyOf, newMac, nodeOf, report, type TestNode } from './rest.ts';
 
 let server: TestServer;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installLifecycle } from '../../src/domain/install/install-state.ts';
 import { nextStates, statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
@@ -378,7 +379,7 @@ describe('the configuration of groups', () => {
       await report(grouped, slow.mac, 'started');
       const end = Date.now() + 20_000;
       while ((await nodeOf(grouped, slow.id)).state !== 'install_failed' && Date.now() < end) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await sleep(100);
       }
       expect(await nodeOf(grouped, slow.id)).toMatchObject({
         state: 'install_failed',

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { installPackages } from './debian.ts';
 
 /** Installs what is missing where that is possible. Returns why there can be no BMC, or null. */
@@ -209,7 +209,7 @@ async function untilAnswering(port: number, simulator: ChildProcess): Promise<vo
     const asked = spawn('ipmitool', [...args, '-N', '1', '-R', '1', 'mc', 'guid'], { env, stdio: 'ignore' });
     const exitCode = await new Promise((resolve) => asked.once('exit', resolve));
     if (exitCode === 0) return;
-    await delay(50);
+    await sleep(50);
   }
   throw new Error('ipmi_sim does not answer');
 }

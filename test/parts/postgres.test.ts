@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { cloneDatabase, openPool } from './postgres.ts';
 
@@ -12,7 +12,7 @@ it('a pool outlives the server that ends its connections while it closes', async
   process.kill(pid, 'SIGSTOP');
   await pool.end();
   const dropped = database.drop();
-  await delay(200);
+  await sleep(200);
   process.kill(pid, 'SIGCONT');
   await dropped;
   await closed;

@@ -5,6 +5,7 @@
  * Its network is QEMU's own. What it reaches there is DHCP, one TFTP file that leads on to the server's boot script, and the
  * server, as GUEST_SERVER; `restrict` keeps everything else of this host and its network from it.
  */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -21,6 +22,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
 import { installPackages } from './debian.ts';
 
@@ -123,7 +125,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
   let child: ChildProcess | null = null;
   const powerOff = async () => {
     pullPlug();
-    while (pid() !== null) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (pid() !== null) await sleep(20);
     child = null;
   };
   return {

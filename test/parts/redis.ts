@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { installPackages } from './debian.ts';
 import { freePort } from './sshd.ts';
 
@@ -84,7 +84,7 @@ async function start(port: number, options: readonly string[]): Promise<ChildPro
   for (let attempt = 0; attempt < 100; attempt += 1) {
     if (daemon.exitCode !== null) throw new Error(`redis-server did not start: ${log}`);
     if (await isListening(port)) return daemon;
-    await delay(50);
+    await sleep(50);
   }
   daemon.kill('SIGKILL');
   throw new Error(`redis-server does not listen: ${log}`);

@@ -13,7 +13,7 @@ import {
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { installPackages } from './debian.ts';
 
 const SSHD = '/usr/sbin/sshd';
@@ -165,7 +165,7 @@ async function untilListening(port: number, daemon: ChildProcess, log: () => str
       socket.once('connect', () => socket.destroy());
     });
     if (up) return;
-    await delay(50);
+    await sleep(50);
   }
   throw new Error(`sshd does not listen: ${log()}`);
 }

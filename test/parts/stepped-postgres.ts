@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { chooseAccount, giveTo } from '../../src/store/embedded/account.ts';
 import { findBinaries } from '../../src/store/embedded/binaries.ts';
@@ -92,7 +92,7 @@ async function answers(url: string): Promise<void> {
       return;
     } catch (error) {
       if (attempt === 200) throw error;
-      await delay(50);
+      await sleep(50);
     } finally {
       await client.end().catch(() => {});
     }

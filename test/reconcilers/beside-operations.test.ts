@@ -1,11 +1,13 @@
 /** Looks and operations on the same machines: neither waits for the other, and the operation's word is the later. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConditionReconciler } from '../../src/reconcilers/condition-reconciler.ts';
 import { Database } from '../../src/store/database/database.ts';
 import { claimProbes, recordProbes } from '../../src/store/machines/machine-probes.ts';
-import { conditionOf, fresh, get, newMachine, run, start, until } from '../api/fleet.ts';
+import { conditionOf, fresh, get, newMachine, run, start } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
+import { until } from '../parts/until.ts';
 import { DOWN, UP, WatchedInspect } from './lookout.ts';
 
 let server: TestServer;
@@ -105,7 +107,7 @@ describe('operations while every look changes every machine', () => {
            AND clock_timestamp() - query_start > interval '100 ms' AND datname = current_database()`,
         );
         longWaits += rows.length;
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await sleep(5);
       }
     })();
     const startsMs: number[] = [];
@@ -121,7 +123,7 @@ describe('operations while every look changes every machine', () => {
             () => server.operations.getOperation({ operationId: operation.operationId }),
             (seen) => seen.finishedAt !== undefined,
           );
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          await sleep(200);
         }
       }),
     );

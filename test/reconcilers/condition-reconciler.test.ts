@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimProbes } from '../../src/store/machines/machine-probes.ts';
-import { until } from '../api/fleet.ts';
+import { until } from '../parts/until.ts';
 import { DOWN, type Lookout, openLookout, UP, WatchedInspect } from './lookout.ts';
 
 const MACHINE = 'm-00001';
@@ -112,7 +113,7 @@ describe('what a look tells', () => {
       (count) => count === 1,
     );
     await lookout.sql(`UPDATE machines SET updated_at = now()`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sleep(500);
     expect(await lookout.conditions(MACHINE)).toEqual({});
     expect(await lookout.events(MACHINE)).toEqual([]);
   });
@@ -202,7 +203,7 @@ describe('whose machine it is', () => {
       (count) => count === 1,
     );
     await lookout.sql(`UPDATE machine_looks SET due_at = due_at + interval '1 ms'`);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await sleep(600);
     expect(await lookout.conditions(MACHINE)).toEqual({});
   });
 });
@@ -265,7 +266,7 @@ describe('while an operation is active', () => {
 describe('new machines', () => {
   it('are looked at soon after they have a first look, or are found without one', async () => {
     const reconciler = lookout.reconciler({ watched }, { intervalMs: 600_000 });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     await lookout.addMachines(2);
     await lookout.sql('INSERT INTO machine_looks (machine_id) VALUES ($1)', [MACHINE]);
     const startedAt = performance.now();

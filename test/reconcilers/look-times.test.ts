@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimProbes, insertMissingProbes, spreadProbes } from '../../src/store/machines/machine-probes.ts';
-import { until } from '../api/fleet.ts';
+import { until } from '../parts/until.ts';
 import { type Lookout, openLookout, WatchedInspect } from './lookout.ts';
 
 const FLEET = 5_000;

@@ -4,7 +4,14 @@
  */
 import { afterAll, expect, vi } from 'vitest';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection', 'warning'] as const;
+const SIGNALS = [
+  'SIGINT',
+  'SIGTERM',
+  'SIGHUP',
+  'uncaughtException',
+  'unhandledRejection',
+  'warning',
+] as const;
 
 function processState() {
   return {

@@ -1,5 +1,5 @@
 /** What only Redis can do wrong; what every store promises is in test/agents/keepalive-store-contract.ts. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureRedis, type Redis, startRedis } from '../../../test/parts/redis.ts';
 import { type KeepaliveStore, KeepalivesAway, type LiveEntry } from './keepalive-store.ts';
@@ -67,7 +67,7 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
   it('a keepalive leaves nothing behind of an entry that Redis has let go', async () => {
     const brief = await open(1);
     await brief.put([ready('a')]);
-    await delay(1_200);
+    await sleep(1_200);
     expect(await brief.keep([said('a')])).toEqual([{ outcome: 'gone' }]);
     expect(redis.cli('keys', '*')).toEqual([INDEX]);
     expect((await brief.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({});
@@ -90,12 +90,12 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
     redis.freeze();
     const late = { ...said('a'), metrics: { worker_count: 99 } };
     await expect(store.keep([late])).rejects.toThrow(KeepalivesAway);
-    await delay(1_000);
+    await sleep(1_000);
     redis.thaw();
     const next = async () => (await store.keep([{ ...said('a'), metrics: null }]))[0]?.outcome;
     await expect.poll(() => next().catch(() => 'away'), { timeout: 10_000 }).toBe('kept');
     // What lay in its sockets has been done by now.
-    await delay(300);
+    await sleep(300);
     expect(redis.cli('hget', `${PREFIX}a:metrics`, 'worker_count')).toEqual(['1']);
   });
 
@@ -153,7 +153,7 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
       redis.cli('set', LOCK, 'somebody', 'px', '400');
       const startedAt = Date.now();
       const put = store.put([ready('a'), ready('b')]);
-      await delay(200);
+      await sleep(200);
       expect(redis.cli('exists', `${PREFIX}a`)).toEqual(['0']);
       await put;
       expect(Date.now() - startedAt).toBeGreaterThan(250);
@@ -164,7 +164,7 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
     it('that somebody else has by now is not given back in their place', async () => {
       redis.cli('set', `${PREFIX}b:lock`, 'somebody', 'px', '400');
       const put = store.put([ready('a'), ready('b')]);
-      await delay(100);
+      await sleep(100);
       // As if ours had ended by itself.
       redis.cli('set', LOCK, 'somebody');
       await put;
@@ -204,7 +204,7 @@ describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(),
     await expect(store.incarnation()).rejects.toThrow(KeepalivesAway);
     await redis.restart();
     let after: string | null = null;
-    while (after === null) after = await store.incarnation().catch(() => delay(20, null));
+    while (after === null) after = await store.incarnation().catch(() => sleep(20, null));
     expect(after).not.toBe(before);
     expect(told).toEqual([expect.stringMatching(/^away: /), 'back']);
   });

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -143,7 +143,7 @@ test.each([
   const stranger = spawn('/bin/sh', ['-c', script], isRoot ? { uid, gid } : {});
   try {
     const [pid] = await once(stranger.stdout, 'data');
-    await delay(300);
+    await sleep(300);
     writeFileSync(pidFile, content.replace(/^\d+/, String(pid).trim()));
     expect(await query(await start(), 'SELECT 1')).toEqual([1]);
     expect(stranger.exitCode).toBeNull();

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type SupervisedPostgres, startSupervisedPostgres } from './supervised-postgres.ts';
@@ -55,7 +56,7 @@ test('one that ends by itself runs again, with another process and at the same U
 
 test('one that is stopped while it is being started again stays stopped', async () => {
   process.kill(server.pid, 'SIGKILL');
-  while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (heard.length === 0) await sleep(5);
   await server.stop();
   await expect(answer()).rejects.toThrow();
   expect(heard[0]).toBe('exit by SIGKILL');

@@ -3,6 +3,7 @@
  * work as in a cluster: the Secret signs cluster-info and lets its bearer in until it expires or is deleted. One
  * shortcut: whoever has one may create a Node at once, where a kubelet first asks for a certificate.
  */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { type Authority, createAuthority } from './certificates.ts';
 import {
@@ -166,7 +168,7 @@ async function serve(
   }
   const body = await readBody(request);
   if (fault !== null && fault !== 'drop-after' && 'slowMs' in fault) {
-    await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
+    await sleep(fault.slowMs);
   }
   if (fault !== null && fault !== 'drop-after' && 'status' in fault) {
     throw new StatusError(fault.status, REASONS[fault.status] ?? 'Unknown', 'made to fail');

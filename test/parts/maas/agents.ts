@@ -3,7 +3,7 @@
  * the machine would, and speak to Ingot over its real calls until their machine goes down.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import type { SimMachine } from './sim-machine.ts';
 
@@ -111,7 +111,7 @@ export class Agents {
         // Whatever it was, Ingot may have forgotten the machine.
         view.state = 'enrolling';
         failures++;
-        await delay(Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), undefined, { signal });
+        await sleep(Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), undefined, { signal });
         continue;
       }
       failures = 0;
@@ -123,7 +123,7 @@ export class Agents {
       }
       // Spread from the first one on.
       const wait = view.keepalives === 1 ? this.#keepaliveMs() * Math.random() : this.#keepaliveMs();
-      await delay(wait, undefined, { signal });
+      await sleep(wait, undefined, { signal });
     }
   }
 

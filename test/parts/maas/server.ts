@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { answerAdmin, type SimRequest } from './admin-routes.ts';
 import { Agents } from './agents.ts';
 import { type FaultInput, Faults } from './faults.ts';
@@ -55,7 +55,7 @@ export async function startServer(options: SimulatorOptions = {}): Promise<Runni
     requests.push(kept);
     if (requests.length > MAX_REQUESTS_KEPT) requests.shift();
     const fault = faults.takeTransport({ method, path, op, machine: routes.machineOf(asked) });
-    if (fault?.fault === 'slow') await delay(fault.ms ?? 1_000);
+    if (fault?.fault === 'slow') await sleep(fault.ms ?? 1_000);
     const isSpoiledOnly = fault === null || fault.fault === 'slow' || fault.after_effect === true;
     const answer: MaasAnswer = isSpoiledOnly ? answerOf(request) : { status: 200, body: 'spoiled' };
     if (fault === null) kept.status = answer.status;
@@ -147,7 +147,7 @@ async function spoil(
     case 'truncate':
       response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': half.length * 2 });
       response.write(half);
-      await delay(10);
+      await sleep(10);
       response.destroy();
       return;
     case 'truncate_quietly':

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from './bulk-actions.ts';
 import { BulkRun } from './bulk-run.ts';
@@ -9,7 +10,7 @@ const eligible = (count: number): Candidate[] =>
     activeOperationId: '',
   }));
 
-const tick = () => new Promise((resolve) => setTimeout(resolve, 1));
+const tick = () => sleep(1);
 
 describe('a run over many machines', () => {
   it('sends to the eligible ones only, at most eight at a time, each with an id of its own', async () => {
