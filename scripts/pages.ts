@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/package-root.ts';
+import { cliPage } from './cli-page.ts';
 import { failurePage } from './failure-page.ts';
 import { grpcReference } from './grpc-reference.ts';
 import { lifecyclePages } from './lifecycle-pages.ts';
@@ -24,6 +25,7 @@ export function generatedPages(): Map<string, string> {
     ...Object.entries(GENERATED_TABLES).map(([path, made]) => [path, withTable(path, made())] as const),
     ...lifecyclePages(),
     ...grpcReference(),
+    ['docs/cli.md', cliPage()],
     ['docs/workflows.md', workflowPage()],
     ['docs/failures.md', failurePage()],
   ]);

@@ -1,6 +1,7 @@
 /** The command line's entry: `serve` is the server, everything else is a client of it. */
 import { agentCommand } from './agent/agent-command.ts';
 import { runClient } from './cli/command-line.ts';
+import type { ExtraCommand } from './cli/command-tree.ts';
 import { installerCommand } from './installer/installer-command.ts';
 import { InstallerError } from './installer/installer-error.ts';
 import { netbootCommand } from './netboot/netboot-command.ts';
@@ -27,29 +28,34 @@ export async function runCommandLine({ program, argv }: Invocation): Promise<voi
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    extraCommands: [
-      {
-        name: 'serve',
-        description: 'Run the server',
-        options: Object.values(SETTINGS).map((setting) => ({
-          flags: `${setting.flag} <${setting.value}>`,
-          description: `${setting.description} (${setting.variable}${setting.fallback === '' ? '' : `, default ${setting.fallback}`})`,
-        })),
-        run: (options) => serve(program, flagsOf(options)),
-      },
-      agentCommand({
-        program,
-        version: packageVersion(),
-        command: [process.execPath, process.argv[1] ?? program, 'agent'],
-        env: process.env,
-        cwd: process.cwd(),
-        ...output,
-        signals: process,
-      }),
-      installerCommand({ program, cwd: process.cwd(), dataDir: dataDirFor, ...output }),
-      netbootCommand({ program, ...output }),
-    ],
+    extraCommands: programCommands(program),
   });
+}
+
+/** The commands that are not clients of the server: `serve` itself, the agent, the installer, the network boot. */
+export function programCommands(program: string): ExtraCommand[] {
+  return [
+    {
+      name: 'serve',
+      description: 'Run the server',
+      options: Object.values(SETTINGS).map((setting) => ({
+        flags: `${setting.flag} <${setting.value}>`,
+        description: `${setting.description} (${setting.variable}${setting.fallback === '' ? '' : `, default ${setting.fallback}`})`,
+      })),
+      run: (options) => serve(program, flagsOf(options)),
+    },
+    agentCommand({
+      program,
+      version: packageVersion(),
+      command: [process.execPath, process.argv[1] ?? program, 'agent'],
+      env: process.env,
+      cwd: process.cwd(),
+      ...output,
+      signals: process,
+    }),
+    installerCommand({ program, cwd: process.cwd(), dataDir: dataDirFor, ...output }),
+    netbootCommand({ program, ...output }),
+  ];
 }
 
 const output = {

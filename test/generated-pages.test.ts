@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { generatedPages, stalePages } from '../scripts/pages.ts';
+import { EXIT_CODES } from '../src/cli/errors/exit-code.ts';
 import { FAILURES } from '../src/domain/error/failure-code.ts';
 import type { FailureAdvice } from '../src/domain/error/failures/advice.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
@@ -91,4 +92,31 @@ describe('the page about workflows', () => {
       expect(verdicts?.slice(1)).toEqual(Object.values(VERDICTS[action as keyof typeof VERDICTS]));
     },
   );
+});
+
+describe('the page about the command line', () => {
+  const text = pages.get('docs/cli.md') ?? '';
+
+  it.each([
+    'ingot list',
+    'ingot op retry-stage',
+    'ingot run attach',
+    'ingot node approve',
+    'ingot agent install',
+    'ingot serve',
+  ])('has a section about %s', (command) => {
+    expect(text).toContain(`\n### ${command}\n`);
+  });
+
+  it('sends a command that is under two names to its shorter one', () => {
+    expect(text).toContain('### ingot machine list\n\nThe same as [`ingot list`](#ingot-list).');
+  });
+
+  it('has the exit codes, the required options, the defaults and the text below the options', () => {
+    for (const { code, meaning } of Object.values(EXIT_CODES))
+      expect(text).toContain(`| ${code} | ${meaning} |`);
+    expect(text).toMatch(/\| `--mode <mode>` \| .*`full_decommission`.* \| required \|/);
+    expect(text).toMatch(/\| `--timeout <time>` \| .* \| `2h` \|/);
+    expect(text).toContain('ingot migrate web-7 --mac');
+  });
 });

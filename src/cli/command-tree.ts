@@ -167,15 +167,21 @@ function extraCommand(context: CommandContext, extra: ExtraCommand): Command {
   });
 }
 
+/** The variables that the client reads. */
+export const ENVIRONMENT = {
+  INGOT_SERVER: 'the server, host:port (grpcs://host:port for TLS)',
+  INGOT_HTTP_URL: 'its HTTP port, for nodes, images and workflows',
+  INGOT_TOKEN: 'the token; without it, admin.token in the data directory of a server on this machine',
+  INGOT_DATA_DIR: 'that data directory (default: .ingot here or in a folder above)',
+  NO_COLOR: 'no colours',
+} as const satisfies Record<string, string>;
+
 function helpAfter(): string {
+  const variables = Object.entries(ENVIRONMENT).map(([name, meaning]) => `  ${name.padEnd(16)}${meaning}`);
   const codes = Object.values(EXIT_CODES).map(({ code, meaning }) => `  ${String(code).padEnd(4)}${meaning}`);
   return `
 Environment:
-  INGOT_SERVER    the server, host:port (grpcs://host:port for TLS)
-  INGOT_HTTP_URL  its HTTP port, for nodes, images and workflows
-  INGOT_TOKEN     the token; without it, admin.token in the data directory of a server on this machine
-  INGOT_DATA_DIR  that data directory (default: .ingot here or in a folder above)
-  NO_COLOR        no colours
+${variables.join('\n')}
 
 Exit codes:
 ${codes.join('\n')}`;
