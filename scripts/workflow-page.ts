@@ -53,8 +53,8 @@ export function workflowPage(): string {
     table(
       ['type', 'what it does', 'phase', 'install states that it starts from'],
       HARDWARE_OPERATION_NAMES.map((type) => {
-        const { description, phase, installs } = HARDWARE_OPERATIONS[type];
-        return [code(type), description, code(phase), installs.map(code).join(', ')];
+        const { description, phases, installs } = HARDWARE_OPERATIONS[type];
+        return [code(type), description, phases.map(code).join(', '), installs.map(code).join(', ')];
       }),
     ),
     'How a disk is erased, the surest way first:',

@@ -7,7 +7,7 @@ import type { Actor } from '../domain/actor.ts';
 import { isTrue, staysOut } from '../domain/condition/condition.ts';
 import { changeByDrift, DRIFT_ACTOR } from '../domain/condition/drift.ts';
 import { applyChange } from '../domain/machine/machine-change.ts';
-import type { ActionDependencies } from '../operations/start/act-on-operation.ts';
+import type { ActionDependencies } from '../operations/act/act-on-operation.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine } from '../store/machines/machines.ts';

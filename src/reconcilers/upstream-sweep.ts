@@ -20,8 +20,8 @@ import { StepFailure } from '../engine/step-handler.ts';
 import {
   type ActionCall,
   type ActionDependencies,
-  takeAction,
-} from '../operations/start/act-on-operation.ts';
+  actOnOperation,
+} from '../operations/act/act-on-operation.ts';
 import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine, findMachines } from '../store/machines/machines.ts';
@@ -227,7 +227,7 @@ export class UpstreamSweep {
   }
 
   async #act(call: Omit<ActionCall, 'actor'>): Promise<void> {
-    await takeAction(this.#options.actions, { ...call, actor: DRIFT });
+    await actOnOperation(this.#options.actions, { ...call, actor: DRIFT });
   }
 }
 

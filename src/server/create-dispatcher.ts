@@ -7,7 +7,7 @@ import { Dispatcher } from '../engine/dispatcher.ts';
 import type { Job } from '../engine/job.ts';
 import type { CrashPoint } from '../engine/run-job.ts';
 import { StepFailure } from '../engine/step-handler.ts';
-import { endOf } from '../operations/start/act-on-operation.ts';
+import { endOf } from '../operations/end-of-operation.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ControlPlane } from '../steps/control-plane.ts';
 import { canUndo, handlerFor, isInstant } from '../steps/registry.ts';

@@ -40,7 +40,7 @@ import { MachineReader, MachineRegistrar } from '../store/machines/machines.ts';
 import { BootFetchLog } from '../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../store/nodes/image-files.ts';
 import { LogFollower } from '../store/operations/log/log-follower.ts';
-import { OperationStarter } from '../store/operations/writer/start-operations.ts';
+import { OperationStarter } from '../store/operations/writer/operation-starter.ts';
 import { Authenticator } from '../surfaces/authenticate.ts';
 import { consoleFiles } from '../surfaces/console-files.ts';
 import { startHttpServer } from '../surfaces/http-server.ts';

@@ -9,7 +9,7 @@ import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';
 import { MemoryFakeWorld } from '../../src/providers/fake/memory-fake-world.fixture.ts';
 import type { Capability, Provider } from '../../src/providers/provider.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { OperationStarter } from '../../src/store/operations/writer/start-operations.ts';
+import { OperationStarter } from '../../src/store/operations/writer/operation-starter.ts';
 import { WIRE } from '../../src/surfaces/fault-wire.ts';
 import { fresh } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';

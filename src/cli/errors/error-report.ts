@@ -1,6 +1,6 @@
 /** Turns what went wrong into what a person needs: the fact, its reason code, and the command that fixes it. */
 import { status } from '@grpc/grpc-js';
-import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
+import { isPhaseGated, PHASE_GATED_TYPES } from '../../domain/operation/phase-gated-type.ts';
 import { CallError } from '../connection/call-error.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
 import { plainText } from '../output/plain-text.ts';
@@ -135,13 +135,9 @@ function fixMissingCapability({ metadata }: CallError, { program }: ReportContex
   ];
 }
 
-function isPhaseGatedType(type: string | undefined): type is PhaseGatedType {
-  return type !== undefined && type in PHASE_GATED_TYPES;
-}
-
 function messageOf(error: CallError, { address }: ReportContext): string {
-  const { phase, machine_id: id, type } = error.metadata;
-  if (error.reason === 'WRONG_PHASE' && phase !== undefined && id !== undefined && isPhaseGatedType(type)) {
+  const { phase, machine_id: id, type = '' } = error.metadata;
+  if (error.reason === 'WRONG_PHASE' && phase !== undefined && id !== undefined && isPhaseGated(type)) {
     return `${id} is ${phase}; ${type} needs ${PHASE_GATED_TYPES[type].phases.join(' or ')}`;
   }
   if (error.code === status.UNAVAILABLE && error.reason === 'UNAVAILABLE') {

@@ -22,7 +22,7 @@ export function blockingFlag(machine: Pick<GatedMachine, 'conditions'>): Blockin
   return BLOCKING_FLAGS.find((type) => isTrue(machine.conditions, type)) ?? null;
 }
 
-export function isPhaseFor(type: PhaseGatedType, phase: Phase): boolean {
+function isPhaseFor(type: PhaseGatedType, phase: Phase): boolean {
   const phases: readonly Phase[] = PHASE_GATED_TYPES[type].phases;
   return phases.includes(phase);
 }

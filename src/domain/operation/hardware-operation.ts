@@ -10,7 +10,7 @@ export type HardwareOperationType = 'ERASE' | 'MIGRATE';
 
 interface HardwareOperationInfo {
   readonly description: string;
-  readonly phase: Phase;
+  readonly phases: readonly Phase[];
   readonly installs: readonly InstallState[];
   /** What to do on a machine in another install state. */
   readonly first: string;
@@ -19,13 +19,13 @@ interface HardwareOperationInfo {
 export const HARDWARE_OPERATIONS = {
   ERASE: {
     description: 'Erase every disk of the machine, then retire it; nothing brings its data back',
-    phase: 'MAINTENANCE',
+    phases: ['MAINTENANCE'],
     installs: ['active', 'deprovisioning'],
     first: 'Make it active first, or retire it without an erasure.',
   },
   MIGRATE: {
     description: 'Move the identity of the machine to replacement hardware; its history stays',
-    phase: 'MAINTENANCE',
+    phases: ['MAINTENANCE'],
     installs: ['active', 'migrating'],
     first: 'Make it active first.',
   },
@@ -59,8 +59,8 @@ export function whyNotHardwareOperation(type: HardwareOperationType, machine: No
   const { machineId, phase } = machine;
   const blocked = blockedBecause(machine);
   if (blocked) return blocked;
-  const needed = HARDWARE_OPERATIONS[type].phase;
-  if (phase !== needed)
-    return `${type} needs ${needed}, and ${machineId} is ${phase}. Enter maintenance first.`;
+  const allowed: readonly Phase[] = HARDWARE_OPERATIONS[type].phases;
+  if (!allowed.includes(phase))
+    return `${type} needs ${allowed.join(' or ')}, and ${machineId} is ${phase}. Enter maintenance first.`;
   return wrongInstall(type, machine) ?? busyBecause(machine);
 }

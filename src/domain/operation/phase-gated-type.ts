@@ -43,3 +43,7 @@ export const PHASE_GATED_TYPES = {
 } as const satisfies Record<PhaseGatedType, PhaseGatedTypeInfo>;
 
 export const PHASE_GATED_TYPE_NAMES = Object.keys(PHASE_GATED_TYPES) as PhaseGatedType[];
+
+export function isPhaseGated(type: string): type is PhaseGatedType {
+  return Object.hasOwn(PHASE_GATED_TYPES, type);
+}

@@ -13,7 +13,7 @@ import type { Database } from '../../store/database/database.ts';
 import { findMachine } from '../../store/machines/machines.ts';
 import { hashToken, newSecret } from '../../store/tokens.ts';
 import { bareMachine, machineDeleted, machineEvent } from '../machines/inventory.ts';
-import { machineNotFound } from '../start/start-operation.ts';
+import { machineNotFound } from '../machines/machine-not-found.ts';
 
 export interface AgentMachineDependencies {
   readonly database: Database;

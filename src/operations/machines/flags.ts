@@ -6,7 +6,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeMachine } from '../../store/machines/machines.ts';
-import { machineNotFound } from '../start/start-operation.ts';
+import { machineNotFound } from './machine-not-found.ts';
 
 export type AdminFlag = Extract<ConditionType, 'RMA' | 'Retired' | 'NeedsIntervention'>;
 

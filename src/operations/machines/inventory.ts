@@ -13,7 +13,7 @@ import { specValue, withSpecValue } from '../../domain/machine/spec-value.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database } from '../../store/database/database.ts';
 import { changeMachine, type MachineInput, type MachineRegistrar } from '../../store/machines/machines.ts';
-import { machineNotFound } from '../start/start-operation.ts';
+import { machineNotFound } from './machine-not-found.ts';
 
 export interface InventoryDependencies {
   readonly database: Database;

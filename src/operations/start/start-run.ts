@@ -1,9 +1,8 @@
 /**
- * Starts a run of document 1: a plan applied to a machine, as an operation like any other. The order of the
- * checks is part of the API: replay, machine, plan, flags, capabilities, what the steps need, active operation. There is no gate by
- * phase here.
+ * Starts a run of the v1 API: a plan applied to a machine, as an operation like any other (docs/api-v1.md). The order of the
+ * checks is part of the API: replay, machine, plan, flags, provider, capabilities, what the steps need, active operation.
+ * There is no gate by phase.
  */
-import { type Actor, actorLabel } from '../../domain/actor.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -13,54 +12,35 @@ import type { StepDefinition } from '../../domain/operation/step.ts';
 import { RUN_TYPES, type RunType } from '../../domain/v1/run-type.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { checkCapabilities, completeStep, defineStep } from '../../steps/registry.ts';
-import { checkStart } from '../../steps/start-checks.ts';
 import { builtInPlan, planNotFound } from '../plans/plans.ts';
-import { machineNotFound, providerOf, readsInstalls, type StartDependencies } from './start-operation.ts';
+import { type MachineCall, type StartDependencies, startOnMachine } from './start-on-machine.ts';
 
 export interface StartRunDependencies extends StartDependencies {
   readonly stepDefaults: StepDefaults;
 }
 
-export interface StartRunCall {
+export interface StartRunCall extends MachineCall {
   readonly type: RunType;
-  readonly machineId: string;
-  readonly requestId: string;
   /** Empty: the default plan of the type. */
   readonly planId: string;
-  readonly actor: Actor;
 }
 
-export async function startRun(dependencies: StartRunDependencies, call: StartRunCall): Promise<Operation> {
+export function startRun(dependencies: StartRunDependencies, call: StartRunCall): Promise<Operation> {
   const planId = call.planId === '' ? DEFAULT_PLANS[call.type].planId : call.planId;
   const builtIn = builtInPlan(planId);
-  const started = await dependencies.starter.start({
-    machineId: call.machineId,
-    requestId: call.requestId,
-    fingerprint: JSON.stringify(['run', call.type, call.planId]),
-    actor: call.actor,
-    startedBy: actorLabel(call.actor),
-    planId: builtIn ? null : planId,
-    readsInstalls: readsInstalls(dependencies.providers),
-    decide: (machine, stored, facts) => {
-      if (!machine) throw machineNotFound(call.machineId);
+  return startOnMachine(dependencies, call, {
+    fingerprint: ['run', call.type, call.planId],
+    storedPlanId: builtIn ? null : planId,
+    decide: ({ machine, plan: stored, provider, checkSteps }) => {
       const plan = builtIn ?? stored;
       if (!plan) throw planNotFound(planId);
       checkRunFlags(machine, call.type);
-      const provider = providerOf(machine, dependencies.providers);
-      const steps = stepsOf(plan, machine, provider, dependencies.stepDefaults);
-      checkStart(steps, machine, provider, facts);
-      return {
-        operationId: dependencies.newOperationId(),
-        type: RUN_TYPES[call.type].operationType,
-        planId,
-        completionPolicy: 'run',
-        params: paramsOf(steps),
-        steps,
-      };
+      const steps = stepsOf(plan, machine, provider(), dependencies.stepDefaults);
+      checkSteps(steps);
+      const type = RUN_TYPES[call.type].operationType;
+      return { type, planId, completionPolicy: 'run', params: paramsOf(steps), steps };
     },
   });
-  if (!started.replayed) dependencies.wake();
-  return started.operation;
 }
 
 function stepsOf(plan: Plan, machine: Machine, provider: Provider, defaults: StepDefaults): StepDefinition[] {
@@ -74,7 +54,7 @@ function stepsOf(plan: Plan, machine: Machine, provider: Provider, defaults: Ste
   checkCapabilities(defined, provider);
   const completed = defined.map((step) => completeStep(step, machine, provider));
   const image = completed.find((step) => step.kind === 'repave')?.config.image ?? '';
-  // What the network serves is what the plan will write, unless it says otherwise.
+  // The network serves the image that the plan writes, unless a netboot step names another one.
   return completed.map((step) =>
     step.kind === 'netboot' && step.config.image === ''
       ? { ...step, config: { ...step.config, image } }
@@ -82,7 +62,7 @@ function stepsOf(plan: Plan, machine: Machine, provider: Provider, defaults: Ste
   );
 }
 
-/** What document 2's view keeps for auditing. */
+/** What the operation shows for auditing. */
 function paramsOf(steps: readonly StepDefinition[]): Record<string, string> {
   const image = steps.find((step) => step.kind === 'repave')?.config.image;
   const cluster = steps.find((step) => step.kind === 'join')?.config.cluster_ref;
@@ -92,7 +72,7 @@ function paramsOf(steps: readonly StepDefinition[]): Record<string, string> {
   };
 }
 
-/** Nothing runs on a retired machine, and only RMA runs on one in RMA. */
+/** A retired machine takes no runs, and one in RMA only RMA runs. */
 export function checkRunFlags(machine: Machine, type: string): void {
   const flag = isTrue(machine.conditions, 'Retired')
     ? 'Retired'

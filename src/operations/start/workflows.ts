@@ -1,13 +1,7 @@
-/** Document 3's workflows: onboarding, decommission, drain and removal, and the service states that people set. */
-import { type Actor, type ActorKind, actorLabel } from '../../domain/actor.ts';
-import { inAnyCase } from '../../domain/any-case.ts';
-import { upstreamDisagreement } from '../../domain/condition/drift.ts';
-import { instantWords } from '../../domain/condition/upstream-view.ts';
+/** Starts the workflows: onboarding, decommission, drain and removal (docs/maas.md). */
+import type { ActorKind } from '../../domain/actor.ts';
 import { Fault, invalidField, missingField } from '../../domain/error/fault.ts';
-import { nextStates, statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
-import { applyChange, type MachineChange } from '../../domain/machine/machine-change.ts';
-import { serviceLifecycle } from '../../domain/machine/service-state.ts';
 import type { CompletionPolicyName } from '../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { WorkflowType } from '../../domain/operation/operation-type.ts';
@@ -21,37 +15,23 @@ import {
   STAGES,
   type StageName,
 } from '../../domain/workflow/stage.ts';
-import {
-  type ByHand,
-  OWNED_BY_OPERATIONS,
-  serviceStatesByHand,
-  type WorkflowKind,
-  workflowBegins,
-} from '../../domain/workflow/workflow-gate.ts';
+import { type WorkflowKind, workflowBegins } from '../../domain/workflow/workflow-gate.ts';
 import { defineStep } from '../../steps/registry.ts';
-import { checkStart } from '../../steps/start-checks.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
-import { changeMachine, findMachine } from '../../store/machines/machines.ts';
+import { findMachine } from '../../store/machines/machines.ts';
 import { lastServiceMover } from '../../store/machines/service-machines.ts';
 import { findOperation } from '../../store/operations/find-operations.ts';
-import { activeFault } from '../../store/operations/operation-faults.ts';
+import { checkFlags } from './start-gates.ts';
 import {
-  checkFlags,
-  machineNotFound,
-  providerOf,
-  readsInstalls,
+  fingerprintOf,
+  type MachineCall,
   type StartDependencies,
-} from './start-operation.ts';
+  startOnMachine,
+} from './start-on-machine.ts';
 
 export interface WorkflowDependencies extends StartDependencies {
   readonly database: Database;
-}
-
-export interface WorkflowCall {
-  readonly machineId: string;
-  readonly requestId: string;
-  readonly actor: Actor;
 }
 
 interface Workflow {
@@ -65,7 +45,7 @@ interface Workflow {
 
 export async function onboardMachine(
   dependencies: WorkflowDependencies,
-  call: WorkflowCall & { readonly pool: string },
+  call: MachineCall & { readonly pool: string },
 ): Promise<Operation> {
   const { pool } = call;
   if (pool === '') throw missingField('pool');
@@ -81,7 +61,7 @@ export async function onboardMachine(
   });
 }
 
-/** What a person quarantined is being investigated: to deploy it again would destroy what there is to see. */
+/** A machine that a person quarantined is under investigation: deploying it again would destroy the evidence. */
 async function checkQuarantine(database: Database, machineId: string): Promise<void> {
   const machine = await findMachine(database, machineId);
   if (machine?.service !== 'quarantined') return;
@@ -98,7 +78,7 @@ const PEOPLE: readonly ActorKind[] = ['admin', 'operator'];
 
 export async function decommissionMachine(
   dependencies: WorkflowDependencies,
-  call: WorkflowCall & { readonly mode: DecommissionMode },
+  call: MachineCall & { readonly mode: DecommissionMode },
 ): Promise<Operation> {
   const { mode } = call;
   return start(dependencies, call, {
@@ -113,7 +93,7 @@ export async function decommissionMachine(
 
 export async function drainMachine(
   dependencies: WorkflowDependencies,
-  call: WorkflowCall,
+  call: MachineCall,
 ): Promise<Operation> {
   return startOrJoin(dependencies, call, {
     type: 'DRAIN',
@@ -127,7 +107,7 @@ export async function drainMachine(
 
 export async function removeMachine(
   dependencies: WorkflowDependencies,
-  call: WorkflowCall,
+  call: MachineCall,
 ): Promise<Operation> {
   return startOrJoin(dependencies, call, {
     type: 'REMOVE',
@@ -139,10 +119,10 @@ export async function removeMachine(
   });
 }
 
-/** Document 3 §8: what is draining or removing already, with an operation that owns that, needs no second one. */
+/** A drain or removal of a machine that an operation already drains or removes returns that operation. */
 async function startOrJoin(
   dependencies: WorkflowDependencies,
-  call: WorkflowCall,
+  call: MachineCall,
   workflow: Workflow,
 ): Promise<Operation> {
   try {
@@ -162,41 +142,24 @@ function noPool(pool: string): Fault {
   return invalidField('pool', `there is no pool ${JSON.stringify(pool.slice(0, 80))}`);
 }
 
-async function start(
+function start(
   dependencies: WorkflowDependencies,
-  call: WorkflowCall,
+  call: MachineCall,
   workflow: Workflow,
 ): Promise<Operation> {
-  const { machineId, requestId, actor } = call;
   const { type, completionPolicy, params } = workflow;
-  const started = await dependencies.starter.start({
-    machineId,
-    requestId,
-    fingerprint: JSON.stringify([type, Object.entries(params).sort()]),
-    actor,
-    startedBy: actorLabel(actor),
-    readsInstalls: readsInstalls(dependencies.providers),
-    decide: (machine, _plan, facts) => {
-      if (!machine) throw machineNotFound(machineId);
+  return startOnMachine(dependencies, call, {
+    fingerprint: fingerprintOf(type, params),
+    decide: ({ machine, checkSteps }) => {
       const steps = stepsOf(workflow);
       if (type === 'ONBOARD') checkFlags(machine);
-      checkStart(steps, machine, providerOf(machine, dependencies.providers), facts);
-      // The state that it begins in, and the operation that owns it, come into being together.
+      checkSteps(steps);
+      // The first service state and the operation that owns it are written together.
       const change = workflowBegins(workflow.kind)[machine.service ?? 'none'];
       if (!change) throw wrongService(machine, workflow);
-      return {
-        operationId: dependencies.newOperationId(),
-        type,
-        planId: '',
-        completionPolicy,
-        params,
-        steps,
-        change,
-      };
+      return { type, planId: '', completionPolicy, params, steps, change };
     },
   });
-  if (!started.replayed) dependencies.wake();
-  return started.operation;
 }
 
 function stepsOf({ stages, config }: Workflow): StepDefinition[] {
@@ -222,76 +185,5 @@ function wrongService({ machineId, service }: Machine, { type, kind }: Workflow)
     message: `${machineId} is ${service ?? 'in no service'}; ${type} needs ${states.join(', ')}`,
     metadata: { machine_id: machineId, service: service ?? '', type },
     violations: [{ subject: `machines/${machineId}`, description: `service is ${service ?? 'none'}` }],
-  });
-}
-
-export interface SetServiceCall {
-  readonly machineId: string;
-  readonly to: string;
-  readonly reason: string;
-  readonly actor: Actor;
-  /** Although the upstream disagrees. */
-  readonly force: boolean;
-}
-
-export async function setServiceState(database: Database, call: SetServiceCall): Promise<Machine> {
-  const { machineId, reason, actor } = call;
-  const machine = await changeMachine(database, machineId, (before) => {
-    const { to, owner } = checkService(before, inAnyCase(statesOf(serviceLifecycle), call.to) ?? call.to);
-    if (before.activeOperationId !== null) throw activeFault(machineId, before.activeOperationId);
-    const at = new Date();
-    const disagreement = to === 'active' ? upstreamDisagreement(before, to) : null;
-    if (disagreement !== null && !call.force) throw upstreamDisagrees(before, disagreement);
-    const change = { service: { to, owner, comment: reason } } as const;
-    const forced = disagreement === null ? change : forcing(before, { ...call, at, to, owner, disagreement });
-    return applyChange(before, forced, { at, actor, operationId: null });
-  });
-  if (!machine) throw machineNotFound(machineId);
-  return machine;
-}
-
-/** The upstream's very state is accepted: drift does not take the machine out again before it says something else. */
-function forcing(
-  { observed }: Machine,
-  call: SetServiceCall & Pick<ByHand, 'to' | 'owner'> & { readonly at: Date; readonly disagreement: string },
-): MachineChange {
-  const { to, owner, reason, actor, at, disagreement } = call;
-  const accepted = { by: actorLabel(actor), reason, at: at.toISOString() };
-  const comment = `forced, although ${disagreement}: ${reason}`;
-  const metadata = { forced: true, reason, source: observed?.source, upstream_state: observed?.state };
-  return {
-    service: { to, owner, comment, metadata },
-    ...(observed && { observed: { ...observed, accepted } }),
-  };
-}
-
-function upstreamDisagrees({ machineId, observed }: Machine, disagreement: string): Fault {
-  const since = instantWords(new Date(observed?.at ?? 0));
-  return new Fault('UPSTREAM_DISAGREES', {
-    message: `${disagreement} (since ${since}). Onboard it again, or correct it in ${observed?.source}; to set it all the same, force it with a reason`,
-    metadata: {
-      machine_id: machineId,
-      source: observed?.source ?? '',
-      upstream_state: observed?.state ?? '',
-    },
-    violations: [{ subject: `machines/${machineId}`, description: disagreement }],
-  });
-}
-
-function checkService({ service }: Machine, to: string): Pick<ByHand, 'to' | 'owner'> {
-  const byHand = serviceStatesByHand(service);
-  const known = byHand.find((state) => state.to === to);
-  if (known) return known;
-  // Somebody else's transition: the judge of transitions says whose it is.
-  const others = service === null ? [] : nextStates(serviceLifecycle, service);
-  const other = others.find((state) => state === to && !OWNED_BY_OPERATIONS.includes(state));
-  if (other) return { to: other, owner: 'operator' };
-  const valid = byHand.map((state) => state.to).join(', ') || 'nothing';
-  throw new Fault('ILLEGAL_TRANSITION', {
-    message: `service can’t be set from ${service ?? 'none'} to ${to.slice(0, 40)} by hand; it can be set to ${valid}`,
-    metadata: { from: service ?? '', to: to.slice(0, 40) },
-    violations: [
-      { subject: 'service', description: `${service ?? 'none'} → ${to.slice(0, 40)} is not a transition` },
-    ],
   });
 }

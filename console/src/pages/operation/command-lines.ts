@@ -2,7 +2,7 @@
 import { isActive } from '../../../../src/domain/operation/operation-status.ts';
 import type { OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
-import { PHASE_GATED_TYPES } from '../../../../src/domain/operation/phase-gated-type.ts';
+import { isPhaseGated, PHASE_GATED_TYPES } from '../../../../src/domain/operation/phase-gated-type.ts';
 import { runTypeName } from '../../../../src/domain/v1/run-type.ts';
 
 export interface StartedWork {
@@ -28,8 +28,7 @@ export function startLine({ machineId, type, planId, params }: StartedWork): str
     const words = ['ingot', 'run', 'start', machineId, '--type', runTypeName(type), '--plan', planId];
     return words.map(shellWord).join(' ');
   }
-  const verb =
-    type in PHASE_GATED_TYPES ? PHASE_GATED_TYPES[type as keyof typeof PHASE_GATED_TYPES].verb : null;
+  const verb = isPhaseGated(type) ? PHASE_GATED_TYPES[type].verb : null;
   const options = Object.entries(OPTIONS).flatMap(([name, option]) => {
     const value = params[name] ?? '';
     return value === '' ? [] : [option, value];

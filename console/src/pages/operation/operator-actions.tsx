@@ -7,7 +7,11 @@ import {
   OPERATOR_ACTIONS,
   type OperatorAction,
 } from '../../../../src/domain/operation/operator-action.ts';
-import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../../../src/domain/operation/phase-gated-type.ts';
+import {
+  isPhaseGated,
+  PHASE_GATED_TYPES,
+  type PhaseGatedType,
+} from '../../../../src/domain/operation/phase-gated-type.ts';
 import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
@@ -64,15 +68,11 @@ function useMachineRefusal(view: OperationView | null): string {
   });
   if (!isOver || !asked.data) return '';
   const { activeOperationId } = asked.data;
-  const isGated = view.message.planId === '' && isGatedType(view.type);
+  const isGated = view.message.planId === '' && isPhaseGated(view.type);
   if (isGated) return whyNot(view.type as PhaseGatedType, asked.data) ?? '';
   return activeOperationId === null
     ? ''
     : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
-}
-
-function isGatedType(type: string): type is PhaseGatedType {
-  return Object.hasOwn(PHASE_GATED_TYPES, type);
 }
 
 export function ActionButtons({
@@ -120,7 +120,7 @@ export function ActionDialog({
     },
   });
   const fault = act.isError ? failureOf(act.error) : null;
-  const isDestructive = isGatedType(view.type) && PHASE_GATED_TYPES[view.type].destructive;
+  const isDestructive = isPhaseGated(view.type) && PHASE_GATED_TYPES[view.type].destructive;
   return (
     <Dialog
       title={`${titleOf(action)} ${operationId}`}

@@ -2,7 +2,7 @@ import type { Operation } from '../../../domain/operation/operation.ts';
 import type { Session } from '../../database/database.ts';
 import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
 import { operationNotFound } from '../operation-faults.ts';
-import type { CancelCall } from './cancel-operation.ts';
+import type { CancelCall } from './record-cancel.ts';
 import { WAKE } from './write-rules.ts';
 
 const REQUESTED = `cancel_requested = true, cancel_actor_kind = $2, cancel_actor_id = $3, cancel_reason = $4`;

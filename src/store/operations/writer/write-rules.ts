@@ -1,7 +1,7 @@
 /**
  * The one writer of operations. No SQL outside this folder writes a row of `operations` (one-writer.test.ts). A file is one
- * statement, or one transaction that joins statements: start-operations.ts, operation-store.ts (claim, renew, record,
- * release), cancel-operation.ts, act-on-operation.ts.
+ * statement, or one transaction that joins statements: operation-starter.ts, operation-store.ts (claim, renew, record,
+ * release), record-cancel.ts, record-action.ts.
  *
  * Theory of operation
  *

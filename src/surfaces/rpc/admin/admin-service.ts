@@ -28,20 +28,21 @@ import {
   type UpstreamViewSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
+import { actOnOperation } from '../../../operations/act/act-on-operation.ts';
 import { createAgentMachine } from '../../../operations/agents/agent-machines.ts';
 import { type AdminFlag, setFlag } from '../../../operations/machines/flags.ts';
+import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
+import { setServiceState } from '../../../operations/machines/set-service-state.ts';
 import { checkPlan } from '../../../operations/plans/plan-input.ts';
 import { createPlan } from '../../../operations/plans/plans.ts';
-import { takeAction } from '../../../operations/start/act-on-operation.ts';
-import { eraseMachine, migrateMachine } from '../../../operations/start/hardware-work.ts';
-import { machineNotFound } from '../../../operations/start/start-operation.ts';
+import { eraseMachine } from '../../../operations/start/erase-machine.ts';
+import { migrateMachine } from '../../../operations/start/migrate-machine.ts';
+import type { MachineCall } from '../../../operations/start/start-on-machine.ts';
 import {
   decommissionMachine,
   drainMachine,
   onboardMachine,
   removeMachine,
-  setServiceState,
-  type WorkflowCall,
 } from '../../../operations/start/workflows.ts';
 import { readPool, readPoolHealth } from '../../../store/agents/pool-health.ts';
 import { createPool, poolNotFound } from '../../../store/agents/pools.ts';
@@ -165,7 +166,7 @@ export function adminService(parts: ServerDependencies): Service {
       },
 
       async actOnOperation(request, { caller }) {
-        const operation = await takeAction(parts, {
+        const operation = await actOnOperation(parts, {
           operationId: checkOperationId(request.operationId),
           action: actionOf(request.action),
           reason: requiredReason(request.reason),
@@ -286,7 +287,7 @@ function upstreamMessage(view: UpstreamView): MessageInitShape<typeof UpstreamVi
   };
 }
 
-function workflowCall(request: { machineId: string; requestId: string }, actor: Actor): WorkflowCall {
+function workflowCall(request: { machineId: string; requestId: string }, actor: Actor): MachineCall {
   return {
     machineId: checkMachineId(request.machineId),
     requestId: checkRequestId(request.requestId),

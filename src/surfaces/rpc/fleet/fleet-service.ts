@@ -7,7 +7,7 @@ import { EVENT_FILTER } from '../../../domain/filter/event-filter.ts';
 import { MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import { FleetService } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { machineNotFound } from '../../../operations/start/start-operation.ts';
+import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { type MetricSample, readSamples } from '../../../store/agents/metric-samples.ts';
 import { listEvents } from '../../../store/events/event-log.ts';
 import { countMachines } from '../../../store/machines/count-machines.ts';

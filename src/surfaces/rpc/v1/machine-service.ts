@@ -4,7 +4,7 @@ import { V1_MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
 import { MachineService } from '../../../gen/baremetal/v1/machine_service_pb.ts';
 import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
-import { machineNotFound } from '../../../operations/start/start-operation.ts';
+import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { listMachines } from '../../../store/machines/list.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';

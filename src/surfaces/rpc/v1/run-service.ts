@@ -11,7 +11,7 @@ import { runIdOf } from '../../../domain/v1/run-id.ts';
 import { v1Text } from '../../../domain/v1/v1-words.ts';
 import { RunEvent_Kind } from '../../../gen/baremetal/v1/run_pb.ts';
 import { RunService } from '../../../gen/baremetal/v1/run_service_pb.ts';
-import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
+import { cancelOperation } from '../../../operations/act/cancel-operation.ts';
 import { startRun } from '../../../operations/start/start-run.ts';
 import { listOperations } from '../../../store/machines/list.ts';
 import { findOperation } from '../../../store/operations/find-operations.ts';

@@ -10,9 +10,10 @@ import {
 } from '../../../domain/machine/machine-input.ts';
 import type { PhaseGatedType } from '../../../domain/operation/phase-gated-type.ts';
 import { MachineService } from '../../../gen/baremetal/v2/machine_service_pb.ts';
+import { cancelOperation } from '../../../operations/act/cancel-operation.ts';
 import { registerMachine, updateMachine } from '../../../operations/machines/inventory.ts';
-import { cancelOperation } from '../../../operations/start/cancel-operation.ts';
-import { machineNotFound, startOperation } from '../../../operations/start/start-operation.ts';
+import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
+import { startOperation } from '../../../operations/start/start-operation.ts';
 import { listMachines } from '../../../store/machines/list.ts';
 import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
 import { pageSize, pageToken, readPageToken } from '../page-token.ts';

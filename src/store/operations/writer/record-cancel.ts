@@ -24,13 +24,13 @@ export interface CancelCall {
   readonly onCanceled: (operation: Operation) => MachineChange | null;
 }
 
-export function cancelOperation(database: Database, call: CancelCall): Promise<Operation> {
+export function recordCancel(database: Database, call: CancelCall): Promise<Operation> {
   return database.transaction(async (session) =>
-    cancelLocked(session, call, await lockOperation(session, call.operationId)),
+    recordCancelLocked(session, call, await lockOperation(session, call.operationId)),
   );
 }
 
-export async function cancelLocked(
+export async function recordCancelLocked(
   session: Session,
   call: CancelCall,
   { row, machine }: LockedOperation,

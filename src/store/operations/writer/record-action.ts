@@ -12,10 +12,10 @@ import { appendEvents } from '../../events/append-events.ts';
 import { writeMachines } from '../../machines/machine-rows.ts';
 import { lastOperationOf } from '../find-operations.ts';
 import { actionNotApplicable, activeFault } from '../operation-faults.ts';
-import { type CancelCall, cancelLocked } from './cancel-operation.ts';
 import { jobOf } from './engine-row.ts';
 import { lockOperation } from './lock-operation.ts';
 import { moveEvents } from './move-events.ts';
+import { type CancelCall, recordCancelLocked } from './record-cancel.ts';
 import { wakeOperation } from './wake-operation.ts';
 import { writeAction } from './write-action.ts';
 
@@ -32,7 +32,7 @@ export interface ActionCall {
 /** An active operation that is canceled is not moved here: its holder stops it and undoes what it did. */
 type Decided = ActionDecision<MachineChange> | { readonly decision: 'stop'; readonly cancel: CancelCall };
 
-export async function actOnOperation(database: Database, call: ActionCall): Promise<Operation> {
+export async function recordAction(database: Database, call: ActionCall): Promise<Operation> {
   return database.transaction(async (session) => {
     const locked = await lockOperation(session, call.operationId);
     const { row, machine } = locked;
@@ -40,7 +40,7 @@ export async function actOnOperation(database: Database, call: ActionCall): Prom
     const decided = call.decide(jobOf(row), machine, latest?.operationId ?? '');
     switch (decided.decision) {
       case 'stop':
-        return cancelLocked(session, decided.cancel, locked);
+        return recordCancelLocked(session, decided.cancel, locked);
       case 'refuse':
         throw actionNotApplicable(call.operationId, decided.why);
       case 'nothing':

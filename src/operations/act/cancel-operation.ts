@@ -3,10 +3,7 @@ import { actorLabel } from '../../domain/actor.ts';
 import { changeAtEnd } from '../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Database } from '../../store/database/database.ts';
-import {
-  type CancelCall,
-  cancelOperation as cancelStored,
-} from '../../store/operations/writer/cancel-operation.ts';
+import { type CancelCall, recordCancel } from '../../store/operations/writer/record-cancel.ts';
 
 export interface CancelDependencies {
   readonly database: Database;
@@ -17,12 +14,12 @@ export async function cancelOperation(
   dependencies: CancelDependencies,
   call: { operationId: string; reason: string; actor: Actor },
 ): Promise<Operation> {
-  const operation = await cancelStored(dependencies.database, cancelCall(call));
+  const operation = await recordCancel(dependencies.database, cancelCall(call));
   dependencies.cancelHint(call.operationId);
   return operation;
 }
 
-/** With what its end does to the machine, where it ends at once. */
+/** The cancel, with what it does to the machine of an operation that ends at once. */
 export function cancelCall(call: { operationId: string; reason: string; actor: Actor }): CancelCall {
   return {
     ...call,

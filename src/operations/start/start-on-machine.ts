@@ -1,0 +1,83 @@
+/**
+ * The one way to start an operation, whichever verb asks for it: find the operation that the same request started before,
+ * or decide on the locked machine and insert a new one. The order of the checks is part of each verb's API: `decide` makes
+ * them in its own order, after the replay and the machine, and before the active operation.
+ */
+import { type Actor, actorLabel } from '../../domain/actor.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import type { Operation } from '../../domain/operation/operation.ts';
+import type { Plan } from '../../domain/operation/plan.ts';
+import type { StepDefinition } from '../../domain/operation/step.ts';
+import type { Provider } from '../../providers/provider.ts';
+import { checkStart } from '../../steps/start-checks.ts';
+import type { NewOperation, OperationStarter } from '../../store/operations/writer/operation-starter.ts';
+import { machineNotFound } from '../machines/machine-not-found.ts';
+import { providerOf } from './start-gates.ts';
+
+export interface StartDependencies {
+  readonly starter: OperationStarter;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly newOperationId: () => string;
+  /** Makes this replica claim the new operation at once. */
+  readonly wake: () => void;
+}
+
+export interface MachineCall {
+  readonly machineId: string;
+  readonly requestId: string;
+  readonly actor: Actor;
+}
+
+/** What `decide` works with. */
+export interface StartContext {
+  readonly machine: Machine;
+  /** The stored plan; null when none was asked for or none exists. */
+  readonly plan: Plan | null;
+  /** Throws where the machine's provider is not configured. */
+  readonly provider: () => Provider;
+  /** Refuses steps that could only fail on this machine, or on the machine as the steps will find it. */
+  readonly checkSteps: (steps: readonly StepDefinition[], asFound?: Machine) => void;
+}
+
+export interface StartRules {
+  /** What makes two requests the same: a replay with other content is refused. */
+  readonly fingerprint: readonly unknown[];
+  /** A stored plan that `decide` needs. */
+  readonly storedPlanId?: string | null;
+  /** Throws a Fault where the machine may not take the operation. */
+  readonly decide: (context: StartContext) => Omit<NewOperation, 'operationId'>;
+}
+
+export async function startOnMachine(
+  { starter, providers, newOperationId, wake }: StartDependencies,
+  { machineId, requestId, actor }: MachineCall,
+  rules: StartRules,
+): Promise<Operation> {
+  const started = await starter.start({
+    machineId,
+    requestId,
+    fingerprint: JSON.stringify(rules.fingerprint),
+    actor,
+    startedBy: actorLabel(actor),
+    planId: rules.storedPlanId ?? null,
+    readsInstalls: ({ spec }) => providers.get(spec.provider)?.installsOverNetwork ?? false,
+    decide: (machine, plan, facts) => {
+      if (!machine) throw machineNotFound(machineId);
+      const provider = () => providerOf(machine, providers);
+      const decided = rules.decide({
+        machine,
+        plan,
+        provider,
+        checkSteps: (steps, asFound = machine) => checkStart(steps, asFound, provider(), facts),
+      });
+      return { ...decided, operationId: newOperationId() };
+    },
+  });
+  if (!started.replayed) wake();
+  return started.operation;
+}
+
+/** The fingerprint of a verb with parameters, whatever their order. */
+export function fingerprintOf(type: string, params: Readonly<Record<string, string>>): readonly unknown[] {
+  return [type, Object.entries(params).sort()];
+}
