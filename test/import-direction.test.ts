@@ -88,7 +88,7 @@ const MAY_IMPORT = {
   ],
   'src/package-root.ts': [],
   'src/gen': [],
-  console: ['src/client', 'src/domain', 'src/gen', 'src/store'],
+  console: ['src/client', 'src/domain', 'src/gen'],
 } as const satisfies Record<string, readonly string[]>;
 
 type Area = keyof typeof MAY_IMPORT;
