@@ -15,7 +15,7 @@ const MAY_IMPORT = {
   'src/time': [],
   'src/domain': [],
   'src/engine': ['src/domain'],
-  'src/providers': ['src/domain', 'src/engine', 'src/providers/maas'],
+  'src/providers': ['src/domain', 'src/engine'],
   'src/connections': ['src/domain', 'src/engine'],
   'src/hosts': ['src/domain', 'src/engine', 'src/providers', 'src/connections'],
   'src/clusters': ['src/domain', 'src/engine', 'src/providers', 'src/connections'],
@@ -38,7 +38,7 @@ const MAY_IMPORT = {
     'src/clusters',
   ],
   'src/store': ['src/domain', 'src/engine', 'src/providers', 'src/providers/fake'],
-  'src/steps': ['src/domain', 'src/engine', 'src/providers', 'src/providers/maas', 'src/hosts'],
+  'src/steps': ['src/domain', 'src/engine', 'src/providers', 'src/hosts'],
   'src/operations': [
     'src/domain',
     'src/engine',
@@ -47,14 +47,7 @@ const MAY_IMPORT = {
     'src/store',
     'src/steps',
   ],
-  'src/reconcilers': [
-    'src/domain',
-    'src/engine',
-    'src/providers',
-    'src/providers/maas',
-    'src/store',
-    'src/operations',
-  ],
+  'src/reconcilers': ['src/domain', 'src/engine', 'src/providers', 'src/store', 'src/operations'],
   'src/surfaces': ['src/domain', 'src/gen', 'src/store', 'src/operations'],
   'src/server': [
     'src/domain',

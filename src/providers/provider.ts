@@ -13,8 +13,8 @@ import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import type { StepDefinition } from '../domain/operation/step.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
-import type { MaasControl, MaasImage, MaasMachine, MaasReadCall } from './maas/maas-control.ts';
 import type { InstallFacts } from './network-installs.ts';
+import type { Upstream, UpstreamMachine, UpstreamReadCall } from './upstream.ts';
 
 export interface ProviderCall {
   readonly machine: Machine;
@@ -160,12 +160,12 @@ export interface Imaging {
 }
 
 /**
- * Images that a MAAS installs as part of a deployment. A deployment carries the token of the machine's agent, so a step
- * drives it through MaasControl; what can be deployed is said here.
+ * Images that an upstream installs as part of a deployment. A deployment carries the token of the machine's agent, so a
+ * step drives it through the Upstream; what can be deployed is said here.
  */
 export interface DeployedImages {
-  /** The image that the machine would get; throws a StepFailure where there is none of that name for it. */
-  find(call: MaasReadCall, machine: MaasMachine, image: string): Promise<MaasImage>;
+  /** The full name of the image that the machine would get; throws a StepFailure where there is none of that name for it. */
+  find(call: UpstreamReadCall, machine: UpstreamMachine, image: string): Promise<string>;
 }
 
 export function deploysImages({ capabilities: { imaging } }: Provider): boolean {
@@ -251,7 +251,7 @@ export interface Capabilities {
   readonly cluster: ClusterJoin & NodeControl;
   readonly remoteExec: RemoteExec;
   readonly inspect: Inspect;
-  readonly maas: MaasControl;
+  readonly upstream: Upstream;
 }
 
 export type Capability = keyof Capabilities;

@@ -41,9 +41,9 @@ export class ServiceReconciler {
     const { providers, intervalMs, watch, upstreamWatch } = options;
     // Asked more often than it is due, so that a replica takes over soon from one that is gone.
     const everyMs = Math.min(TICK_MS, intervalMs);
-    const upstreams = [...providers.values()].flatMap(({ name, capabilities: { maas } }) => {
-      if (!maas) return [];
-      const sweep = new UpstreamSweep({ ...options, provider: name, maas });
+    const upstreams = [...providers.values()].flatMap(({ name, capabilities: { upstream } }) => {
+      if (!upstream) return [];
+      const sweep = new UpstreamSweep({ ...options, provider: name, upstream });
       // Each upstream has a loop of its own: one that is slow or away holds up no other's machines.
       const during = `reading the machines of ${name}`;
       const pass = (stopping: AbortSignal) => sweep.pass(stopping);

@@ -22,7 +22,7 @@ import {
   type ActionDependencies,
   actOnOperation,
 } from '../operations/act/act-on-operation.ts';
-import type { MaasControl, MaasMachine } from '../providers/maas/maas-control.ts';
+import type { Upstream, UpstreamMachine } from '../providers/upstream.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine, findMachines } from '../store/machines/machines.ts';
 import { lastServiceMover, machinesUpstream, type UpstreamKey } from '../store/machines/service-machines.ts';
@@ -38,7 +38,7 @@ import { lastOperationOf } from '../store/operations/find-operations.ts';
 export interface UpstreamSweepOptions {
   readonly database: Database;
   readonly provider: string;
-  readonly maas: MaasControl;
+  readonly upstream: Upstream;
   readonly actions: ActionDependencies;
   readonly intervalMs: number;
   /** Machines that the upstream told of in a shape that we don't know. */
@@ -128,10 +128,12 @@ export class UpstreamSweep {
     machines: readonly Machine[],
     { findings, signal }: { readonly findings: Findings; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { maas } = this.#options;
+    const { upstream } = this.#options;
     const keyOf = KEYS[key];
     const asked = machines.map(keyOf);
-    const listing = await (key === 'id' ? maas.list({ signal }, asked) : maas.listByMac({ signal }, asked));
+    const listing = await (key === 'id'
+      ? upstream.list({ signal }, asked)
+      : upstream.listByAddress({ signal }, asked));
     const doubtful = new Set(listing.unread);
     for (const machine of machines) {
       const candidates = listing.machines.filter((seen) => ANSWERS[key](seen, keyOf(machine)));
@@ -141,7 +143,7 @@ export class UpstreamSweep {
     }
   }
 
-  async #take(machine: Machine, seen: MaasMachine | null, findings: Findings): Promise<void> {
+  async #take(machine: Machine, seen: UpstreamMachine | null, findings: Findings): Promise<void> {
     const isUsed = isInUse(machine);
     if (seen === null && machine.observed?.state !== 'absent') {
       findings.missing.set(machine.machineId, {
@@ -155,13 +157,13 @@ export class UpstreamSweep {
   }
 
   /** Of a machine that is not taken into use there, nothing follows from what its upstream says. */
-  async #note(before: Machine, seen: MaasMachine | null): Promise<void> {
+  async #note(before: Machine, seen: UpstreamMachine | null): Promise<void> {
     if (seen === null && before.observed === null) return;
     const observed = this.#observed(before, seen);
     if (isNews(before, observed)) await this.#change(before, { observed });
   }
 
-  async #record(before: Machine, seen: MaasMachine | null): Promise<void> {
+  async #record(before: Machine, seen: UpstreamMachine | null): Promise<void> {
     const observed = this.#observed(before, seen);
     const { state } = observed;
     const byUs = before.service === 'quarantined' && (await this.#isQuarantinedByUs(before.machineId));
@@ -184,7 +186,7 @@ export class UpstreamSweep {
     return isCurrent ? machine : null;
   }
 
-  #observed({ observed: before }: Machine, seen: MaasMachine | null): ObservedState {
+  #observed({ observed: before }: Machine, seen: UpstreamMachine | null): ObservedState {
     const state = seen?.status ?? 'absent';
     const isSame = before?.state === state;
     return {
@@ -238,9 +240,9 @@ const KEYS = {
 } as const satisfies Record<UpstreamKey, (machine: Machine) => string>;
 
 const ANSWERS = {
-  id: ({ systemId }, key) => systemId === key,
+  id: ({ id }, key) => id === key,
   address: ({ macAddresses }, key) => macAddresses.includes(key),
-} as const satisfies Record<UpstreamKey, (seen: MaasMachine, key: string) => boolean>;
+} as const satisfies Record<UpstreamKey, (seen: UpstreamMachine, key: string) => boolean>;
 
 function isNews({ observed: before }: Machine, { state, power }: ObservedState): boolean {
   return before?.state !== state || before.power !== power;

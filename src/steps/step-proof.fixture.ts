@@ -26,9 +26,13 @@ import { canUndo, defineStep, handlerFor, isInstant } from './registry.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 
-export interface Scenario {
-  readonly kind: string;
-  readonly config: Readonly<Record<string, unknown>>;
+export type Scenario = ScenarioSteps & ScenarioWorld;
+
+type ScenarioSteps =
+  | { readonly kind: string; readonly config: Readonly<Record<string, unknown>> }
+  | { readonly steps: readonly StepDefinition[] };
+
+export interface ScenarioWorld {
   /** The machine's row and its simulated body, as the step finds them. */
   readonly machine?: Partial<Machine>;
   readonly world?: Partial<FakeState>;
@@ -40,6 +44,14 @@ export interface Scenario {
   readonly provider?: (now: () => number) => Provider;
   /** In place of none; made after the provider. */
   readonly controlPlane?: () => ControlPlane;
+  /** The machine as a handler finds it, where more changes it than the steps. */
+  readonly seenAs?: (machine: Machine) => Machine;
+}
+
+function stepsOf(scenario: ScenarioSteps): readonly StepDefinition[] {
+  if ('steps' in scenario) return scenario.steps;
+  const { kind, config } = scenario;
+  return [defineStep({ name: kind, kind, config, timeoutSeconds: 600, maxRetries: 1 })];
 }
 
 /** At which points, counted from 0, something strikes. */
@@ -75,6 +87,7 @@ export class StepRun {
   points = 0;
   readonly #store = new MemoryJobStore<MachineChange>(() => this.clock.ms);
   readonly #disturbance: Disturbance;
+  readonly #seenAs: (machine: Machine) => Machine;
   #owner = '';
   #holders = 0;
   #cancel = new AbortController();
@@ -83,13 +96,11 @@ export class StepRun {
     const labels = { 'fake/step-ms': String(scenario.stepMs) };
     this.machine = sampleMachine({ phase: 'MAINTENANCE', labels, ...scenario.machine });
     this.world.put(this.machine.machineId, scenario.world ?? {});
-    this.step = defineStep({
-      name: scenario.kind,
-      kind: scenario.kind,
-      config: scenario.config,
-      timeoutSeconds: 600,
-      maxRetries: 1,
-    });
+    const steps = stepsOf(scenario);
+    const [first] = steps;
+    if (!first) throw new Error('a run has at least one step');
+    this.step = first;
+    this.#seenAs = scenario.seenAs ?? ((machine) => machine);
     this.#disturbance = disturbance;
     const now = () => this.clock.ms;
     const provider =
@@ -107,7 +118,7 @@ export class StepRun {
         if (call === 'record') this.#pass();
       };
     }
-    this.#store.add(sampleJob({ id: 'op-1', steps: [newStep(this.step)] }));
+    this.#store.add(sampleJob({ id: 'op-1', steps: steps.map(newStep) }));
   }
 
   /** Works on the job until it is over, with a new holder after each death. */
@@ -155,7 +166,7 @@ export class StepRun {
         onEnd: () => null,
         merge: mergeChanges,
       },
-      handlerFor: async (_job, step) => handlerFor(step, this),
+      handlerFor: async (_job, step) => handlerFor(step, { ...this, machine: this.currentMachine() }),
       isInstant,
       now,
       random: () => 0.5,
@@ -205,14 +216,20 @@ export class StepRun {
     throw new ProcessDeath(`at point ${point}`);
   }
 
-  async #end(): Promise<End> {
-    const job = this.#store.job('op-1');
-    const [step] = job.steps;
+  /** With every change that the steps recorded. */
+  currentMachine(): Machine {
     const cause = { at: new Date(START), actor: CANCEL.actor, operationId: 'op-1' };
-    const { phase, conditions } = this.#store.changes.reduce(
+    const changed = this.#store.changes.reduce(
       (machine, change) => applyChange(machine, change, cause).machine,
       this.machine,
     );
+    return this.#seenAs(changed);
+  }
+
+  async #end(): Promise<End> {
+    const job = this.#store.job('op-1');
+    const [step] = job.steps;
+    const { phase, conditions } = this.currentMachine();
     const state = await this.world.read(this.machine.machineId);
     // What was set off and never seen to end would show a day later.
     const later = settle(state, this.clock.ms + 24 * 60 * 60 * 1000);

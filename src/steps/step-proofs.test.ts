@@ -9,9 +9,10 @@ import type { Memo } from '../domain/operation/step.ts';
 import type { StepContext, StepHandler } from '../engine/step-handler.ts';
 import { type FakeState, settle } from '../providers/fake/fake-state.ts';
 import { canUndo, handlerFor, STEP_KINDS } from './registry.ts';
-import { type End, type Scenario, StepRun } from './step-proof.fixture.ts';
+import { type End, type Scenario, type ScenarioWorld, StepRun } from './step-proof.fixture.ts';
 
-interface Proof extends Omit<Scenario, 'kind' | 'stepMs'> {
+interface Proof extends Omit<ScenarioWorld, 'stepMs'> {
+  readonly config: Readonly<Record<string, unknown>>;
   /** What the step is for: how the undisturbed run leaves the machine. */
   readonly leaves: { readonly body?: Partial<End['body']>; readonly tasks: readonly string[] };
   /** Its work ends while the call to the provider lasts, and not later while nobody looks. */

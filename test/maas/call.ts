@@ -8,7 +8,7 @@ import type { Machine } from '../../src/domain/machine/machine.ts';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
 import type { MaasControl } from '../../src/providers/maas/maas-control.ts';
-import { createMaasProvider } from '../../src/providers/maas/maas-provider.ts';
+import { createMaasControl, createMaasProvider } from '../../src/providers/maas/maas-provider.ts';
 import type { Inspect, PowerControl, ProviderCall } from '../../src/providers/provider.ts';
 
 export interface CallContext {
@@ -63,7 +63,7 @@ export function maasAt(
     request_timeout_seconds: 5,
     ...settings,
   });
-  const { capabilities } = createMaasProvider({
+  const options = {
     name: 'site-a',
     configuration,
     now: Date.now,
@@ -71,10 +71,15 @@ export function maasAt(
     random: Math.random,
     clusters: new Map(),
     hostKeys: { read: async () => null },
-  });
-  const { maas, power, inspect } = capabilities;
-  if (!maas || !power || !inspect) throw new Error('the provider lacks a capability');
-  return { maas, power, inspect, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  };
+  const { power, inspect } = createMaasProvider(options).capabilities;
+  if (!power || !inspect) throw new Error('the provider lacks a capability');
+  return {
+    maas: createMaasControl(options),
+    power,
+    inspect,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
 export async function failureOf(work: Promise<unknown>): Promise<Failure> {

@@ -256,7 +256,7 @@ describe.concurrent('reimage', () => {
       await inMaintenance(id);
       expect(await ended(server, await reimage(id))).toMatchObject({
         status: 'failed_manual_intervention',
-        error: { code: 'UNEXPECTED_MAAS_STATE', message: 'MAAS says Deploying: somebody else deploys it' },
+        error: { code: 'UNEXPECTED_MAAS_STATE', message: 'MAAS says Deploying: another user deploys it' },
       });
       expect(await orders(systemId)).toEqual([]);
     },

@@ -1,7 +1,7 @@
 /** A sweep of an upstream, against a database: whose turn it is, and what becomes of what it reads. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { StepFailure } from '../../src/engine/step-handler.ts';
-import type { MaasControl, MaasListing, MaasMachine } from '../../src/providers/maas/maas-control.ts';
+import type { Upstream, UpstreamListing, UpstreamMachine } from '../../src/providers/upstream.ts';
 import { UpstreamSweep } from '../../src/reconcilers/upstream-sweep.ts';
 import { type Lookout, openLookout } from './lookout.ts';
 
@@ -20,39 +20,39 @@ const INTERVAL_MS = 60_000;
 const NEVER = new AbortController().signal;
 
 /** What the upstream has, by id; and what happens before it answers. */
-interface Upstream {
+interface Listed {
   readonly machines: Readonly<Record<string, string>>;
   readonly unread?: readonly string[];
   readonly macs?: Readonly<Record<string, string>>;
   readonly before?: () => Promise<unknown>;
 }
 
-const seenAs = (systemId: string, status: string, macAddresses: readonly string[] = []) =>
-  ({ systemId, status, power: 'on', macAddresses }) as unknown as MaasMachine;
+const seenAs = (id: string, status: string, macAddresses: readonly string[] = []) =>
+  ({ id, status, power: 'on', macAddresses }) as unknown as UpstreamMachine;
 
-function sweepOf(upstream: Upstream) {
+function sweepOf(listed: Listed) {
   const asked: string[] = [];
   const unread: string[] = [];
-  const answer = async (ids: readonly string[]): Promise<MaasListing> => {
+  const answer = async (ids: readonly string[]): Promise<UpstreamListing> => {
     asked.push(...ids);
-    await upstream.before?.();
+    await listed.before?.();
     const machines = ids.flatMap((id) => {
-      const state = upstream.machines[id];
-      return state === undefined ? [] : [seenAs(id, state, upstream.macs ? [upstream.macs[id] ?? ''] : [])];
+      const state = listed.machines[id];
+      return state === undefined ? [] : [seenAs(id, state, listed.macs ? [listed.macs[id] ?? ''] : [])];
     });
-    return { machines, unread: (upstream.unread ?? []).filter((id) => ids.includes(id)) };
+    return { machines, unread: (listed.unread ?? []).filter((id) => ids.includes(id)) };
   };
-  const maas = {
+  const upstream = {
     list: (_call: unknown, ids: readonly string[]) => answer(ids),
-    listByMac: async (_call: unknown, macs: readonly string[]) => {
+    listByAddress: async (_call: unknown, macs: readonly string[]) => {
       asked.push(...macs);
-      const found = Object.entries(upstream.macs ?? {}).filter(([, mac]) => macs.includes(mac));
-      const machines = found.map(([id, mac]) => seenAs(id, upstream.machines[id] ?? '', [mac]));
+      const found = Object.entries(listed.macs ?? {}).filter(([, mac]) => macs.includes(mac));
+      const machines = found.map(([id, mac]) => seenAs(id, listed.machines[id] ?? '', [mac]));
       return { machines, unread: [] };
     },
-  } as unknown as MaasControl;
+  } as unknown as Upstream;
   const sweep = new UpstreamSweep({
-    ...{ database: lookout.database, provider: 'site-a', maas, intervalMs: INTERVAL_MS },
+    ...{ database: lookout.database, provider: 'site-a', upstream, intervalMs: INTERVAL_MS },
     actions: { database: lookout.database, cancelHint: () => {}, wake: () => {} },
     onUnread: (_provider, ids) => unread.push(...ids),
   });

@@ -4,10 +4,10 @@
  */
 import { type Failure, type FailureCause, failureOf } from '../../domain/error/failure.ts';
 import type { Outage } from '../../engine/outage.ts';
-import { StepFailure } from '../../engine/step-handler.ts';
+import { UpstreamFailure } from '../upstream.ts';
 import type { HttpAnswer } from './http-exchange.ts';
 
-export class MaasFailure extends StepFailure {
+export class MaasFailure extends UpstreamFailure {
   /** Null: there was no answer. */
   readonly status: number | null;
   /** What MAAS asked us to wait for; null where it did not say. */
@@ -18,17 +18,16 @@ export class MaasFailure extends StepFailure {
     answer: { status: number | null; retryAfterMs: number | null } = { status: null, retryAfterMs: null },
     outage: Outage | null = null,
   ) {
-    super(failure, outage);
+    super(failure, outage, isRefusal(answer.status) ? 'refused' : 'not_known');
     this.name = 'MaasFailure';
     this.status = answer.status;
     this.retryAfterMs = answer.retryAfterMs;
   }
 }
 
-/** It was heard and not carried out. Without an answer, or with one of a proxy, nobody knows. */
-export function wasRefused(error: unknown): boolean {
-  if (!(error instanceof MaasFailure) || error.status === null) return false;
-  return error.status >= 400 && error.status < 500 && error.status !== 408;
+/** MAAS received it and did not carry it out. Without an answer, or with one of a proxy, that is not known. */
+function isRefusal(status: number | null): boolean {
+  return status !== null && status >= 400 && status < 500 && status !== 408;
 }
 
 type Row = FailureCause & {

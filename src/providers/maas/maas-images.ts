@@ -4,8 +4,7 @@
  * "ubuntu/noble": MAAS is always given the release's name, because before 3.6 it takes no other.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
-import type { DeployedImages } from '../provider.ts';
-import type { MaasControl, MaasImage, MaasMachine, MaasResource } from './maas-control.ts';
+import type { MaasControl, MaasImage, MaasMachine, MaasReadCall, MaasResource } from './maas-control.ts';
 
 const IMAGE = /^(?:([A-Za-z0-9][A-Za-z0-9._+-]{0,63})\/)?([A-Za-z0-9][A-Za-z0-9._+-]{0,63})$/;
 /** A MAAS may have hundreds. */
@@ -16,7 +15,7 @@ export function imageText({ osystem, distroSeries }: MaasImage): string {
 }
 
 /** Null: the text can't be the name of one. No osystem: whichever has a release of that name. */
-function parseImage(text: string): (Omit<MaasImage, 'osystem'> & { osystem: string | null }) | null {
+export function parseImage(text: string): (Omit<MaasImage, 'osystem'> & { osystem: string | null }) | null {
   const match = IMAGE.exec(text);
   return match?.[2] === undefined ? null : { osystem: match[1] ?? null, distroSeries: match[2] };
 }
@@ -31,7 +30,12 @@ export function checkImageName(image: string): void {
   throw new StepFailure({ class: 'permanent', code: 'IMAGE_NOT_FOUND', message });
 }
 
-export function createMaasImages(name: string, maas: Pick<MaasControl, 'images' | 'site'>): DeployedImages {
+export interface MaasImages {
+  /** The image that the machine would get; throws a StepFailure where there is none of that name for it. */
+  find(call: MaasReadCall, machine: MaasMachine, image: string): Promise<MaasImage>;
+}
+
+export function createMaasImages(name: string, maas: Pick<MaasControl, 'images' | 'site'>): MaasImages {
   return {
     async find(call, machine, image) {
       checkImageName(image);

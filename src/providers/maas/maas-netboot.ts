@@ -3,12 +3,12 @@
  * erases, and has a Deployed machine boot from its disk. Its API sets nothing else, so all that can be done here is to say
  * whether it will be so; best before a reimage has released anything.
  */
-import type { DeployedImages, UpstreamNetboot } from '../provider.ts';
+import type { UpstreamNetboot } from '../provider.ts';
 import type { MaasControl } from './maas-control.ts';
-import { imageText } from './maas-images.ts';
+import { imageText, type MaasImages } from './maas-images.ts';
 import { machineByMac, notDeployed } from './machine-by-mac.ts';
 
-export function createMaasNetboot(maas: MaasControl, images: DeployedImages): UpstreamNetboot {
+export function createMaasNetboot(maas: MaasControl, images: MaasImages): UpstreamNetboot {
   return {
     async confirm(call, device, image) {
       const seen = await machineByMac(maas, call, call.machine);

@@ -10,6 +10,7 @@ import { SshHosts } from '../../hosts/ssh-hosts.ts';
 import type { Provider, RemoteExec } from '../provider.ts';
 import { MaasApi } from './maas-api.ts';
 import type { MaasConfiguration } from './maas-configuration.ts';
+import type { MaasControl } from './maas-control.ts';
 import { createMaasHosts } from './maas-hosts.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { MaasMachines } from './maas-machines.ts';
@@ -17,6 +18,7 @@ import { createMaasNetboot } from './maas-netboot.ts';
 import { checkMaasLabels, isMaasLabel } from './maas-options.ts';
 import { createMaasPower, MAAS_INSPECT } from './maas-power.ts';
 import { createMaasSite } from './maas-site.ts';
+import { createDeployedImages, createMaasUpstream } from './maas-upstream.ts';
 import { maasStartChecks } from './start-checks.ts';
 
 export interface MaasProviderOptions {
@@ -31,10 +33,8 @@ export interface MaasProviderOptions {
 
 export function createMaasProvider(options: MaasProviderOptions): Provider {
   const { name, configuration, now, monotonicNow, clusters, hostKeys } = options;
-  const api = new MaasApi(options);
-  const site = createMaasSite(name, configuration);
-  const { username } = configuration;
-  const maas = new MaasMachines({ name, api, site, now, username });
+  const maas = createMaasControl(options);
+  const { site } = maas;
   const images = createMaasImages(name, maas);
   const { ssh } = configuration;
   const hosts = ssh ? new SshHosts(ssh, monotonicNow, createMaasHosts(maas, hostKeys)) : null;
@@ -45,10 +45,10 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
     readsLabel: (label) => isMaasLabel(label) || label === NODE_NAME_LABEL,
     startChecks: maasStartChecks({ site, hosts, clusters }),
     capabilities: {
-      maas,
+      upstream: createMaasUpstream(maas),
       power: createMaasPower(maas, hosts),
       netboot: createMaasNetboot(maas, images),
-      imaging: images,
+      imaging: createDeployedImages(images),
       ...(hosts ? { remoteExec: hosts } : {}),
       cluster: {
         ...createClusterJoin({
@@ -64,6 +64,14 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
       },
     },
   };
+}
+
+/** The client of the MAAS itself, with a queue and a breaker of its own. */
+export function createMaasControl(options: Omit<MaasProviderOptions, 'clusters' | 'hostKeys'>): MaasControl {
+  const { name, configuration, now } = options;
+  const api = new MaasApi(options);
+  const site = createMaasSite(name, configuration);
+  return new MaasMachines({ name, api, site, now, username: configuration.username });
 }
 
 /** Refused at the start; this is for a configuration that has lost its ssh since. */

@@ -2,9 +2,11 @@
 import { NO_CONTROL_PLANE } from '../../steps/control-plane.fixture.ts';
 import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Provider } from '../provider.ts';
+import { sampleRecord, upstreamOver } from './maas-control.fixture.ts';
 import type { MaasDeployment, MaasEvent, MaasImage, MaasMachine, MaasStatus } from './maas-control.ts';
 import { createMaasImages, imageText } from './maas-images.ts';
 import { createMaasNetboot } from './maas-netboot.ts';
+import { createDeployedImages } from './maas-upstream.ts';
 
 export const WORK_MS = 5_000;
 
@@ -51,41 +53,11 @@ export class MemoryMaas {
   }
 
   view(): MaasMachine {
-    return {
-      systemId: 'abc',
-      hostname: 'm-1',
-      status: this.settle().status,
-      statusMessage: '',
-      owner: null,
-      locked: false,
-      powerType: 'ipmi',
-      architecture: 'amd64/generic',
-      image: this.image,
-      ipAddresses: [],
-      power: 'on',
-      macAddresses: [],
-      zone: 'default',
-      pool: 'default',
-      domain: 'maas',
-      tags: [],
-      minHweKernel: '',
-      bootInterface: null,
-      addressInterface: null,
-      interfaces: [],
-      bootDiskId: null,
-      hardwareSync: { enabled: false, isHealthy: false, lastSync: null },
-    };
+    return sampleRecord({ status: this.settle().status, image: this.image });
   }
 
   provider(): Provider {
     const maas = {
-      site: {
-        deploy: { osystem: 'ubuntu', distroSeries: 'noble', hardwareSync: false },
-        ssh: null,
-        waits: { powerOffSeconds: 60 },
-        readUserDataTemplate: () => null,
-        optionsFor: () => ({ kernel: { minimum: null, deploy: 'hwe-24.04' } }),
-      },
       checkOurs: async () => {},
       findByMac: async () => [this.view()],
       read: async () => this.view(),
@@ -121,7 +93,11 @@ export class MemoryMaas {
     };
     const images = createMaasImages('site-a', maas as never);
     const netboot = createMaasNetboot(maas as never, images);
-    const capabilities = { maas, imaging: images, netboot };
+    const capabilities = {
+      upstream: upstreamOver(maas),
+      imaging: createDeployedImages(images),
+      netboot,
+    };
     return { name: 'site-a', defaultImage: 'ubuntu/noble', capabilities: capabilities as never };
   }
 

@@ -22,7 +22,7 @@ export function maasStartChecks({
   clusters,
 }: MaasStartCheckDependencies): NonNullable<Provider['startChecks']> {
   return {
-    maas: (machine, { config }) => {
+    upstream: (machine, { config }) => {
       if (config.stage === 'create_or_find_in_maas') checkMacAddresses(machine);
       if (config.stage === 'resolve_power_credentials') site.resolvePower(machine);
     },

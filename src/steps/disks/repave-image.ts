@@ -39,10 +39,14 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
   canUndo: true,
   handler: ({ image, pool = '' }, environment) => {
     const { machine, capabilities } = environment;
-    const { imaging, maas } = capabilities;
+    const { imaging, upstream } = capabilities;
     if (!('find' in imaging)) return writeImage(image, machine, imaging);
-    if (!maas) throw new TypeError('images that a MAAS deploys need the MAAS');
-    return deployImage({ image, pool }, { ...environment, capabilities: { ...capabilities, maas } }, imaging);
+    if (!upstream) throw new TypeError('an image that is deployed needs the upstream that deploys it');
+    return deployImage(
+      { image, pool },
+      { ...environment, capabilities: { ...capabilities, upstream } },
+      imaging,
+    );
   },
 };
 

@@ -1,5 +1,6 @@
-/** Stages that deploy a machine through MAAS, and wait until it is well. */
+/** Stages that deploy a machine through its upstream, and wait until it is well. */
 import type { StepContext } from '../../engine/step-handler.ts';
+import type { UpstreamState } from '../../providers/upstream.ts';
 import { callOf } from '../step-kind.ts';
 import {
   classifyFailure,
@@ -12,14 +13,29 @@ import {
 } from '../upstream/deployment.ts';
 import { undoDeployment } from '../upstream/undo-onboarding.ts';
 import {
-  idOf,
-  inMaas,
-  type MaasStage,
-  type Stage,
-  underWayIn,
-  waitsOr,
+  observeUpstream,
+  readUpstream,
+  saysOf,
+  type UpstreamEnvironment,
+  unexpected,
+  waitAtMost,
+  waitForUpstream,
 } from '../upstream/upstream-environment.ts';
-import { ABSENT, countOf, countOne, done, needsHuman, observeOnly, underWay } from './stage-handling.ts';
+import {
+  ABSENT,
+  countOf,
+  countOne,
+  done,
+  needsHuman,
+  observeOnly,
+  type StageHandler,
+  underWay,
+} from './stage-handling.ts';
+import type { Stage, UpstreamStage } from './upstream-stages.ts';
+
+const DEPLOYED_OR_FAILED: readonly UpstreamState[] = ['deploying', 'deployed', 'deployment_failed'];
+const TO_BE_DEPLOYED: readonly UpstreamState[] = ['ready', 'reserved'];
+const BUSY: readonly UpstreamState[] = ['deploying', 'releasing', 'erasing'];
 
 export const DEPLOYING_STAGES = {
   render_cloud_init: (environment, { pool }) =>
@@ -29,91 +45,34 @@ export const DEPLOYING_STAGES = {
       return done(`${Buffer.byteLength(text)} bytes of cloud-config`);
     }),
 
-  deploy_via_maas: (environment, { pool }) => ({
-    observe: (context) =>
-      inMaas(environment, context, async (seen, call) => {
-        // Classified already, before an operator had this stage started again: it is not done, and not waited for.
-        const isLeftOver = seen.status === 'Failed deployment' && context.round > 0;
-        if (isLeftOver && countOf(context, 'deployed') === 0) {
-          await environment.capabilities.maas.checkOurs(call, seen);
-          return ABSENT;
-        }
-        if (['Deploying', 'Deployed', 'Failed deployment'].includes(seen.status)) {
-          return done(`MAAS says ${seen.status}`);
-        }
-        if (['Ready', 'Allocated', 'Reserved'].includes(seen.status)) {
-          // Before a token is made: that would end the one that whoever has it uses.
-          await environment.capabilities.maas.checkOurs(call, seen);
-          return ABSENT;
-        }
-        if (seen.status === 'Releasing' || seen.status === 'Disk erasing')
-          return underWay(context, `MAAS says ${seen.status}`);
-        return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
-      }),
-    async act(context) {
-      const call = callOf(context, environment.machine);
-      const seen = await environment.capabilities.maas.read(call, idOf(environment));
-      if (seen?.status === 'Failed deployment') return releaseFailed(environment, context, 'deployed again');
-      const result = await deployMachine(environment, context, siteDeployment(environment, pool));
-      await countOne(context, 'deployed');
-      return result;
-    },
-    undo: (context) => undoDeployment(environment, context),
-  }),
+  deploy_via_maas: (environment, { pool }) => deploy(environment, pool),
 
   wait_for_deployed: (environment) =>
     observeOnly((context) =>
-      inMaas(environment, context, (seen) => {
-        if (seen.status === 'Deployed') return done('deployed');
-        if (seen.status === 'Deploying') return underWayIn(context, seen);
-        if (seen.status === 'Failed deployment') return done('the deployment failed; it is classified next');
-        return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+      observeUpstream(environment, context, (seen) => {
+        if (seen.state === 'deployed') return done('deployed');
+        if (seen.state === 'deploying') return waitForUpstream(environment, context, seen);
+        if (seen.state === 'deployment_failed') return done('the deployment failed; it is classified next');
+        return unexpected(environment, seen);
       }),
     ),
 
   classify_deploy_failure: (environment) =>
     observeOnly((context) =>
-      inMaas(environment, context, (seen, call) =>
-        seen.status === 'Failed deployment'
+      observeUpstream(environment, context, (seen, call) =>
+        seen.state === 'deployment_failed'
           ? classifyFailure(environment, call, seen)
           : done('there is no failure to classify'),
       ),
     ),
 
-  recover_for_datasource_retry: (environment, { pool }) => ({
-    observe: (context) =>
-      inMaas(environment, context, async (seen, call) => {
-        if (seen.status === 'Deployed') return done('deployed');
-        if (['Deploying', 'Releasing', 'Disk erasing'].includes(seen.status)) {
-          return underWayIn(context, seen);
-        }
-        await environment.capabilities.maas.checkOurs(call, seen);
-        if (seen.status === 'Failed deployment' && countOf(context, 'retries') >= MAX_DATASOURCE_RETRIES) {
-          return datasourceFailed();
-        }
-        const next = actFor(context, seen.status);
-        return context.memo.lastAct === next ? ABSENT : { seen: 'absent', next: true };
-      }),
-    async act(context) {
-      const call = callOf(context, environment.machine);
-      const seen = await environment.capabilities.maas.read(call, idOf(environment));
-      await context.save({ ...context.memo, lastAct: actFor(context, seen?.status ?? '') });
-      if (seen?.status === 'Failed deployment') {
-        const released = await releaseFailed(environment, context, 'datasource retry');
-        await countOne(context, 'retries');
-        return released;
-      }
-      return deployMachine(environment, context, siteDeployment(environment, pool));
-    },
-    undo: (context) => undoDeployment(environment, context),
-  }),
+  recover_for_datasource_retry: (environment, { pool }) => deployAgain(environment, pool),
 
   ensure_hardware_sync_configured: (environment) =>
     observeOnly((context) =>
-      inMaas(environment, context, (seen) => {
-        if (!environment.capabilities.maas.site.deploy.hardwareSync)
-          return done('the site does not want hardware sync');
-        if (seen.hardwareSync.enabled) return done('hardware sync is on');
+      observeUpstream(environment, context, ({ hardwareSync }) => {
+        if (!environment.capabilities.upstream.site.hardwareSync) return done(NO_HARDWARE_SYNC);
+        if (hardwareSync.enabled) return done('hardware sync is on');
         return needsHuman(
           'HARDWARE_SYNC_OFF',
           'the machine was deployed without hardware sync; deploy it again',
@@ -123,34 +82,95 @@ export const DEPLOYING_STAGES = {
 
   wait_for_hardware_sync_healthy: (environment) =>
     observeOnly((context) =>
-      inMaas(environment, context, (seen) => {
-        if (!environment.capabilities.maas.site.deploy.hardwareSync)
-          return done('the site does not want hardware sync');
-        if (seen.hardwareSync.isHealthy) return done('hardware sync is healthy');
-        const { hardwareSyncSeconds } = environment.capabilities.maas.site.waits;
-        return waitsOr(context, hardwareSyncSeconds, 'hardware sync does not report', 'HARDWARE_SYNC_FAILED');
+      observeUpstream(environment, context, ({ hardwareSync }) => {
+        const { site } = environment.capabilities.upstream;
+        if (!site.hardwareSync) return done(NO_HARDWARE_SYNC);
+        if (hardwareSync.isHealthy) return done('hardware sync is healthy');
+        const { hardwareSyncSeconds } = site.waits;
+        return waitAtMost(
+          context,
+          hardwareSyncSeconds,
+          'hardware sync does not report',
+          'HARDWARE_SYNC_FAILED',
+        );
       }),
     ),
 
   wait_for_agent_enrollment: (environment) =>
     observeOnly((context) =>
-      inMaas(environment, context, (seen) => {
+      observeUpstream(environment, context, (seen) => {
         const { presence } = environment.machine;
-        if (seen.status !== 'Deployed')
-          return needsHuman('UNEXPECTED_MAAS_STATE', `MAAS says ${seen.status}: ${seen.statusMessage}`);
+        if (seen.state !== 'deployed') return unexpected(environment, seen);
         if (presence === 'ready') return done('its agent is ready');
+        const { agentSeconds } = environment.capabilities.upstream.site.waits;
         const reason = `its agent is ${presence ?? 'unknown'}`;
-        return waitsOr(
-          context,
-          environment.capabilities.maas.site.waits.agentSeconds,
-          reason,
-          'AGENT_NEVER_ENROLLED',
-        );
+        return waitAtMost(context, agentSeconds, reason, 'AGENT_NEVER_ENROLLED');
       }),
     ),
-} as const satisfies Partial<Record<MaasStage, Stage>>;
+} as const satisfies Partial<Record<UpstreamStage, Stage>>;
 
-/** Which act of a recovery is next. One that follows another need not be spaced as a repetition is. */
-function actFor(context: StepContext, status: string): string {
-  return `${status === 'Failed deployment' ? 'release' : 'deploy'} ${countOf(context, 'retries')}`;
+const NO_HARDWARE_SYNC = 'the site does not want hardware sync';
+
+function deploy(environment: UpstreamEnvironment, pool: string): StageHandler {
+  const { upstream } = environment.capabilities;
+  return {
+    observe: (context) =>
+      observeUpstream(environment, context, async (seen, call) => {
+        // Classified already, before an operator had this stage started again: it is not done, and not waited for.
+        const isLeftOver = seen.state === 'deployment_failed' && context.round > 0;
+        if (isLeftOver && countOf(context, 'deployed') === 0) {
+          await upstream.checkOwnership(call, seen);
+          return ABSENT;
+        }
+        if (DEPLOYED_OR_FAILED.includes(seen.state)) return done(saysOf(environment, seen));
+        if (TO_BE_DEPLOYED.includes(seen.state)) {
+          // Before a token is issued: that would revoke the one that the machine's user may be using.
+          await upstream.checkOwnership(call, seen);
+          return ABSENT;
+        }
+        if (seen.state === 'releasing' || seen.state === 'erasing')
+          return underWay(context, saysOf(environment, seen));
+        return unexpected(environment, seen);
+      }),
+    async act(context) {
+      const seen = await readUpstream(environment, callOf(context, environment.machine));
+      if (seen?.state === 'deployment_failed') return releaseFailed(environment, context, 'deployed again');
+      const result = await deployMachine(environment, context, siteDeployment(environment, pool));
+      await countOne(context, 'deployed');
+      return result;
+    },
+    undo: (context) => undoDeployment(environment, context),
+  };
+}
+
+function deployAgain(environment: UpstreamEnvironment, pool: string): StageHandler {
+  return {
+    observe: (context) =>
+      observeUpstream(environment, context, async (seen, call) => {
+        if (seen.state === 'deployed') return done('deployed');
+        if (BUSY.includes(seen.state)) return waitForUpstream(environment, context, seen);
+        await environment.capabilities.upstream.checkOwnership(call, seen);
+        const isFailed = seen.state === 'deployment_failed';
+        if (isFailed && countOf(context, 'retries') >= MAX_DATASOURCE_RETRIES)
+          return datasourceFailed(environment);
+        const next = actFor(context, seen.state);
+        return context.memo.lastAct === next ? ABSENT : { seen: 'absent', next: true };
+      }),
+    async act(context) {
+      const seen = await readUpstream(environment, callOf(context, environment.machine));
+      await context.save({ ...context.memo, lastAct: actFor(context, seen?.state) });
+      if (seen?.state === 'deployment_failed') {
+        const released = await releaseFailed(environment, context, 'datasource retry');
+        await countOne(context, 'retries');
+        return released;
+      }
+      return deployMachine(environment, context, siteDeployment(environment, pool));
+    },
+    undo: (context) => undoDeployment(environment, context),
+  };
+}
+
+/** Which act of a recovery is next: an act that follows another one is not a repetition, and need not be spaced. */
+function actFor(context: StepContext, state: UpstreamState | undefined): string {
+  return `${state === 'deployment_failed' ? 'release' : 'deploy'} ${countOf(context, 'retries')}`;
 }

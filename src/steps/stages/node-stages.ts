@@ -1,10 +1,10 @@
-/** The stages of document 3 that are about the node itself: its place in the inventory, its workloads, its agent. */
+/** The stages that work on the node itself: its place in the inventory, its workloads, its agent. */
 import type { DecommissionStage } from '../../domain/workflow/stage.ts';
 import { callOf, type StepEnvironment } from '../step-kind.ts';
 import { hooked } from './site-hook.ts';
 import { ABSENT, done, type StageHandler, underWay } from './stage-handling.ts';
 
-export type ServiceStage = Extract<
+export type NodeStage = Extract<
   DecommissionStage,
   | 'disable_node'
   | 'force_release_allocations'
@@ -19,9 +19,7 @@ export type ServiceStage = Extract<
 
 type NodeStepEnvironment = StepEnvironment<never>;
 
-export const SERVICE_STAGES: Readonly<
-  Record<ServiceStage, (environment: NodeStepEnvironment) => StageHandler>
-> = {
+export const NODE_STAGES: Readonly<Record<NodeStage, (environment: NodeStepEnvironment) => StageHandler>> = {
   disable_node: ({ machine }) => ({
     async observe() {
       const { service } = machine;

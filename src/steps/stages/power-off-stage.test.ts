@@ -5,8 +5,10 @@ import { START, sampleJob, sampleStep } from '../../engine/job.fixture.ts';
 import { hold } from '../../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../../engine/memory-job-store.fixture.ts';
 import { StepFailure, type StepHandler } from '../../engine/step-handler.ts';
-import type { MaasStepEnvironment } from '../upstream/upstream-environment.ts';
-import { MAAS_STAGES } from './upstream-stages.ts';
+import { sampleRecord, upstreamOver } from '../../providers/maas/maas-control.fixture.ts';
+
+import type { UpstreamEnvironment } from '../upstream/upstream-environment.ts';
+import { UPSTREAM_STAGES } from './upstream-stages.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
@@ -26,7 +28,7 @@ it.each([
 ])('a power off is sent at most once in 10 s while %s', async (_why, answer) => {
   const sentAt: number[] = [];
   const maas = {
-    read: async () => ({ systemId: 'abc', status: 'Ready', power: 'on' }),
+    read: async () => sampleRecord({ status: 'Ready' }),
     checkOurs: async () => {},
     powerOff: async () => {
       sentAt.push(Date.now());
@@ -36,9 +38,9 @@ it.each([
   const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
   const environment = {
     machine: sampleMachine({ observed }),
-    capabilities: { maas },
-  } as unknown as MaasStepEnvironment;
-  const handler = MAAS_STAGES.power_off_maas_node(environment, { pool: '', erase: false });
+    capabilities: { upstream: upstreamOver(maas) },
+  } as unknown as UpstreamEnvironment;
+  const handler = UPSTREAM_STAGES.power_off_maas_node(environment, { pool: '', erase: false });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));
   const until = Date.now() + 180_000;
@@ -56,22 +58,16 @@ it('a machine that another user took after the release is not switched off', asy
   const owned = { class: 'needs_human', code: 'MAAS_MACHINE_OWNED', message: 'it belongs to alice' } as const;
   const powerOff = vi.fn();
   const maas = {
-    read: async () => ({
-      systemId: 'abc',
-      status: 'Deployed',
-      power: 'on',
-      powerType: 'ipmi',
-      owner: 'alice',
-    }),
+    read: async () => sampleRecord({ status: 'Deployed', owner: 'alice' }),
     checkOurs: () => Promise.reject(new StepFailure(owned)),
     powerOff,
   };
   const observed = { source: 'site-a', state: 'Ready', power: 'on', upstreamId: 'abc', at: '' };
   const environment = {
     machine: sampleMachine({ observed }),
-    capabilities: { maas },
-  } as unknown as MaasStepEnvironment;
-  const handler = MAAS_STAGES.power_off_maas_node(environment, { pool: '', erase: false });
+    capabilities: { upstream: upstreamOver(maas) },
+  } as unknown as UpstreamEnvironment;
+  const handler = UPSTREAM_STAGES.power_off_maas_node(environment, { pool: '', erase: false });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 600 })] }));
   await (await hold(store, handler as StepHandler<never> as StepHandler<string>)).over;

@@ -5,8 +5,11 @@ import { START, sampleJob, sampleStep } from '../../engine/job.fixture.ts';
 import { hold } from '../../engine/job-holder.fixture.ts';
 import { MemoryJobStore } from '../../engine/memory-job-store.fixture.ts';
 import type { StepHandler } from '../../engine/step-handler.ts';
-import type { MaasStepEnvironment } from '../upstream/upstream-environment.ts';
-import { MAAS_STAGES } from './upstream-stages.ts';
+import { sampleRecord, upstreamOver } from '../../providers/maas/maas-control.fixture.ts';
+import type { MaasStatus } from '../../providers/maas/maas-control.ts';
+
+import type { UpstreamEnvironment } from '../upstream/upstream-environment.ts';
+import { UPSTREAM_STAGES } from './upstream-stages.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
@@ -16,17 +19,15 @@ afterEach(() => {
 });
 
 /** A MAAS whose machine is in each of these states in turn, and stays in the last. */
-function sceneOf(statuses: readonly string[]) {
+function environmentOf(statuses: readonly MaasStatus[]) {
   const orders: string[] = [];
   let look = 0;
   const order = (name: string) => async () => void orders.push(name);
   const maas = {
-    site: { waits: { powerOffSeconds: 300 } },
     read: async () => {
       const status = statuses[Math.min(look, statuses.length - 1)];
       look += 1;
-      const image = { osystem: 'ubuntu', distroSeries: 'noble' };
-      return { systemId: 'abc', status, statusMessage: '', power: 'on', powerType: 'ipmi', image };
+      return sampleRecord(status === undefined ? {} : { status });
     },
     checkOurs: async () => {},
     events: async () => [],
@@ -40,14 +41,14 @@ function sceneOf(statuses: readonly string[]) {
   const nodeServices = { forgetSecrets: async () => {} };
   const environment = {
     machine: sampleMachine({ observed }),
-    capabilities: { maas },
+    capabilities: { upstream: upstreamOver(maas) },
     controlPlane: { nodeServices },
   };
-  return { environment: environment as unknown as MaasStepEnvironment, orders };
+  return { environment: environment as unknown as UpstreamEnvironment, orders };
 }
 
-async function runFor(ms: number, environment: MaasStepEnvironment) {
-  const handler = MAAS_STAGES.release_maas_node(environment, { pool: '', erase: true });
+async function runFor(ms: number, environment: UpstreamEnvironment) {
+  const handler = UPSTREAM_STAGES.release_maas_node(environment, { pool: '', erase: true });
   const store = new MemoryJobStore<string>(Date.now);
   store.add(sampleJob({ steps: [sampleStep({ timeoutSeconds: 7200, maxRetries: 0 })] }));
   const until = Date.now() + ms;
@@ -59,7 +60,7 @@ async function runFor(ms: number, environment: MaasStepEnvironment) {
 }
 
 it('a machine that goes back to Deployed each time is released three times, and then that is said', async () => {
-  const { environment, orders } = sceneOf(['Deployed']);
+  const { environment, orders } = environmentOf(['Deployed']);
   const job = await runFor(600_000, environment);
   expect(orders).toEqual(['release', 'release', 'release']);
   expect(job.error).toMatchObject({
@@ -68,10 +69,10 @@ it('a machine that goes back to Deployed each time is released three times, and 
   });
 });
 
-it.each(['Disk erasing', 'Releasing', 'Ready'])(
+it.each(['Disk erasing', 'Releasing', 'Ready'] as const)(
   'one that is %s by the time of the act is neither stopped nor released',
   async (status) => {
-    const { environment, orders } = sceneOf(['Deployed', status]);
+    const { environment, orders } = environmentOf(['Deployed', status]);
     const job = await runFor(60_000, environment);
     expect(job.startedAt).not.toBeNull();
     expect(orders).toEqual([]);

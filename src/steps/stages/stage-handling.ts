@@ -3,7 +3,6 @@
 import type { InterventionCode } from '../../domain/condition/intervention.ts';
 import { type ClassOf, failureOf } from '../../domain/error/failure.ts';
 import type { FailureCode } from '../../domain/error/failure-code.ts';
-import type { Machine } from '../../domain/machine/machine.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import {
   type ActResult,
@@ -12,18 +11,17 @@ import {
   type StepHandler,
   wasNotCarriedOut,
 } from '../../engine/step-handler.ts';
-import type { MaasMachine } from '../../providers/maas/maas-control.ts';
-import { wasRefused } from '../../providers/maas/maas-failure.ts';
+import { wasRefused } from '../../providers/upstream.ts';
 
 export type StageHandler = StepHandler<MachineChange>;
 export type Seen = Observation<MachineChange>;
 export type Acted = ActResult<MachineChange>;
 
-const LOOK_AGAIN = { minMs: 500, maxMs: 15_000, share: 8 } as const;
+const POLL = { minMs: 500, maxMs: 15_000, share: 8 } as const;
 
-/** When to look again at an upstream that works by itself: often at first, rarely when it takes long. */
-function nextLookMs(context: StepContext): number {
-  const { minMs, maxMs, share } = LOOK_AGAIN;
+/** When to poll a system again that works by itself: often at first, rarely when it takes long. */
+function nextPollMs(context: StepContext): number {
+  const { minMs, maxMs, share } = POLL;
   return Math.min(maxMs, Math.max(minMs, (context.elapsedMs?.() ?? 0) / share));
 }
 
@@ -32,7 +30,7 @@ export function done(message: string, change?: MachineChange): Seen & { seen: 'd
 }
 
 export function underWay(context: StepContext, reason: string): Seen {
-  return { seen: 'under_way', reason, pollAfterMs: nextLookMs(context) };
+  return { seen: 'under_way', reason, pollAfterMs: nextPollMs(context) };
 }
 
 export const ABSENT: Seen = { seen: 'absent' };
@@ -54,24 +52,6 @@ export function started(reason: string, pollAfterMs = 1_000): Acted {
   return { result: 'started', reason, pollAfterMs };
 }
 
-/** What MAAS said of the machine, as its observed state. */
-export function observedIn(
-  source: string,
-  seen: MaasMachine | null,
-  machine: Machine,
-  now: Date,
-): MachineChange {
-  return {
-    observed: {
-      source,
-      state: seen?.status ?? 'absent',
-      power: seen?.power ?? 'unknown',
-      upstreamId: seen?.systemId ?? machine.observed?.upstreamId ?? '',
-      at: now.toISOString(),
-    },
-  };
-}
-
 /**
  * How often this attempt has done something. Counted when it is done: a holder that died on the way has proved nothing
  * about the machine, and deaths have a limit of their own.
@@ -85,33 +65,33 @@ export function countOne(context: StepContext, name: string): Promise<void> {
   return context.save({ ...context.memo, [name]: countOf(context, name) + 1 });
 }
 
-/** What this stage made, in any attempt or round; what it found is nobody's to take away. */
-export function madeIn(context: StepContext): Readonly<Record<string, unknown>> {
+/** What this stage created, in any attempt or round. What it found is not in it, and is never taken away. */
+export function createdIn(context: StepContext): Readonly<Record<string, unknown>> {
   const { made } = context.memo;
   return typeof made === 'object' && made !== null ? { ...made } : {};
 }
 
-/** Written before the effect: whoever undoes it after a death must know of it. */
-export function rememberMaking(context: StepContext, name: string, value: unknown): Promise<void> {
-  return context.save({ ...context.memo, made: { ...madeIn(context), [name]: value } });
+/** Saved before the effect: an undo after a crash must know of it. */
+export function rememberCreated(context: StepContext, name: string, value: unknown): Promise<void> {
+  return context.save({ ...context.memo, made: { ...createdIn(context), [name]: value } });
 }
 
 /**
- * An effect that makes something which can be taken away again. Where it was refused nothing was made by it: what is
- * there is somebody else's.
+ * An effect that creates something which can be taken away again. Where it was refused it created nothing: what is there
+ * belongs to someone else.
  */
-export async function making<T>(context: StepContext, name: string, effect: () => Promise<T>): Promise<T> {
-  const { [name]: before } = madeIn(context);
-  await rememberMaking(context, name, true);
+export async function creating<T>(context: StepContext, name: string, effect: () => Promise<T>): Promise<T> {
+  const { [name]: before } = createdIn(context);
+  await rememberCreated(context, name, true);
   try {
     return await context.effect(effect);
   } catch (error) {
-    if (wasRefused(error) || wasNotCarriedOut(error)) await rememberMaking(context, name, before);
+    if (wasRefused(error) || wasNotCarriedOut(error)) await rememberCreated(context, name, before);
     throw error;
   }
 }
 
-/** As the engine spaces acts, for an undo, which acts in the same breath as it probes. */
+/** An undo observes and acts in one pass, so it spaces its own effects, as the engine spaces acts. */
 export const REPEAT_UNDO_MS = 10_000;
 
 export async function spaced(
@@ -125,7 +105,7 @@ export async function spaced(
   await context.effect(effect);
 }
 
-/** A stage that only looks. */
+/** A stage that only observes. */
 export function observeOnly(observe: StageHandler['observe']): StageHandler {
   return {
     observe,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isUndone, STAGE_NAMES, type StageName } from '../../domain/workflow/stage.ts';
 import type { StepKind } from '../step-kind.ts';
-import type { MaasStage } from '../upstream/upstream-environment.ts';
-import { SERVICE_STAGES, type ServiceStage } from './node-stages.ts';
-import { MAAS_STAGES } from './upstream-stages.ts';
+import { NODE_STAGES, type NodeStage } from './node-stages.ts';
+import { UPSTREAM_STAGES, type UpstreamStage } from './upstream-stages.ts';
 
 const config = z.object({
   stage: z.enum(STAGE_NAMES as [StageName, ...StageName[]]),
@@ -12,20 +11,20 @@ const config = z.object({
 });
 type Config = z.output<typeof config>;
 
-function isMaasStage(stage: StageName): stage is MaasStage {
-  return stage in MAAS_STAGES;
+function isUpstreamStage(stage: StageName): stage is UpstreamStage {
+  return stage in UPSTREAM_STAGES;
 }
 
-/** A stage of document 3's workflows. */
-export const workflowStage: StepKind<Config, 'maas'> = {
+/** A stage of a workflow (domain/workflow/stage.ts). */
+export const workflowStage: StepKind<Config, 'upstream'> = {
   kind: 'stage',
-  needs: ({ stage }) => (isMaasStage(stage) ? ['maas'] : []),
+  needs: ({ stage }) => (isUpstreamStage(stage) ? ['upstream'] : []),
   config: config as z.ZodType<Config>,
   title: 'Stage',
   doneTitle: 'Done',
   canUndo: ({ stage }) => isUndone(stage),
   handler: ({ stage, pool, erase }, environment) =>
-    isMaasStage(stage)
-      ? MAAS_STAGES[stage](environment, { pool, erase })
-      : SERVICE_STAGES[stage as ServiceStage](environment),
+    isUpstreamStage(stage)
+      ? UPSTREAM_STAGES[stage](environment, { pool, erase })
+      : NODE_STAGES[stage as NodeStage](environment),
 };

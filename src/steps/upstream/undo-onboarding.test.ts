@@ -2,9 +2,12 @@
 import { expect, it } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import type { StepContext } from '../../engine/step-handler.ts';
+import { sampleRecord, upstreamOver } from '../../providers/maas/maas-control.fixture.ts';
+import type { MaasStatus } from '../../providers/maas/maas-control.ts';
+
 import { NO_CONTROL_PLANE } from '../control-plane.fixture.ts';
 import { takeBack } from './undo-onboarding.ts';
-import type { MaasStepEnvironment } from './upstream-environment.ts';
+import type { UpstreamEnvironment } from './upstream-environment.ts';
 
 const EVENTS = [
   { id: 3, type: 'Failed to power off node' },
@@ -13,16 +16,15 @@ const EVENTS = [
 
 /** A machine that hangs in this status after each release. */
 function hangingIn(hung: 'Disk erasing' | 'Releasing') {
-  let status = 'Deployed';
+  let status: MaasStatus = 'Deployed';
   let isMarked = false;
   const orders: string[] = [];
-  const order = (name: string, next: string) => async () => {
+  const order = (name: string, next: MaasStatus) => async () => {
     orders.push(name);
     status = next;
   };
   const maas = {
-    site: { waits: { powerOffSeconds: 300 } },
-    read: async () => ({ systemId: 'abc', status, statusMessage: '', power: 'on', powerType: 'ipmi' }),
+    read: async () => sampleRecord({ status }),
     checkOurs: async () => {},
     events: async () => {
       const events = isMarked ? EVENTS : [];
@@ -38,13 +40,13 @@ function hangingIn(hung: 'Disk erasing' | 'Releasing') {
   const machine = sampleMachine({ observed, presence: null });
   const environment = {
     machine,
-    capabilities: { maas },
+    capabilities: { upstream: upstreamOver(maas) },
     controlPlane: NO_CONTROL_PLANE,
-  } as unknown as MaasStepEnvironment;
+  } as unknown as UpstreamEnvironment;
   return { environment, orders };
 }
 
-async function undone(environment: MaasStepEnvironment) {
+async function undone(environment: UpstreamEnvironment) {
   let memo: StepContext['memo'] = {};
   let nowMs = 1_000_000;
   for (let pass = 0; pass < 100; pass += 1) {

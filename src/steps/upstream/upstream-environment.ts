@@ -1,72 +1,94 @@
-/** What the stages that are MAAS's to carry out have in common: the machine as MAAS has it, and how it is looked at. */
+/** What the stages that an upstream carries out have in common: the machine as the upstream has it, and how it is observed. */
 import type { InterventionCode } from '../../domain/condition/intervention.ts';
-import type { DecommissionStage, OnboardingStage } from '../../domain/workflow/stage.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
+import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { StepContext } from '../../engine/step-handler.ts';
-import type { MaasMachine } from '../../providers/maas/maas-control.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
-import {
-  countOf,
-  needsHuman,
-  observedIn,
-  type Seen,
-  type StageHandler,
-  underWay,
-} from '../stages/stage-handling.ts';
+import type { UpstreamMachine } from '../../providers/upstream.ts';
+import { countOf, needsHuman, type Seen, underWay } from '../stages/stage-handling.ts';
 import { callOf, type StepEnvironment } from '../step-kind.ts';
 
-export type MaasStage =
-  | OnboardingStage
-  | Extract<DecommissionStage, 'release_maas_node' | 'power_off_maas_node' | 'remove_maas_record'>;
+export type UpstreamEnvironment = StepEnvironment<'upstream'>;
 
-export interface StageConfig {
-  readonly pool: string;
-  readonly erase: boolean;
-}
-
-export type MaasStepEnvironment = StepEnvironment<'maas'>;
-export type Stage = (environment: MaasStepEnvironment, config: StageConfig) => StageHandler;
-
-export function idOf({ machine }: MaasStepEnvironment): string {
+/** Empty: the upstream does not have the machine yet, as far as we know. */
+export function upstreamIdOf({ machine }: UpstreamEnvironment): string {
   return machine.observed?.upstreamId ?? '';
 }
 
-/** MAAS can neither switch nor ask it. */
-export function isSwitchedByHand({ powerType }: Pick<MaasMachine, 'powerType'>): boolean {
-  return powerType === 'manual' || powerType === '';
+/** The machine as the upstream has it now; null: it has none. */
+export function readUpstream(
+  environment: UpstreamEnvironment,
+  call: ProviderCall,
+): Promise<UpstreamMachine | null> {
+  const id = upstreamIdOf(environment);
+  return id === '' ? Promise.resolve(null) : environment.capabilities.upstream.observe(call, id);
 }
 
-/** What MAAS can't switch goes nowhere until a person does. */
-export function underWayIn(context: StepContext, seen: MaasMachine, detail = ''): Seen {
+/** "MAAS says Ready". */
+export function saysOf({ capabilities }: UpstreamEnvironment, { status }: UpstreamMachine): string {
+  return `${capabilities.upstream.product} says ${status}`;
+}
+
+export function unexpected(environment: UpstreamEnvironment, seen: UpstreamMachine): Seen {
+  return needsHuman('UNEXPECTED_MAAS_STATE', `${saysOf(environment, seen)}: ${seen.statusMessage}`);
+}
+
+/** What the upstream says of the machine, as its observed state. Null: it has none. */
+export function observedAs(
+  { machine }: { readonly machine: Machine },
+  seen: UpstreamMachine | null,
+  now: Date,
+): MachineChange {
+  return {
+    observed: {
+      source: machine.spec.provider,
+      state: seen?.status ?? 'absent',
+      power: seen?.power ?? 'unknown',
+      upstreamId: seen?.id ?? machine.observed?.upstreamId ?? '',
+      at: now.toISOString(),
+    },
+  };
+}
+
+/** A machine whose power the upstream can't switch does not move until a person switches it. */
+export function waitForUpstream(
+  environment: UpstreamEnvironment,
+  context: StepContext,
+  seen: UpstreamMachine,
+  detail = '',
+): Seen {
   const words = [
-    `MAAS says ${seen.status}`,
+    saysOf(environment, seen),
     ...(detail === '' ? [] : [detail]),
-    ...(isSwitchedByHand(seen) ? ['people switch its power: boot it from the network by hand'] : []),
+    ...(seen.isPowerManual ? ['people switch its power: boot it from the network by hand'] : []),
   ];
   return underWay(context, words.join('; '));
 }
 
-/** The machine in MAAS, as everybody who is past finding it expects it: there. */
-export async function inMaas(
-  environment: MaasStepEnvironment,
+/** Observes a machine that the upstream must have by now, and records what the upstream says with the result. */
+export async function observeUpstream(
+  environment: UpstreamEnvironment,
   context: StepContext,
-  look: (seen: MaasMachine, call: ProviderCall) => Promise<Seen> | Seen,
+  judge: (seen: UpstreamMachine, call: ProviderCall) => Promise<Seen> | Seen,
 ): Promise<Seen> {
   const { machine, capabilities } = environment;
   const call = callOf(context, machine);
-  const systemId = idOf(environment);
-  const seen = systemId === '' ? null : await capabilities.maas.read(call, systemId);
+  const seen = await readUpstream(environment, call);
   if (seen === null) {
-    const gone = needsHuman('MACHINE_GONE', `MAAS has no machine ${systemId || 'for this node'} any more`);
-    return { ...gone, change: observedIn(machine.spec.provider, null, machine, context.now()) };
+    const which = upstreamIdOf(environment) || 'for this node';
+    const gone = needsHuman(
+      'MACHINE_GONE',
+      `${capabilities.upstream.product} has no machine ${which} any more`,
+    );
+    return { ...gone, change: observedAs(environment, null, context.now()) };
   }
-  const result = await look(seen, call);
+  const result = await judge(seen, call);
   if (result.seen !== 'done' && result.seen !== 'failed') return result;
-  const observed = observedIn(machine.spec.provider, seen, machine, context.now());
-  return { ...result, change: { ...result.change, ...observed } };
+  return { ...result, change: { ...result.change, ...observedAs(environment, seen, context.now()) } };
 }
 
-/** Where a stage waits, until the site's patience is over: then a human must look, and not another attempt. */
-export async function waitsOr(
+/** Waits for as long as the site allows: after that a human must look, and not another attempt. */
+export async function waitAtMost(
   context: StepContext,
   seconds: number,
   reason: string,
@@ -78,10 +100,10 @@ export async function waitsOr(
     await context.save({ ...context.memo, waitingSince: now });
     return underWay(context, reason);
   }
-  // A time in which the upstream could not be asked says nothing about the machine.
+  // Time in which the upstream did not answer says nothing about the machine.
   const waitedMs = now - since - (context.unansweredMs?.() ?? 0);
   if (waitedMs < seconds * 1000) return underWay(context, reason);
-  // Whoever resumes it has it wait once more.
+  // An operator who resumes the stage has it wait once more.
   await context.save({ ...context.memo, waitingSince: 0 });
   return needsHuman(code, `${reason}, for ${Math.round(waitedMs / 1000)} seconds`);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { erasingIn, erasingReport } from './release-erasure.ts';
+import { erasureIn, reportOf } from './maas-erasure.ts';
 
 const event = (id: number, type: string) => ({ id, type, at: '', level: 'INFO', description: '' });
 const TOLD = [
@@ -11,15 +11,15 @@ const TOLD = [
 ];
 
 it('only what MAAS told since the release counts', () => {
-  expect(erasingIn(TOLD, 6)).toEqual({ isErased: true, powerOffFailed: true });
-  expect(erasingIn(TOLD.slice(1), 6)).toEqual({ isErased: true, powerOffFailed: false });
-  expect(erasingIn(TOLD, 8)).toEqual({ isErased: false, powerOffFailed: true });
-  expect(erasingIn([event(10, 'Released'), ...TOLD], 9)).toEqual({ isErased: false, powerOffFailed: false });
+  expect(erasureIn(TOLD, 6)).toEqual({ isErased: true, powerOffFailed: true });
+  expect(erasureIn(TOLD.slice(1), 6)).toEqual({ isErased: true, powerOffFailed: false });
+  expect(erasureIn(TOLD, 8)).toEqual({ isErased: false, powerOffFailed: true });
+  expect(erasureIn([event(10, 'Released'), ...TOLD], 9)).toEqual({ isErased: false, powerOffFailed: false });
 });
 
 it('of a release that it did not ask for, only the last erasing counts', () => {
-  expect(erasingIn(TOLD.slice(2), 0)).toEqual({ isErased: false, powerOffFailed: false });
-  expect(erasingIn(TOLD.slice(3), 0)).toEqual({ isErased: true, powerOffFailed: false });
+  expect(erasureIn(TOLD.slice(2), 0)).toEqual({ isErased: false, powerOffFailed: false });
+  expect(erasureIn(TOLD.slice(3), 0)).toEqual({ isErased: true, powerOffFailed: false });
 });
 
 const wipe = (secureErase: boolean, quickErase: boolean) => ({ runId: 1, secureErase, quickErase });
@@ -44,13 +44,11 @@ it.each([
     'MAAS erased the disks (it does not say how)',
   ],
 ] as const)('%o is told as what it is', (findings, text) => {
-  expect(erasingReport(findings)).toEqual({ text, isMissing: false });
+  expect(reportOf(findings)).toEqual({ text, isMissing: false });
 });
 
 it('what was asked for and is not shown to be done is not claimed', () => {
-  expect(
-    erasingReport({ wanted: 'erase', isErased: false, wipe: wipe(true, false), isForced: false }),
-  ).toEqual({
+  expect(reportOf({ wanted: 'erase', isErased: false, wipe: wipe(true, false), isForced: false })).toEqual({
     text: 'MAAS released the machine, but does not say that it erased its disks',
     isMissing: true,
   });
