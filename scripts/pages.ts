@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/package-root.ts';
 import { cliPage } from './cli-page.ts';
+import { errorPage } from './error-page.ts';
 import { failurePage } from './failure-page.ts';
 import { grpcReference } from './grpc-reference.ts';
 import { lifecyclePages } from './lifecycle-pages.ts';
@@ -27,6 +28,7 @@ export function generatedPages(): Map<string, string> {
     ...grpcReference(),
     ['docs/cli.md', cliPage()],
     ['docs/workflows.md', workflowPage()],
+    ['docs/errors.md', errorPage()],
     ['docs/failures.md', failurePage()],
   ]);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { generatedPages, stalePages } from '../scripts/pages.ts';
 import { EXIT_CODES } from '../src/cli/errors/exit-code.ts';
 import { FAILURES } from '../src/domain/error/failure-code.ts';
-import type { FailureAdvice } from '../src/domain/error/failures/advice.ts';
+import type { FailureRow } from '../src/domain/error/failures/advice.ts';
 import { statesOf } from '../src/domain/lifecycle/lifecycle.ts';
 import { LIFECYCLES } from '../src/domain/lifecycle/lifecycles.ts';
 import { EFFECTIVE_STATES } from '../src/domain/machine/effective-state.ts';
@@ -50,12 +50,12 @@ describe('the pages that are generated', () => {
 });
 
 describe('the page about failures', () => {
-  it.each(Object.entries(FAILURES))('has the row of %s', (code, row: FailureAdvice) => {
-    const { whatHappened, check, action, who, waitedOut } = row;
+  it.each(Object.entries(FAILURES))('has the row of %s', (code, row: FailureRow) => {
+    const { classes, whatHappened, check, action, who, waitedOut } = row;
     const mark = waitedOut ? ' (*)' : '';
     const verb = `\`${OPERATOR_ACTIONS[action].verb}\``;
     expect(pages.get('docs/failures.md')).toContain(
-      `| \`${code}\` | ${whatHappened}${mark} | ${check} | ${verb} | ${who} |`,
+      `| \`${code}\` | ${classes.map((name) => `\`${name}\``).join(', ')} | ${whatHappened}${mark} | ${check} | ${verb} | ${who} |`,
     );
   });
 });

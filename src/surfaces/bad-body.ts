@@ -1,6 +1,6 @@
 /** What the HTTP server itself refuses before a route sees it, in our own words: its own may quote the body. */
 
-const TEXTS: Readonly<Record<string, string>> = {
+export const UNREADABLE_REQUESTS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not JSON',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty; it must be JSON, as content-type says',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'the content-type is not one that is taken here; send application/json',
@@ -62,7 +62,7 @@ export function badBodyText(error: {
   readonly statusCode?: number;
   readonly field?: string;
 }): string {
-  const known = TEXTS[error.code ?? ''] ?? BY_STATUS[error.statusCode ?? 0];
+  const known = UNREADABLE_REQUESTS[error.code ?? ''] ?? BY_STATUS[error.statusCode ?? 0];
   // As JSON writes it: what is refused is not sent back.
   if (known && error.field) return `${JSON.stringify(error.field).slice(1, -1)}: ${known}`;
   return known ?? "the request can't be read; send a JSON body with content-type application/json";

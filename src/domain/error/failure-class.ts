@@ -12,7 +12,7 @@ export const FAILURE_CLASSES = {
   },
   needs_human: { meaning: 'automation must not go on', retries: false, endsAs: 'failed_manual_intervention' },
   effect_unknown: {
-    meaning: 'something was set off and nobody can tell whether it happened',
+    meaning: 'an action was started, and its outcome is not known',
     retries: false,
     endsAs: 'failed_manual_intervention',
   },

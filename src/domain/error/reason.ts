@@ -9,8 +9,17 @@ import type { FailureCode } from './failure-code.ts';
 import { MACHINE_REASONS } from './reasons/machine-reasons.ts';
 import { NODE_REASONS } from './reasons/node-reasons.ts';
 import { OPERATION_REASONS } from './reasons/operation-reasons.ts';
+import type { ReasonRow } from './reasons/reason-row.ts';
 import { REQUEST_REASONS } from './reasons/request-reasons.ts';
 import { SERVER_REASONS } from './reasons/server-reasons.ts';
+
+export const REASON_GROUPS = {
+  Requests: REQUEST_REASONS,
+  'Machines and pools': MACHINE_REASONS,
+  'Operations and plans': OPERATION_REASONS,
+  'Nodes, images and workflows': NODE_REASONS,
+  'The server': SERVER_REASONS,
+} as const satisfies Record<string, Readonly<Record<string, ReasonRow>>>;
 
 export const REASONS = {
   ...REQUEST_REASONS,

@@ -17,6 +17,7 @@ import type { Authenticator } from '../authenticate.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
+import { AGENT_ERRORS } from './agent-errors.ts';
 
 export interface AgentRouteDependencies {
   readonly database: Database;
@@ -40,39 +41,23 @@ const MOST_NOTED = 10_000;
 const REGISTER = '/api/v1/machine/register';
 const KEEPALIVE = '/api/v1/machine/keepalive';
 
-/** As the document prints it: a message, and a code for programs where it names one. */
 interface Refusal {
   readonly status: number;
   readonly message: string;
   readonly errorCode: string | null;
   readonly detail?: string;
-  /** No repetition helps: the token was taken back for good. */
+  /** The token is revoked for good: repeating the call does not help. */
   readonly revoked?: true;
 }
 
-const INVALID_TOKEN = { status: 403, message: 'Invalid token', errorCode: 'invalid_token' } as const;
 const REVOKED_TOKEN = {
-  ...INVALID_TOKEN,
+  ...AGENT_ERRORS.INVALID_TOKEN,
   revoked: true,
   detail: 'the token was revoked for good: its machine was decommissioned or removed',
 } as const;
-const INVALID_POOL = { status: 500, message: 'Invalid pool name', errorCode: 'invalid_pool' } as const;
-const NOT_REGISTERED = {
-  status: 500,
-  message: 'Failed to register machine',
-  errorCode: 'registration_failed',
-} as const;
-const NOT_STORED = {
-  status: 500,
-  message: 'Failed to store keepalive',
-  errorCode: 'keepalive_failed',
-} as const;
-const INTERNAL = { status: 500, message: 'internal error', errorCode: null } as const;
-const AWAY = { status: 503, message: 'service unavailable', errorCode: null } as const;
-const NOT_FOUND = { status: 500, message: 'Machine state expired', errorCode: 'machine_not_found' } as const;
 
-function invalidPayload(detail: string, status = 400): Refusal {
-  return { status, message: 'Invalid payload', errorCode: 'invalid_payload', detail };
+function invalidPayload(detail: string, status: number = AGENT_ERRORS.INVALID_PAYLOAD.status): Refusal {
+  return { ...AGENT_ERRORS.INVALID_PAYLOAD, status, detail };
 }
 
 export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDependencies): Promise<void> {
@@ -97,7 +82,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
   /** What the code did not foresee is told without its insides. */
   const unexpected = (error: unknown, request: FastifyRequest, refusal: Refusal): Refusal => {
     if (error instanceof Fault && error.kind === 'unavailable') {
-      return { status: 503, message: error.message, errorCode: 'try_again' };
+      return { ...AGENT_ERRORS.TRY_AGAIN, message: error.message };
     }
     const fault = faultOf(error, request.id, (cause) =>
       parts.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
@@ -113,7 +98,11 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
     const refusal =
       status < 500
         ? invalidPayload(badBodyText(error), status)
-        : unexpected(error, request, error instanceof DatabaseAway ? AWAY : INTERNAL);
+        : unexpected(
+            error,
+            request,
+            error instanceof DatabaseAway ? AGENT_ERRORS.UNAVAILABLE : AGENT_ERRORS.INTERNAL,
+          );
     return refuse(reply, refusal);
   });
 
@@ -122,20 +111,24 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
     const answer = async (): Promise<Refusal | null> => {
       const owner = await tokens.owner(request.headers.authorization);
       if (owner === 'revoked') return REVOKED_TOKEN;
-      if (!owner) return INVALID_TOKEN;
+      if (!owner) return AGENT_ERRORS.INVALID_TOKEN;
       if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
       const registration = readRegistration(request.body);
       seen.machine_id = registration.machineId;
       seen.pool_name = registration.poolName;
       seen.hostname = registration.facts.hostname;
-      if (registration.machineId !== owner.machineId) return INVALID_TOKEN;
+      if (registration.machineId !== owner.machineId) return AGENT_ERRORS.INVALID_TOKEN;
       if (!isSameEntry(registration, owner)) {
-        return (await poolExists(parts.database, registration.poolName)) ? INVALID_TOKEN : INVALID_POOL;
+        return (await poolExists(parts.database, registration.poolName))
+          ? AGENT_ERRORS.INVALID_TOKEN
+          : AGENT_ERRORS.INVALID_POOL;
       }
-      return (await calls.register(registration, owner.tokenHash)) ? null : INVALID_TOKEN;
+      return (await calls.register(registration, owner.tokenHash)) ? null : AGENT_ERRORS.INVALID_TOKEN;
     };
     const refusal = await answer().catch((error: unknown) =>
-      isInvalid(error) ? invalidPayload(error.message) : unexpected(error, request, NOT_REGISTERED),
+      isInvalid(error)
+        ? invalidPayload(error.message)
+        : unexpected(error, request, AGENT_ERRORS.REGISTRATION_FAILED),
     );
     parts.logRegistration({ method: 'POST', path: REGISTER, status: refusal?.status ?? 200, ...seen });
     if (refusal) return refuse(withRetryAfter(reply, refusal), refusal);
@@ -154,14 +147,14 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
     try {
       const owner = await tokens.owner(request.headers.authorization);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-      if (!owner) return refuse(reply, INVALID_TOKEN);
+      if (!owner) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
       const { body } = request;
       if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
-      if (!body.machine_id || !body.pool_name) return refuse(reply, MISSING_ADDRESS);
+      if (!body.machine_id || !body.pool_name) return refuse(reply, AGENT_ERRORS.MISSING_ADDRESS);
       const { keepalive, ignored } = readKeepalive(body);
-      if (keepalive.machineId !== owner.machineId) return refuse(reply, INVALID_TOKEN);
+      if (keepalive.machineId !== owner.machineId) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
       const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
-      if (!stored) return refuse(reply, NOT_FOUND);
+      if (!stored) return refuse(reply, AGENT_ERRORS.MACHINE_NOT_FOUND);
       if (ignored.length > 0) noteIgnored(keepalive.machineId, ignored);
       // Handing back the body and not the reply: fastify would wait for a reply to be sent, which it is already.
       return {
@@ -178,7 +171,7 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
     } catch (error) {
       const refusal = isInvalid(error)
         ? invalidPayload(error.message)
-        : unexpected(error, request, NOT_STORED);
+        : unexpected(error, request, AGENT_ERRORS.KEEPALIVE_FAILED);
       return refuse(withRetryAfter(reply, refusal), refusal);
     }
   });
@@ -187,12 +180,12 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
   app.get('/api/v1/machine/config', async (request, reply) => {
     const owner = await tokens.owner(request.headers.authorization);
     if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-    if (!owner && !(await mayLook(parts, request))) return refuse(reply, INVALID_TOKEN);
+    if (!owner && !(await mayLook(parts, request))) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
     return reply.send({ config: null });
   });
 
   app.get('/api/v1/machine/list', async (request, reply) => {
-    if (!(await mayLook(parts, request))) return refuse(reply, INVALID_TOKEN);
+    if (!(await mayLook(parts, request))) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
     const query = request.query as Record<string, unknown>;
     const schedulable = oneOf(query.schedulable);
     if (schedulable !== null && !Object.hasOwn(BOOLEANS, schedulable))
@@ -207,12 +200,6 @@ export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDepende
 }
 
 const BOOLEANS = { true: true, false: false } as const;
-
-const MISSING_ADDRESS = {
-  status: 400,
-  message: 'machine_id and pool_name are required',
-  errorCode: null,
-} as const;
 
 function isInvalid(error: unknown): error is Fault {
   return error instanceof Fault && WIRE[error.kind].http === 400;

@@ -8,7 +8,7 @@ import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 
 /** What a client wrote wrongly is 422 here; that something is not allowed now is 400. */
-const STATUS: Readonly<Record<FaultKind, number>> = {
+export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
   ...(Object.fromEntries(Object.entries(WIRE).map(([kind, { http }]) => [kind, http])) as Record<
     FaultKind,
     number
@@ -29,7 +29,7 @@ export function answerFaults(app: FastifyInstance, around: RestDependencies): vo
     const fault = faultOf(error, request.id, (cause) =>
       around.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
     );
-    return reply.code(STATUS[fault.kind]).send(faultBody(fault));
+    return reply.code(REST_STATUS[fault.kind]).send(faultBody(fault));
   });
 }
 

@@ -27,4 +27,6 @@ export interface FailureAdvice {
 export interface FailureRow extends FailureAdvice {
   /** How the step can fail with it: one of these, by where in the step it comes from. */
   readonly classes: readonly FailureClass[];
+  /** What the command line prints as fixes when a start is refused with this code; see ReasonRow. */
+  readonly commands?: readonly string[];
 }

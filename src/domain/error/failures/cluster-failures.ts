@@ -8,6 +8,7 @@ export const CLUSTER_FAILURES = {
     check: 'put it under clusters in the configuration of every replica, and restart them',
     action: 'retry_stage',
     who: 'admin',
+    commands: ['{ingot} update {machine_id} --cluster <name>'],
   },
   CLUSTER_UNAUTHORIZED: {
     classes: ['needs_human'],

@@ -88,6 +88,10 @@ export const ENGINE_FAILURES = {
     check: 'give the provider its section back in the configuration, or the machine the provider that it had',
     action: 'resume',
     who: 'admin',
+    commands: [
+      'name a plan without {step} (--plan), or a machine whose provider has {capability}; {provider} has not',
+      '{ingot} plan list',
+    ],
   },
   CREDENTIAL_UNREADABLE: {
     classes: ['needs_human'],

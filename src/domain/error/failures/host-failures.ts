@@ -44,6 +44,7 @@ const SSH_FAILURES = {
     check: 'set it',
     action: 'retry_stage',
     who: 'operator',
+    commands: ['{ingot} update {machine_id} --ssh-endpoint <host[:port]>'],
   },
   CONNECTION_LOST: {
     classes: ['effect_unknown'],
@@ -148,6 +149,7 @@ const BMC_FAILURES = {
     check: 'set it',
     action: 'retry_stage',
     who: 'operator',
+    commands: ['{ingot} update {machine_id} --bmc-endpoint <host[:port]>'],
   },
   REDFISH_NOT_SUPPORTED: {
     classes: ['permanent'],
@@ -155,6 +157,7 @@ const BMC_FAILURES = {
     check: 'set it to host or host:port',
     action: 'retry_stage',
     who: 'operator',
+    commands: ['{ingot} update {machine_id} --bmc-endpoint <host[:port]>'],
   },
   IPMITOOL_MISSING: {
     classes: ['needs_human'],
@@ -179,6 +182,7 @@ const INSTALL_FAILURES = {
     check: 'set them',
     action: 'retry_stage',
     who: 'operator',
+    commands: ['{ingot} update {machine_id} --mac <address>'],
   },
   MAC_TAKEN: {
     classes: ['permanent'],

@@ -48,7 +48,7 @@ export const MACHINE_REASONS = {
   NODE_RETIRED: {
     kind: 'failed_precondition',
     message: '<machine_id> was retired as a node, and that is final: the flag stays',
-    cause: 'the flag Retired of a node that was retired can not be removed',
+    cause: 'the flag Retired of a node that was retired cannot be removed',
     fix: 'register the hardware as another machine, with an address that this one does not have',
   },
   WRONG_PHASE: {
@@ -61,7 +61,7 @@ export const MACHINE_REASONS = {
   WRONG_SERVICE_STATE: {
     kind: 'failed_precondition',
     message: '<machine_id> is <service>; <type> needs <states>',
-    cause: 'the workflow can not start from the service state of the machine',
+    cause: 'the workflow cannot start from the service state of the machine',
     fix: 'see what the machine waits for, and take the action that leads to one of these states',
     commands: ['{ingot} explain {machine_id}'],
   },

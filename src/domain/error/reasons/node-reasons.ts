@@ -87,7 +87,7 @@ export const NODE_REASONS = {
   WORKFLOW_CONFIGURED: {
     kind: 'failed_precondition',
     message: 'workflow <name> is in the configuration file: change it there',
-    cause: 'a workflow of the configuration file can not be replaced by a stored one',
+    cause: 'a workflow of the configuration file cannot be replaced by a stored one',
     fix: 'change the configuration file, or store the workflow under another name',
   },
 } as const satisfies Record<string, ReasonRow>;

@@ -24,7 +24,7 @@ export const OPERATION_REASONS = {
   OPERATION_FINISHED: {
     kind: 'failed_precondition',
     message: '<operation_id> has already ended (<status>)',
-    cause: 'an operation that has ended can not be canceled',
+    cause: 'an operation that has ended cannot be canceled',
     fix: 'see how it ended',
     commands: ['{ingot} {show_operation} {operation}'],
   },

@@ -11,7 +11,7 @@ export interface ReasonRow {
   /** What the caller does about it. */
   readonly fix: string;
   /**
-   * What the command line prints as fixes. A {name} is a value of the fault's metadata, or one of those that the command line knows; a line whose
+   * What the command line prints as fixes. A {name} is a value of the fault's metadata, or one of FIX_NAMES (fix-commands.ts); a line whose
    * values are not all known is left out.
    */
   readonly commands?: readonly string[];

@@ -35,7 +35,7 @@ export const REQUEST_REASONS = {
   MALFORMED_MESSAGE: {
     kind: 'invalid_argument',
     message: 'the request is not a valid <message type>',
-    cause: 'the bytes of the request can not be decoded as the message of the call',
+    cause: 'the bytes of the request cannot be decoded as the message of the call',
     fix: 'generate the client from the protos of this version',
   },
   REQUEST_ID_REUSED: {

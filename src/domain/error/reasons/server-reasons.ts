@@ -1,4 +1,4 @@
-/** Why the server can not answer a request that is right. */
+/** Why the server cannot answer a request that is right. */
 import type { ReasonRow } from './reason-row.ts';
 
 export const SERVER_REASONS = {
