@@ -4,7 +4,7 @@ import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { isRole } from '../../src/domain/actor.ts';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { fleet } from './api/clients.ts';
-import { IdentityProvider, type Who } from './identity.tsx';
+import { type Identity, IdentityProvider } from './identity.tsx';
 import { PageActionProvider } from './keyboard/page-actions.tsx';
 import { ShortcutProvider } from './keyboard/shortcuts.tsx';
 import { LiveProvider } from './live/live.tsx';
@@ -12,7 +12,7 @@ import { SignIn } from './pages/sign-in.tsx';
 import { useToken } from './session.ts';
 import { Shell } from './shell.tsx';
 import { Empty, Failed, Loading } from './ui/blank.tsx';
-import { Boundary } from './ui/boundary.tsx';
+import { ErrorBoundary } from './ui/error-boundary.tsx';
 import { PageTitle } from './ui/page-title.tsx';
 import { ToastProvider } from './ui/toasts.tsx';
 
@@ -40,7 +40,7 @@ const AuditPage = lazy(() => import('./pages/audit/audit-page.tsx').then((m) => 
 export function App() {
   const token = useToken();
   if (token === null) return <SignIn />;
-  // Another token is another person: nothing of the one before stays.
+  // Another token is another user: nothing of the previous one may stay in memory.
   return (
     <LiveProvider key={token}>
       <SignedIn />
@@ -50,26 +50,30 @@ export function App() {
 
 function SignedIn() {
   const [path] = useLocation();
-  const asked = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
-  if (asked.isPending) return <Loading />;
-  if (asked.isError) {
+  const identity = useQuery({ queryKey: ['identity'], queryFn: whoAmI, staleTime: Number.POSITIVE_INFINITY });
+  if (identity.isPending) return <Loading />;
+  if (identity.isError) {
     return (
       <main>
-        <Failed what="The server can’t be asked" error={asked.error} onRetry={() => void asked.refetch()} />
+        <Failed
+          what="Failed to connect to the server"
+          error={identity.error}
+          onRetry={() => void identity.refetch()}
+        />
       </main>
     );
   }
   return (
-    <IdentityProvider who={asked.data}>
+    <IdentityProvider identity={identity.data}>
       <ToastProvider>
         <ShortcutProvider>
           <PageActionProvider>
             <Shell>
-              <Boundary key={path}>
+              <ErrorBoundary key={path}>
                 <Suspense fallback={<Loading lines={6} />}>
                   <Pages />
                 </Suspense>
-              </Boundary>
+              </ErrorBoundary>
             </Shell>
           </PageActionProvider>
         </ShortcutProvider>
@@ -78,9 +82,9 @@ function SignedIn() {
   );
 }
 
-async function whoAmI(): Promise<Who> {
+async function whoAmI(): Promise<Identity> {
   const { name, role, version } = await fleet.whoAmI({});
-  if (!isRole(role)) throw new Error(`the server has a role ${role} that this console does not know`);
+  if (!isRole(role)) throw new Error(`this console does not support the server's role '${role}'`);
   return { name, role, version };
 }
 
@@ -116,8 +120,8 @@ function NotFound() {
   }, []);
   return (
     <>
-      <PageTitle title="There is no such page" />
-      <Empty title={path}>The menu on the left has all pages; Ctrl-K finds machines and operations.</Empty>
+      <PageTitle title="Page not found" />
+      <Empty title={path}>Use the menu on the left, or press Ctrl-K to search.</Empty>
     </>
   );
 }

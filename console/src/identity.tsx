@@ -1,26 +1,26 @@
-/** Whose token this is, and what it may do. */
+/** The name and role of this tab's token. */
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import { type Role, roleCovers } from '../../src/domain/actor.ts';
 
-export interface Who {
+export interface Identity {
   readonly name: string;
   readonly role: Role;
   readonly version: string;
 }
 
-const IdentityContext = createContext<Who | null>(null);
+const IdentityContext = createContext<Identity | null>(null);
 
-export function IdentityProvider({ who, children }: { who: Who; children: ReactNode }) {
-  return <IdentityContext value={who}>{children}</IdentityContext>;
+export function IdentityProvider({ identity, children }: { identity: Identity; children: ReactNode }) {
+  return <IdentityContext value={identity}>{children}</IdentityContext>;
 }
 
-export function useIdentity(): Who {
-  const who = useContext(IdentityContext);
-  if (!who) throw new Error('used outside of IdentityProvider');
-  return who;
+export function useIdentity(): Identity {
+  const identity = useContext(IdentityContext);
+  if (!identity) throw new Error('used outside of IdentityProvider');
+  return identity;
 }
 
-/** Says why this token may not do what needs that role; empty when it may. The server decides again. */
+/** Returns why this token lacks a role, or an empty text. The server checks again. */
 export function useForbidden(): (needed: Role) => string {
   const { name, role } = useIdentity();
   return useMemo(

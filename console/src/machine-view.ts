@@ -1,4 +1,4 @@
-/** A machine of the API, as the tables of src/domain know it. */
+/** An API machine in the types of src/domain. */
 import { type Conditions, isConditionType } from '../../src/domain/condition/condition.ts';
 import type { EffectiveState } from '../../src/domain/machine/effective-state.ts';
 import type { MachineSpec } from '../../src/domain/machine/machine.ts';

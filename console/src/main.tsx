@@ -9,7 +9,7 @@ import { applyTheme } from './theme.ts';
 
 applyTheme();
 const root = document.getElementById('root');
-if (!root) throw new Error('the page has no root');
+if (!root) throw new Error('index.html has no element #root');
 createRoot(root).render(
   <StrictMode>
     <App />

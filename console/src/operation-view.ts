@@ -1,4 +1,4 @@
-/** An operation of the API, with its enums as the words that people know. */
+/** An API operation with its enums as the state names that people see. */
 import type { OperationPhase, OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import { isActive } from '../../src/domain/operation/operation-status.ts';
 import type { OperationType as OperationTypeName } from '../../src/domain/operation/operation-type.ts';

@@ -1,6 +1,6 @@
 import { quote } from '../../src/domain/filter/quote.ts';
 
-/** The pages of the menu. */
+/** The pages in the menu. */
 export const PAGES = [
   { href: '/fleet', title: 'Fleet' },
   { href: '/machines', title: 'Machines' },
@@ -12,7 +12,7 @@ export const PAGES = [
   { href: '/audit', title: 'Audit' },
 ] as const;
 
-/** A link to a list that shows what matches. */
+/** A link to a list with a filter applied. */
 export function listOf(page: '/machines' | '/operations' | '/agents' | '/audit', filter: string): string {
   return filter === '' ? page : `${page}?${new URLSearchParams({ filter })}`;
 }
@@ -25,10 +25,10 @@ export function operationHref(operationId: string): string {
   return `/operations/${encodeURIComponent(operationId)}`;
 }
 
-/** A value as the filter grammar wants it. */
+/** A value, quoted for the filter grammar. */
 export const quoted = quote;
 
-/** A condition for values that begin with a text. */
-export function beginsWith(field: string, text: string): string {
+/** A filter term for values that start with a text. */
+export function startsWith(field: string, text: string): string {
   return `${field} = ${quote(text).slice(0, -1)}*"`;
 }

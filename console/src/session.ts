@@ -1,36 +1,42 @@
 /**
- * The token of this tab. It lives in session storage, which ends with the tab and is sent nowhere by itself, and never
- * in a URL.
+ * The token of this tab. It is kept in session storage, which ends with the tab and is never sent by the browser
+ * itself, and it is never put into a URL.
  */
 import { useSyncExternalStore } from 'react';
 
 const KEY = 'ingot.token';
 const listeners = new Set<() => void>();
-/** Why somebody who was signed in has to sign in again. */
-let goodbye = '';
+/** Why the user has to sign in again; shown on the sign-in page. */
+let signOutReason = '';
 
-export function tokenOfSession(): string | null {
+export function sessionToken(): string | null {
   return sessionStorage.getItem(KEY);
 }
 
 export function signIn(token: string): void {
-  goodbye = '';
+  signOutReason = '';
   sessionStorage.setItem(KEY, token);
-  tell();
+  notifyListeners();
 }
 
 export function signOut(reason: string): void {
-  goodbye = reason;
+  signOutReason = reason;
   sessionStorage.removeItem(KEY);
-  tell();
+  notifyListeners();
 }
 
-export function signedOutBecause(): string {
-  return goodbye;
+/** The server rejected a token. If it is still the token of this tab, the session ends. */
+export function endSessionOf(rejectedToken: string | null): void {
+  if (rejectedToken !== sessionToken()) return;
+  signOut('Your token is no longer valid: it was revoked or has expired. Sign in with another token.');
+}
+
+export function lastSignOutReason(): string {
+  return signOutReason;
 }
 
 export function useToken(): string | null {
-  return useSyncExternalStore(subscribe, tokenOfSession);
+  return useSyncExternalStore(subscribe, sessionToken);
 }
 
 function subscribe(listener: () => void): () => void {
@@ -38,6 +44,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function tell(): void {
+function notifyListeners(): void {
   for (const listener of listeners) listener();
 }

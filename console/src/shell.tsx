@@ -1,4 +1,4 @@
-/** What surrounds every page: where one is, whether what is shown is true, and who one is. */
+/** The frame of every page: menu, search, connection status and the signed-in token. */
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useIdentity } from './identity.tsx';
@@ -15,12 +15,12 @@ import { ageText, useNow } from './ui/time.tsx';
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation();
   const { name, role } = useIdentity();
-  const help = useShortcut('?', 'Show all keys');
-  const palette = useShortcut('Ctrl-K', 'Find machines, operations and actions');
+  const help = useShortcut('?', 'Show keyboard shortcuts');
+  const palette = useShortcut('Ctrl-K', 'Search machines, operations and actions');
   return (
     <div className="shell">
       <a className="skip-link" href="#page">
-        Skip to the page
+        Skip to main content
       </a>
       <header className="topbar">
         <Link className="brand" href="/fleet">
@@ -28,12 +28,12 @@ export function Shell({ children }: { children: ReactNode }) {
           Ingot
         </Link>
         <Button kind="quiet" onClick={palette.press}>
-          Find anything <kbd>Ctrl-K</kbd>
+          Search <kbd>Ctrl-K</kbd>
         </Button>
         <div className="spacer" />
-        <LiveMark />
+        <LiveIndicator />
         <ThemeChoice />
-        <Button kind="quiet" label="Keys" onClick={help.press}>
+        <Button kind="quiet" label="Keyboard shortcuts" onClick={help.press}>
           <kbd>?</kbd>
         </Button>
         <span className="soft" title={`Role ${role}`}>
@@ -43,7 +43,7 @@ export function Shell({ children }: { children: ReactNode }) {
           Sign out
         </Button>
       </header>
-      <nav className="sidebar" aria-label="Pages">
+      <nav className="sidebar" aria-label="Main">
         <ul>
           {PAGES.map(({ href, title }) => (
             <li key={href}>
@@ -66,23 +66,16 @@ export function Shell({ children }: { children: ReactNode }) {
   );
 }
 
-const WORDS = {
-  connecting: 'connecting',
-  live: 'live',
-  reconnecting: 'reconnecting',
-  paused: 'paused',
-} as const;
-
-/** Whether the page follows the server, and how old what it shows is when it does not. */
-function LiveMark() {
+/** Whether the page receives events, and how old its data is when it does not. */
+function LiveIndicator() {
   const { state, freshAt } = useLiveStatus();
   const now = useNow();
   const age = freshAt === 0 ? '' : ageText(now - freshAt);
   const isLive = state === 'live';
   return (
     <span className={`live tone-${isLive ? 'green' : 'orange'}`} role="status" data-live={state}>
-      {WORDS[state]}
-      {!isLive && age !== '' && ` · as of ${age} ago`}
+      {state}
+      {!isLive && age !== '' && ` · updated ${age} ago`}
     </span>
   );
 }

@@ -10,7 +10,7 @@ export function ThemeChoice() {
   return (
     <select
       className="input"
-      aria-label="Colours"
+      aria-label="Theme"
       value={chosen}
       onChange={(event) => choose(event.target.value as Theme)}
     >

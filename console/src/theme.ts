@@ -1,5 +1,5 @@
-/** Dark or light: the system's choice, unless somebody chose. */
-export const THEMES = { system: 'As the system', light: 'Light', dark: 'Dark' } as const;
+/** Dark or light: the system's setting, unless the user chose one. */
+export const THEMES = { system: 'System', light: 'Light', dark: 'Dark' } as const;
 export type Theme = keyof typeof THEMES;
 
 const KEY = 'ingot.theme';

@@ -1,4 +1,4 @@
-/** A console that is kept open all day: through faults, cuts, updates of the server, and tabs that nobody looks at. */
+/** A console that stays open all day: page errors, lost connections, server updates and hidden tabs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { newMachine, run } from '../api/fleet.ts';
@@ -20,9 +20,9 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
   });
   afterAll(() => console.stop());
 
-  it('the fleet, a list, news, and back again', async () => {
+  it('from the fleet to a list, with new events, and back', async () => {
     const page = await console.open({ path: '/fleet' });
-    await page.getByRole('link', { name: 'all that failed' }).click();
+    await page.getByRole('link', { name: 'View all failed' }).click();
     await page.getByRole('link', { name: operationId }).waitFor();
     const [answered] = await Promise.all([
       page.waitForResponse((response) => response.url().endsWith('/ListOperations')),
@@ -30,19 +30,19 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     ]);
     await answered.finished();
     await page.goBack();
-    await page.getByRole('heading', { name: 'Lately failed' }).waitFor();
+    await page.getByRole('heading', { name: 'Recent failures' }).waitFor();
     await page.getByRole('link', { name: 'Fleet' }).waitFor();
-    expect(console.complaints).toEqual([]);
+    expect(console.pageErrors).toEqual([]);
   });
 
-  it('a page that can’t be fetched breaks nothing else', async () => {
+  it('a page that fails to load does not break the others', async () => {
     const page = await console.open({ path: '/fleet' });
     await page.route('**/assets/plans-page-*', (route) => route.abort());
     await page.getByRole('link', { name: 'Plans' }).click();
-    await page.getByText('This page could not be fetched').waitFor();
+    await page.getByText('Failed to load this page').waitFor();
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
-    console.complaints.length = 0;
+    console.pageErrors.length = 0;
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     expect(room.beside).toBeLessThanOrEqual(0);
   });
 
-  it('asks now and then while the stream is away, and says how old what it shows is', async () => {
+  it('polls while the event stream is down, and shows the age of its data', async () => {
     const { secret } = await console.server.admin.createToken({ name: 'cut-off', role: 'viewer' });
     const page = await console.newPage();
     await page.clock.install();
@@ -72,13 +72,13 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     const asked = page.waitForRequest('**/baremetal.fleet.v1.FleetService/GetOverview');
     await page.clock.fastForward(16_000);
     await asked;
-    await page.getByText(/reconnecting · as of [0-5] s ago/).waitFor();
+    await page.getByText(/reconnecting · updated [0-5] s ago/).waitFor();
     await page.unroute(WATCH);
     await page.clock.fastForward(16_000);
     await page.locator('[data-live=live]').waitFor();
   });
 
-  it('a tab that was opened in the background lets go of its stream, and catches up when it is looked at', async () => {
+  it('a background tab closes its stream, and catches up when it becomes visible', async () => {
     const page = await console.open({ path: '/fleet' });
     const { secret } = await console.server.admin.createToken({ name: 'background', role: 'viewer' });
     const tab = await page.context().newPage();
@@ -90,7 +90,7 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     );
     await tab.goto(`${console.server.httpUrl}/fleet`);
     await tab.locator('[data-live=live]').waitFor();
-    // The clock stands still, so that it is not the server's silence that ends the stream.
+    // The clock is paused, so that the stream does not end because it is idle.
     await tab.clock.pauseAt(((await tab.evaluate('Date.now()')) as number) + 100);
     await tab.clock.fastForward(15_000);
     await tab.locator('[data-live=paused]').waitFor();
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     await tab.locator('[data-live=live]').waitFor();
   });
 
-  it('Enter in the palette means what was typed', async () => {
+  it('Enter in the palette waits for the results of the whole text', async () => {
     const wanted = `${failed}x`;
     await console.server.machines.registerMachine({ machine: { machineId: wanted } });
     const page = await console.open({ path: '/fleet' });
@@ -114,7 +114,7 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     await page.getByRole('heading', { level: 1, name: wanted }).waitFor();
   });
 
-  it('keys walk through a list and keep the marked row in sight', async () => {
+  it('keys move through a list and keep the highlighted row visible', async () => {
     for (let n = 0; n < 32; n += 1)
       await console.server.machines.registerMachine({ machine: { machineId: `walked-${n}` } });
     const page = await console.open({ path: '/audit' });
@@ -124,7 +124,7 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     await expect.poll(async () => ((await marked.boundingBox())?.y ?? 10_000) < 800).toBe(true);
   });
 
-  it('the fleet names the flag that blocks a machine, and a removed machine is said to be removed', async () => {
+  it('the fleet shows the flag that blocks a machine, and a removed machine is shown as removed', async () => {
     const { server } = console;
     const flagged = await newMachine(server);
     await server.admin.flagMachine({ machineId: flagged, flag: MachineFlag_Value.RMA, reason: 'a fan' });
@@ -133,6 +133,6 @@ describe.skipIf(CHROMIUM === null)('kept open all day', () => {
     const page = await console.open({ path: '/fleet' });
     await page.getByRole('link', { name: '1 machines: RMA, SetByAdmin' }).waitFor();
     await page.goto(`${server.httpUrl}/machines/${removed}`);
-    await page.locator('.effective').getByText('Removed for good.').waitFor();
+    await page.locator('.effective').getByText('Permanently removed.').waitFor();
   });
 });

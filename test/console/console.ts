@@ -1,4 +1,4 @@
-/** A server with its console in a real browser, and people who use it. */
+/** A server with its console in a real browser, and users who are signed in. */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
@@ -10,7 +10,7 @@ import { startTestServer, type TestServer, type TestServerOptions } from '../par
 
 const SCREENSHOTS = fileURLToPath(new URL('../../dist/screenshots/', import.meta.url));
 
-/** Tests that need a browser are left out, and said to be, where none can be had. */
+/** Null: tests that need a browser are skipped, visibly. */
 export const CHROMIUM = findChromium();
 
 export interface OpenOptions {
@@ -24,9 +24,9 @@ export class Console {
   server: TestServer;
   readonly #browser: Browser;
   readonly #options: TestServerOptions;
-  /** What pages said on their consoles that they should not have. */
-  readonly complaints: string[] = [];
-  #people = 0;
+  /** Errors that pages logged to the browser's console. */
+  readonly pageErrors: string[] = [];
+  #users = 0;
 
   private constructor(server: TestServer, browser: Browser, options: TestServerOptions) {
     this.server = server;
@@ -45,7 +45,7 @@ export class Console {
     await this.server.stop();
   }
 
-  /** The server goes away; what it stored stays. */
+  /** Stops the server and keeps its database. Returns a function that starts it again. */
   async stopServer(): Promise<() => Promise<void>> {
     const httpPort = Number(new URL(this.server.httpUrl).port);
     await this.server.stop();
@@ -54,15 +54,15 @@ export class Console {
     };
   }
 
-  /** Somebody with a token of that role, signed in already. */
+  /** Opens a page with a token of that role, already signed in. */
   async open({
     role = 'operator',
     path = '/',
     colours = 'light',
     width = 1280,
   }: OpenOptions = {}): Promise<Page> {
-    this.#people += 1;
-    const { secret } = await this.server.admin.createToken({ name: `${role}-${this.#people}`, role });
+    this.#users += 1;
+    const { secret } = await this.server.admin.createToken({ name: `${role}-${this.#users}`, role });
     const page = await this.newPage({ colours, width });
     await page.goto(`${this.server.httpUrl}/icon.svg`);
     await page.evaluate(`sessionStorage.setItem('ingot.token', ${JSON.stringify(secret)})`);
@@ -82,15 +82,15 @@ export class Console {
     });
     context.setDefaultTimeout(15_000);
     const page = await context.newPage();
-    page.on('pageerror', (error) => this.complaints.push(String(error)));
+    page.on('pageerror', (error) => this.pageErrors.push(String(error)));
     page.on('console', (message) => {
-      if (message.type() === 'error' && !isExpected(message.text())) this.complaints.push(message.text());
+      if (message.type() === 'error' && !isExpected(message.text())) this.pageErrors.push(message.text());
     });
     return page;
   }
 }
 
-/** The browser itself reports every request that failed, also those that a test makes fail. */
+/** The browser logs every failed request, also those that a test makes fail on purpose. */
 function isExpected(text: string): boolean {
   return text.startsWith('Failed to load resource');
 }
@@ -101,9 +101,9 @@ interface Finding {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>;
 }
 
-/** No serious finding: contrast, names, roles, order of headings, … */
+/** Expects no serious finding of axe: contrast, names, roles, order of headings, … */
 export async function expectAccessible(page: Page): Promise<void> {
-  // Not as a script of the page: its Content-Security-Policy would not let it in.
+  // Not as a script of the page: its Content-Security-Policy would block it.
   await page.evaluate(axe.source);
   const findings = (await page.evaluate(
     'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then((r) => r.violations)',
@@ -117,7 +117,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(serious).toEqual([]);
 }
 
-/** Kept as an artefact of the run, under dist/screenshots. */
+/** Saved under dist/screenshots. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: `${SCREENSHOTS}${name}.png` });

@@ -1,4 +1,4 @@
-/** The hardware of a machine in the browser: what it is, what became of its disks, and the work on it. */
+/** The hardware of a machine in the browser: its inventory, its erasure, and operations on it. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../api/fleet.ts';
@@ -14,7 +14,7 @@ describe.skipIf(CHROMIUM === null)('the hardware of a machine', () => {
 
   const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-  it('is on its page, with what became of each disk and what was not done', async () => {
+  it('is on its page, with the erasure of each disk and what was not done', async () => {
     const { server } = console;
     const { id, mac } = await createNode(server);
     await server.sql(`UPDATE machines SET install = 'active' WHERE machine_id = $1`, [id]);
@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === null)('the hardware of a machine', () => {
       'not touched: it is on USB',
     ])
       await erasure.getByText(text).first().waitFor();
-    // The history has it in words, not as the data that it was reported in.
+    // The history has it as a sentence, not as the reported JSON.
     const history = page.locator('.node-history');
     await history.getByText('partly erased: nvme0n1 (serial N1) by nvme-format').waitFor();
     expect(await history.textContent()).not.toContain('{"');
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === null)('the hardware of a machine', () => {
     expect(operations).toContainEqual(expect.objectContaining({ params: { overwrite: 'whole' } }));
   });
 
-  it('is replaced by hardware with other addresses, and what is wrong with them is said', async () => {
+  it('is replaced by hardware with other addresses, and invalid addresses are rejected', async () => {
     const { server } = console;
     const { id } = await maintainedNode();
     const page = await console.open({ path: `/machines/${id}`, role: 'admin' });

@@ -26,23 +26,23 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
 
   const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
-  it('says why it is as it is, and what to do first where an action can’t be done', async () => {
+  it('explains its state, and what to do first where an action is not available', async () => {
     await register('new-1');
     const page = await console.open({ path: '/machines/new-1' });
     await page.getByText('because its phase is FACTORY_READY: it was never provisioned').waitFor();
-    const layers = page.getByRole('region', { name: 'Layers of its state' });
+    const layers = page.getByRole('region', { name: 'State layers' });
     await layers.getByText('new, never provisioned').waitFor();
     await layers.getByText('May workloads be scheduled on it?').waitFor();
     const reimage = page.getByRole('button', { name: 'Reimage', exact: true });
     expect(await reimage.getAttribute('aria-disabled')).toBe('true');
     await reimage.hover();
     await page.getByRole('tooltip').getByText('Enter maintenance first.').waitFor();
-    // A press on it does nothing.
+    // A click does nothing.
     await reimage.click({ force: true });
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('reimages after the name was typed, with the progress live, from start to end', async () => {
+  it('reimages after the name was typed, with live progress from start to end', async () => {
     await inMaintenance('story-1', { 'fake/step-ms': '400' });
     const page = await console.open({ path: '/machines/story-1' });
     await page.getByRole('button', { name: 'Reimage', exact: true }).click();
@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await dialog.getByText('ingot reimage story-1 --image ubuntu-2204').waitFor();
     await go.click();
     await page.getByText('because operation op-').waitFor();
-    await panel(page, 'Operation under way').getByText('Repaving').waitFor();
+    await panel(page, 'Current operation').getByText('Repaving').waitFor();
     await screenshot(page, 'machine-busy');
     await panel(page, 'Last operation').getByText('100%').waitFor();
     await page.getByText('because its phase is MAINTENANCE').waitFor();
@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(page.url()).toContain('tab=operations');
   });
 
-  it('says how its upstream drifted and when that was seen; what is refused for it can be forced', async () => {
+  it('shows how its upstream drifted and since when, and lets the operator force a service state', async () => {
     await register('drifted-1');
     const { server } = console;
     await server.sql(
@@ -86,14 +86,14 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
        VALUES ('site-a', now(), now(), now() - interval '2 minutes', 'it lists none of its machines')`,
     );
     const fleet = await console.open({ path: '/' });
-    const unread = panel(fleet, 'Upstreams that can’t be read').getByRole('row', { name: /site-a/ });
+    const unread = panel(fleet, 'Upstream errors').getByRole('row', { name: /site-a/ });
     await unread.getByText('it lists none of its machines').waitFor();
     const page = await console.open({ path: '/machines/drifted-1' });
-    const layers = page.getByRole('region', { name: 'Layers of its state' });
+    const layers = page.getByRole('region', { name: 'State layers' });
     await layers.getByText('site-a says Broken, and a node that is active should be Deployed').waitFor();
-    await layers.getByText('Not read since: it lists none of its machines.').waitFor();
+    await layers.getByText('Last read failed: it lists none of its machines.').waitFor();
     await layers.getByText(/Seen 2\s?m.* ago/).waitFor();
-    const next = panel(page, 'What next');
+    const next = panel(page, 'Next steps');
     await next
       .getByText(/it is quarantined: site-a says Broken, seen .* UTC/)
       .first()
@@ -115,11 +115,11 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect([machineId, status?.service]).toEqual(['drifted-1', 'active']);
   });
 
-  it('offers what unblocks a failure as a button, and the failure goes away with it', async () => {
+  it('offers the action that unblocks a failure, which resolves it', async () => {
     await inMaintenance('failing-1', { 'fake/fail-step': 'reboot' });
     await console.server.machines.rebootMachine({ machineId: 'failing-1', requestId: 'r' });
     const page = await console.open({ path: '/machines/failing-1' });
-    const retry = panel(page, 'What next').getByRole('button', { name: 'Retry stage' });
+    const retry = panel(page, 'Next steps').getByRole('button', { name: 'Retry stage' });
     await retry.waitFor();
     await page.getByText('needs help').waitFor();
     await console.server.machines.updateMachine({
@@ -127,13 +127,13 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       updateMask: { paths: ['labels.fake/fail-step'] },
     });
     await retry.click();
-    await page.getByRole('dialog').getByRole('textbox', { name: 'Reason' }).fill('mended');
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Reason' }).fill('fixed');
     await page.getByRole('dialog').getByRole('button', { name: 'Retry stage', exact: true }).click();
     await page.getByText('because its phase is MAINTENANCE').waitFor();
     await panel(page, 'Last operation').getByText('SUCCEEDED', { exact: true }).waitFor();
   });
 
-  it('edits spec and labels: tells what is wrong at its field, and what others changed meanwhile', async () => {
+  it('edits spec and labels, with errors at their fields and the changes of others', async () => {
     await register('edited-1', { rack: 'r1', row: 'a' });
     const page = await console.open({ path: '/machines/edited-1' });
     const spec = panel(page, 'Spec and labels');
@@ -141,9 +141,9 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await spec.getByLabel('BMC endpoint').fill('https://me:secret@bmc');
     await spec.getByText('must not carry credentials').waitFor();
     await spec.getByLabel('BMC endpoint').fill('bmc-1');
-    await spec.getByLabel('Provider').fill('nobody');
+    await spec.getByLabel('Provider').fill('unknown');
     await spec.getByRole('button', { name: 'Save 2 changes' }).click();
-    await spec.getByText('nobody is not a configured provider').waitFor();
+    await spec.getByText('unknown is not a configured provider').waitFor();
     await spec.getByLabel('Provider').fill('fake');
     await spec.getByLabel('Value of rack').fill('r2');
     await console.server.machines.updateMachine({
@@ -151,9 +151,9 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       updateMask: { paths: ['labels.rack', 'labels.owner'] },
     });
     const changed = spec.getByRole('alert');
-    await changed.getByText('went from “r1” to “r9”.').waitFor();
-    await changed.getByText('Saving overwrites it with yours.').waitFor();
-    await changed.getByRole('button', { name: 'Take these over' }).click();
+    await changed.getByText('changed from "r1" to "r9".').waitFor();
+    await changed.getByText('Saving overwrites it with your value.').waitFor();
+    await changed.getByRole('button', { name: 'Accept these changes' }).click();
     await spec.getByRole('button', { name: 'Save 1 change' }).click();
     await spec.getByRole('button', { name: 'Edit' }).waitFor();
     const { labels, spec: saved } = await console.server.machines.getMachine({ machineId: 'edited-1' });
@@ -161,7 +161,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(saved?.bmcEndpoint).toBe('bmc-1');
   });
 
-  it('shows a viewer everything, and why nothing can be done', async () => {
+  it('shows a viewer everything, and why no action is available', async () => {
     await inMaintenance('seen-1');
     const page = await console.open({ path: '/machines/seen-1', role: 'viewer' });
     const reboot = page.getByRole('button', { name: 'Reboot', exact: true });
@@ -183,18 +183,18 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await dialog.getByText(`ingot flag flagged-1 rma --reason 'bad DIMM'`).waitFor();
     await dialog.getByRole('button', { name: 'Flag RMA or Retired' }).click();
     await page.getByText('because it is flagged RMA: bad DIMM').waitFor();
-    await panel(page, 'What next').getByRole('button', { name: 'Take a flag off' }).click();
+    await panel(page, 'Next steps').getByRole('button', { name: 'Take a flag off' }).click();
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('replaced');
     await dialog.getByRole('button', { name: 'Take a flag off' }).click();
     await page.getByText('because its phase is FACTORY_READY').waitFor();
     const history = page.getByRole('tabpanel', { name: 'History' });
     await history.getByRole('cell', { name: 'replaced' }).waitFor();
     await page.getByRole('button', { name: 'phase', exact: true }).click();
-    await history.getByText('Nothing of these kinds has happened').waitFor();
+    await history.getByText('No events of these kinds').waitFor();
     expect(page.url()).toContain('kinds=phase');
   });
 
-  it('shows a node that was discovered, refuses it with the command that helps, approves it, and shows its boots', async () => {
+  it('shows a discovered node, rejects its approval with the command that helps, approves it, and shows its boots', async () => {
     const response = await fetch(`${console.server.httpUrl}/api/v1/report`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await call(console.server, 'POST', '/workflows', { name: 'gone', image: { name: 'debian-99' } });
     const page = await console.open({ path: `/machines/${data.id}` });
     await panel(page, 'Node').getByText('SN-4711').waitFor();
-    await panel(page, 'What next').getByRole('button', { name: 'Approve node' }).click();
+    await panel(page, 'Next steps').getByRole('button', { name: 'Approve node' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Comment' }).fill('ours');
     await dialog.getByRole('button', { name: 'Approve node' }).click();
@@ -216,9 +216,9 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await dialog.getByRole('combobox', { name: 'Workflow' }).selectOption('');
     await prepareInstall(console.server);
     await dialog.getByRole('button', { name: 'Approve node' }).click();
-    await page.getByRole('region', { name: 'Layers of its state' }).getByText('pending').waitFor();
+    await page.getByRole('region', { name: 'State layers' }).getByText('pending').waitFor();
     await panel(page, 'Node').getByText('ours').waitFor();
-    await panel(page, 'Node').getByText('It has fetched nothing yet.').waitFor();
+    await panel(page, 'Node').getByText('No boots yet.').waitFor();
     await boot(console.server, '02:00:00:00:aa:01');
     await panel(page, 'Node').getByText('script: installer').waitFor();
     await call(console.server, 'PATCH', `/nodes/${data.id}`, { workflow: 'nowhere' });
@@ -228,7 +228,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     await expectAccessible(page);
   });
 
-  it('shows text from outside as text', async () => {
+  it('shows text from machines as text', async () => {
     const markup = '<img src=x onerror="document.title=1">';
     await register('marked-1', { note: markup });
     const page = await console.open({ path: '/machines/marked-1' });
@@ -250,12 +250,12 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('says so where there is no such machine', async () => {
-    const page = await console.open({ path: '/machines/nobody' });
-    await page.getByRole('alert').getByText('there is no machine nobody').waitFor();
+  it('shows an error for an unknown machine', async () => {
+    const page = await console.open({ path: '/machines/unknown-1' });
+    await page.getByRole('alert').getByText('there is no machine unknown-1').waitFor();
   });
 
-  it.each(['light', 'dark'] as const)('is in order in %s colours', async (colours) => {
+  it.each(['light', 'dark'] as const)('is accessible and fits the window in %s colours', async (colours) => {
     const { server } = console;
     const machineId = `agent-${colours}`;
     await register(machineId, { rack: 'r1' });
@@ -269,7 +269,7 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       gpus: [{ model: 'NVIDIA H100 80GB HBM3', count: 8 }],
       private_ip: '10.0.0.9',
     };
-    const tell = async (path: string, body: object) => {
+    const send = async (path: string, body: object) => {
       const response = await fetch(`${server.httpUrl}/api/v1/machine/${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -277,17 +277,17 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       });
       expect(response.status).toBe(200);
     };
-    await tell('register', { token, ...address, ...facts });
-    await tell('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
+    await send('register', { token, ...address, ...facts });
+    await send('keepalive', { ...address, metrics: { cpu_utilization_pct: 42, container_count: 3 } });
     const page = await console.open({ path: `/machines/${machineId}`, role: 'admin', colours });
     await page.getByRole('img', { name: 'CPU: CPU in use 42% now' }).waitFor();
     await page.getByText('64 cores').waitFor();
     await page.getByText('8 × NVIDIA H100 80GB HBM3').waitFor();
-    await page.getByText('Work may be placed on it.').waitFor();
+    await page.getByText('Workloads can be scheduled on it.').waitFor();
     await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'fan 2' });
-    await page.getByText('No work is placed on it, because it is flagged RMA: fan 2.').waitFor();
+    await page.getByText('No workloads are scheduled on it, because it is flagged RMA: fan 2.').waitFor();
     await server.admin.unflagMachine({ machineId, flag: MachineFlag_Value.RMA, reason: 'new fan' });
-    await page.getByText('Work may be placed on it.').waitFor();
+    await page.getByText('Workloads can be scheduled on it.').waitFor();
     await page.locator('.uplot').first().waitFor();
     await screenshot(page, `machine-${colours}`);
     await expectAccessible(page);
@@ -301,6 +301,6 @@ describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
       '(() => { const { scrollWidth, clientWidth } = document.querySelector("#page"); return scrollWidth - clientWidth; })()',
     );
     expect(overflow, 'wider than a window of 1024 pixels').toBeLessThanOrEqual(0);
-    expect(console.complaints).toEqual([]);
+    expect(console.pageErrors).toEqual([]);
   });
 });

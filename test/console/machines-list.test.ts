@@ -11,7 +11,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();
-    // Those of r1 stand there by their location, whatever their label says.
+    // Machines of r1 are there by their location, which overrides the label.
     await console.server.sql(
       `INSERT INTO machines (machine_id, labels, spec, phase, pool)
        SELECT 'list-' || lpad(n::text, 3, '0'), jsonb_build_object('rack', CASE n % 3 WHEN 1 THEN 'r0' ELSE 'r' || n % 3 END),
@@ -30,7 +30,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     page.getByText(`${count} machines`, { exact: true }).first().waitFor();
   const filterOf = (page: Page) => page.getByRole('combobox', { name: 'Filter' });
 
-  it('is filtered by its facets, whose counts leave out their own choice, and the way back works', async () => {
+  it('is filtered by facets, whose counts ignore their own selection, and the back button undoes it', async () => {
     const page = await open('');
     await total(page, MACHINES);
     await page.getByRole('button', { name: /^r1/ }).click();
@@ -50,7 +50,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     await total(page, MACHINES);
   });
 
-  it('suggests what could be typed, takes plain words for ids, and shows where a filter is wrong', async () => {
+  it('suggests fields and values, reads plain words as ids, and marks the error in a filter', async () => {
     const page = await open('');
     await total(page, MACHINES);
     await page.keyboard.press('/');
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     expect(await page.locator('.faulty mark').textContent()).toBe('r');
   });
 
-  it('is ordered by a heading, and says so', async () => {
+  it('is sorted by a heading, which shows the direction', async () => {
     const page = await open('pool=gpu');
     await total(page, 40);
     const rack = page.getByRole('columnheader', { name: 'Rack' });
@@ -87,7 +87,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     await expect.poll(() => page.locator('tr[data-place="0"]').textContent()).toContain('list-002');
   });
 
-  it('is walked through and selected with the keyboard alone', async () => {
+  it('is navigated and selected with the keyboard alone', async () => {
     const page = await open('pool=gpu');
     await total(page, 40);
     for (const key of ['j', 'j', 'x', 'j', ' ']) await page.keyboard.press(key);
@@ -102,7 +102,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     await page.waitForURL(`**/machines/${idOf(7)}`);
   });
 
-  it('stays as it is while machines change: cells do, rows do not, and what came and went is counted', async () => {
+  it('updates cells but never moves rows, and counts added and removed machines', async () => {
     const page = await open('labels.rack=r2 AND phase=READY');
     await total(page, 30);
     const scroller = page.locator('.machine-scroller');
@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     await run(console.server, 'ENTER_MAINTENANCE', idOf(5));
     await run(console.server, 'ENTER_MAINTENANCE', machineId);
     await seen.getByText('MAINTENANCE').first().waitFor();
-    await page.getByRole('button', { name: '2 changed since; refresh' }).waitFor();
+    await page.getByRole('button', { name: '2 changed. Refresh' }).waitFor();
     expect(await placeOf(machineId)).toBe(before);
     const next = (await page.locator('tr[data-place="13"]').getByRole('link').first().textContent()) ?? '';
     const nextBefore = await placeOf(next);
@@ -126,14 +126,14 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     await page.keyboard.press('r');
     await total(page, 28);
     await expect.poll(() => placeOf(next)).toBe(nextBefore - ROW);
-    expect(await page.getByRole('button', { name: /changed since/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /changed\. Refresh/ }).count()).toBe(0);
 
     await run(console.server, 'EXIT_MAINTENANCE', machineId);
-    await page.getByRole('button', { name: '1 changed since; refresh' }).click();
+    await page.getByRole('button', { name: '1 changed. Refresh' }).click();
     await total(page, 29);
   });
 
-  it('lets a viewer select and says why nothing can be done to it', async () => {
+  it('lets a viewer select, and says why no action is available', async () => {
     const page = await open('pool=gpu', 'viewer');
     await total(page, 40);
     await page.getByRole('checkbox').first().check();
@@ -141,6 +141,6 @@ describe.skipIf(CHROMIUM === null)('the list of machines', () => {
     expect(await reboot.getAttribute('aria-disabled')).toBe('true');
     await reboot.hover();
     await reboot.locator('xpath=..').getByText('This needs the role operator').waitFor();
-    expect(console.complaints).toEqual([]);
+    expect(console.pageErrors).toEqual([]);
   });
 });

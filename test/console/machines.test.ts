@@ -11,7 +11,7 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
   });
   afterAll(() => console.stop());
 
-  it('many are put into maintenance at once: those of the filter that can, each with its result', async () => {
+  it('a bulk action starts on the eligible machines of the filter, with a result for each', async () => {
     const { server } = console;
     const ready: string[] = [];
     for (let n = 0; n < 5; n += 1)
@@ -28,12 +28,12 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     await page.getByRole('checkbox').first().check();
     await page.getByRole('button', { name: 'Enter maintenance' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('5 machines of 6 can take it').waitFor();
+    await dialog.getByText('5 of 6 machines eligible').waitFor();
     await dialog.getByText('under way. Wait for it, or cancel it first').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'bulk-plan');
     expect(statusOf(await server.machines.getMachine({ machineId: ready[0] ?? '' })).phase).toBe('READY');
-    await dialog.getByRole('button', { name: 'Enter maintenance 5 machines' }).click();
+    await dialog.getByRole('button', { name: 'Enter maintenance: 5 machines' }).click();
     await dialog.getByRole('link', { name: /^op-/ }).nth(4).waitFor();
     await screenshot(page, 'bulk-results');
     await expectAccessible(page);
@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     expect(operations.some(({ machineId }) => machineId === other)).toBe(false);
   });
 
-  it('operations are canceled where there are any, and a reimage asks for the number of machines', async () => {
+  it('a bulk cancel affects active operations only, and a bulk reimage asks for the number of machines', async () => {
     const { server } = console;
     const operations: string[] = [];
     for (let n = 0; n < 2; n += 1) {
@@ -63,10 +63,10 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     const dialog = page.getByRole('dialog');
 
     await page.getByRole('button', { name: 'Reimage', exact: true }).click();
-    await dialog.getByText('1 machine of 3 can take it').waitFor();
-    const reimage = dialog.getByRole('button', { name: 'Reimage 1 machine' });
+    await dialog.getByText('1 of 3 machines eligible').waitFor();
+    const reimage = dialog.getByRole('button', { name: 'Reimage: 1 machine' });
     expect(await reimage.getAttribute('aria-disabled')).toBe('true');
-    await dialog.getByRole('textbox', { name: /Type 1 to go on/ }).fill('1');
+    await dialog.getByRole('textbox', { name: /Type 1 to confirm/ }).fill('1');
     await reimage.click();
     await dialog.getByRole('link', { name: /^op-/ }).waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -77,13 +77,13 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     for (const operation of reimages) await ended(server, operation);
 
     await page.getByRole('button', { name: 'Cancel operation' }).click();
-    await dialog.getByRole('button', { name: /^Cancel operation \d/ }).click();
-    await dialog.getByText(/answered/).waitFor();
+    await dialog.getByRole('button', { name: /^Cancel operation: \d/ }).click();
+    await dialog.getByText(/2 of 2 machines completed/).waitFor();
     for (const operationId of operations)
       expect((await ended(server, { operationId })).status).toBe('cancelled');
   });
 
-  it('what a machine or a log says is text, whatever it says', async () => {
+  it('text from machines and logs is never rendered as markup', async () => {
     const { server } = console;
     const markup = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>';
     const machineId = await newMachine(server, {
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     expect(await page.locator('img[src=x]').count()).toBe(0);
   });
 
-  it('100,000 of them are scrolled and filtered, smoothly and in bounded memory', {
+  it('100,000 machines are scrolled and filtered in bounded memory', {
     timeout: 120_000,
   }, async () => {
     const { server } = console;
@@ -135,9 +135,9 @@ describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
     await page.getByText('bulk-100000').waitFor();
     const after = await heap();
     await screenshot(page, 'machines-100000');
-    // What was shown is what is selected: all of it, not only what is drawn.
+    // The whole list is selected, not only the rendered rows.
     await page.getByRole('checkbox').first().check();
-    await page.getByRole('button', { name: 'Select all 100,000 that match' }).click();
+    await page.getByRole('button', { name: 'Select all 100,000 matching' }).click();
     await page.getByText('100,000 selected').waitFor();
     const box = page.getByRole('combobox', { name: 'Filter' });
     await box.fill('labels.rack = "r7" AND machine_id = "bulk-*"');

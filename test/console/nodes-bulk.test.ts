@@ -10,7 +10,7 @@ describe.skipIf(CHROMIUM === null)('nodes that are selected', () => {
   });
   afterAll(() => console.stop());
 
-  it('are tagged and approved together; what is refused is named with its reason', async () => {
+  it('are tagged and approved together, and each rejection is shown with its reason', async () => {
     const { server } = console;
     const first = await createNode(server);
     const second = await createNode(server);
@@ -20,20 +20,20 @@ describe.skipIf(CHROMIUM === null)('nodes that are selected', () => {
     const approve = page.getByRole('button', { name: 'Approve selected' });
     await approve.waitFor();
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
-    await page.getByLabel('Select all nodes that are shown').check();
+    await page.getByLabel('Select all shown nodes').check();
     await page.getByText('3 selected').waitFor();
     await page.getByRole('button', { name: 'Tag selected' }).click();
     await page.getByLabel('Tags to add').fill('GPU, rack-1');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('3 of 3 nodes changed').waitFor();
+    await page.getByText('Updated 3 of 3 nodes').waitFor();
     expect((await nodeOf(server, second.id)).tags).toEqual(['gpu', 'rack-1']);
     await page.getByText('None selected').waitFor();
 
     await page.getByLabel(`Select ${first.id}`).check();
     await page.getByLabel(`Select ${active.id}`).check();
     await approve.click();
-    await page.getByRole('button', { name: /^Approve: disks/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
     const refused = page.getByRole('alert');
     await refused.getByText('Invalid state transition').waitFor();
     expect(await refused.textContent()).toContain(active.id);
@@ -50,12 +50,12 @@ describe.skipIf(CHROMIUM === null)('nodes that are selected', () => {
     await page.getByLabel(`Select ${second.id}`).waitFor({ state: 'detached' });
     await page.getByLabel(`Select ${first.id}`).waitFor();
     expect((await call(server, 'GET', '/nodes/stalled')).body.total).toBe(1);
-    expect(console.complaints).toEqual([]);
+    expect(console.pageErrors).toEqual([]);
   });
 
-  it('are a viewer’s to look at', async () => {
+  it('cannot be changed by a viewer', async () => {
     const page = await console.open({ path: '/nodes', role: 'viewer' });
-    await page.getByLabel('Select all nodes that are shown').check();
+    await page.getByLabel('Select all shown nodes').check();
     const tag = page.getByRole('button', { name: 'Tag selected' });
     expect(await tag.getAttribute('aria-disabled')).toBe('true');
   });

@@ -5,7 +5,7 @@ import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 const LINES = 5_000;
 
-describe.skipIf(CHROMIUM === null)('an operation’s log, in the browser', () => {
+describe.skipIf(CHROMIUM === null)('the log of an operation, in the browser', () => {
   let console: Console;
   let operationId: string;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === null)('an operation’s log, in the browser', () =>
   });
   afterAll(() => console.stop());
 
-  it('is followed to its end, draws what is seen, and pauses for who reads above', async () => {
+  it('follows the end, renders visible lines only, and pauses when the user scrolls up', async () => {
     const page = await console.open({ path: `/operations/${operationId}` });
     const log = page.getByRole('log');
     await log.getByText(`line ${LINES}`).waitFor();
@@ -37,19 +37,19 @@ describe.skipIf(CHROMIUM === null)('an operation’s log, in the browser', () =>
     expect(await log.locator('.log-line.stderr').count()).toBeGreaterThan(0);
     await log.hover();
     await page.mouse.wheel(0, -4_000);
-    await page.getByRole('button', { name: 'Go to the end' }).click();
+    await page.getByRole('button', { name: 'Follow', exact: true }).click();
     await log.getByText(`line ${LINES}`).waitFor();
     await page.getByRole('button', { name: 'Following' }).waitFor();
     await expectAccessible(page);
   });
 
-  it('is found by the id that v1 prints, too', async () => {
+  it('is found by the v1 run id too', async () => {
     const page = await console.open({ path: `/operations/${operationId.replace('op-', 'run-')}` });
     await page.getByRole('heading', { name: operationId }).waitFor();
     await page.getByRole('log').getByText(`line ${LINES}`).waitFor();
   });
 
-  it('is searched, with the lines counted and shown one after the other', async () => {
+  it('is searched, with a count of matches and keys to step through them', async () => {
     const page = await console.open({ path: `/operations/${operationId}` });
     const log = page.getByRole('log');
     await log.getByText(`line ${LINES}`).waitFor();
@@ -66,7 +66,7 @@ describe.skipIf(CHROMIUM === null)('an operation’s log, in the browser', () =>
     await screenshot(page, 'operation-log-search');
   });
 
-  it('is downloaded whole', async () => {
+  it('is downloaded completely', async () => {
     const page = await console.open({ path: `/operations/${operationId}` });
     await page.getByRole('log').getByText(`line ${LINES}`).waitFor();
     const [download] = await Promise.all([

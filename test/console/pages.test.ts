@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
-import { fillScene } from './fleet-scene.ts';
+import { fillFleet } from './sample-fleet.ts';
 
 describe.skipIf(CHROMIUM === null)('every page', () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start({ pools: ['gpu'] });
-    await fillScene(console.server);
+    await fillFleet(console.server);
   });
   afterAll(() => console.stop());
 
   const PAGES = ['Fleet', 'Machines', 'Operations', 'Nodes', 'Agents', 'Pools', 'Plans', 'Audit'];
 
-  it.each(['light', 'dark'] as const)('is in order in %s colours', async (colours) => {
-    // Not the first of them: a link to the page that is up brings none up, and keeps the focus.
+  it.each(['light', 'dark'] as const)('is accessible and fits the window in %s colours', async (colours) => {
+    // Not the first of them: a link to the current page opens nothing, and keeps the focus.
     const page = await console.open({ colours, role: 'admin', path: '/plans' });
     for (const name of PAGES) {
       await page.getByRole('navigation').getByRole('link', { name }).click();
-      // A keyboard and a screen reader begin at the heading of the page that came up.
+      // Keyboard and screen reader users start at the heading of the new page.
       await page.locator('h1:focus', { hasText: name }).waitFor();
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       await screenshot(page, `${name.toLowerCase()}-${colours}`);
@@ -29,6 +29,6 @@ describe.skipIf(CHROMIUM === null)('every page', () => {
       expect(overflow, `${name} is wider than a window of 1024 pixels`).toBeLessThanOrEqual(0);
       await page.setViewportSize({ width: 1280, height: 800 });
     }
-    expect(console.complaints).toEqual([]);
+    expect(console.pageErrors).toEqual([]);
   });
 });

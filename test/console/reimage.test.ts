@@ -5,7 +5,7 @@ import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.
 import { newMachine, start, waitingAt } from '../api/fleet.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
-describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () => {
+describe.skipIf(CHROMIUM === null)('maintenance and reimage, in the browser', () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();
@@ -46,7 +46,10 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     await expectAccessible(page);
     await screenshot(page, 'reimage-dialog');
     await confirm.click();
-    await page.locator('.toast', { hasText: 'Reimage of' }).getByRole('link', { name: /^op-/ }).click();
+    await page
+      .locator('.toast', { hasText: 'Reimage started on' })
+      .getByRole('link', { name: /^op-/ })
+      .click();
 
     await state(page, 'RUNNING');
     const log = page.getByRole('log');
@@ -63,13 +66,13 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     const [event] = (
       await fleet.listEvents({ filter: `machine_id = ${machineId} AND kind = phase`, pageSize: 1 })
     ).events;
-    const since = page.getByRole('region', { name: 'Layers of its state' }).locator('time').first();
+    const since = page.getByRole('region', { name: 'State layers' }).locator('time').first();
     await expect
       .poll(() => since.getAttribute('datetime'))
       .toBe(event?.at && timestampDate(event.at).toISOString());
     await expectAccessible(page);
     await screenshot(page, 'machine');
-    expect(console.complaints).toEqual([]);
+    expect(console.pageErrors).toEqual([]);
   });
 
   it('a failure says why and whether it can be retried, and the retry succeeds', async () => {
@@ -111,7 +114,7 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     await page.getByText('the wrong machine').first().waitFor();
   });
 
-  it('a viewer sees everything and may do nothing, and is told why', async () => {
+  it('a viewer sees everything, but no action is available, and each says why', async () => {
     const machineId = await newMachine(console.server, { phase: 'MAINTENANCE' });
     const page = await console.open({ path: `/machines/${machineId}`, role: 'viewer' });
     for (const name of ['Reboot', 'Reimage', 'Exit maintenance']) {
@@ -138,7 +141,7 @@ describe.skipIf(CHROMIUM === null)('document 2’s stories, in the browser', () 
     await page.keyboard.type(`machine_id = "${machineId}"`);
     await page.keyboard.press('Enter');
     await page.getByText('1 machine', { exact: true }).waitFor();
-    // Out of the box, so that letters are keys again.
+    // Leaves the input, so that letters are shortcuts again.
     await page.keyboard.press('Tab');
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');

@@ -19,7 +19,7 @@ describe.skipIf(CHROMIUM === null)('a session', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('begins with a token that the server knows, kept in this tab and in no URL', async () => {
+  it('starts with a valid token, which stays in this tab and out of every URL', async () => {
     const page = await console.newPage();
     const urls: string[] = [];
     page.on('request', (request) => urls.push(request.url()));
@@ -39,32 +39,32 @@ describe.skipIf(CHROMIUM === null)('a session', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
-  it('ends by itself when its token is revoked, and says so', async () => {
+  it('ends when its token is revoked, and says why', async () => {
     const page = await console.open({ role: 'viewer' });
     const { tokens } = await console.server.admin.listTokens({});
     const name = tokens.find(({ role }) => role === 'viewer')?.name ?? '';
     await console.server.admin.revokeToken({ name });
-    // By itself, with the next word of the stream.
-    await page.getByText('Your token is not known any more').waitFor();
+    // Without a request by the user: the event stream ends.
+    await page.getByText('Your token is no longer valid').waitFor();
   });
 
-  it('says that it reconnects while the server is away, and how old what it shows is; then it is live again', async () => {
+  it('shows that it reconnects while the server is down, with the age of its data; then it is live again', async () => {
     const page = await console.open();
     const all = page.getByRole('link', { name: /ALL/ });
     await all.getByText('0', { exact: true }).waitFor();
     const restart = await console.stopServer();
-    await page.getByText(/reconnecting · as of \d+ (s|min) ago/).waitFor();
+    await page.getByText(/reconnecting · updated \d+ (s|min) ago/).waitFor();
     await restart();
     await page.locator('[data-live=live]').waitFor({ timeout: 30_000 });
     await console.server.machines.registerMachine({ machine: { machineId: 'after-restart' } });
     await all.getByText('1', { exact: true }).waitFor();
   });
 
-  it('has all keys in the help, and finds machines, operations and pages without a mouse', async () => {
+  it('lists all keyboard shortcuts, and finds machines, operations and pages without a mouse', async () => {
     const page = await console.open();
     await page.keyboard.press('?');
-    const help = page.getByRole('dialog', { name: 'Keys' });
-    await help.getByText('Find machines, operations and actions').waitFor();
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await help.getByText('Search machines, operations and actions').waitFor();
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
@@ -79,14 +79,14 @@ describe.skipIf(CHROMIUM === null)('a session', () => {
     await page.locator('h1:focus', { hasText: 'Plans' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('nothing-of-that-name');
-    await page.getByRole('option', { name: /Search Machines that match/ }).waitFor();
+    await page.getByRole('option', { name: /Search Machines matching/ }).waitFor();
   });
 
-  it('keeps the colours that somebody chose', async () => {
+  it('keeps the selected theme', async () => {
     const page = await console.open({ colours: 'light' });
     const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     const light = await ground();
-    await page.getByLabel('Colours').selectOption('dark');
+    await page.getByLabel('Theme').selectOption('dark');
     expect(await ground()).not.toBe(light);
     await page.reload();
     await page.locator('[data-live=live]').waitFor();

@@ -1,4 +1,4 @@
-/** The public API, as a browser calls it: Connect over the page's own origin, with the token of this tab. */
+/** Clients of the public API: Connect on the page's own origin, with the token of this tab. */
 import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { AdminService } from '../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -6,19 +6,18 @@ import { FleetService } from '../../../src/gen/baremetal/fleet/v1/fleet_service_
 import { PlanService } from '../../../src/gen/baremetal/v1/plan_service_pb.ts';
 import { MachineService } from '../../../src/gen/baremetal/v2/machine_service_pb.ts';
 import { OperationService } from '../../../src/gen/baremetal/v2/operation_service_pb.ts';
-import { signOut, tokenOfSession } from '../session.ts';
+import { endSessionOf, sessionToken } from '../session.ts';
 
 const withToken: Interceptor = (next) => async (request) => {
-  const token = tokenOfSession();
-  // A call that says itself who it is asks whether that is true; see signing in.
-  const isOwn = !request.header.has('authorization');
-  if (isOwn && token !== null) request.header.set('authorization', `Bearer ${token}`);
+  const token = sessionToken();
+  // The sign-in page sets its own header to check a token that is not in the session yet.
+  const usesSession = !request.header.has('authorization');
+  if (usesSession && token !== null) request.header.set('authorization', `Bearer ${token}`);
   try {
     return await next(request);
   } catch (error) {
-    const refused = ConnectError.from(error).code === Code.Unauthenticated;
-    if (refused && isOwn && token === tokenOfSession())
-      signOut('Your token is not known any more: it was revoked or has expired. Sign in with another.');
+    const isRejected = ConnectError.from(error).code === Code.Unauthenticated;
+    if (isRejected && usesSession) endSessionOf(token);
     throw error;
   }
 };

@@ -1,4 +1,4 @@
-/** What went wrong, in words for people: what the server said, and the id that its log has. */
+/** An error for people: the server's message, which has the id to search its log for, and what to do next. */
 import { Code, ConnectError } from '@connectrpc/connect';
 import { RestFailure } from './rest.ts';
 
@@ -8,24 +8,26 @@ export interface Failure {
   readonly advice: string;
 }
 
+const NOT_RESPONDING =
+  'The server is not responding. The console retries automatically; check the server log if this continues.';
+
 const ADVICE: Partial<Record<Code, string>> = {
-  [Code.Unavailable]:
-    'The server does not answer. It is asked again by itself; look at its log if this lasts.',
-  [Code.DeadlineExceeded]: 'The server took too long. Try again.',
-  [Code.PermissionDenied]: 'Sign in with a token of a higher role.',
+  [Code.Unavailable]: NOT_RESPONDING,
+  [Code.DeadlineExceeded]: 'The request timed out. Try again.',
+  [Code.PermissionDenied]: 'Sign in with a token that has a higher role.',
   [Code.NotFound]: 'It may have been removed. Go back to the list.',
-  [Code.Internal]: 'This is a fault of the server. Its log has more, under the id above.',
-  [Code.Unknown]: 'The server does not answer. It is asked again by itself; look at its log if this lasts.',
+  [Code.Internal]: 'This is a server error. Search the server log for the id above.',
+  [Code.Unknown]: NOT_RESPONDING,
 };
 
-/** The server could not be asked, or could not answer: it may, the next time. */
-export function isAway(error: unknown): boolean {
+/** The server could not be reached or could not respond: a retry may succeed. */
+export function isTransient(error: unknown): boolean {
   if (error instanceof RestFailure) return error.status >= 500;
-  const away: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Unknown, Code.Internal];
-  return away.includes(ConnectError.from(error).code);
+  const transient: readonly Code[] = [Code.Unavailable, Code.DeadlineExceeded, Code.Unknown, Code.Internal];
+  return transient.includes(ConnectError.from(error).code);
 }
 
-/** What was asked is not well formed; whoever typed it is told where he typed it. */
+/** The server rejected the input; the page shows the error next to the field. */
 export function isInvalid(error: unknown): boolean {
   return !(error instanceof RestFailure) && ConnectError.from(error).code === Code.InvalidArgument;
 }

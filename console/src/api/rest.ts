@@ -1,5 +1,5 @@
-/** Document 4's REST API, for nodes, images and workflows. */
-import { signOut, tokenOfSession } from '../session.ts';
+/** The REST API of nodes, images and workflows (docs/nodes.md). */
+import { endSessionOf, sessionToken } from '../session.ts';
 
 export class RestFailure extends Error {
   readonly status: number;
@@ -8,12 +8,12 @@ export class RestFailure extends Error {
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
-    this.advice = status === 403 ? 'Sign in with a token of a higher role.' : '';
+    this.advice = status === 403 ? 'Sign in with a token that has a higher role.' : '';
   }
 }
 
 export async function rest<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const token = tokenOfSession();
+  const token = sessionToken();
   const response = await fetch(path, {
     method,
     headers: {
@@ -24,10 +24,12 @@ export async function rest<T>(method: string, path: string, body?: unknown): Pro
   });
   const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   if (response.ok) return answer as T;
-  if (response.status === 401 && token === tokenOfSession())
-    signOut('Your token is not known any more: it was revoked or has expired. Sign in with another.');
-  const said = [answer.message, answer.detail, answer.error, answer.title].find(
+  if (response.status === 401) endSessionOf(token);
+  const message = [answer.message, answer.detail, answer.error, answer.title].find(
     (text) => typeof text === 'string' && text !== '',
   );
-  throw new RestFailure(response.status, String(said ?? `the server answered ${response.status}`));
+  throw new RestFailure(
+    response.status,
+    String(message ?? `the server responded with status ${response.status}`),
+  );
 }

@@ -1,9 +1,9 @@
-/** What can be done on the page that is shown; the page says so, and the palette offers it. */
+/** The actions of the current page. The page registers them, and the palette lists them. */
 import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 
 export interface PageAction {
   readonly text: string;
-  /** Empty: it can be done. */
+  /** Empty: it is available. */
   readonly disabledBecause: string;
   readonly run: () => void;
 }
@@ -29,7 +29,7 @@ export function usePageActions(): readonly PageAction[] {
   return useRegistry().actions;
 }
 
-/** Offers these for as long as the component is shown. */
+/** Lists these actions in the palette while the component is mounted. */
 export function useOfferActions(actions: readonly PageAction[]): void {
   const registry = useRegistry();
   const latest = useRef(actions);

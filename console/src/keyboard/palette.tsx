@@ -1,10 +1,10 @@
-/** Ctrl-K: machines and operations by the beginning of their ids, pages, and what can be done to the machine of this page. */
+/** Ctrl-K: finds machines and operations by the start of their ids, pages, and the actions of this page. */
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { machines, operations } from '../api/clients.ts';
 import { machineView } from '../machine-view.ts';
 import { operationView } from '../operation-view.ts';
-import { beginsWith, listOf, machineHref, operationHref, PAGES } from '../pages.ts';
+import { listOf, machineHref, operationHref, PAGES, startsWith } from '../pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { usePageActions } from './page-actions.tsx';
@@ -28,11 +28,11 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
   const { entries, isSearching } = useEntries(text.trim(), onClose, onGo);
   const current = Math.min(marked, Math.max(0, entries.length - 1));
   const choose = (entry: Entry | undefined) => entry?.run();
-  // Enter means what was typed, and not what was found for the half of it.
-  const [isAwaited, setAwaited] = useState(false);
+  // Enter acts on the results for the whole text: if they are not here yet, it waits for them.
+  const [enterPressed, setEnterPressed] = useState(false);
   useEffect(() => {
-    if (!isAwaited || isSearching) return;
-    setAwaited(false);
+    if (!enterPressed || isSearching) return;
+    setEnterPressed(false);
     entries[0]?.run();
   });
   useEffect(() => {
@@ -45,13 +45,13 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
       setMarked((current + step + entries.length) % Math.max(1, entries.length));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      if (isSearching && marked === 0) setAwaited(true);
+      if (isSearching && marked === 0) setEnterPressed(true);
       else choose(entries[current]);
     }
   };
   return (
     <Dialog
-      title="Find machines, operations and actions"
+      title="Search machines, operations and actions"
       onClose={onClose}
       size="wide"
       foot={<Button onClick={onClose}>Close</Button>}
@@ -63,19 +63,19 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
         aria-expanded="true"
         aria-controls={listId}
         aria-activedescendant={entries[current] && `${listId}-${current}`}
-        placeholder="An id, a page, an action"
+        placeholder="Search by id, page or action"
         autoFocus
         value={text}
         onChange={(event) => {
           setText(event.target.value);
           setMarked(0);
-          setAwaited(false);
+          setEnterPressed(false);
         }}
         onKeyDown={onKeyDown}
       />
-      <div className="palette" role="listbox" id={listId} aria-label="Found" ref={list}>
+      <div className="palette" role="listbox" id={listId} aria-label="Results" ref={list}>
         {entries.map((entry, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the box above, which has the focus
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input above has the focus and handles the keys
           <div
             key={entry.key}
             id={`${listId}-${index}`}
@@ -90,7 +90,7 @@ export function Palette({ onClose, onGo }: { onClose: () => void; onGo: (href: s
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p className="soft">Nothing is called like that.</p>}
+      {entries.length === 0 && <p className="soft">No results</p>}
     </Dialog>
   );
 }
@@ -105,7 +105,7 @@ function useEntries(
   const foundMachines = useQuery({
     queryKey: ['palette', 'machines', asked],
     queryFn: async () =>
-      (await machines.listMachines({ filter: beginsWith('machine_id', asked), pageSize: SHOWN })).machines,
+      (await machines.listMachines({ filter: startsWith('machine_id', asked), pageSize: SHOWN })).machines,
     enabled: asked !== '',
   });
   const foundOperations = useQuery({
@@ -113,7 +113,7 @@ function useEntries(
     queryFn: async () =>
       (
         await operations.listOperations({
-          filter: `${beginsWith('operation_id', asked)} OR ${beginsWith('machine_id', asked)}`,
+          filter: `${startsWith('operation_id', asked)} OR ${startsWith('machine_id', asked)}`,
           pageSize: SHOWN,
         })
       ).operations,
@@ -145,7 +145,7 @@ function useEntries(
     })),
     ...PAGES.map(({ href, title }) => link('Page', title, '', href)),
   ];
-  // What was found for another text is not an answer to this one.
+  // Results for an earlier text do not count.
   const isSettled = asked === text;
   const machinesFound = (isSettled && foundMachines.data ? foundMachines.data : []).map(machineView);
   const operationsFound = (isSettled && foundOperations.data ? foundOperations.data : []).map(operationView);
@@ -153,22 +153,22 @@ function useEntries(
     link('Machine', machineId, effectiveState, machineHref(machineId)),
   );
   const operationEntries = operationsFound.map(({ operationId, machineId, type, phase }) =>
-    link('Operation', operationId, `${type} of ${machineId}, ${phase}`, operationHref(operationId)),
+    link('Operation', operationId, `${type} on ${machineId}, ${phase}`, operationHref(operationId)),
   );
   const found = [...machineEntries, ...operationEntries];
   const exact = found.filter((entry) => entry.text === text);
   const entries = [
-    // Whoever types an id means what it names, and not what can be done to it.
+    // A complete id means the machine or operation, not an action on it.
     ...exact,
     ...known.filter(matching),
     ...found.filter((entry) => entry.text !== text),
-    ...(text === '' ? [] : [link('Search', `Machines that match ${text}`, '', listOf('/machines', text))]),
+    ...(text === '' ? [] : [link('Search', `Machines matching ${text}`, '', listOf('/machines', text))]),
   ];
   const isSearching = text !== '' && (!isSettled || foundMachines.isFetching || foundOperations.isFetching);
   return { entries, isSearching };
 }
 
-/** What was typed, once somebody stops typing. */
+/** The text, once the user stops typing. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

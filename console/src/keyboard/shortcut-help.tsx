@@ -10,7 +10,7 @@ export function ShortcutHelp({ onClose }: { onClose: () => void }) {
   );
   return (
     <Dialog
-      title="Keys"
+      title="Keyboard shortcuts"
       onClose={onClose}
       foot={
         <Button onClick={onClose} autoFocus>

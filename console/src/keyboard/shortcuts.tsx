@@ -1,6 +1,6 @@
 /**
- * Keys that work on the whole page. Whoever is on the page registers its own; the newest wins, and the help lists what
- * is registered. While somebody types, only keys with Ctrl are heard.
+ * Page-wide keyboard shortcuts. Each mounted component registers its own; the newest wins, and the help lists them.
+ * While the focus is in an input, only keys with Ctrl work.
  */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'react';
 
@@ -32,7 +32,7 @@ export function ShortcutProvider({ children }: { children: ReactNode }) {
     const onKey = (event: KeyboardEvent) => {
       const name = nameOf(event);
       if (name === null || (isTyping(event) && !name.startsWith('Ctrl-'))) return;
-      // An open dialog has the keys to itself.
+      // An open dialog handles its own keys.
       if (document.querySelector('dialog[open]')) return;
       const found = registered.current.find(({ key }) => key === name);
       if (!found) return;
@@ -62,7 +62,7 @@ export function useShortcuts(): Shortcuts {
   return shortcuts;
 }
 
-/** Runs when the key is pressed while the component is shown. */
+/** Runs when the key is pressed while the component is mounted. */
 export function useKey(key: string, what: string, run: (event: KeyboardEvent) => void): void {
   const shortcuts = useShortcuts();
   const latest = useRef(run);
@@ -73,7 +73,7 @@ export function useKey(key: string, what: string, run: (event: KeyboardEvent) =>
   );
 }
 
-/** A key that opens something, which a button opens too. */
+/** The open state of something that both a key and a button open. */
 export function useShortcut(key: string, what: string) {
   const [pressed, setPressed] = useState(false);
   const press = useCallback(() => setPressed(true), []);

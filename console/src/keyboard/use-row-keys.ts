@@ -1,14 +1,14 @@
-/** `j` and `k` walk through the rows of a list, Enter opens the one that is marked. */
+/** `j` and `k` move through the rows of a list, Enter opens the highlighted one. */
 import { useEffect, useState } from 'react';
 import { useKey } from './shortcuts.tsx';
 
 export interface RowKeys {
-  /** -1: none. */
+  /** The index of the highlighted row; -1: none. */
   readonly marked: number;
   readonly mark: (row: number) => void;
 }
 
-/** For lists that are drawn whole. */
+/** For lists that render all of their rows. */
 function showMarked(): void {
   requestAnimationFrame(() =>
     document.querySelector('#page tr[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }),
@@ -26,17 +26,17 @@ export function useRowKeys(
   }, [marked, rows]);
   const go = (row: number) => {
     if (rows === 0) return;
-    // From here on Enter means the row, not the button or link that was used last.
+    // From here on Enter opens the row, not the button or link that had the focus.
     if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     const next = Math.min(Math.max(row, 0), rows - 1);
     mark(next);
     show(next);
   };
   useKey('j', 'Next row', () => go(marked + 1));
-  useKey('k', 'Row before', () => go(marked - 1));
-  useKey('Enter', 'Open the marked row', (event) => {
+  useKey('k', 'Previous row', () => go(marked - 1));
+  useKey('Enter', 'Open the highlighted row', (event) => {
     const { target } = event;
-    // A link or button that has the focus means itself.
+    // A link or button that has the focus takes precedence.
     if (target instanceof HTMLElement && target.matches('a, button, summary, [role="tab"]')) target.click();
     else if (marked >= 0) open(marked);
   });

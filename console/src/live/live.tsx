@@ -1,18 +1,18 @@
 /**
- * Keeps what is on the page true: events say which answers are out of date, and those that are shown are asked for
- * again. While the stream is away a slow poll does the same.
+ * Keeps the page up to date: events tell which query results are out of date, and those on the page are fetched again.
+ * While the event stream is down, a slow poll does the same.
  */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import type { Event } from '../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
-import { isAway } from '../api/failure.ts';
+import { isTransient } from '../api/failure.ts';
 import { EventStream, type LiveStatus } from './event-stream.ts';
 
 type EventsHandler = (events: readonly Event[]) => void;
 
 interface Live {
   readonly stream: EventStream;
-  /** For pages that mend what they show themselves. */
+  /** For pages that apply events themselves. */
   readonly onEvents: (handler: EventsHandler) => () => void;
   readonly onGap: (handler: () => void) => () => void;
 }
@@ -20,14 +20,14 @@ interface Live {
 const LiveContext = createContext<Live | null>(null);
 
 const POLL_MS = 15_000;
-/** Lists whose rows stay where they are until somebody asks for them anew. */
-const KEEP_THEIR_PLACE: ReadonlySet<unknown> = new Set(['events', 'operations']);
-/** Sums over the fleet are not worth more than one question in this time, however much happens. */
-const SUMS_EVERY_MS = 1_500;
+/** Lists whose rows do not move until the user refreshes them. */
+const NOT_POLLED: ReadonlySet<unknown> = new Set(['events', 'operations']);
+/** Fleet-wide queries are repeated at most once in this time, however many events arrive. */
+const FLEET_WIDE_EVERY_MS = 1_500;
 
 /**
- * What each event puts out of date. The first part of a query's key says what it is about: `machine`, `explanation` and
- * `operation` of an id, or `sums` for what any change in the fleet may change.
+ * The queries that an event makes out of date. The first part of a query's key is `machine`, `explanation` or `operation`,
+ * followed by an id, or `fleet-wide` for queries that any event may affect.
  */
 function keysOf(event: Event): string[][] {
   const keys: string[][] = [];
@@ -37,40 +37,40 @@ function keysOf(event: Event): string[][] {
 }
 
 export function LiveProvider({ children }: { children: ReactNode }) {
-  const [made] = useState(makeLive);
-  useEffect(() => made.start(), [made]);
+  const [created] = useState(createLive);
+  useEffect(() => created.start(), [created]);
   return (
-    <LiveContext value={made.live}>
-      <QueryClientProvider client={made.queries}>{children}</QueryClientProvider>
+    <LiveContext value={created.live}>
+      <QueryClientProvider client={created.queries}>{children}</QueryClientProvider>
     </LiveContext>
   );
 }
 
-function makeLive() {
+function createLive() {
   const handlers = new Set<EventsHandler>();
   const gapHandlers = new Set<() => void>();
   const queries = new QueryClient({
     defaultOptions: {
       queries: {
         staleTime: 5_000,
-        retry: (failures, error) => failures < 1 && isAway(error),
+        retry: (failures, error) => failures < 1 && isTransient(error),
         refetchOnWindowFocus: false,
       },
       mutations: { retry: false },
     },
   });
-  let sums: ReturnType<typeof setTimeout> | undefined;
-  const refreshSums = () => {
-    sums ??= setTimeout(() => {
-      sums = undefined;
-      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === 'sums' });
-    }, SUMS_EVERY_MS);
+  let fleetWideTimer: ReturnType<typeof setTimeout> | undefined;
+  const refreshFleetWide = () => {
+    fleetWideTimer ??= setTimeout(() => {
+      fleetWideTimer = undefined;
+      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === 'fleet-wide' });
+    }, FLEET_WIDE_EVERY_MS);
   };
   const stream: EventStream = new EventStream({
     onEvents(events) {
       const keys = new Map(events.flatMap(keysOf).map((key) => [key.join('\n'), key]));
       for (const queryKey of keys.values()) void queries.invalidateQueries({ queryKey });
-      refreshSums();
+      refreshFleetWide();
       for (const handler of handlers) handler(events);
     },
     onGap() {
@@ -87,7 +87,7 @@ function makeLive() {
   const live: Live = { stream, onEvents: listen(handlers), onGap: listen(gapHandlers) };
   const poll = async () => {
     if (stream.status().state !== 'reconnecting' || document.visibilityState === 'hidden') return;
-    await queries.invalidateQueries({ predicate: ({ queryKey }) => !KEEP_THEIR_PLACE.has(queryKey[0]) });
+    await queries.invalidateQueries({ predicate: ({ queryKey }) => !NOT_POLLED.has(queryKey[0]) });
     for (const handler of gapHandlers) handler();
     const shown = queries.getQueryCache().findAll({ type: 'active' });
     if (shown.length > 0 && shown.every(({ state }) => state.error === null)) stream.markFresh();
@@ -98,7 +98,7 @@ function makeLive() {
     return () => {
       stream.stop();
       clearInterval(timer);
-      clearTimeout(sums);
+      clearTimeout(fleetWideTimer);
     };
   };
   return { live, queries, start };
@@ -115,7 +115,7 @@ export function useLiveStatus(): LiveStatus {
   return useSyncExternalStore(stream.subscribe, stream.status);
 }
 
-/** Calls back with everything that happens while the component is shown. The handlers must not change each time. */
+/** Calls the handlers with every event while the component is mounted. The handlers must be stable. */
 export function useEvents(onEvents: EventsHandler, onGap?: () => void): void {
   const live = useLive();
   useEffect(() => {

@@ -1,24 +1,24 @@
 import { type FormEvent, useState } from 'react';
 import { fleet } from '../api/clients.ts';
 import { failureOf } from '../api/failure.ts';
-import { signedOutBecause, signIn } from '../session.ts';
+import { lastSignOutReason, signIn } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Command } from '../ui/command.tsx';
 import { PageTitle } from '../ui/page-title.tsx';
 
-/** Asks the server whether the token is good before it is kept. */
+/** Checks the token with the server before it stores it. */
 export function SignIn() {
   const [token, setToken] = useState('');
-  const [fault, setFault] = useState(signedOutBecause());
-  const [asking, setAsking] = useState(false);
+  const [fault, setFault] = useState(lastSignOutReason());
+  const [isChecking, setChecking] = useState(false);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const secret = token.trim();
     if (!/^[\x21-\x7e]+$/.test(secret)) {
-      setFault('Enter a token: one word of plain characters.');
+      setFault('Enter a valid token: printable ASCII characters without spaces.');
       return;
     }
-    setAsking(true);
+    setChecking(true);
     try {
       await fleet.whoAmI({}, { headers: { authorization: `Bearer ${secret}` } });
       signIn(secret);
@@ -26,7 +26,7 @@ export function SignIn() {
       const { message, advice } = failureOf(error);
       setFault(`${message}. ${advice}`.trim());
     } finally {
-      setAsking(false);
+      setChecking(false);
     }
   };
   return (
@@ -53,14 +53,16 @@ export function SignIn() {
           <p id="sign-in-fault" className="fault" role="alert">
             {fault}
           </p>
-          <Button type="submit" kind="primary" disabledBecause={asking ? 'The server is being asked.' : ''}>
+          <Button type="submit" kind="primary" disabledBecause={isChecking ? 'Checking the token…' : ''}>
             Sign in
           </Button>
           <p className="soft">
-            The token stays in this tab, and is forgotten when the tab is closed. An admin makes one with
+            The token is stored in this tab only, until you close it. An admin creates tokens with:
           </p>
           <Command>ingot token create me --role operator</Command>
-          <p className="soft">The first admin token is in the file that the server names when it starts.</p>
+          <p className="soft">
+            The first admin token is in a file. The server prints its path when it starts.
+          </p>
         </div>
       </form>
     </main>

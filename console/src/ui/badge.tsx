@@ -1,6 +1,6 @@
 import { type ToneLayer, toneOf } from '../../../src/domain/tone.ts';
 
-/** A state in its colour. The word is always there: colour alone says nothing. */
+/** A state in its colour. The name is always shown, because colour alone is not accessible. */
 export function StateBadge({ layer, state, title }: { layer: ToneLayer; state: string; title?: string }) {
   if (state === '') return <span className="soft">–</span>;
   return (

@@ -1,4 +1,4 @@
-/** What stands where there is nothing to show, and what to do next. */
+/** Empty, failed and loading states, each with what to do next. */
 import type { ReactNode } from 'react';
 import { failureOf } from '../api/failure.ts';
 import { Button } from './button.tsx';
@@ -19,18 +19,18 @@ export function Failed({ what, error, onRetry }: { what: string; error: unknown;
       <strong>{what}</strong>
       <span>{message}</span>
       {advice && <span>{advice}</span>}
-      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry && <Button onClick={onRetry}>Retry</Button>}
     </div>
   );
 }
 
-/** Keeps the place of what is being fetched, so that nothing jumps when it comes. */
+/** Reserves the space of what is being loaded, so that nothing jumps when it arrives. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   return (
     <div className="blank" aria-busy="true">
       <span className="visually-hidden">Loading</span>
       {Array.from({ length: lines }, (_, line) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are identical
         <span key={line} className="skeleton" style={{ width: `${320 - (line % 3) * 60}px` }} />
       ))}
     </div>

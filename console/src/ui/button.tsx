@@ -5,9 +5,9 @@ export interface ButtonProps {
   readonly onClick?: () => void;
   readonly kind?: 'plain' | 'primary' | 'danger' | 'danger-primary' | 'quiet';
   readonly type?: 'button' | 'submit';
-  /** Why it can't be pressed, and what to do first. Empty or absent: it can. */
+  /** Why it is disabled and what to do first. Empty or absent: it is enabled. */
   readonly disabledBecause?: string | undefined;
-  /** For buttons whose text does not say it. */
+  /** The accessible name, for buttons whose text does not give it. */
   readonly label?: string;
   readonly pressed?: boolean;
   readonly autoFocus?: boolean;
@@ -21,7 +21,7 @@ const CLASSES = {
   quiet: 'button quiet',
 } as const satisfies Record<NonNullable<ButtonProps['kind']>, string>;
 
-/** A button that can't be pressed stays where the keyboard reaches it, so that everybody can learn why. */
+/** A disabled button stays focusable, so that keyboard and screen reader users can read the reason. */
 export function Button({
   children,
   onClick,
@@ -42,7 +42,7 @@ export function Button({
       aria-pressed={pressed}
       aria-disabled={isDisabled || undefined}
       aria-describedby={isDisabled ? reasonId : undefined}
-      // biome-ignore lint/a11y/noAutofocus: a dialog says itself where its focus begins
+      // biome-ignore lint/a11y/noAutofocus: a dialog decides where its focus starts
       autoFocus={autoFocus}
       onClick={isDisabled ? undefined : onClick}
     >

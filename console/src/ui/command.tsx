@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Button } from './button.tsx';
 
-/** The command that does the same at a terminal. */
+/** The equivalent CLI command, with a button to copy it. */
 export function Command({ children: command }: { children: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -19,7 +19,7 @@ export function Command({ children: command }: { children: string }) {
   );
 }
 
-/** Browsers keep the clipboard back from pages without TLS; selecting and copying still works there. */
+/** Browsers offer no clipboard API to pages without TLS; selecting and copying still works there. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');

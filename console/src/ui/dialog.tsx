@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 export interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** With it the dialog is a form. */
+  /** If set, the dialog is a form. */
   readonly onSubmit?: () => void;
   readonly children: ReactNode;
   /** The buttons. */
@@ -17,11 +17,11 @@ export function Dialog({ title, onClose, onSubmit, children, foot, size = 'usual
   const titleId = useId();
   useEffect(() => {
     const element = dialog.current;
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     element?.showModal();
     return () => {
       element?.close();
-      if (before instanceof HTMLElement) before.focus();
+      if (previousFocus instanceof HTMLElement) previousFocus.focus();
     };
   }, []);
   const submit = (event: FormEvent) => {

@@ -1,4 +1,4 @@
-/** Hands a file to the browser's downloads. */
+/** Saves a file through the browser. */
 export function download(name: string, type: string, parts: readonly BlobPart[]): void {
   const url = URL.createObjectURL(new Blob([...parts], { type }));
   const link = document.createElement('a');
@@ -8,7 +8,7 @@ export function download(name: string, type: string, parts: readonly BlobPart[])
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** One field of a CSV file. A leading sign that a spreadsheet would take for a formula is made text. */
+/** One field of a CSV file. A leading character that a spreadsheet would read as a formula is escaped. */
 export function csvField(value: string): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

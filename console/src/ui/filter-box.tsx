@@ -7,11 +7,11 @@ export interface FilterBoxProps {
   readonly value: string;
   readonly onApply: (filter: string) => void;
   readonly placeholder: string;
-  /** What the server said of it; empty when it is well. */
+  /** Why the server rejected it; empty when it is valid. */
   readonly fault?: string;
 }
 
-/** One line of the server's filter grammar, applied with Enter. */
+/** A filter in the server's grammar, applied with Enter. */
 export function FilterBox({ label, value, onApply, placeholder, fault = '' }: FilterBoxProps) {
   const [text, setText] = useState(value);
   const input = useRef<HTMLInputElement>(null);

@@ -7,21 +7,20 @@ export interface LoadMoreProps {
     readonly isFetchingNextPage: boolean;
     readonly fetchNextPage: () => Promise<unknown>;
   };
-  readonly text: string;
-  /** How much there is, beside the button. */
+  /** A count, shown next to the button. */
   readonly children?: ReactNode;
 }
 
-/** The end of a list that comes in pages. */
-export function LoadMore({ list, text, children }: LoadMoreProps) {
+/** The end of a paginated list. */
+export function LoadMore({ list, children }: LoadMoreProps) {
   if (!list.hasNextPage) return null;
   return (
     <div className="list-foot">
       <Button
         onClick={() => void list.fetchNextPage()}
-        disabledBecause={list.isFetchingNextPage ? 'The server is being asked.' : ''}
+        disabledBecause={list.isFetchingNextPage ? 'Loading…' : ''}
       >
-        {text}
+        Load more
       </Button>
       {children && <span className="soft numeric">{children}</span>}
     </div>

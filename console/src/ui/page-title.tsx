@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 
-/** The heading takes the focus when its page comes up, so that a keyboard and a screen reader begin there. */
+/** The heading takes the focus when its page opens, so that keyboard and screen reader users start there. */
 export function PageTitle({
   title,
   children,

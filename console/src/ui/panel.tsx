@@ -4,7 +4,7 @@ export interface PanelProps {
   readonly title: string;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** Tables reach the panel's edges. */
+  /** `none` for tables, which extend to the panel's edges. */
   readonly padding?: 'usual' | 'none';
 }
 

@@ -1,4 +1,4 @@
-/** Times: how long ago, with the moment itself on hover. One clock ticks for all of them. */
+/** Relative times, with the timestamp as a tooltip. One timer updates all of them. */
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { useSyncExternalStore } from 'react';
 
@@ -11,7 +11,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {
     now = Date.now();
-    for (const tell of listeners) tell();
+    for (const notify of listeners) notify();
   }, TICK_MS);
   return () => {
     listeners.delete(listener);
@@ -32,7 +32,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** The two largest units: 1 d 3 h, 4 min 32 s, 12 s. */
+/** In the two largest units: 1 d 3 h, 4 min 32 s, 12 s. */
 export function durationText(ms: number): string {
   let rest = Math.max(0, Math.round(ms / 1000));
   const parts: string[] = [];
@@ -46,7 +46,7 @@ export function durationText(ms: number): string {
   return parts.join(' ');
 }
 
-/** The largest unit only, for columns that should not flicker. */
+/** In the largest unit only, for columns that should not flicker. */
 export function ageText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const [name, size] = UNITS.find(([, unit]) => seconds >= unit) ?? ['s', 1];
@@ -57,7 +57,7 @@ export function msOf(at: Timestamp | undefined): number | null {
   return at ? timestampDate(at).getTime() : null;
 }
 
-export function momentText(ms: number): string {
+export function timestampText(ms: number): string {
   return new Date(ms).toISOString().replace('T', ' ').replace('.000Z', 'Z');
 }
 
@@ -66,14 +66,14 @@ export function Age({ at, suffix = ' ago' }: { at: Timestamp | number | undefine
   const ms = typeof at === 'number' ? at : msOf(at);
   if (ms === null) return <span className="soft">–</span>;
   return (
-    <time dateTime={new Date(ms).toISOString()} title={momentText(ms)} className="numeric">
+    <time dateTime={new Date(ms).toISOString()} title={timestampText(ms)} className="numeric">
       {ageText(current - ms)}
       {suffix}
     </time>
   );
 }
 
-/** How long something took, or has taken until now. */
+/** The duration until `to`, or until now if it is not set. */
 export function Duration({ from, to }: { from: Timestamp | undefined; to: Timestamp | undefined }) {
   const current = useNow();
   const start = msOf(from);

@@ -1,4 +1,4 @@
-/** Short news about what somebody just did. Read out by screen readers, and gone by itself unless it is a failure. */
+/** Short messages about the user's last action, announced by screen readers. Success disappears by itself; a failure stays. */
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
 import type { Tone } from '../../../src/domain/tone.ts';
 import { failureOf } from '../api/failure.ts';
@@ -11,8 +11,8 @@ interface Toast {
 }
 
 interface Toasts {
-  readonly tell: (text: ReactNode) => void;
-  readonly tellFailure: (what: string, error: unknown) => void;
+  readonly notify: (text: ReactNode) => void;
+  readonly notifyFailure: (what: string, error: unknown) => void;
 }
 
 const ToastContext = createContext<Toasts | null>(null);
@@ -33,11 +33,11 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   }, []);
   const value = useMemo<Toasts>(
     () => ({
-      tell: (text) => {
+      notify: (text) => {
         const id = add('green', text);
         setTimeout(() => drop(id), SHOWN_MS);
       },
-      tellFailure: (what, error) => {
+      notifyFailure: (what, error) => {
         const { message, advice } = failureOf(error);
         add('red', `${what}: ${message}${advice ? ` ${advice}` : ''}`);
       },

@@ -1,4 +1,4 @@
-/** Agents, with their last keepalives and what they told. */
+/** Agents, with their last keepalives and metrics. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import { METRICS, type MetricName } from '../../../../src/domain/agent/agent.ts';
@@ -23,7 +23,7 @@ import { Age } from '../../ui/time.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
 
 const PAGE = 100;
-/** Keepalives are no events; how old the last one is, is worth a question now and then. */
+/** Keepalives are not events, so the list is polled. */
 const POLL_AFTER_MS = 20_000;
 const ANY_AGENT = statesOf(presenceLifecycle)
   .map((presence) => `presence = ${presence}`)
@@ -44,7 +44,7 @@ export function AgentsPage() {
   const [, navigate] = useLocation();
   const asked = filter === '' ? ANY_AGENT : `(${filter}) AND (${ANY_AGENT})`;
   const list = useInfiniteQuery({
-    queryKey: ['sums', 'agents', asked],
+    queryKey: ['fleet-wide', 'agents', asked],
     queryFn: ({ pageParam }) =>
       machines.listMachines({ filter: asked, pageSize: PAGE, pageToken: pageParam }),
     initialPageParam: '',
@@ -81,17 +81,19 @@ export function AgentsPage() {
       <Panel title="Agents" padding="none">
         {list.isPending && <Loading lines={6} />}
         {list.isError && !isInvalid(list.error) && (
-          <Failed what="Agents can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
+          <Failed what="Failed to load agents" error={list.error} onRetry={() => void list.refetch()} />
         )}
         {list.isSuccess && agents.length === 0 && (
-          <Empty title={filter === '' ? 'There are no agents yet' : 'Nothing matches'}>
-            <Command>ingot machine create --pool gpu</Command>
+          <Empty title={filter === '' ? 'No agents yet' : 'No results'}>
+            {filter === '' ? (
+              <Command>ingot machine create --pool gpu</Command>
+            ) : (
+              'Clear the filter to see all agents.'
+            )}
           </Empty>
         )}
         {agents.length > 0 && <AgentTable agents={agents} marked={marked} />}
-        <LoadMore list={list} text="Show more">
-          {agents.length} shown
-        </LoadMore>
+        <LoadMore list={list}>{agents.length} shown</LoadMore>
       </Panel>
     </>
   );

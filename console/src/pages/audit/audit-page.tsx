@@ -1,4 +1,4 @@
-/** The event log: every transition of every layer, who made it and why. */
+/** The event log: every transition of every layer, with its actor and comment. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -16,7 +16,7 @@ import { FilterBox } from '../../ui/filter-box.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { momentText, msOf } from '../../ui/time.tsx';
+import { msOf, timestampText } from '../../ui/time.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportEvents } from './export-events.ts';
@@ -36,7 +36,7 @@ export function AuditPage() {
     queryFn: ({ pageParam }) => fleet.listEvents({ filter: asked, pageSize: PAGE, pageToken: pageParam }),
     initialPageParam: '',
     getNextPageParam: ({ nextPageToken }) => nextPageToken || null,
-    // What is on the page stays where it is; the line above says that there is more.
+    // Rows do not move while they are read; a button above the list shows the count of new events.
     refetchInterval: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -47,7 +47,7 @@ export function AuditPage() {
     if (event?.operationId) navigate(operationHref(event.operationId));
     else if (event?.machineId) navigate(machineHref(event.machineId));
   });
-  // Who has which token is for admins only.
+  // Only admins may see the events of tokens.
   const kinds = ['', ...EVENT_KINDS.filter((known) => known !== 'token' || forbidden('admin') === '')];
   const refresh = () => {
     setNews(0);
@@ -63,7 +63,7 @@ export function AuditPage() {
         placeholder='machine_id = "machine-1" AND actor_kind = operator'
         fault={log.isError && isInvalid(log.error) ? failureOf(log.error).message : ''}
       />
-      <div className="row kinds" role="toolbar" aria-label="Kinds of events">
+      <div className="row kinds" role="toolbar" aria-label="Event kinds">
         {kinds.map((value) => (
           <Button key={value} kind="quiet" pressed={kind === value} onClick={() => setKind(value)}>
             {value || 'all'}
@@ -71,24 +71,22 @@ export function AuditPage() {
         ))}
         {news > 0 && (
           <Button onClick={refresh}>
-            {news} more {news === 1 ? 'event' : 'events'} in the fleet since; show the newest
+            {news} new {news === 1 ? 'event' : 'events'} in the fleet. Refresh
           </Button>
         )}
       </div>
       <Panel title="Events, newest first" padding="none">
         {log.isPending && <Loading lines={8} />}
         {log.isError && !isInvalid(log.error) && (
-          <Failed what="The event log can’t be read" error={log.error} onRetry={() => void log.refetch()} />
+          <Failed what="Failed to load events" error={log.error} onRetry={() => void log.refetch()} />
         )}
         {log.isSuccess && events.length === 0 && (
-          <Empty title="Nothing matches">
-            {asked === '' ? 'Nothing has happened yet.' : 'Clear the filter to see everything.'}
+          <Empty title={asked === '' ? 'No events yet' : 'No results'}>
+            {asked !== '' && 'Clear the filter to see all events.'}
           </Empty>
         )}
         {events.length > 0 && <Events events={events} marked={marked} />}
-        <LoadMore list={log} text="Show older events">
-          {events.length} shown
-        </LoadMore>
+        <LoadMore list={log}>{events.length} shown</LoadMore>
       </Panel>
     </>
   );
@@ -99,18 +97,18 @@ function Events({ events, marked }: { events: readonly Event[]; marked: number }
     <table className="table fixed">
       <thead>
         <tr>
-          <th className="wide">When</th>
-          <th className="narrow">What</th>
+          <th className="wide">Time</th>
+          <th className="narrow">Kind</th>
           <th className="wide">Change</th>
           <th className="wide">Machine, operation</th>
-          <th className="narrow">Who</th>
-          <th>Why</th>
+          <th className="narrow">Actor</th>
+          <th>Comment</th>
         </tr>
       </thead>
       <tbody>
         {events.map((event, index) => (
           <tr key={event.eventId.toString()} aria-selected={index === marked}>
-            <td className="numeric">{momentText(msOf(event.at) ?? 0)}</td>
+            <td className="numeric">{timestampText(msOf(event.at) ?? 0)}</td>
             <td>
               {event.kind}
               {event.subject && event.subject !== event.machineId && (
@@ -149,14 +147,14 @@ function Events({ events, marked }: { events: readonly Event[]; marked: number }
 }
 
 function Export({ filter }: { filter: string }) {
-  const { tell, tellFailure } = useToasts();
+  const { notify, notifyFailure } = useToasts();
   const [running, setRunning] = useState(false);
   const run = async (format: ExportFormat) => {
     setRunning(true);
     try {
-      tell(`${await exportEvents(filter, format)} events exported`);
+      notify(`Exported ${await exportEvents(filter, format)} events`);
     } catch (error) {
-      tellFailure('The events could not be exported', error);
+      notifyFailure('Failed to export events', error);
     } finally {
       setRunning(false);
     }
@@ -165,7 +163,7 @@ function Export({ filter }: { filter: string }) {
     <Button
       key={format}
       onClick={() => void run(format as ExportFormat)}
-      disabledBecause={running ? 'An export is under way.' : ''}
+      disabledBecause={running ? 'Export in progress.' : ''}
     >
       {text}
     </Button>

@@ -1,4 +1,4 @@
-/** Everything that matches, not only what is on the page. */
+/** Exports all matching events, not only those that are loaded. */
 import { toJson } from '@bufbuild/protobuf';
 import { type Event, EventSchema } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
@@ -28,7 +28,7 @@ const COLUMNS = [
   'metadata',
 ] as const;
 
-/** How many there were. */
+/** Returns the number of events. */
 export async function exportEvents(filter: string, format: ExportFormat): Promise<number> {
   const parts: string[] = format === 'csv' ? [`${COLUMNS.join(',')}\r\n`] : [];
   let pageToken = '';

@@ -6,6 +6,7 @@ import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { PoolHealth, SchedulableLink } from '../pools/pool-cells.tsx';
 import { reasonsText } from '../pools/reasons-text.ts';
 import { numberText } from './counts.ts';
 
@@ -41,17 +42,17 @@ export function AgentsPanel({ overview }: { overview: Overview }) {
 
 export function PoolsPanel() {
   const pools = useQuery({
-    queryKey: ['sums', 'pools'],
+    queryKey: ['fleet-wide', 'pools'],
     queryFn: async () => (await admin.listPools({})).pools,
   });
   return (
     <Panel title="Pools" padding="none" actions={<Link href="/pools">Capacity and GPUs</Link>}>
       {pools.isPending && <Loading />}
       {pools.isError && (
-        <Failed what="Pools can’t be listed" error={pools.error} onRetry={() => void pools.refetch()} />
+        <Failed what="Failed to load pools" error={pools.error} onRetry={() => void pools.refetch()} />
       )}
       {pools.data?.length === 0 && (
-        <Empty title="There are no pools">
+        <Empty title="No pools">
           <Command>ingot pool create gpu</Command>
         </Empty>
       )}
@@ -66,35 +67,30 @@ export function PoolsPanel() {
             </tr>
           </thead>
           <tbody>
-            {pools.data.map(({ name, healthy, machines, schedulable, total, unschedulable }) => (
-              <tr key={name}>
-                <td>
-                  <Link href={listOf('/machines', `pool = ${quoted(name)}`)}>{name}</Link>
-                </td>
-                <td>
-                  <span className={`badge tone-${healthy ? 'green' : 'orange'}`}>
-                    {healthy ? 'healthy' : 'degraded'}
-                  </span>
-                </td>
-                <td className="number">
-                  <Link
-                    href={listOf('/agents', `pool = ${quoted(name)} AND schedulable = true`)}
-                    aria-label={`${schedulable} of ${total} machines in ${name} are schedulable`}
-                    title={reasonsText(unschedulable)}
-                  >
-                    {numberText(schedulable)} of {numberText(total)}
-                  </Link>
-                </td>
-                <td className="number">
-                  <Link
-                    href={listOf('/agents', `pool = ${quoted(name)} AND presence = expired`)}
-                    aria-label={`${machines.expired ?? 0} lost agents in ${name}`}
-                  >
-                    {numberText(machines.expired ?? 0)}
-                  </Link>
-                </td>
-              </tr>
-            ))}
+            {pools.data.map((pool) => {
+              const { name, machines } = pool;
+              return (
+                <tr key={name}>
+                  <td>
+                    <Link href={listOf('/machines', `pool = ${quoted(name)}`)}>{name}</Link>
+                  </td>
+                  <td>
+                    <PoolHealth pool={pool} />
+                  </td>
+                  <td className="number">
+                    <SchedulableLink pool={pool} title={reasonsText(pool.unschedulable)} />
+                  </td>
+                  <td className="number">
+                    <Link
+                      href={listOf('/agents', `pool = ${quoted(name)} AND presence = expired`)}
+                      aria-label={`${machines.expired ?? 0} lost agents in ${name}`}
+                    >
+                      {numberText(machines.expired ?? 0)}
+                    </Link>
+                  </td>
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       )}

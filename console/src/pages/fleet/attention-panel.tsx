@@ -10,14 +10,14 @@ export function AttentionPanel({ overview: { attention } }: { overview: Overview
   return (
     <Panel title="Needs attention" padding="none">
       {attention.length === 0 ? (
-        <Empty title="Nothing needs anybody" />
+        <Empty title="Nothing needs attention" />
       ) : (
         <table className="table fixed">
           <thead>
             <tr>
               <th className="number narrow">Machines</th>
-              <th>Why</th>
-              <th className="narrow">Newest</th>
+              <th>Reason</th>
+              <th className="narrow">Latest</th>
             </tr>
           </thead>
           <tbody>

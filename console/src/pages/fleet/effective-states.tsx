@@ -4,7 +4,7 @@ import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_serv
 import { listOf } from '../../pages.ts';
 import { countsOf, numberText } from './counts.ts';
 
-/** Document 2's six, in its colours and words. */
+/** The six effective states, in their colours and words (docs/operations-api.md). */
 export function EffectiveStates({ overview }: { overview: Overview }) {
   const counts = countsOf(overview, 'effective_state');
   return (

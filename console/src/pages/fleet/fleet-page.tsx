@@ -1,4 +1,4 @@
-/** The fleet at a glance; every number is a link to what it counts. */
+/** An overview of the fleet; every number links to what it counts. */
 import { useQuery } from '@tanstack/react-query';
 import { fleet } from '../../api/clients.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
@@ -8,26 +8,26 @@ import '../../styles/fleet.css';
 import { AgentsPanel, PoolsPanel } from './agents-panels.tsx';
 import { AttentionPanel } from './attention-panel.tsx';
 import { EffectiveStates } from './effective-states.tsx';
-import { FailedPanel, UnderWayPanel } from './operation-panels.tsx';
+import { FailedPanel, InProgressPanel } from './operation-panels.tsx';
 import { OverduePanel } from './overdue-panel.tsx';
 import { UpstreamsPanel } from './upstreams-panel.tsx';
 
 export function FleetPage() {
-  const overview = useQuery({ queryKey: ['sums', 'overview'], queryFn: () => fleet.getOverview({}) });
+  const overview = useQuery({ queryKey: ['fleet-wide', 'overview'], queryFn: () => fleet.getOverview({}) });
   return (
     <>
       <PageTitle title="Fleet" />
       {overview.isPending && <Loading lines={8} />}
       {overview.isError && (
         <Failed
-          what="The fleet can’t be counted"
+          what="Failed to load the overview"
           error={overview.error}
           onRetry={() => void overview.refetch()}
         />
       )}
       {overview.data?.machines === 0 && (
-        <Empty title="There are no machines yet">
-          <span>Register one, or let one boot from the network; it shows up here at once.</span>
+        <Empty title="No machines yet">
+          <span>Register a machine, or boot one from the network.</span>
           <Command>ingot register machine-1 --provider fake</Command>
         </Empty>
       )}
@@ -38,7 +38,7 @@ export function FleetPage() {
             <div className="stack">
               <UpstreamsPanel overview={overview.data} />
               <AttentionPanel overview={overview.data} />
-              <UnderWayPanel overview={overview.data} />
+              <InProgressPanel overview={overview.data} />
               <AgentsPanel overview={overview.data} />
             </div>
             <div className="stack">

@@ -11,46 +11,46 @@ import { Age, Duration, msOf } from '../../ui/time.tsx';
 import { numberText } from './counts.ts';
 
 const SHOWN = 6;
-const UNDER_WAY = 'phase = PENDING OR phase = RUNNING';
+const IN_PROGRESS = 'phase = PENDING OR phase = RUNNING';
 const FAILED = 'phase = FAILED';
 const DAY_MS = 86_400_000;
 const ENDED = { FAILED: 'failed', CANCELED: 'canceled', SUCCEEDED: 'succeeded' } as const;
 
-export function UnderWayPanel({ overview }: { overview: Overview }) {
+export function InProgressPanel({ overview }: { overview: Overview }) {
   const byType = Object.entries(overview.operationsUnderWay).filter(([, count]) => count > 0);
   const total = byType.reduce((sum, [, count]) => sum + count, 0);
-  const list = useOperations(UNDER_WAY);
+  const list = useOperations(IN_PROGRESS);
   return (
     <Panel
-      title="Operations under way"
+      title="Operations in progress"
       padding="none"
-      actions={<Link href={listOf('/operations', UNDER_WAY)}>all {numberText(total)}</Link>}
+      actions={<Link href={listOf('/operations', IN_PROGRESS)}>View all {numberText(total)}</Link>}
     >
       {byType.length > 0 && (
         <p className="by-type">
           {byType.map(([type, count]) => (
-            <Link key={type} href={listOf('/operations', `(${UNDER_WAY}) AND type = ${type}`)}>
+            <Link key={type} href={listOf('/operations', `(${IN_PROGRESS}) AND type = ${type}`)}>
               {numberText(count)} {type}
             </Link>
           ))}
         </p>
       )}
-      <Operations list={list} empty="Nothing is under way" />
+      <Operations list={list} empty="No operations in progress" />
     </Panel>
   );
 }
 
 export function FailedPanel({ overview }: { overview: Overview }) {
   const { operationsEnded: ended } = overview;
-  // By the minute: another second is no other question.
+  // Rounded to the minute, so that the query key does not change every second.
   const minute = Math.floor(((msOf(overview.at) ?? 0) - DAY_MS) / 60_000) * 60_000;
   const since = quoted(new Date(minute).toISOString());
   const list = useOperations(`${FAILED} AND finished_at > ${since}`);
   return (
     <Panel
-      title="Lately failed"
+      title="Recent failures"
       padding="none"
-      actions={<Link href={listOf('/operations', FAILED)}>all that failed</Link>}
+      actions={<Link href={listOf('/operations', FAILED)}>View all failed</Link>}
     >
       <p className="by-type soft">
         <span>In the last 24 hours</span>
@@ -60,14 +60,14 @@ export function FailedPanel({ overview }: { overview: Overview }) {
           </Link>
         ))}
       </p>
-      <Operations list={list} empty="Nothing has failed in the last 24 hours" />
+      <Operations list={list} empty="No failures in the last 24 hours" />
     </Panel>
   );
 }
 
 function useOperations(filter: string) {
   return useQuery({
-    queryKey: ['sums', 'fleet-operations', filter],
+    queryKey: ['fleet-wide', 'fleet-operations', filter],
     queryFn: async () =>
       (await operations.listOperations({ filter, pageSize: SHOWN })).operations.map(operationView),
   });
@@ -76,9 +76,7 @@ function useOperations(filter: string) {
 function Operations({ list, empty }: { list: ReturnType<typeof useOperations>; empty: string }) {
   if (list.isPending) return <Loading />;
   if (list.isError)
-    return (
-      <Failed what="Operations can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
-    );
+    return <Failed what="Failed to load operations" error={list.error} onRetry={() => void list.refetch()} />;
   if (list.data.length === 0) return <Empty title={empty} />;
   return (
     <table className="table fixed">

@@ -14,19 +14,19 @@ const LAYERS: Readonly<Record<string, ToneLayer>> = {
   install: 'install',
 };
 
-/** Machines that are in a state for longer than they should be. */
+/** Machines that have exceeded the time limit of a state. */
 export function OverduePanel({ overview: { overdue } }: { overview: Overview }) {
   return (
-    <Panel title="Longer in a state than they should be" padding="none">
+    <Panel title="Overdue" padding="none">
       {overdue.length === 0 ? (
-        <Empty title="Everything moves" />
+        <Empty title="Nothing overdue" />
       ) : (
         <table className="table">
           <thead>
             <tr>
               <th className="number">Machines</th>
               <th>State</th>
-              <th>Longer than</th>
+              <th>Time limit</th>
             </tr>
           </thead>
           <tbody>
@@ -35,7 +35,7 @@ export function OverduePanel({ overview: { overdue } }: { overview: Overview }) 
                 <td className="number">
                   <Link
                     href={listOf('/machines', filter)}
-                    aria-label={`${machines} machines too long in ${layer} ${state}`}
+                    aria-label={`${machines} machines overdue in ${layer} ${state}`}
                   >
                     {numberText(machines)}
                   </Link>

@@ -2,16 +2,16 @@ import type { Overview } from '../../../../src/gen/baremetal/fleet/v1/fleet_serv
 import { Panel } from '../../ui/panel.tsx';
 import { Age } from '../../ui/time.tsx';
 
-/** Upstreams, such as a MAAS, whose machines can't be read: what is recorded of them is old. */
+/** Upstreams, such as a MAAS, whose machines cannot be read: their observed state is out of date. */
 export function UpstreamsPanel({ overview: { unhealthyUpstreams } }: { overview: Overview }) {
   if (unhealthyUpstreams.length === 0) return null;
   return (
-    <Panel title="Upstreams that can’t be read" padding="none">
+    <Panel title="Upstream errors" padding="none">
       <table className="table fixed">
         <thead>
           <tr>
             <th className="narrow">Provider</th>
-            <th>Why</th>
+            <th>Error</th>
             <th className="narrow">Last read</th>
           </tr>
         </thead>

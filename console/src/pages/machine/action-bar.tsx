@@ -1,4 +1,4 @@
-/** The four of document 2 as buttons, all others behind one. */
+/** The four actions of docs/operations-api.md as buttons, all others in a menu. */
 import { useEffect, useId, useRef, useState } from 'react';
 import {
   MACHINE_ACTION_NAMES,
@@ -88,7 +88,7 @@ function MoreActions({ whyNotNow, onAction }: ActionBarProps) {
                   aria-disabled={reason !== '' || undefined}
                   onClick={() => {
                     if (reason !== '') return;
-                    // The dialog gives the focus back to what had it.
+                    // When the dialog closes, it returns the focus to this button.
                     opener.current?.focus();
                     setOpen(false);
                     onAction(action);

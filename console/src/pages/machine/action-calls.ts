@@ -1,4 +1,4 @@
-/** Each action as a call of the public API. */
+/** The API call of each action. */
 import type { Flag, MachineAction } from '../../../../src/domain/machine/machine-action.ts';
 import type { DecommissionMode } from '../../../../src/domain/workflow/stage.ts';
 import {
@@ -30,7 +30,7 @@ const FLAGS: Readonly<Record<string, MachineFlag_Value>> = {
 
 const flagOf = (flag: string) => FLAGS[flag] ?? MachineFlag_Value.VALUE_UNSPECIFIED;
 
-/** The operation that was started; empty where none was. */
+/** The operation that was started; an empty id if the action starts none. */
 interface Started {
   readonly operationId: string;
 }

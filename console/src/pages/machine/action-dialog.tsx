@@ -21,7 +21,7 @@ import { commandOf, FIELDS_OF, type FieldName, firstValues, missing } from './ac
 export interface ActionDialogProps {
   readonly action: MachineAction;
   readonly machine: ActionMachine;
-  /** What is known of its fields already. */
+  /** Values to fill in. */
   readonly known: Readonly<Record<string, string>>;
   readonly onClose: () => void;
 }
@@ -34,17 +34,16 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
   const [typedName, setTypedName] = useState('');
   const [requestId] = useState(newRequestId);
   const queries = useQueryClient();
-  const { tell } = useToasts();
+  const { notify } = useToasts();
   const call = useMutation({
     mutationFn: () => CALLS[action]({ machineId, requestId, values }),
     onSuccess: ({ operationId }) => {
-      tell(
+      notify(
         operationId === '' ? (
-          `${info.title}: done.`
+          `${info.title}: done`
         ) : (
           <>
-            {info.title} of {machineId} has begun:{' '}
-            <Link href={operationHref(operationId)}>{operationId}</Link>
+            {info.title} started on {machineId}: <Link href={operationHref(operationId)}>{operationId}</Link>
           </>
         ),
       );
@@ -53,7 +52,7 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
       onClose();
     },
   });
-  // The machine may have moved on while the dialog was open.
+  // The machine may have changed while the dialog was open.
   const refusal = info.whyNot(machine) ?? missing(action, values, machineId, typedName);
   return (
     <Dialog
@@ -68,7 +67,7 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
           <Button
             type="submit"
             kind={info.confirm === 'name' ? 'danger-primary' : 'primary'}
-            disabledBecause={call.isPending ? 'The server is being asked.' : refusal}
+            disabledBecause={call.isPending ? 'Request in progress.' : refusal}
           >
             {info.title}
           </Button>
@@ -89,7 +88,7 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
       {info.confirm === 'name' && (
         <label className="field">
           <span>
-            This can’t be undone. Type <code>{machineId}</code> to confirm
+            This cannot be undone. Type <code>{machineId}</code> to confirm
           </span>
           <input
             className="input mono"
@@ -102,7 +101,7 @@ export function ActionDialog({ action, machine, known, onClose }: ActionDialogPr
       )}
       {call.isError && <CallFault error={call.error} />}
       <div>
-        <p className="soft">The same at a terminal:</p>
+        <p className="soft">CLI command:</p>
         <Command>{commandOf(action, machineId, values)}</Command>
       </div>
     </Dialog>

@@ -1,11 +1,12 @@
-/** The fields of an action's dialog, one kind of control each. */
+/** The fields of an action's dialog, each with its control. */
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
 import type { ActionMachine, MachineAction } from '../../../../src/domain/machine/machine-action.ts';
 import { admin } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';
 import { rest } from '../../api/rest.ts';
-import { listWorkflows } from '../nodes/nodes.ts';
+import { SelectField } from '../../ui/select-field.tsx';
+import { WorkflowField } from '../nodes/workflow-field.tsx';
 import { choicesOf, type FieldName, imageFault } from './action-form.ts';
 
 export interface FieldProps {
@@ -17,24 +18,24 @@ export interface FieldProps {
 }
 
 const TITLES = {
-  image: 'Image (empty: the server’s default)',
+  image: 'Image (optional)',
   pool: 'Worker pool',
   mode: 'Mode',
   service: 'New service state',
   flag: 'Flag',
   workflow: 'Workflow',
   state: 'New install state',
-  force: 'Past the limit of attempts, whose counter begins anew',
-  overwrite: 'Write over the whole of disks that have no erase command; this may take hours',
-  macs: 'MAC addresses of the replacement, with commas between them',
-  serial: 'Serial number of the replacement (may be empty)',
-  reason: 'Reason, for the history',
-  comment: 'Comment, for the history (may be empty)',
+  force: 'Force: ignore the attempt limit and reset the attempts',
+  overwrite: 'Overwrite disks that have no erase command completely; this may take hours',
+  macs: 'MAC addresses of the replacement, separated by commas',
+  serial: 'Serial number of the replacement (optional)',
+  reason: 'Reason',
+  comment: 'Comment (optional)',
 } as const satisfies Record<FieldName, string>;
 
-/** What a force passes over depends on the action. */
+/** What `force` overrides depends on the action. */
 const FORCE_TITLES: Partial<Record<MachineAction, string>> = {
-  set_service: 'Force: to active although its upstream says that it is not deployed',
+  set_service: 'Force: set it to active even if its upstream does not report it as deployed',
 };
 
 const CONTROLS = {
@@ -43,7 +44,7 @@ const CONTROLS = {
   mode: ChoiceField,
   service: ChoiceField,
   flag: ChoiceField,
-  workflow: WorkflowField,
+  workflow: NodeWorkflowField,
   state: ChoiceField,
   force: CheckField,
   overwrite: CheckField,
@@ -140,9 +141,9 @@ function ImageField({ field, value, onChange }: FieldProps) {
       <p id={`${id}-hint`} className={fault === '' ? 'hint soft' : 'hint fault'}>
         {fault ||
           (images.isError
-            ? `The images can’t be listed (${failureOf(images.error).message}); type its name.`
+            ? `Failed to load images: ${failureOf(images.error).message}. Enter a name.`
             : images.data &&
-              `${images.data.length || 'No'} images are stored here; the provider may know others by name.`)}
+              `Leave it empty for the default image. ${images.data.length || 'No'} stored images; the provider may accept other names.`)}
       </p>
     </div>
   );
@@ -159,56 +160,18 @@ function PoolField({ field, value, onChange }: FieldProps) {
       value={value}
       onChange={onChange}
       options={pools.data ?? []}
-      none="choose a pool"
+      none="Select a pool"
       fault={
         pools.isError
           ? failureOf(pools.error).message
           : pools.data?.length === 0
-            ? 'There are no pools. An admin makes one with: ingot pool create <name>'
+            ? 'No pools. An admin creates one with: ingot pool create <name>'
             : ''
       }
     />
   );
 }
 
-function WorkflowField({ field, value, onChange }: FieldProps) {
-  const workflows = useQuery({ queryKey: ['workflows'], queryFn: listWorkflows });
-  return (
-    <SelectField
-      title={TITLES[field]}
-      value={value}
-      onChange={onChange}
-      options={workflows.data?.map(({ name }) => name) ?? []}
-      none="the one it has, or the default"
-      fault={workflows.isError ? failureOf(workflows.error).message : ''}
-    />
-  );
-}
-
-interface SelectFieldProps {
-  readonly title: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly options: readonly string[];
-  /** What choosing none means. */
-  readonly none: string;
-  readonly fault: string;
-}
-
-function SelectField({ title, value, onChange, options, none, fault }: SelectFieldProps) {
-  const shown = value === '' || options.includes(value) ? options : [value, ...options];
-  return (
-    <div>
-      <label className="field">
-        <span>{title}</span>
-        <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
-          <option value="">{none}</option>
-          {shown.map((option) => (
-            <option key={option}>{option}</option>
-          ))}
-        </select>
-      </label>
-      {fault !== '' && <p className="hint fault">{fault}</p>}
-    </div>
-  );
+function NodeWorkflowField({ value, onChange }: FieldProps) {
+  return <WorkflowField none="Current workflow, or the default" value={value} onChange={onChange} />;
 }

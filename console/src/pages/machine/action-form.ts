@@ -1,4 +1,4 @@
-/** What each action asks for, what can be chosen, what is still missing, and the command that does the same. */
+/** The form of each action: its fields, their choices, what is still missing, and the equivalent CLI command. */
 
 import { Fault } from '../../../../src/domain/error/fault.ts';
 import {
@@ -12,6 +12,7 @@ import {
 import { checkImageRef } from '../../../../src/domain/machine/machine-input.ts';
 import { DECOMMISSION_MODE_NAMES, DECOMMISSION_MODES } from '../../../../src/domain/workflow/stage.ts';
 import { serviceStatesByHand, whyNotWorkflow } from '../../../../src/domain/workflow/workflow-gate.ts';
+import { shellWord } from '../../shell-word.ts';
 
 export type FieldName =
   | 'image'
@@ -65,29 +66,29 @@ const EMPTY: Values = {
   comment: '',
 };
 
-/** These may be left empty; the server has a default, or does without. */
+/** The server has a default for these, or does not need them. */
 const OPTIONAL: readonly FieldName[] = ['image', 'workflow', 'force', 'overwrite', 'serial', 'comment'];
 
-const ASKS_FOR: Readonly<Record<FieldName, string>> = {
-  image: 'an image',
-  pool: 'a pool',
-  mode: 'a mode',
-  service: 'a service state',
-  flag: 'a flag',
-  workflow: 'a workflow',
-  state: 'an install state',
+const REQUESTS: Readonly<Record<FieldName, string>> = {
+  image: 'Enter an image.',
+  pool: 'Select a pool.',
+  mode: 'Select a mode.',
+  service: 'Select a service state.',
+  flag: 'Select a flag.',
+  workflow: 'Select a workflow.',
+  state: 'Select an install state.',
   force: '',
   overwrite: '',
-  macs: 'the MAC addresses of the replacement',
-  serial: 'a serial number',
-  reason: 'a reason; it goes into the history',
-  comment: 'a comment',
+  macs: 'Enter the MAC addresses of the replacement.',
+  serial: 'Enter a serial number.',
+  reason: 'Enter a reason.',
+  comment: 'Enter a comment.',
 };
 
 export interface Choice {
   readonly value: string;
   readonly hint: string;
-  /** Empty: it can be chosen. */
+  /** Empty: it is available. */
   readonly disabledBecause: string;
 }
 
@@ -113,7 +114,7 @@ export function choicesOf(action: MachineAction, field: FieldName, machine: Acti
   }
 }
 
-/** What is known already: what the explanation says, or the only choice that there is. */
+/** The initial values: those of the explanation, or the only available choice. */
 export function firstValues(
   action: MachineAction,
   machine: ActionMachine,
@@ -128,11 +129,11 @@ export function firstValues(
   return values;
 }
 
-/** What is still missing or wrong; empty when it can be asked for. */
+/** What is still missing or wrong; empty when the form can be submitted. */
 export function missing(action: MachineAction, values: Values, machineId: string, typedName: string): string {
   const fields: readonly FieldName[] = FIELDS_OF[action];
   const field = fields.find((name) => values[name].trim() === '' && !OPTIONAL.includes(name));
-  if (field) return `Give ${ASKS_FOR[field]}.`;
+  if (field) return REQUESTS[field];
   const image = imageFault(values.image);
   if (image) return image;
   if (MACHINE_ACTIONS[action].confirm === 'name' && typedName !== machineId)
@@ -150,17 +151,12 @@ export function imageFault(image: string): string {
   }
 }
 
-/** As a shell takes it. */
-export function shellWord(text: string): string {
-  return /^[A-Za-z0-9_./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** As they were typed: with commas or spaces between them. */
+/** Separated by commas or spaces. */
 export function macsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((mac) => mac !== '');
 }
 
-/** What comes after the machine's id. */
+/** The CLI arguments after the machine's id. */
 const OPTIONS = {
   image: (value) => ['--image', value],
   pool: (value) => ['--pool', value],

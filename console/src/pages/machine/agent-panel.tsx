@@ -9,20 +9,20 @@ import type { MachineView } from '../../machine-view.ts';
 import { Empty } from '../../ui/blank.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, momentText, msOf } from '../../ui/time.tsx';
+import { Age, msOf, timestampText } from '../../ui/time.tsx';
 import { chartsWith, mergeSamples, type Sample } from './metric-series.ts';
 
 const MetricChart = lazy(() => import('./metric-chart.tsx').then((m) => ({ default: m.MetricChart })));
 
-/** What the agent on the machine told of it: once, and with every keepalive. */
+/** What the machine's agent reported: hardware at registration, metrics with every keepalive. */
 export function AgentPanel({ machine }: { machine: MachineView }) {
   const { machineId, pool } = machine;
   const agent = machine.message.status?.agent;
   if (!agent) {
     return (
       <Panel title="Hardware and agent">
-        <Empty title="No agent speaks for it">
-          <span>An agent tells its hardware, its metrics and that it is alive. Its token is made with</span>
+        <Empty title="No agent">
+          <span>An agent reports hardware, metrics and keepalives. Create its token with:</span>
           <Command>{`ingot machine create --machine-id ${machineId} --pool ${pool || '<pool>'}`}</Command>
         </Empty>
       </Panel>
@@ -55,7 +55,7 @@ function Facts({ agent, pool }: { agent: Agent; pool: string }) {
     ['Agent version', agent.agentVersion],
     ['Registered', agent.registeredAt && <Age at={agent.registeredAt} />],
     ['Last keepalive', agent.lastKeepalive && <Age at={agent.lastKeepalive} />],
-    ['Expires unless it speaks', agent.expiresAt && momentText(msOf(agent.expiresAt) ?? 0)],
+    ['Expires without keepalive', agent.expiresAt && timestampText(msOf(agent.expiresAt) ?? 0)],
   ];
   return (
     <dl className="facts wide-facts">
@@ -82,12 +82,11 @@ function Metrics({ machineId, agent }: { machineId: string; agent: Agent }) {
   const samples = useMemo(() => mergeSamples(history.data ?? [], live), [history.data, live]);
   const charts = chartsWith(samples);
   const others = METRIC_NAMES.filter((name) => agent.metrics[name] !== undefined);
-  if (others.length === 0 && charts.length === 0)
-    return <p className="soft">Its keepalives have told no metrics yet.</p>;
+  if (others.length === 0 && charts.length === 0) return <p className="soft">No metrics yet.</p>;
   return (
     <>
       {history.isError && (
-        <p className="soft">Earlier metrics can’t be read: {failureOf(history.error).message}</p>
+        <p className="soft">Failed to load earlier metrics: {failureOf(history.error).message}</p>
       )}
       <div className="charts">
         {charts.map((chart) => (
@@ -97,7 +96,7 @@ function Metrics({ machineId, agent }: { machineId: string; agent: Agent }) {
         ))}
       </div>
       <details>
-        <summary>All {others.length} metrics of the last keepalive</summary>
+        <summary>All {others.length} metrics from the last keepalive</summary>
         <table className="table">
           <tbody>
             {others.map((name) => (
@@ -116,7 +115,7 @@ function Metrics({ machineId, agent }: { machineId: string; agent: Agent }) {
   );
 }
 
-/** What was told since the page is open. */
+/** The samples received since the page was opened. */
 function useLiveSamples({ lastKeepalive, metrics }: Agent): readonly Sample[] {
   const [samples, setSamples] = useState<readonly Sample[]>([]);
   const at = msOf(lastKeepalive);

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { bytesText } from '../../../../src/domain/agent/metric-text.ts';
 import { Failed } from '../../ui/blank.tsx';
-import { Age, momentText } from '../../ui/time.tsx';
+import { Age, timestampText } from '../../ui/time.tsx';
 import { type BootFetchBody, nodeBoots } from '../nodes/nodes.ts';
 
-/** What is fetched is no event. */
+/** Fetches are not events, so the list is polled while a boot is expected. */
 const WAITING_MS = 5_000;
 const WAITING = ['pending', 'installing', 'deprovisioning', 'migrating'];
 
-/** What the machine fetched while it booted, and why it was its disk where it was. */
+/** What the machine fetched while it booted, and why it was told to boot from its disk. */
 export function BootList({ machineId, install }: { machineId: string; install: string }) {
   const boots = useQuery({
     queryKey: ['machine', machineId, 'node-boots'],
@@ -20,9 +20,9 @@ export function BootList({ machineId, install }: { machineId: string; install: s
     <section className="stack" aria-label="Boots">
       <h3>Boots</h3>
       {boots.isError && !data && (
-        <Failed what="Its boots can’t be read" error={boots.error} onRetry={() => void boots.refetch()} />
+        <Failed what="Failed to load boots" error={boots.error} onRetry={() => void boots.refetch()} />
       )}
-      {data?.total === 0 && <p className="soft">It has fetched nothing yet.</p>}
+      {data?.total === 0 && <p className="soft">No boots yet.</p>}
       <ol className="node-boots">
         {data?.data.map((fetch) => (
           <Fetch key={fetch.id} fetch={fetch} />
@@ -30,7 +30,7 @@ export function BootList({ machineId, install }: { machineId: string; install: s
       </ol>
       {data && data.total > data.data.length && (
         <p className="soft">
-          {data.data.length} of {data.total}. All of them: <code>ingot node boots {machineId}</code>
+          {data.data.length} of {data.total} shown. See all with <code>ingot node boots {machineId}</code>
         </p>
       )}
     </section>
@@ -41,7 +41,7 @@ function Fetch({ fetch }: { fetch: BootFetchBody }) {
   const at = Date.parse(fetch.created_at);
   return (
     <li>
-      <span className="soft numeric" title={momentText(at)}>
+      <span className="soft numeric" title={timestampText(at)}>
         <Age at={at} />
       </span>
       <span>

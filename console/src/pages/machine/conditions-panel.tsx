@@ -4,9 +4,9 @@ import { Age, msOf } from '../../ui/time.tsx';
 import { conditionRows } from './conditions.ts';
 
 export function ConditionsPanel({ machine }: { machine: MachineView }) {
-  const told = machine.message.status?.conditions ?? [];
+  const reported = machine.message.status?.conditions ?? [];
   const rows = conditionRows(
-    told.map((condition) => ({ ...condition, since: msOf(condition.lastTransition) })),
+    reported.map((condition) => ({ ...condition, since: msOf(condition.lastTransition) })),
   );
   const unknown = rows.filter(({ status }) => status === 'unknown');
   return (
@@ -28,13 +28,13 @@ export function ConditionsPanel({ machine }: { machine: MachineView }) {
           <li>
             <span className="badge tone-gray">unknown</span>
             <div>
-              {unknown.map(({ type, meaning }, place) => (
+              {unknown.map(({ type, meaning }, index) => (
                 <span key={type} title={meaning}>
-                  {place > 0 && ', '}
+                  {index > 0 && ', '}
                   {type}
                 </span>
               ))}
-              <div className="soft">Nobody has looked yet, or could.</div>
+              <div className="soft">Not checked yet, or the check failed.</div>
             </div>
           </li>
         )}

@@ -3,7 +3,7 @@ import { CONDITION_TYPES } from '../../../../src/domain/condition/condition.ts';
 import { conditionRows } from './conditions.ts';
 
 describe('conditions', () => {
-  const told = (type: string, status: boolean, since = 1) => ({
+  const reported = (type: string, status: boolean, since = 1) => ({
     type,
     status,
     reason: 'R',
@@ -11,14 +11,14 @@ describe('conditions', () => {
     since,
   });
 
-  it('show what matters first, the newest of those first, and the unknown last', () => {
+  it('are sorted by importance, then newest first, with unknown ones last', () => {
     const rows = conditionRows([
-      told('Reachable', true),
-      told('Reachable2', true),
-      told('RMA', true),
-      told('Degraded', true, 1),
-      told('NeedsIntervention', true, 2),
-      told('Provisioned', false),
+      reported('Reachable', true),
+      reported('Reachable2', true),
+      reported('RMA', true),
+      reported('Degraded', true, 1),
+      reported('NeedsIntervention', true, 2),
+      reported('Provisioned', false),
     ]);
     expect(rows.slice(0, 6).map(({ type }) => type)).toEqual([
       'RMA',
@@ -31,7 +31,7 @@ describe('conditions', () => {
     expect(rows.slice(6).map(({ status }) => status)).toEqual(Array(5).fill('unknown'));
   });
 
-  it('tell every known type once, also when nothing was told', () => {
+  it('list every known type once, also when none was reported', () => {
     expect(
       conditionRows([])
         .map(({ type }) => type)
@@ -39,8 +39,8 @@ describe('conditions', () => {
     ).toEqual(CONDITION_TYPES.toSorted());
   });
 
-  it('colour by what a status means', () => {
-    const tone = (type: string, status: boolean) => conditionRows([told(type, status)])[0]?.tone;
+  it('are coloured by the meaning of their status', () => {
+    const tone = (type: string, status: boolean) => conditionRows([reported(type, status)])[0]?.tone;
     expect(tone('Reachable', true)).toBe('green');
     expect(tone('Reachable', false)).toBe('orange');
     expect(tone('NeedsIntervention', false)).toBe('green');

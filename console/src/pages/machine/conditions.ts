@@ -1,14 +1,14 @@
-/** Conditions, what matters first; those that nobody has looked at are told too. */
+/** A machine's conditions, the most important first, including those that were never checked. */
 import { CONDITION_TYPES, CONDITIONS, isConditionType } from '../../../../src/domain/condition/condition.ts';
 import { conditionTone, TONES_BY_WEIGHT } from '../../../../src/domain/condition/condition-tone.ts';
 import type { Tone } from '../../../../src/domain/tone.ts';
 
-export interface ToldCondition {
+export interface ReportedCondition {
   readonly type: string;
   readonly status: boolean;
   readonly reason: string;
   readonly message: string;
-  /** When the status last changed, in milliseconds; null: not told. */
+  /** When the status last changed, in milliseconds; null: not known. */
   readonly since: number | null;
 }
 
@@ -24,8 +24,8 @@ export interface ConditionRow {
 
 const WEIGHT: readonly Tone[] = TONES_BY_WEIGHT;
 
-export function conditionRows(told: readonly ToldCondition[]): ConditionRow[] {
-  const known = told
+export function conditionRows(reported: readonly ReportedCondition[]): ConditionRow[] {
+  const known = reported
     .map(
       ({ status, ...rest }): ConditionRow => ({
         ...rest,
@@ -38,7 +38,9 @@ export function conditionRows(told: readonly ToldCondition[]): ConditionRow[] {
       (left, right) =>
         WEIGHT.indexOf(left.tone) - WEIGHT.indexOf(right.tone) || (right.since ?? 0) - (left.since ?? 0),
     );
-  const unknown = CONDITION_TYPES.filter((type) => !told.some((condition) => condition.type === type)).map(
+  const unknown = CONDITION_TYPES.filter(
+    (type) => !reported.some((condition) => condition.type === type),
+  ).map(
     (type): ConditionRow => ({
       type,
       meaning: CONDITIONS[type],

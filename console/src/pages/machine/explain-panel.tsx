@@ -22,15 +22,15 @@ export interface ExplainPanelProps {
   readonly onOperationAction: (action: OperatorAction, operationId: string) => void;
 }
 
-/** Why it is not in service, what unblocks it and who must act. */
+/** Why the machine is not in service, what unblocks it and who must act. */
 export function ExplainPanel(props: ExplainPanelProps) {
   const { machineId } = props;
   const { data, isPending, isError, error, refetch } = useExplanation(machineId);
   return (
-    <Panel title="What next">
+    <Panel title="Next steps">
       {isPending && <Loading />}
       {isError && !data && (
-        <Failed what="It can’t be explained" error={error} onRetry={() => void refetch()} />
+        <Failed what="Failed to load the explanation" error={error} onRetry={() => void refetch()} />
       )}
       {data && (
         <div className="stack">
@@ -66,13 +66,13 @@ function ObstacleEntry({
     <li className="obstacle">
       <p>{sentence(what)}</p>
       <p className="soft">
-        {sentence(unblock)} {who === 'nobody' ? 'It passes by itself.' : `Who must act: ${who}.`}
+        {sentence(unblock)} {who === 'nobody' ? 'No action is needed.' : `Who must act: ${who}.`}
       </p>
       <div className="row">
         <NextAction obstacle={obstacle} place={place} {...props} />
         {operationId !== '' && (
           <Link className="button" href={operationHref(operationId)}>
-            Open the operation
+            View operation
           </Link>
         )}
       </div>
@@ -103,7 +103,7 @@ function NextAction({
     <Button
       kind={kind}
       disabledBecause={
-        offered.find((known) => known.action === action)?.disabledBecause ?? 'The operation is being read.'
+        offered.find((known) => known.action === action)?.disabledBecause ?? 'Loading the operation…'
       }
       onClick={() => onOperationAction(action, operationId)}
     >

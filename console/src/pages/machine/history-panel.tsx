@@ -1,4 +1,4 @@
-/** Every layer's history as one list, the newest first. What happens while it is shown comes in at the top. */
+/** The history of all layers as one list, newest first. New events are added at the top. */
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -19,7 +19,7 @@ import {
   HISTORY_KINDS,
   historyFilter,
   KIND_LAYERS,
-  newsFor,
+  newEventsFor,
   readKinds,
   toggleKind,
   writeKinds,
@@ -44,9 +44,9 @@ export function HistoryPanel({ machineId }: { machineId: string }) {
   );
   return (
     <>
-      <div className="row kinds" role="toolbar" aria-label="Kinds of events">
+      <div className="row kinds" role="toolbar" aria-label="Event kinds">
         <Button kind="quiet" pressed={writeKinds(kinds) === ''} onClick={() => setKindsText('')}>
-          the usual
+          default
         </Button>
         {HISTORY_KINDS.map((kind) => (
           <Button
@@ -61,19 +61,19 @@ export function HistoryPanel({ machineId }: { machineId: string }) {
       </div>
       {list.isPending && <Loading lines={6} />}
       {list.isError && !list.data && (
-        <Failed what="The history can’t be read" error={list.error} onRetry={() => void list.refetch()} />
+        <Failed what="Failed to load the history" error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.data && events.length === 0 && (
-        <Empty title="Nothing of these kinds has happened">Choose other kinds above.</Empty>
+        <Empty title="No events of these kinds">Select other kinds above.</Empty>
       )}
       {events.length > 0 && (
         <table className="table timeline">
           <thead>
             <tr>
-              <th scope="col">When</th>
+              <th scope="col">Time</th>
               <th scope="col">Kind</th>
-              <th scope="col">What</th>
-              <th scope="col">By</th>
+              <th scope="col">Change</th>
+              <th scope="col">Actor</th>
               <th scope="col">Comment</th>
               <th scope="col">Operation</th>
             </tr>
@@ -85,7 +85,7 @@ export function HistoryPanel({ machineId }: { machineId: string }) {
           </tbody>
         </table>
       )}
-      <LoadMore list={list} text="Load more" />
+      <LoadMore list={list} />
     </>
   );
 }
@@ -95,11 +95,11 @@ function useHistory(machineId: string, kinds: readonly EventKind[]) {
   const filter = historyFilter(quoted(machineId), kinds);
   const queryKey = useMemo(() => ['history', machineId, filter], [machineId, filter]);
   const onEvents = useCallback(
-    (news: readonly Event[]) => {
+    (received: readonly Event[]) => {
       queries.setQueryData<Pages>(queryKey, (shown) => {
         const [first, ...others] = shown?.pages ?? [];
         if (!shown || !first) return shown;
-        const fresh = newsFor(news, machineId, kinds, first.events[0]?.eventId ?? 0n);
+        const fresh = newEventsFor(received, machineId, kinds, first.events[0]?.eventId ?? 0n);
         return fresh.length === 0
           ? shown
           : { ...shown, pages: [{ ...first, events: [...fresh, ...first.events] }, ...others] };

@@ -1,12 +1,12 @@
-/** The history of every layer of a machine as one list: what to ask for, and how what happens meanwhile comes in. */
+/** The history of all layers of a machine as one list: its filter, and which live events belong to it. */
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/event.ts';
 import type { ToneLayer } from '../../../../src/domain/tone.ts';
 
-/** Tokens are no part of a machine's history. */
+/** Token events are not part of a machine's history. */
 export const HISTORY_KINDS: readonly EventKind[] = EVENT_KINDS.filter((kind) => kind !== 'token');
 
-/** A percentage that grows is no news. */
-const USUAL_KINDS: readonly EventKind[] = HISTORY_KINDS.filter((kind) => kind !== 'progress');
+/** Progress updates are too frequent to be shown by default. */
+const DEFAULT_KINDS: readonly EventKind[] = HISTORY_KINDS.filter((kind) => kind !== 'progress');
 
 export const KIND_LAYERS: Partial<Record<string, ToneLayer>> = {
   phase: 'phase',
@@ -17,18 +17,19 @@ export const KIND_LAYERS: Partial<Record<string, ToneLayer>> = {
   step: 'step',
 } satisfies Partial<Record<EventKind, ToneLayer>>;
 
-/** From the URL; what it does not know is left out, and nothing means the usual ones. */
+/** Reads the kinds from the URL. Unknown kinds are ignored, and none means the default. */
 export function readKinds(text: string): readonly EventKind[] {
   const kinds = HISTORY_KINDS.filter((kind) => text.split(',').includes(kind));
-  return kinds.length === 0 ? USUAL_KINDS : kinds;
+  return kinds.length === 0 ? DEFAULT_KINDS : kinds;
 }
 
 export function writeKinds(kinds: readonly EventKind[]): string {
-  const isUsual = kinds.length === USUAL_KINDS.length && USUAL_KINDS.every((kind) => kinds.includes(kind));
-  return isUsual ? '' : HISTORY_KINDS.filter((kind) => kinds.includes(kind)).join(',');
+  const isDefault =
+    kinds.length === DEFAULT_KINDS.length && DEFAULT_KINDS.every((kind) => kinds.includes(kind));
+  return isDefault ? '' : HISTORY_KINDS.filter((kind) => kinds.includes(kind)).join(',');
 }
 
-/** A press on one of the usual ones shows it alone; on others, adds or takes away. */
+/** From the default, selects only this kind; from any other selection, adds or removes it. */
 export function toggleKind(kinds: readonly EventKind[], kind: EventKind): readonly EventKind[] {
   if (writeKinds(kinds) === '') return [kind];
   const without = kinds.filter((other) => other !== kind);
@@ -41,21 +42,21 @@ export function historyFilter(quotedMachineId: string, kinds: readonly EventKind
   return some.length === 0 ? machine : `${machine} AND (${some.join(' OR ')})`;
 }
 
-interface Told {
+interface IdentifiedEvent {
   readonly eventId: bigint;
   readonly kind: string;
   readonly machineId: string;
 }
 
-/** Those of the news that belong into the list and are newer than all of it; the newest first, as the list is. */
-export function newsFor<E extends Told>(
-  news: readonly E[],
+/** The received events that belong to the list and are newer than all of it, newest first like the list. */
+export function newEventsFor<E extends IdentifiedEvent>(
+  received: readonly E[],
   machineId: string,
   kinds: readonly EventKind[],
   newest: bigint,
 ): E[] {
   const wanted: readonly string[] = kinds;
-  return news
+  return received
     .filter((event) => event.machineId === machineId && wanted.includes(event.kind) && event.eventId > newest)
     .toSorted((left, right) => (left.eventId < right.eventId ? 1 : -1));
 }

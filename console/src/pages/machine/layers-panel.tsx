@@ -14,10 +14,10 @@ import {
 } from './layers.ts';
 import { useExplanation, useSince } from './use-machine.ts';
 
-/** The layers side by side: none of them follows from another. */
+/** The layers side by side: they are independent of each other. */
 export function LayersPanel({ machine }: { machine: MachineView }) {
   return (
-    <section className="layers" aria-label="Layers of its state">
+    <section className="layers" aria-label="State layers">
       {LAYER_NAMES.map((layer) => (
         <Layer key={layer} layer={layer} machine={machine} />
       ))}
@@ -32,10 +32,8 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
     return (
       <p className="effective">
         <StateBadge layer="service" state="deleted" />
-        <strong>Removed for good.</strong>{' '}
-        <span className="soft">
-          What is below is how it was last known; nothing can be done to it any more.
-        </span>
+        <strong>Permanently removed.</strong>{' '}
+        <span className="soft">This is its last known state. No actions are available.</span>
       </p>
     );
   }
@@ -58,8 +56,8 @@ export function EffectivePanel({ machine }: { machine: MachineView }) {
           <SchedulableBadge status={message.status} />{' '}
           <span className="soft">
             {message.status?.schedulable
-              ? 'Work may be placed on it.'
-              : `No work is placed on it, because ${message.status?.unschedulableMessage}.`}
+              ? 'Workloads can be scheduled on it.'
+              : `No workloads are scheduled on it, because ${message.status?.unschedulableMessage}.`}
           </span>
         </>
       )}
@@ -71,15 +69,16 @@ function Layer({ layer, machine }: { layer: LayerName; machine: MachineView }) {
   const { title, lifecycle } = LAYERS[layer];
   const state = machine[layer] ?? '';
   const { status } = machine.message;
-  const told = {
+  const reportedSince = {
     phase: undefined,
     service: status?.serviceSince,
     install: status?.installSince,
     presence: undefined,
   };
-  const fromHistory = useSince(machine.machineId, layer, told[layer] ? '' : state);
-  // A phase that nothing ever changed is as old as the machine.
-  const since = told[layer] ?? fromHistory ?? (layer === 'phase' ? machine.message.createdAt : undefined);
+  const fromHistory = useSince(machine.machineId, layer, reportedSince[layer] ? '' : state);
+  // A phase that never changed is as old as the machine.
+  const since =
+    reportedSince[layer] ?? fromHistory ?? (layer === 'phase' ? machine.message.createdAt : undefined);
   return (
     <LayerCard
       title={title}
@@ -109,8 +108,8 @@ function Observed({ machine }: { machine: MachineView }) {
       }
       meaning={
         observed
-          ? `In the words of ${observed.source}${observed.power && `; power ${observed.power}`}${observed.upstreamId && `; its id there is ${observed.upstreamId}`}. Recorded, not ours.`
-          : 'It has no upstream, or none was asked yet.'
+          ? `Reported by ${observed.source}${observed.power && `; power ${observed.power}`}${observed.upstreamId && `; upstream id ${observed.upstreamId}`}.`
+          : 'No upstream, or not observed yet.'
       }
       since={observed && <Age at={observed.at} suffix="" />}
     >
@@ -121,7 +120,7 @@ function Observed({ machine }: { machine: MachineView }) {
       )}
       {failure !== '' && (
         <p>
-          <strong>Not read since:</strong> {failure}.
+          <strong>Last read failed:</strong> {failure}.
         </p>
       )}
       {disagreement !== null && (

@@ -3,24 +3,24 @@ import { statesOf } from '../../../../src/domain/lifecycle/lifecycle.ts';
 import { LAYER_NAMES, LAYERS, meaningOf, observedDisagreement } from './layers.ts';
 
 describe('the layers of a machine', () => {
-  it('say what every state means, in the words of the lifecycle', () => {
+  it('have the meaning of every state', () => {
     for (const layer of LAYER_NAMES) {
       for (const state of statesOf(LAYERS[layer].lifecycle)) expect(meaningOf(layer, state)).not.toBe('');
     }
     expect(meaningOf('service', 'quarantined')).toContain('blocked from scheduling');
   });
 
-  it('say why there is none, and nothing of states of a newer server', () => {
+  it('have a text for no state, and none for states of a newer server', () => {
     expect(meaningOf('presence', '')).toContain('No agent');
     expect(meaningOf('service', 'hibernating')).toBe('');
     expect(meaningOf('service', 'toString')).toBe('');
   });
 });
 
-describe('what an upstream says', () => {
+describe('the observed state', () => {
   const observed = { source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'x' };
 
-  it('is held against the machine where the server would hold it against it', () => {
+  it('disagrees where the server says it does', () => {
     expect(observedDisagreement(observed, 'quarantined')).toBe(
       'site-a says Broken, and a node that is active should be Deployed',
     );

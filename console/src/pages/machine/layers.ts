@@ -1,4 +1,4 @@
-/** The layers of a machine's state, each with the question that it answers and what its state means. */
+/** The layers of a machine's state, each with the question that it answers and the meaning of its states. */
 
 import { presenceLifecycle } from '../../../../src/domain/agent/presence.ts';
 import { upstreamDisagreement } from '../../../../src/domain/condition/drift.ts';
@@ -14,7 +14,7 @@ export type LayerName = 'phase' | 'service' | 'install' | 'presence';
 interface LayerInfo {
   readonly title: string;
   readonly lifecycle: Lifecycle<string, string>;
-  /** What stands there until the machine first needs the layer. */
+  /** Shown while the machine has no state in this layer. */
   readonly absent: string;
 }
 
@@ -23,28 +23,28 @@ export const LAYERS: Readonly<Record<LayerName, LayerInfo>> = {
   service: {
     title: 'Service',
     lifecycle: serviceLifecycle,
-    absent: 'It has not been onboarded, and no agent has enrolled.',
+    absent: 'Not onboarded, and no agent has enrolled.',
   },
   install: {
     title: 'Install',
     lifecycle: installLifecycle,
-    absent: 'It has not booted from the network.',
+    absent: 'Never booted from the network.',
   },
-  presence: { title: 'Presence', lifecycle: presenceLifecycle, absent: 'No agent has been let in.' },
+  presence: { title: 'Presence', lifecycle: presenceLifecycle, absent: 'No agent has enrolled.' },
 };
 
 export const LAYER_NAMES = Object.keys(LAYERS) as LayerName[];
 
-export const OBSERVED_QUESTION = 'What does its upstream say?';
+export const OBSERVED_QUESTION = 'What does its upstream report?';
 
-/** A state of a newer server is shown and not explained. */
+/** Empty for a state that only a newer server knows. */
 export function meaningOf(layer: LayerName, state: string): string {
   const { lifecycle, absent }: LayerInfo = LAYERS[layer];
   if (state === '') return absent;
   return lifecycle.states[state]?.meaning ?? '';
 }
 
-/** Why what its upstream says does not fit; null where it does. The server refuses and explains by the same table. */
+/** Why the upstream's state contradicts ours; null if it does not. The server uses the same table. */
 export function observedDisagreement(
   { source, state, power, upstreamId }: Omit<ObservedState, 'at'>,
   service: ServiceState | null,

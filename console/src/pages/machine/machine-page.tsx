@@ -17,10 +17,10 @@ import { ActionDialog } from './action-dialog.tsx';
 import { AgentPanel } from './agent-panel.tsx';
 import { ConditionsPanel } from './conditions-panel.tsx';
 import { ExplainPanel } from './explain-panel.tsx';
+import { HistoryTabs } from './history-tabs.tsx';
 import { EffectivePanel, LayersPanel } from './layers-panel.tsx';
 import { NodePanel } from './node-panel.tsx';
 import { OperationPanel } from './operation-panel.tsx';
-import { PastPanel } from './past-panel.tsx';
 import { SpecPanel } from './spec-panel.tsx';
 import { actionMachine, useMachine } from './use-machine.ts';
 import { useOperation } from './use-operation.ts';
@@ -34,14 +34,14 @@ export function MachinePage({ machineId }: { machineId: string }) {
       <PageTitle title={machineId} />
       {isPending && <Loading lines={8} />}
       {isError && (
-        <Failed what={`${machineId} can’t be shown`} error={error} onRetry={() => void refetch()} />
+        <Failed what={`Failed to load ${machineId}`} error={error} onRetry={() => void refetch()} />
       )}
     </>
   );
 }
 
-/** The dialog that is open. */
-type Asking =
+/** The action whose dialog is open. */
+type OpenDialog =
   | {
       readonly about: 'machine';
       readonly action: MachineAction;
@@ -51,16 +51,16 @@ type Asking =
 
 function MachineShown({ machine }: { machine: MachineView }) {
   const { machineId } = machine;
-  const [asking, setAsking] = useState<Asking | null>(null);
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const forbidden = useForbidden();
   const gated = actionMachine(machine);
   const operations = useOperations(machineId);
   const whyNotNow = (action: MachineAction) =>
     forbidden(MACHINE_ACTIONS[action].role) || (MACHINE_ACTIONS[action].whyNot(gated) ?? '');
   const ask = (action: MachineAction, known: Readonly<Record<string, string>> = {}) =>
-    setAsking({ about: 'machine', action, known });
+    setDialog({ about: 'machine', action, known });
   const askOperation = (action: OperatorAction, operationId: string) =>
-    setAsking({ about: 'operation', action, operationId });
+    setDialog({ about: 'operation', action, operationId });
   useOfferActions(
     MACHINE_ACTION_NAMES.map((action) => ({
       text: `${MACHINE_ACTIONS[action].title} ${machineId}`,
@@ -68,7 +68,7 @@ function MachineShown({ machine }: { machine: MachineView }) {
       run: () => ask(action),
     })),
   );
-  const close = () => setAsking(null);
+  const close = () => setDialog(null);
   const newest = operations.data?.pages[0]?.[0]?.operationId ?? '';
   return (
     <>
@@ -96,25 +96,25 @@ function MachineShown({ machine }: { machine: MachineView }) {
             {machine.install !== '' && <NodePanel machine={machine} />}
           </div>
         </div>
-        <PastPanel machineId={machineId} operations={operations} />
+        <HistoryTabs machineId={machineId} operations={operations} />
       </div>
-      {asking?.about === 'machine' && (
-        <ActionDialog action={asking.action} known={asking.known} machine={gated} onClose={close} />
+      {dialog?.about === 'machine' && (
+        <ActionDialog action={dialog.action} known={dialog.known} machine={gated} onClose={close} />
       )}
-      {asking?.about === 'operation' && (
-        <OperatorAsking action={asking.action} operationId={asking.operationId} onClose={close} />
+      {dialog?.about === 'operation' && (
+        <OperationDialog action={dialog.action} operationId={dialog.operationId} onClose={close} />
       )}
     </>
   );
 }
 
-interface OperatorAskingProps {
+interface OperationDialogProps {
   readonly action: OperatorAction;
   readonly operationId: string;
   readonly onClose: () => void;
 }
 
-function OperatorAsking({ action, operationId, onClose }: OperatorAskingProps) {
+function OperationDialog({ action, operationId, onClose }: OperationDialogProps) {
   const { data } = useOperation(operationId);
   return data ? <OperatorActionDialog view={data} action={action} onClose={onClose} /> : null;
 }

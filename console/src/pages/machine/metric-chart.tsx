@@ -1,4 +1,4 @@
-/** A small chart. Loaded only where an agent measures something. */
+/** A small chart. Its code is loaded only when there are metrics to show. */
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -34,8 +34,8 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
   useEffect(() => {
     plot.current?.setData(chartData(chart, samples) as uPlot.AlignedData);
   }, [chart, samples]);
-  const told = summaries(chart, samples);
-  // The first place of the data is before the first sample.
+  const lines = summaries(chart, samples);
+  // The chart's data has one entry before the first sample.
   const at = pointed === null ? undefined : samples[pointed - 1];
   return (
     <figure className="chart">
@@ -44,7 +44,7 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
         <span className="numeric">
           {chart.lines.map(({ name, value, text }, line) => {
             const shown = at ? value(at.metrics) : undefined;
-            const last = told.find((summary) => summary.name === name)?.last ?? '–';
+            const last = lines.find((summary) => summary.name === name)?.last ?? '–';
             return (
               <span key={name} className={`line line-${line}`}>
                 {chart.lines.length > 1 && `${name} `}
@@ -61,7 +61,7 @@ export function MetricChart({ chart, samples }: { chart: Chart; samples: readonl
         <span className="colour-line-1" />
       </div>
       <p className="soft numeric">
-        {told.map(({ name, least, most }) => `${name}: ${least} to ${most}`).join(' · ')}
+        {lines.map(({ name, least, most }) => `${name}: ${least} to ${most}`).join(' · ')}
       </p>
     </figure>
   );
@@ -107,12 +107,12 @@ function options(
   };
 }
 
-/** As all other moments of the console: in UTC. */
+/** In UTC, like all timestamps of the console. */
 function clock(seconds: number): string {
   return new Date(seconds * 1_000).toISOString().slice(11, 16);
 }
 
-/** A canvas does not know the style sheet's colours: they are read off elements, again when the theme changes. */
+/** A canvas cannot use the style sheet's colours: they are read from elements, again when the theme changes. */
 function useColours(place: { readonly current: HTMLElement | null }): readonly string[] {
   const [colours, setColours] = useState<readonly string[]>([]);
   useEffect(() => {

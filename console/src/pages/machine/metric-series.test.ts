@@ -17,7 +17,7 @@ const chart = (title: string) => {
 };
 
 describe('samples', () => {
-  it('are put together in the order of time, without doubles, the later told one counting', () => {
+  it('are merged by time, without duplicates: the one received later wins', () => {
     const merged = mergeSamples(
       [sample(2, { a: 1 }), sample(1, { a: 1 })],
       [sample(2, { a: 9 }), sample(3, { a: 1 })],
@@ -29,7 +29,7 @@ describe('samples', () => {
     ]);
   });
 
-  it('do not grow without end', () => {
+  it('are limited in number', () => {
     const many = Array.from({ length: 5_000 }, (_, at) => sample(at, {}));
     const kept = mergeSamples(many);
     expect(kept).toHaveLength(2_000);
@@ -44,12 +44,12 @@ describe('charts', () => {
     sample(3_000, { cpu_utilization_pct: 20, container_count: 3 }),
   ];
 
-  it('are shown only for what was told', () => {
+  it('are shown only for reported metrics', () => {
     expect(chartsWith(samples).map(({ title }) => title)).toEqual(['CPU', 'Disk', 'Workload']);
     expect(chartsWith([])).toEqual([]);
   });
 
-  it('have times in seconds, gaps where nothing was told, and one before the first', () => {
+  it('have times in seconds, gaps for missing values, and an entry before the first sample', () => {
     expect(chartData(chart('Workload'), samples)).toEqual([
       [-599, 1, 2, 3],
       [null, null, null, 3],
@@ -64,7 +64,7 @@ describe('charts', () => {
     ).toEqual([null, null]);
   });
 
-  it('say in words what they show', () => {
+  it('have a text alternative', () => {
     expect(summaries(chart('CPU'), samples)).toEqual([
       { name: 'CPU in use', last: '20%', least: '10%', most: '40.3%' },
     ]);

@@ -1,4 +1,4 @@
-/** What an agent measured, as lines in charts. */
+/** An agent's metrics as chart series. */
 import { METRICS, type MetricName } from '../../../../src/domain/agent/agent.ts';
 import { metricText } from '../../../../src/domain/agent/metric-text.ts';
 
@@ -51,26 +51,26 @@ export const CHARTS: readonly Chart[] = [
 
 const KEPT = 2_000;
 
-/** In the order of time; of two from one moment the later told one counts. */
-export function mergeSamples(...told: readonly (readonly Sample[])[]): Sample[] {
-  const byTime = new Map(told.flat().map((sample) => [sample.at, sample]));
+/** Sorted by time; of two samples with the same time, the one received later wins. */
+export function mergeSamples(...lists: readonly (readonly Sample[])[]): Sample[] {
+  const byTime = new Map(lists.flat().map((sample) => [sample.at, sample]));
   return [...byTime.values()].toSorted((left, right) => left.at - right.at).slice(-KEPT);
 }
 
-/** Only charts that have something to show. */
+/** The charts that have data. */
 export function chartsWith(samples: readonly Sample[]): Chart[] {
   return CHARTS.filter(({ lines }) =>
     lines.some(({ value }) => samples.some(({ metrics }) => value(metrics) !== undefined)),
   );
 }
 
-/** A chart is at least this wide: one moment alone has no scale. */
+/** The shortest time span of a chart: a single sample has no scale. */
 export const LEAST_SECONDS = 600;
 
-/** Times in seconds, then one row of values for each line; before the first, a time at which nothing was told. */
-export function chartData({ lines }: Chart, told: readonly Sample[]): [number[], ...(number | null)[][]] {
-  const [first] = told;
-  const samples = first ? [{ at: first.at - LEAST_SECONDS * 1_000, metrics: {} }, ...told] : told;
+/** Times in seconds, then one row of values for each line, with an entry without values before the first sample. */
+export function chartData({ lines }: Chart, received: readonly Sample[]): [number[], ...(number | null)[][]] {
+  const [first] = received;
+  const samples = first ? [{ at: first.at - LEAST_SECONDS * 1_000, metrics: {} }, ...received] : received;
   return [
     samples.map(({ at }) => at / 1_000),
     ...lines.map(({ value }) => samples.map(({ metrics }) => value(metrics) ?? null)),
@@ -84,7 +84,7 @@ export interface LineSummary {
   readonly most: string;
 }
 
-/** The chart in words. */
+/** The chart as text. */
 export function summaries({ lines }: Chart, samples: readonly Sample[]): LineSummary[] {
   return lines.flatMap(({ name, value, text }) => {
     const values = samples.flatMap(({ metrics }) => value(metrics) ?? []);

@@ -15,8 +15,8 @@ import { operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, momentText } from '../../ui/time.tsx';
-import { type HistoryBody, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
+import { Age, timestampText } from '../../ui/time.tsx';
+import { type HistoryBody, historyDetails, type NodeBody, nodeHistory } from '../nodes/nodes.ts';
 import { BootList } from './boot-list.tsx';
 
 interface Node extends NodeBody {
@@ -32,10 +32,10 @@ interface InventoryBody extends HardwareInventory {
   readonly reported_at: string;
 }
 
-/** Reports of progress are no events. */
+/** Progress reports are not events, so the node is polled while it is installed. */
 const INSTALLING_MS = 5_000;
 
-/** The machine as document 4 knows it: it boots from the network and reports how its installation goes. */
+/** The machine as a node: it boots from the network and reports its installation (docs/nodes.md). */
 export function NodePanel({ machine }: { machine: MachineView }) {
   const { machineId, install } = machine;
   const refetchInterval = install === 'installing' ? INSTALLING_MS : false;
@@ -54,7 +54,7 @@ export function NodePanel({ machine }: { machine: MachineView }) {
     <Panel title="Node">
       {node.isPending && <Loading />}
       {node.isError && !node.data && (
-        <Failed what="The node can’t be read" error={node.error} onRetry={() => void node.refetch()} />
+        <Failed what="Failed to load the node" error={node.error} onRetry={() => void node.refetch()} />
       )}
       {node.data && (
         <div className="stack">
@@ -62,15 +62,15 @@ export function NodePanel({ machine }: { machine: MachineView }) {
           {node.data.erasure && <ErasedDisks erasure={node.data.erasure} />}
           {node.data.inventory && <Hardware inventory={node.data.inventory} />}
           <BootList machineId={machineId} install={install} />
-          <h3>States and reports</h3>
+          <h3>History</h3>
           {history.isError && !history.data && (
             <Failed
-              what="Its history can’t be read"
+              what="Failed to load the history"
               error={history.error}
               onRetry={() => void history.refetch()}
             />
           )}
-          {history.data?.length === 0 && <p className="soft">It has reported nothing yet.</p>}
+          {history.data?.length === 0 && <p className="soft">No reports yet.</p>}
           <ol className="node-history">
             {history.data?.map((entry) => (
               <Report key={entry.id} entry={entry} />
@@ -89,7 +89,7 @@ function NodeFacts({ node }: { node: Node }) {
     ['Serial number', node.serial_number],
     ['System UUID', node.system_uuid && <span className="mono">{node.system_uuid}</span>],
     ['Architecture', node.arch],
-    ['Boots by', node.boot_mode],
+    ['Boot mode', node.boot_mode],
     ['Address', node.ip_address],
     ['Hostname', node.hostname],
     ['Workflow', node.workflow],
@@ -100,7 +100,7 @@ function NodeFacts({ node }: { node: Node }) {
     ['Last seen', node.last_seen_at && <Age at={Date.parse(node.last_seen_at)} />],
     ['Notes', node.notes],
     [
-      'Wanted by',
+      'Operation',
       node.operation_id && <Link href={operationHref(node.operation_id)}>{node.operation_id}</Link>,
     ],
   ];
@@ -120,7 +120,7 @@ function NodeFacts({ node }: { node: Node }) {
   );
 }
 
-/** What the installer found in the machine. */
+/** The hardware inventory that the installer reported. */
 function Hardware({ inventory }: { inventory: InventoryBody }) {
   return (
     <section aria-label="Hardware">
@@ -142,7 +142,7 @@ function Hardware({ inventory }: { inventory: InventoryBody }) {
   );
 }
 
-/** What became of each disk, and what was not done to it. */
+/** The result of the erasure for each disk, and what was not done. */
 function ErasedDisks({ erasure }: { erasure: Erasure }) {
   return (
     <section aria-label="Erasure">
@@ -187,20 +187,16 @@ function diskTitle({ name, model, serial }: DiskErasure): string {
 }
 
 function Report({ entry }: { entry: HistoryBody }) {
-  const details = Object.entries(entry.metadata ?? {})
-    // The evidence is above, and the comment or the error says what it amounts to.
-    .filter(([name]) => name !== 'erase')
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ');
+  const details = historyDetails(entry);
   return (
     <li>
-      <span className="soft numeric" title={momentText(Date.parse(entry.created_at))}>
+      <span className="soft numeric" title={timestampText(Date.parse(entry.created_at))}>
         <Age at={Date.parse(entry.created_at)} />
       </span>
       <span>
         <StateBadge layer="install" state={entry.to_state} />{' '}
         <span className="soft">
-          {entry.from_state !== entry.to_state && `from ${entry.from_state || 'nothing'}, `}by{' '}
+          {entry.from_state && entry.from_state !== entry.to_state && `from ${entry.from_state}, `}by{' '}
           {entry.triggered_by}
           {entry.user_id && ` ${entry.user_id}`}
         </span>

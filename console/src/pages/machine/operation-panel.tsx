@@ -8,30 +8,31 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 import { useOfferedActions } from '../operation/operator-actions.tsx';
 import { useOperation } from './use-operation.ts';
 
 export interface OperationPanelProps {
-  /** The one under way, or the newest; empty: there was none yet. */
+  /** The active operation, or the newest; empty: none yet. */
   readonly operationId: string;
   readonly onOperationAction: (action: OperatorAction, operationId: string) => void;
 }
 
-/** How far the work is that is under way, or how the last one ended. */
+/** The progress of the active operation, or the result of the last one. */
 export function OperationPanel({ operationId, onOperationAction }: OperationPanelProps) {
   const { data, isPending, isError, error, refetch } = useOperation(operationId);
   const cancel = useOfferedActions(data ?? null).find(({ action }) => action === 'cancel');
   if (operationId === '') {
     return (
       <Panel title="Operation">
-        <Empty title="Nothing was ever done to it">What is started above shows its progress here.</Empty>
+        <Empty title="No operations yet">Start one with the actions at the top of the page.</Empty>
       </Panel>
     );
   }
   return (
     <Panel
-      title={data?.isActive === false ? 'Last operation' : 'Operation under way'}
+      title={data?.isActive === false ? 'Last operation' : 'Current operation'}
       actions={
         data?.isActive && (
           <Button
@@ -45,7 +46,7 @@ export function OperationPanel({ operationId, onOperationAction }: OperationPane
     >
       {isPending && <Loading lines={5} />}
       {isError && !data && (
-        <Failed what="The operation can’t be read" error={error} onRetry={() => void refetch()} />
+        <Failed what="Failed to load the operation" error={error} onRetry={() => void refetch()} />
       )}
       {data && <Progress operation={data} />}
     </Panel>
@@ -65,16 +66,7 @@ function Progress({ operation }: { operation: OperationView }) {
           by {message.startedBy}, <Age at={message.createdAt} />
         </span>
       </div>
-      <div
-        className={`progress tone-${toneOf('status', status)}`}
-        role="progressbar"
-        aria-label="Progress"
-        aria-valuenow={progressPercent}
-        aria-valuemin={0}
-        aria-valuemax={100}
-      >
-        <div style={{ width: `${progressPercent}%` }} />
-      </div>
+      <ProgressBar label="Progress" percent={progressPercent} tone={toneOf('status', status)} />
       <p className="soft numeric">
         {progressPercent}%, {steps.filter(({ state }) => state === StepStatus_State.SUCCEEDED).length} of{' '}
         {steps.length} steps done{waitingFor && `, waiting: ${waitingFor}`}

@@ -7,7 +7,7 @@ import { LoadMore } from '../../ui/load-more.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 import type { useOperations } from './use-operations.ts';
 
-/** Everything that was ever done to it, the newest first. */
+/** All operations on the machine, newest first. */
 export function OperationsPanel({ list }: { list: ReturnType<typeof useOperations> }) {
   const [, navigate] = useLocation();
   const found = list.data?.pages.flat() ?? [];
@@ -18,13 +18,9 @@ export function OperationsPanel({ list }: { list: ReturnType<typeof useOperation
   );
   if (list.isPending) return <Loading lines={6} />;
   if (list.isError && !list.data)
-    return (
-      <Failed what="The operations can’t be read" error={list.error} onRetry={() => void list.refetch()} />
-    );
+    return <Failed what="Failed to load operations" error={list.error} onRetry={() => void list.refetch()} />;
   if (found.length === 0)
-    return (
-      <Empty title="Nothing was ever done to it">The actions at the top of the page begin something.</Empty>
-    );
+    return <Empty title="No operations yet">Start one with the actions at the top of the page.</Empty>;
   return (
     <>
       <table className="table">
@@ -34,8 +30,8 @@ export function OperationsPanel({ list }: { list: ReturnType<typeof useOperation
             <th scope="col">Type</th>
             <th scope="col">Phase</th>
             <th scope="col">Started</th>
-            <th scope="col">Took</th>
-            <th scope="col">By</th>
+            <th scope="col">Duration</th>
+            <th scope="col">Started by</th>
             <th scope="col">Step or error</th>
           </tr>
         </thead>
@@ -63,7 +59,7 @@ export function OperationsPanel({ list }: { list: ReturnType<typeof useOperation
           ))}
         </tbody>
       </table>
-      <LoadMore list={list} text="Load more" />
+      <LoadMore list={list} />
     </>
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
 import {
   changedPaths,
-  changesUnder,
+  concurrentChanges,
   type Description,
   type Draft,
   descriptionOf,
@@ -32,11 +32,11 @@ const draft = (spec: Partial<Draft['spec']>, labels: readonly [string, string][]
 });
 
 describe('a draft', () => {
-  it('that nobody touched changes nothing', () => {
+  it('without edits changes nothing', () => {
     expect(changedPaths(BASE, descriptionOf(draftOf(BASE)))).toEqual([]);
   });
 
-  it('sends exactly what was changed, set, added and removed', () => {
+  it('sends exactly the changed, set, added and removed paths', () => {
     const edited = { spec: { ...BASE.spec, bmc_endpoint: 'bmc' }, labels: { rack: 'r2', zone: 'z' } };
     expect(changedPaths(BASE, edited)).toEqual([
       'spec.bmc_endpoint',
@@ -46,14 +46,14 @@ describe('a draft', () => {
     ]);
   });
 
-  it('takes addresses with commas or spaces, and writing one differently is no change', () => {
+  it('accepts addresses separated by commas or spaces, and another spelling is not a change', () => {
     const macs = descriptionOf(draft({ mac_addresses: ' 02-00-00-00-00-01,\n02:00:00:00:00:02 ' })).spec
       .mac_addresses;
     expect(macs).toEqual(['02-00-00-00-00-01', '02:00:00:00:00:02']);
     expect(changedPaths(BASE, withSpec({ mac_addresses: ['02-00-00-00-00-01'] }))).toEqual([]);
   });
 
-  it('leaves out a row that nobody began to fill in', () => {
+  it('ignores an empty row', () => {
     expect(
       descriptionOf(
         draft({}, [
@@ -65,19 +65,19 @@ describe('a draft', () => {
   });
 });
 
-describe('what the server would refuse', () => {
+describe('what the server would reject', () => {
   const faults = (edited: Draft) => Object.fromEntries(faultsOf(edited));
 
-  it('is told at its field, each field by itself', () => {
-    const told = faults(
+  it('is shown at its field', () => {
+    const found = faults(
       draft({ ssh_endpoint: 'a b', bmc_endpoint: 'https://me:secret@bmc', mac_addresses: 'x' }),
     );
-    expect(Object.keys(told)).toEqual(['spec.ssh_endpoint', 'spec.bmc_endpoint', 'spec.mac_addresses']);
-    expect(told['spec.bmc_endpoint']).toContain('credentials');
+    expect(Object.keys(found)).toEqual(['spec.ssh_endpoint', 'spec.bmc_endpoint', 'spec.mac_addresses']);
+    expect(found['spec.bmc_endpoint']).toContain('credentials');
   });
 
-  it('is told at its label, also that it is there twice', () => {
-    const told = faults(
+  it('is shown at its label, including duplicates', () => {
+    const found = faults(
       draft({}, [
         ['bad name', 'x'],
         ['a', '1'],
@@ -85,43 +85,43 @@ describe('what the server would refuse', () => {
         ['', 'value'],
       ]),
     );
-    expect(Object.keys(told)).toEqual(['labels.bad name', 'labels.a', 'labels.']);
-    expect(told['labels.a']).toBe('is there twice');
+    expect(Object.keys(found)).toEqual(['labels.bad name', 'labels.a', 'labels.']);
+    expect(found['labels.a']).toBe('is a duplicate');
   });
 
-  it('is told of all labels together when they are too many', () => {
+  it('is shown for all labels when they are too large together', () => {
     const many = Array.from({ length: 20 }, (_, n): [string, string] => [`l${n}`, 'x'.repeat(4_000)]);
     expect(faults(draft({}, many)).labels).toContain('bytes');
   });
 
-  it('is nothing where all is well', () => {
+  it('is nothing for a valid draft', () => {
     expect(faults(draftOf(BASE))).toEqual({});
   });
 
-  it('is put where the field is that the server names', () => {
+  it('is shown at the field that the server names', () => {
     expect(faultPath('spec.mac_addresses[3]')).toBe('spec.mac_addresses');
     expect(faultPath('labels.fake/step-ms')).toBe('labels.fake/step-ms');
   });
 });
 
-describe('a machine that changes under the editor', () => {
+describe('a machine that changes during an edit', () => {
   const current = withLabels({ rack: 'r9', row: 'a', owner: 'x' });
 
-  it('is told path by path, and whether saving would overwrite it', () => {
-    expect(changesUnder(BASE, current, withLabels({ rack: 'r2', row: 'a' }))).toEqual([
+  it('has its changes listed by path, with whether saving overwrites them', () => {
+    expect(concurrentChanges(BASE, current, withLabels({ rack: 'r2', row: 'a' }))).toEqual([
       { path: 'labels.rack', before: 'r1', now: 'r9', overwritten: true },
       { path: 'labels.owner', before: undefined, now: 'x', overwritten: false },
     ]);
   });
 
-  it('is no conflict where both say the same', () => {
-    expect(changesUnder(BASE, current, current).map(({ overwritten }) => overwritten)).toEqual([
+  it('is not a conflict where both values are the same', () => {
+    expect(concurrentChanges(BASE, current, current).map(({ overwritten }) => overwritten)).toEqual([
       false,
       false,
     ]);
   });
 
-  it('can be taken over; what others did not touch stays edited', () => {
+  it('can be accepted, and keeps the other edits', () => {
     const edited = { spec: { ...BASE.spec, provider: 'generic' }, labels: { rack: 'r2', zone: 'z' } };
     expect(rebase(BASE, current, edited)).toEqual({
       spec: { ...BASE.spec, provider: 'generic' },

@@ -1,6 +1,6 @@
 /**
- * Editing what clients say of a machine. Only what was changed is sent, by the paths of the update mask, so two people
- * who change different things do not undo each other; what changed under the editor is told, path by path.
+ * Editing a machine's spec and labels. Only changed paths are sent, in the update mask, so that two users who change
+ * different fields do not overwrite each other. Changes by others since the editor was opened are listed by path.
  */
 import { Fault } from '../../../../src/domain/error/fault.ts';
 import type { Labels, MachineSpec } from '../../../../src/domain/machine/machine.ts';
@@ -32,7 +32,7 @@ export interface LabelRow {
   readonly value: string;
 }
 
-/** As it is typed. */
+/** The text of the form. */
 export interface Draft {
   readonly spec: Readonly<Record<SpecFieldName, string>>;
   readonly labels: readonly LabelRow[];
@@ -60,7 +60,7 @@ export function descriptionOf(draft: Draft): Description {
       (built, name) => withSpecValue(built, name, read(name, spec[name])),
       EMPTY_SPEC,
     ),
-    // A row that nobody has begun to fill in is no label.
+    // An empty row is not a label.
     labels: Object.fromEntries(
       labels
         .filter(({ name, value }) => name.trim() !== '' || value !== '')
@@ -69,7 +69,7 @@ export function descriptionOf(draft: Draft): Description {
   };
 }
 
-/** Every path with its value as text; what is not there has none. */
+/** Every path with its value as text. */
 function flat({ spec, labels }: Description): Map<string, string> {
   const paths = SPEC_FIELD_NAMES.map((name): [string, string] => [`spec.${name}`, spelled(spec, name)]);
   return new Map([
@@ -84,23 +84,27 @@ function spelled(spec: MachineSpec, name: SpecFieldName): string {
   return specText(withSpecValue(spec, name, [...specValue(spec, name)].map(field.spelling)), name);
 }
 
-/** The mask: what differs. */
+/** The update mask: the paths that differ. */
 export function changedPaths(before: Description, after: Description): string[] {
   const [old, now] = [flat(before), flat(after)];
   return [...new Set([...old.keys(), ...now.keys()])].filter((path) => old.get(path) !== now.get(path));
 }
 
-export interface ChangeUnder {
+export interface ConcurrentChange {
   readonly path: string;
-  /** Undefined: it was not there, or is not any more. */
+  /** Undefined: the path does not exist. */
   readonly before: string | undefined;
   readonly now: string | undefined;
-  /** The editor has changed it too, to something else: saving would overwrite it. */
+  /** The user has edited it too, to another value: saving would overwrite the change. */
   readonly overwritten: boolean;
 }
 
 /** What others changed since the editor was opened. */
-export function changesUnder(base: Description, current: Description, edited: Description): ChangeUnder[] {
+export function concurrentChanges(
+  base: Description,
+  current: Description,
+  edited: Description,
+): ConcurrentChange[] {
   const [before, now, mine] = [flat(base), flat(current), flat(edited)];
   return changedPaths(base, current).map((path) => ({
     path,
@@ -110,7 +114,7 @@ export function changesUnder(base: Description, current: Description, edited: De
   }));
 }
 
-/** Takes over what others changed, and keeps what was edited besides. */
+/** Accepts the changes by others, and keeps the user's other edits. */
 export function rebase(base: Description, current: Description, edited: Description): Description {
   const paths = changedPaths(base, edited);
   const theirs = new Set(changedPaths(base, current));
@@ -129,26 +133,26 @@ export function rebase(base: Description, current: Description, edited: Descript
   return { spec, labels };
 }
 
-/** By path, what the server would refuse. It knows more than this, and decides again. */
+/** By path, what the server would reject. The server checks more than this. */
 export function faultsOf(draft: Draft): Map<string, string> {
   const { spec } = descriptionOf(draft);
   const faults = new Map<string, string>();
   // Only the server knows which providers are configured, and the addresses that are stored already.
   const context = { providers: new Set([spec.provider]), storedMacs: [] };
   for (const name of SPEC_FIELD_NAMES) {
-    tell(faults, `spec.${name}`, () => checkField(name, specValue(spec, name), context));
+    collectFaults(faults, `spec.${name}`, () => checkField(name, specValue(spec, name), context));
   }
   const named = draft.labels.filter(({ name, value }) => name.trim() !== '' || value !== '');
   for (const { name, value } of named) {
     const path = `labels.${name.trim()}`;
-    if (named.filter((row) => row.name.trim() === name.trim()).length > 1) faults.set(path, 'is there twice');
-    else tell(faults, path, () => checkLabels({ [name.trim()]: value }));
+    if (named.filter((row) => row.name.trim() === name.trim()).length > 1) faults.set(path, 'is a duplicate');
+    else collectFaults(faults, path, () => checkLabels({ [name.trim()]: value }));
   }
-  if (faults.size === 0) tell(faults, 'labels', () => checkLabels(descriptionOf(draft).labels));
+  if (faults.size === 0) collectFaults(faults, 'labels', () => checkLabels(descriptionOf(draft).labels));
   return faults;
 }
 
-function tell(faults: Map<string, string>, path: string, check: () => unknown): void {
+function collectFaults(faults: Map<string, string>, path: string, check: () => unknown): void {
   try {
     check();
   } catch (error) {
@@ -157,7 +161,7 @@ function tell(faults: Map<string, string>, path: string, check: () => unknown): 
   }
 }
 
-/** Where the server's own answer belongs: a field of a list or message belongs to its field. */
+/** The path of the field that a violation in the server's response belongs to. */
 export function faultPath(field: string): string {
   return field.replace(/^machine\./, '').replace(/\[\d+\]$/, '');
 }

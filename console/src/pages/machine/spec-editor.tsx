@@ -13,9 +13,9 @@ import { Button } from '../../ui/button.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { CallFault } from './action-dialog.tsx';
 import {
-  type ChangeUnder,
+  type ConcurrentChange,
   changedPaths,
-  changesUnder,
+  concurrentChanges,
   type Description,
   type Draft,
   descriptionOf,
@@ -28,7 +28,7 @@ import {
 
 export interface SpecEditorProps {
   readonly machineId: string;
-  /** As the machine is now; it may change while somebody edits. */
+  /** The machine's current values; they may change during the edit. */
   readonly current: Description;
   /** Null: none is active, and everything can be changed. */
   readonly activeOperationId: string | null;
@@ -39,22 +39,22 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
   const [base, setBase] = useState(current);
   const [draft, setDraft] = useState<Draft>(() => draftOf(current));
   const queries = useQueryClient();
-  const { tell } = useToasts();
+  const { notify } = useToasts();
   const edited = descriptionOf(draft);
   const paths = changedPaths(base, edited);
   const save = useMutation({
     mutationFn: () => machines.updateMachine(updateRequest(machineId, edited, paths)),
     onSuccess: () => {
-      tell(`${machineId} is updated.`);
+      notify(`Updated ${machineId}`);
       void queries.invalidateQueries({ queryKey: ['machine', machineId] });
       onClose();
     },
   });
-  const refused = save.isError ? serverFaults(save.error) : new Map<string, string>();
+  const rejected = save.isError ? serverFaults(save.error) : new Map<string, string>();
   const local = faultsOf(draft);
-  const faults = new Map([...refused, ...local]);
+  const faults = new Map([...rejected, ...local]);
   const reason =
-    paths.length === 0 ? 'Nothing is changed yet.' : local.size > 0 ? 'Put right what is marked first.' : '';
+    paths.length === 0 ? 'No changes to save.' : local.size > 0 ? 'Fix the invalid fields first.' : '';
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (reason === '' && !save.isPending) save.mutate();
@@ -63,13 +63,13 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
     setDraft(next);
     save.reset();
   };
-  const under = changesUnder(base, current, edited);
+  const conflicts = concurrentChanges(base, current, edited);
   return (
     <form className="stack" onSubmit={submit} aria-label="Edit spec and labels">
-      {under.length > 0 && (
-        <ChangedUnder
-          changes={under}
-          onTake={() => {
+      {conflicts.length > 0 && (
+        <ConcurrentChanges
+          changes={conflicts}
+          onAccept={() => {
             edit(draftOf(rebase(base, current, edited)));
             setBase(current);
           }}
@@ -87,12 +87,12 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
         />
       ))}
       <LabelsField rows={draft.labels} faults={faults} onChange={(labels) => edit({ ...draft, labels })} />
-      {save.isError && refused.size === 0 && <CallFault error={save.error} />}
+      {save.isError && rejected.size === 0 && <CallFault error={save.error} />}
       <div className="row">
         <Button
           type="submit"
           kind="primary"
-          disabledBecause={save.isPending ? 'The server is being asked.' : reason}
+          disabledBecause={save.isPending ? 'Request in progress.' : reason}
         >
           Save {paths.length > 0 && `${paths.length} ${paths.length === 1 ? 'change' : 'changes'}`}
         </Button>
@@ -104,13 +104,13 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
 
 function hintOf(name: SpecFieldName): string {
   const { type, description } = SPEC_FIELDS[name];
-  return type === 'list' ? `${description}, with commas or spaces between them` : description;
+  return type === 'list' ? `${description}, separated by commas or spaces` : description;
 }
 
-/** As the server has it: steps of an active operation read these fields. */
+/** Same rule as the server's: steps of an active operation read these fields. */
 function fixedBecause(name: SpecFieldName, activeOperationId: string | null): string {
   if (activeOperationId === null || SPEC_FIELDS[name].whileOperationRuns === 'free') return '';
-  return `Can’t change while operation ${activeOperationId} is active: wait for it, or cancel it.`;
+  return `Cannot be changed while operation ${activeOperationId} is active. Wait for it, or cancel it.`;
 }
 
 function updateRequest(machineId: string, { spec, labels }: Description, paths: readonly string[]) {
@@ -133,20 +133,26 @@ function serverFaults(error: unknown): Map<string, string> {
   );
 }
 
-function ChangedUnder({ changes, onTake }: { changes: readonly ChangeUnder[]; onTake: () => void }) {
-  const shown = (text: string | undefined) => (text === undefined ? 'nothing' : `“${text}”`);
+function ConcurrentChanges({
+  changes,
+  onAccept,
+}: {
+  changes: readonly ConcurrentChange[];
+  onAccept: () => void;
+}) {
+  const shown = (text: string | undefined) => (text === undefined ? 'nothing' : `"${text}"`);
   return (
-    <div className="changed-under" role="alert">
-      <strong>The machine was changed while you edit.</strong>
+    <div className="concurrent-changes" role="alert">
+      <strong>This machine was changed while you were editing.</strong>
       <ul>
         {changes.map(({ path, before, now, overwritten }) => (
           <li key={path}>
-            <code>{path}</code> went from {shown(before)} to {shown(now)}.
-            {overwritten && <strong> Saving overwrites it with yours.</strong>}
+            <code>{path}</code> changed from {shown(before)} to {shown(now)}.
+            {overwritten && <strong> Saving overwrites it with your value.</strong>}
           </li>
         ))}
       </ul>
-      <Button onClick={onTake}>Take these over, keep my other changes</Button>
+      <Button onClick={onAccept}>Accept these changes and keep my other edits</Button>
     </div>
   );
 }
@@ -201,17 +207,17 @@ function LabelsField({ rows, faults, onChange }: LabelsFieldProps) {
       <legend>Labels</legend>
       {rows.map((row) => {
         const fault = faults.get(`labels.${row.name.trim()}`) ?? '';
-        const isBegun = row.name !== '' || row.value !== '';
+        const isFilled = row.name !== '' || row.value !== '';
         return (
           <div key={row.id}>
             <div className="label-row">
               <input
                 className="input mono"
-                aria-label="Label’s name"
+                aria-label="Label name"
                 placeholder="name"
                 spellCheck={false}
                 value={row.name}
-                aria-invalid={(isBegun && fault !== '') || undefined}
+                aria-invalid={(isFilled && fault !== '') || undefined}
                 onChange={(event) => change({ ...row, name: event.target.value })}
               />
               <input
@@ -230,13 +236,13 @@ function LabelsField({ rows, faults, onChange }: LabelsFieldProps) {
                 ×
               </Button>
             </div>
-            {isBegun && fault !== '' && <p className="hint fault">{fault}</p>}
+            {isFilled && fault !== '' && <p className="hint fault">{fault}</p>}
           </div>
         );
       })}
       {faults.has('labels') && <p className="hint fault">Labels {faults.get('labels')}</p>}
       <div>
-        <Button onClick={add}>Add a label</Button>
+        <Button onClick={add}>Add label</Button>
       </div>
     </fieldset>
   );

@@ -1,4 +1,4 @@
-/** What clients say of the machine: its spec and its labels. */
+/** The machine's spec and labels, which clients set. */
 import { useState } from 'react';
 import { specOfMessage } from '../../../../src/domain/machine/machine-spec.ts';
 import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
@@ -16,7 +16,7 @@ export function SpecPanel({ machine }: { machine: MachineView }) {
   const [wasEdited, setEdited] = useState(false);
   const forbidden = useForbidden();
   const current = descriptionOfMachine(machine.message);
-  const removed = machine.service === 'deleted' ? `${machine.machineId} was removed for good.` : '';
+  const removed = machine.service === 'deleted' ? 'This machine was permanently removed.' : '';
   return (
     <Panel
       title="Spec and labels"
@@ -38,19 +38,19 @@ export function SpecPanel({ machine }: { machine: MachineView }) {
           current={current}
           activeOperationId={machine.activeOperationId}
           onClose={() => {
-            // The focus goes back to where it came from.
+            // Returns the focus to the Edit button.
             setEdited(true);
             setEditing(false);
           }}
         />
       ) : (
-        <Told description={current} machine={machine.message} />
+        <SpecView description={current} machine={machine.message} />
       )}
     </Panel>
   );
 }
 
-function Told({ description, machine }: { description: Description; machine: Machine }) {
+function SpecView({ description, machine }: { description: Description; machine: Machine }) {
   const { spec, labels } = draftOf(description);
   return (
     <dl className="facts">
@@ -76,7 +76,7 @@ function Told({ description, machine }: { description: Description; machine: Mac
       <dd>
         <Age at={machine.createdAt} />
       </dd>
-      <dt>Changed</dt>
+      <dt>Updated</dt>
       <dd>
         <Age at={machine.updatedAt} />
       </dd>

@@ -1,4 +1,4 @@
-/** A machine and what is asked beside it. Events about the machine refresh what begins with its key. */
+/** The queries of a machine's page. Events of the machine refresh the queries whose key starts with it. */
 import { useQuery } from '@tanstack/react-query';
 import type { InstallState } from '../../../../src/domain/install/install-state.ts';
 import type { ActionMachine } from '../../../../src/domain/machine/machine-action.ts';
@@ -7,7 +7,7 @@ import { type MachineView, machineView } from '../../machine-view.ts';
 import { quoted } from '../../pages.ts';
 import { msOf } from '../../ui/time.tsx';
 
-/** Keepalives are no events: what an agent measured is asked for. */
+/** Keepalives are not events, so a machine with an agent is polled. */
 const AGENT_MS = 15_000;
 
 export function useMachine(machineId: string) {
@@ -25,10 +25,10 @@ export function useExplanation(machineId: string) {
   });
 }
 
-/** When a layer came into its state, by the history; for the layers whose time the machine does not tell itself. */
+/** When a layer entered its state, from the history; for layers whose time is not part of the machine's status. */
 export function useSince(machineId: string, layer: string, state: string): number | null {
   const { data } = useQuery({
-    // Asked again with the machine: it may have left the state and come back.
+    // Refreshed with the machine: it may have left the state and come back.
     queryKey: ['machine', machineId, 'since', layer, state],
     queryFn: async () => {
       const filter = `machine_id = ${quoted(machineId)} AND kind = ${layer} AND to = ${quoted(state)}`;
@@ -40,7 +40,7 @@ export function useSince(machineId: string, layer: string, state: string): numbe
   return data ?? null;
 }
 
-/** As the tables of what can be done know it. */
+/** The machine in the type of the actions' table. */
 export function actionMachine(view: MachineView): ActionMachine {
   return { ...view, install: view.install === '' ? null : (view.install as InstallState) };
 }

@@ -7,7 +7,7 @@ import { operationView } from '../../operation-view.ts';
 import { quoted } from '../../pages.ts';
 
 const PAGE = 25;
-/** Each percent is an event too; the list is worth a question only where an operation or a step moved. */
+/** Progress updates are events too, but only changes of an operation or a step refresh the list. */
 const MOVES: readonly string[] = ['operation', 'step'];
 
 export function useOperations(machineId: string) {

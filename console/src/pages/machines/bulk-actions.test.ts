@@ -23,8 +23,8 @@ function candidatesFor(name: BulkActionName): Candidate[] {
   ];
 }
 
-describe('an action on many machines', () => {
-  it('says how many take it, and groups the others by why, whatever they are called', () => {
+describe('a bulk action', () => {
+  it('finds the eligible machines, and groups the others by reason, whatever their ids', () => {
     const candidates = candidatesFor('REIMAGE');
     expect(candidates.filter(({ reason }) => reason === '').map(({ machineId }) => machineId)).toEqual(['b']);
     expect(reasonGroups(candidates)).toEqual([
@@ -36,16 +36,16 @@ describe('an action on many machines', () => {
         reason: 'REIMAGE needs MAINTENANCE, and it is READY. Enter maintenance first.',
         machineIds: ['a'],
       },
-      { reason: 'It is not in the inventory any more.', machineIds: ['e'] },
+      { reason: 'It is no longer in the inventory.', machineIds: ['e'] },
     ]);
   });
 
-  it('cancels where something is under way, and exactly that operation', () => {
+  it('cancels exactly the active operations', () => {
     const eligible = candidatesFor('CANCEL').filter(({ reason }) => reason === '');
     expect(eligible.map(({ activeOperationId }) => activeOperationId)).toEqual(['op-1', 'op-2']);
   });
 
-  it('asks for the number where data is destroyed', () => {
+  it('asks for the number of machines where data is destroyed', () => {
     expect([bulkAction('REIMAGE').confirm, bulkAction('REBOOT').confirm]).toEqual(['typed', 'once']);
   });
 });

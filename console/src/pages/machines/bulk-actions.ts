@@ -1,4 +1,4 @@
-/** What can be done to many machines at once, which of them take it, and why the others do not. */
+/** Bulk actions on machines: which machines are eligible, and why the others are not. */
 import { type GatedMachine, whyNot } from '../../../../src/domain/operation/gate.ts';
 import { OPERATOR_ACTIONS } from '../../../../src/domain/operation/operator-action.ts';
 import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../../../src/domain/operation/phase-gated-type.ts';
@@ -29,14 +29,14 @@ export function bulkAction(name: BulkActionName): BulkAction {
   return { title: TITLES[name], effect: description, confirm: destructive ? 'typed' : 'once' };
 }
 
-/** What the operation of a machine that is asked about is called, where all of a group are spoken of. */
+/** Stands for the operation id, so that machines with the same reason have the same text and can be grouped. */
 const SOME_OPERATION = '…';
 
-/** Empty when it takes the action; in words that are the same for all machines in the same state. */
+/** Why the machine is not eligible, in the same words for all machines in the same state; empty if it is. */
 function whyNotInBulk(name: BulkActionName, machine: GatedMachine | null): string {
-  if (machine === null) return 'It is not in the inventory any more.';
+  if (machine === null) return 'It is no longer in the inventory.';
   const { activeOperationId } = machine;
-  if (name === 'CANCEL') return activeOperationId === null ? 'It has no operation under way.' : '';
+  if (name === 'CANCEL') return activeOperationId === null ? 'It has no active operation.' : '';
   const reason = whyNot(name, {
     ...machine,
     machineId: 'it',
@@ -45,7 +45,7 @@ function whyNotInBulk(name: BulkActionName, machine: GatedMachine | null): strin
   return reason === null ? '' : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
 }
 
-/** A machine of the selection, as it was when the dialog looked. */
+/** A selected machine, as it was when the dialog checked it. */
 export interface Candidate {
   readonly machineId: string;
   /** Empty when it is eligible. */

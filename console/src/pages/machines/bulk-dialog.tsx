@@ -1,6 +1,6 @@
 /**
- * An action on exactly the machines that were selected: first how many take it and why the others do not, then, when
- * somebody says so, one request for each of those, then what came of every one.
+ * A bulk action on the selected machines, in three steps: how many are eligible and why the others are not; after
+ * confirmation, one request per eligible machine; the result of each.
  */
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { IMAGE_RULE } from '../../../../src/domain/machine/machine-input.ts';
@@ -9,6 +9,7 @@ import { newRequestId } from '../../api/request-id.ts';
 import { Failed } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { type BulkActionName, bulkAction, type Candidate, reasonGroups } from './bulk-actions.ts';
 import { readCandidates, startBulk } from './bulk-requests.ts';
 import { BulkResults, downloadResults } from './bulk-results.tsx';
@@ -25,24 +26,24 @@ export function BulkDialog({ name, machineIds, onClose }: BulkDialogProps) {
   const [requestId] = useState(newRequestId);
   const [run, setRun] = useState<BulkRun | null>(null);
   const start = (candidates: readonly Candidate[], imageRef: string) => {
-    const begun = new BulkRun({
+    const started = new BulkRun({
       candidates,
       requestId,
       send: (candidate, id) => startBulk(name, candidate, id, { imageRef }),
       explain: (error) => failureOf(error).message,
     });
-    setRun(begun);
-    void begun.run();
+    setRun(started);
+    void started.run();
   };
   if (run) return <Progress name={name} run={run} onClose={onClose} />;
-  return <Plan name={name} machineIds={machineIds} onStart={start} onClose={onClose} />;
+  return <Confirmation name={name} machineIds={machineIds} onStart={start} onClose={onClose} />;
 }
 
-interface PlanProps extends BulkDialogProps {
+interface ConfirmationProps extends BulkDialogProps {
   readonly onStart: (candidates: readonly Candidate[], imageRef: string) => void;
 }
 
-function Plan({ name, machineIds, onStart, onClose }: PlanProps) {
+function Confirmation({ name, machineIds, onStart, onClose }: ConfirmationProps) {
   const { title, effect, confirm } = bulkAction(name);
   const { candidates, checked, failure, again } = useCandidates(name, machineIds);
   const [imageRef, setImageRef] = useState('');
@@ -50,10 +51,10 @@ function Plan({ name, machineIds, onStart, onClose }: PlanProps) {
   const eligible = candidates?.filter(({ reason }) => reason === '').length ?? 0;
   const image = imageRef.trim();
   const disabledBecause = firstOf([
-    candidates ? '' : 'The machines are being looked at.',
-    eligible === 0 ? 'None of the selected machines takes it now.' : '',
-    image !== '' && !IMAGE_RULE.test(image) ? 'That is no image reference.' : '',
-    confirm === 'typed' && typed.trim() !== String(eligible) ? 'Type the number of machines first.' : '',
+    candidates ? '' : 'Checking the machines…',
+    eligible === 0 ? 'None of the selected machines is eligible.' : '',
+    image !== '' && !IMAGE_RULE.test(image) ? 'Invalid image reference.' : '',
+    confirm === 'typed' && typed.trim() !== String(eligible) ? `Type ${eligible} to confirm.` : '',
   ]);
   const submit = () => {
     if (candidates && disabledBecause === '') onStart(candidates, image);
@@ -66,22 +67,22 @@ function Plan({ name, machineIds, onStart, onClose }: PlanProps) {
       onSubmit={submit}
       foot={
         <>
-          <Button onClick={onClose}>Back</Button>
+          <Button onClick={onClose}>{name === 'CANCEL' ? 'Go back' : 'Cancel'}</Button>
           <Button
             type="submit"
             kind={confirm === 'typed' ? 'danger-primary' : 'primary'}
             disabledBecause={disabledBecause}
           >
-            {candidates ? `${title} ${counted(eligible)}` : title}
+            {candidates ? `${title}: ${counted(eligible)}` : title}
           </Button>
         </>
       }
     >
-      <p>{`For each: ${effect}.`}</p>
-      {failure !== null && <Failed what="The machines can’t be looked at" error={failure} onRetry={again} />}
+      <p>{`For each machine: ${effect}.`}</p>
+      {failure !== null && <Failed what="Failed to check the machines" error={failure} onRetry={again} />}
       {failure === null && !candidates && (
         <Meter done={checked} of={machineIds.length}>
-          {`Looked at ${checked.toLocaleString('en')} of ${counted(machineIds.length)}`}
+          {`Checked ${checked.toLocaleString('en')} of ${counted(machineIds.length)}`}
         </Meter>
       )}
       {candidates && <Eligibility candidates={candidates} eligible={eligible} />}
@@ -90,7 +91,7 @@ function Plan({ name, machineIds, onStart, onClose }: PlanProps) {
           <span>Image</span>
           <input
             className="input mono"
-            placeholder="empty: the server’s default image"
+            placeholder="Default image"
             spellCheck={false}
             value={imageRef}
             aria-invalid={(image !== '' && !IMAGE_RULE.test(image)) || undefined}
@@ -100,7 +101,7 @@ function Plan({ name, machineIds, onStart, onClose }: PlanProps) {
       )}
       {confirm === 'typed' && candidates && eligible > 0 && (
         <label className="field">
-          <span>{`This destroys what is on their disks. Type ${eligible} to go on`}</span>
+          <span>{`This destroys all data on their disks. Type ${eligible} to confirm`}</span>
           <input
             className="input mono"
             inputMode="numeric"
@@ -123,7 +124,7 @@ function useCandidates(name: BulkActionName, machineIds: readonly string[]) {
   const [checked, setChecked] = useState(0);
   const [failure, setFailure] = useState<unknown>(null);
   const [attempt, setAttempt] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt asks the same
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt repeats the same request
   useEffect(() => {
     const stopped = new AbortController();
     setFailure(null);
@@ -143,16 +144,16 @@ function Eligibility({ candidates, eligible }: { candidates: readonly Candidate[
   return (
     <div className="eligibility">
       <p role="status">
-        <strong>{`${counted(eligible)} of ${candidates.length.toLocaleString('en')} can take it`}</strong>
-        {groups.length > 0 && '; the others are left alone:'}
+        <strong>{`${eligible.toLocaleString('en')} of ${counted(candidates.length)} eligible`}</strong>
+        {groups.length > 0 && '; the others are skipped:'}
       </p>
       {groups.length > 0 && (
         <table className="table">
           <thead>
             <tr>
               <th className="number">Machines</th>
-              <th>Why not</th>
-              <th>Such as</th>
+              <th>Reason</th>
+              <th>Examples</th>
             </tr>
           </thead>
           <tbody>
@@ -175,16 +176,7 @@ function Meter({ done, of, children }: { done: number; of: number; children: Rea
   return (
     <>
       <p role="status">{children}</p>
-      <div
-        className="progress tone-blue"
-        role="progressbar"
-        aria-label="Progress"
-        aria-valuenow={percent}
-        aria-valuemin={0}
-        aria-valuemax={100}
-      >
-        <div style={{ width: `${percent}%` }} />
-      </div>
+      <ProgressBar label="Progress" percent={percent} tone="blue" />
     </>
   );
 }
@@ -200,32 +192,24 @@ function Progress({ name, run, onClose }: ProgressProps) {
   const counts = run.counts();
   const { title } = bulkAction(name);
   const isRunning = run.isRunning();
-  const sent = counts.started + counts.failed;
+  const completed = counts.started + counts.failed;
   const all = run.results().length - counts.ineligible;
   const rest = counts.failed + counts.stopped;
   return (
     <Dialog
-      title={
-        isRunning
-          ? `${title}: under way`
-          : `${title}: ${counts.failed + counts.stopped === 0 ? 'done' : 'ended'}`
-      }
+      title={isRunning ? `${title}: in progress` : `${title}: ${rest === 0 ? 'done' : 'not all started'}`}
       size="wide"
       onClose={isRunning ? () => {} : onClose}
       foot={
         <>
-          {!isRunning && (
-            <Button onClick={() => downloadResults(name, run.results())}>Download as CSV</Button>
-          )}
+          {!isRunning && <Button onClick={() => downloadResults(name, run.results())}>Download CSV</Button>}
           {!isRunning && rest > 0 && (
-            <Button
-              onClick={() => void run.runRest()}
-            >{`Try the other ${rest.toLocaleString('en')} again`}</Button>
+            <Button onClick={() => void run.retry()}>{`Retry ${counted(rest)}`}</Button>
           )}
           {isRunning ? (
             <Button
               onClick={() => run.stop()}
-              disabledBecause={run.isStopping() ? 'It stops as soon as what was sent is answered.' : ''}
+              disabledBecause={run.isStopping() ? 'Stopping: waiting for requests in flight.' : ''}
             >
               Stop
             </Button>
@@ -237,13 +221,13 @@ function Progress({ name, run, onClose }: ProgressProps) {
         </>
       }
     >
-      <Meter done={sent} of={all}>
+      <Meter done={completed} of={all}>
         {[
-          `${sent.toLocaleString('en')} of ${counted(all)} answered`,
+          `${completed.toLocaleString('en')} of ${counted(all)} completed`,
           `${counts.started.toLocaleString('en')} started`,
-          `${counts.failed.toLocaleString('en')} refused`,
+          `${counts.failed.toLocaleString('en')} failed`,
           counts.stopped > 0 ? `${counts.stopped.toLocaleString('en')} not sent` : '',
-          counts.ineligible > 0 ? `${counts.ineligible.toLocaleString('en')} left alone` : '',
+          counts.ineligible > 0 ? `${counts.ineligible.toLocaleString('en')} skipped` : '',
         ]
           .filter((part) => part !== '')
           .join(' · ')}

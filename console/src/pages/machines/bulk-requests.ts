@@ -1,4 +1,4 @@
-/** The API calls of actions on many machines. */
+/** The API calls of bulk actions on machines. */
 import { machines } from '../../api/clients.ts';
 import { type BulkActionName, type Candidate, candidateFor } from './bulk-actions.ts';
 import { MACHINES_AT_ONCE, readMachines } from './read-machines.ts';
@@ -23,7 +23,7 @@ const STARTS = {
   CANCEL: ({ activeOperationId }) =>
     machines.cancelOperation({
       operationId: activeOperationId,
-      reason: 'canceled with others in the console',
+      reason: 'bulk cancel in the console',
     }),
 } as const satisfies Record<BulkActionName, Start>;
 
@@ -37,7 +37,7 @@ export async function startBulk(
   return (await start(candidate, requestId, choice)).operationId;
 }
 
-/** Looks at all of them as they are now, in their order. */
+/** Reads the current state of all of them, in the given order. */
 export async function readCandidates(
   name: BulkActionName,
   ids: readonly string[],

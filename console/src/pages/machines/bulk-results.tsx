@@ -1,15 +1,16 @@
-/** What came of every machine, those first that need somebody. */
+/** The result of each machine, failures first. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
 import { Link } from 'wouter';
 import type { Tone } from '../../../../src/domain/tone.ts';
 import { machineHref, operationHref } from '../../pages.ts';
 import { csvField, download } from '../../ui/download.ts';
+import { TableFiller } from '../../ui/table-filler.tsx';
 import { BULK_STATES, type BulkResult, type BulkState } from './bulk-run.ts';
 
 const ROW = 30;
 
-/** In the order in which they are shown. */
+/** In display order. */
 const TONES = {
   failed: 'orange',
   sending: 'blue',
@@ -38,32 +39,24 @@ export function BulkResults({ results, version }: { results: readonly BulkResult
   const above = items[0]?.start ?? 0;
   const below = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard
     <section className="bulk-results" ref={scroller} tabIndex={0} aria-label="Results">
       <table>
         <thead className="visually-hidden">
           <tr>
             <th>Machine</th>
             <th>Result</th>
-            <th>Operation, or why not</th>
+            <th>Operation or error</th>
           </tr>
         </thead>
-        <tbody aria-hidden="true" className="filler">
-          <tr style={{ height: above }}>
-            <td />
-          </tr>
-        </tbody>
+        <TableFiller height={above} />
         <tbody>
           {items.map(({ index }) => {
             const result = ordered[index];
             return result && <ResultRow key={result.machineId} result={result} />;
           })}
         </tbody>
-        <tbody aria-hidden="true" className="filler">
-          <tr style={{ height: below }}>
-            <td />
-          </tr>
-        </tbody>
+        <TableFiller height={below} />
       </table>
     </section>
   );

@@ -12,8 +12,8 @@ const eligible = (count: number): Candidate[] =>
 
 const tick = () => sleep(1);
 
-describe('a run over many machines', () => {
-  it('sends to the eligible ones only, at most eight at a time, each with an id of its own', async () => {
+describe('a bulk run', () => {
+  it('sends to eligible machines only, at most eight at a time, each with its own request id', async () => {
     let under = 0;
     let most = 0;
     const sent = new Map<string, string>();
@@ -48,7 +48,7 @@ describe('a run over many machines', () => {
     expect(run.results().at(-1)).toMatchObject({ state: 'ineligible', message: 'It is busy.' });
   });
 
-  it('sends nothing more once it is stopped, and says so of those that were not sent', async () => {
+  it('sends nothing more once it is stopped, and marks the remaining machines as stopped', async () => {
     const sent: string[] = [];
     const run: BulkRun = new BulkRun({
       candidates: eligible(20),
@@ -68,7 +68,7 @@ describe('a run over many machines', () => {
     expect(run.isRunning()).toBe(false);
   });
 
-  it('keeps what the server said, and tries those again under the same ids', async () => {
+  it("keeps the server's error, and retries with the same request ids", async () => {
     const asked: string[] = [];
     const run = new BulkRun({
       candidates: eligible(3),
@@ -87,12 +87,12 @@ describe('a run over many machines', () => {
       operationId: '',
       message: 'no such step',
     });
-    await run.runRest();
+    await run.retry();
     expect(asked.slice(3)).toEqual(['m1 r-1']);
     expect(run.counts()).toMatchObject({ started: 3, failed: 0 });
   });
 
-  it('tells its listeners that it began and that it ended', async () => {
+  it('notifies its listeners when it starts and when it ends', async () => {
     const run = new BulkRun({
       candidates: eligible(1),
       requestId: 'r',

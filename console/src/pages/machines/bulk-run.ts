@@ -1,16 +1,16 @@
 /**
- * Sends one request for each machine, a few at a time, and keeps what came of each. The request id of a machine is made
- * of the dialog's and its place, so that trying again is the same request and starts nothing twice.
+ * Sends one request per machine, a few at a time, and keeps each result. A machine's request id is the dialog's id plus
+ * the machine's index, so that a retry is the same request and starts nothing twice.
  */
 import type { Candidate } from './bulk-actions.ts';
 
 export const BULK_STATES = {
-  ineligible: 'not sent',
+  ineligible: 'skipped',
   waiting: 'waiting',
-  sending: 'being sent',
+  sending: 'sending',
   started: 'started',
-  failed: 'refused',
-  stopped: 'not sent: stopped',
+  failed: 'failed',
+  stopped: 'stopped',
 } as const;
 
 export type BulkState = keyof typeof BULK_STATES;
@@ -19,19 +19,19 @@ export interface BulkResult {
   readonly machineId: string;
   readonly state: BulkState;
   readonly operationId: string;
-  /** Why it was not sent, or what the server said. */
+  /** Why it was skipped, or the server's error. */
   readonly message: string;
 }
 
 export interface BulkRunOptions {
   readonly candidates: readonly Candidate[];
   readonly requestId: string;
-  /** Answers with the operation's id. */
+  /** Resolves to the operation's id. */
   readonly send: (candidate: Candidate, requestId: string) => Promise<string>;
   readonly explain: (error: unknown) => string;
   readonly concurrency?: number;
-  /** Listeners hear at most once in this time, however fast answers come. */
-  readonly tellMs?: number;
+  /** Listeners are notified at most once in this time, however fast responses arrive. */
+  readonly notifyMs?: number;
 }
 
 export type BulkCounts = Readonly<Record<BulkState, number>>;
@@ -46,7 +46,7 @@ export class BulkRun {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: BulkRunOptions) {
-    this.#options = { concurrency: 8, tellMs: 100, ...options };
+    this.#options = { concurrency: 8, notifyMs: 100, ...options };
     this.#results = options.candidates.map(({ machineId, reason }) => ({
       machineId,
       state: reason === '' ? 'waiting' : 'ineligible',
@@ -80,66 +80,66 @@ export class BulkRun {
     return this.#isStopping;
   }
 
-  /** Sends what waits. Ends when everything that was sent has its answer. */
+  /** Sends all waiting requests. Resolves when each request that was sent has its response. */
   async run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#isStopping = false;
-    this.#tell();
-    const places = this.#results.keys();
+    this.#notify();
+    const indexes = this.#results.keys();
     const worker = async () => {
-      for (const place of places) {
+      for (const index of indexes) {
         if (this.#isStopping) return;
-        if (this.#results[place]?.state === 'waiting') await this.#send(place);
+        if (this.#results[index]?.state === 'waiting') await this.#send(index);
       }
     };
     await Promise.all(Array.from({ length: this.#options.concurrency }, worker));
-    this.#each('waiting', 'stopped');
+    this.#replaceState('waiting', 'stopped');
     this.#isRunning = false;
-    this.#tell();
+    this.#notify();
   }
 
-  /** What was sent is sent; nothing more is. */
+  /** Sends nothing more. Requests in flight still complete. */
   stop(): void {
     this.#isStopping = true;
-    this.#tell();
+    this.#notify();
   }
 
-  /** Sends again what was refused or never sent, under the same request ids. */
-  async runRest(): Promise<void> {
+  /** Sends the failed and stopped requests again, with the same request ids. */
+  async retry(): Promise<void> {
     if (this.#isRunning) return;
-    this.#each('failed', 'waiting');
-    this.#each('stopped', 'waiting');
+    this.#replaceState('failed', 'waiting');
+    this.#replaceState('stopped', 'waiting');
     await this.run();
   }
 
-  #each(from: BulkState, to: BulkState): void {
-    for (const [place, result] of this.#results.entries())
-      if (result.state === from) this.#results[place] = { ...result, state: to, message: '' };
+  #replaceState(from: BulkState, to: BulkState): void {
+    for (const [index, result] of this.#results.entries())
+      if (result.state === from) this.#results[index] = { ...result, state: to, message: '' };
   }
 
-  async #send(place: number): Promise<void> {
-    const candidate = this.#options.candidates[place];
+  async #send(index: number): Promise<void> {
+    const candidate = this.#options.candidates[index];
     if (!candidate) return;
     const { machineId } = candidate;
     const set = (result: Omit<BulkResult, 'machineId'>) => {
-      this.#results[place] = { machineId, ...result };
-      this.#tellSoon();
+      this.#results[index] = { machineId, ...result };
+      this.#notifySoon();
     };
     set({ state: 'sending', operationId: '', message: '' });
     try {
-      const operationId = await this.#options.send(candidate, `${this.#options.requestId}-${place}`);
+      const operationId = await this.#options.send(candidate, `${this.#options.requestId}-${index}`);
       set({ state: 'started', operationId, message: '' });
     } catch (error) {
       set({ state: 'failed', operationId: '', message: this.#options.explain(error) });
     }
   }
 
-  #tellSoon(): void {
-    this.#timer ??= setTimeout(() => this.#tell(), this.#options.tellMs);
+  #notifySoon(): void {
+    this.#timer ??= setTimeout(() => this.#notify(), this.#options.notifyMs);
   }
 
-  #tell(): void {
+  #notify(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#version += 1;

@@ -1,4 +1,4 @@
-/** Which columns are shown; those of single labels too, for labels that machines on the screen have. */
+/** Selects the columns of the table, including one column per label of the loaded machines. */
 import { useId, useRef, useState } from 'react';
 import { COLUMN_IDS, columnFacts, DEFAULT_COLUMNS, FIXED_COLUMN } from './view.ts';
 
@@ -47,7 +47,7 @@ export function ColumnChoice({ columns, labelKeys, onColumns }: ColumnChoiceProp
             </label>
           ))}
         <button type="button" className="button quiet" onClick={() => onColumns(DEFAULT_COLUMNS)}>
-          As at first
+          Reset
         </button>
       </fieldset>
     </>

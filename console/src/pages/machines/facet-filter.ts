@@ -1,6 +1,6 @@
 /**
- * Facets are a way to write the filter, and nothing beside it. What somebody chose of a facet is one part of the filter,
- * `field=a OR field=b`, joined to the rest by AND; so it is found again in any filter, also in one that was typed.
+ * Facets have no state besides the filter. The selected values of a facet are one term of the filter,
+ * `field=a OR field=b`, joined to the rest by AND, so they are recognized in any filter, also in one that was typed.
  */
 import type { FilterNode, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
@@ -45,7 +45,7 @@ function specFacets() {
 
 export const FACET_FIELDS = Object.keys(FACETS) as FacetField[];
 
-/** Throws what parseFilter throws. The value of machines that have none is the empty text. */
+/** Throws what parseFilter throws. The empty text stands for machines without a value. */
 export function chosenValues(filter: string, field: FacetField): ReadonlySet<string> {
   return new Set(termsOf(filter).flatMap((term) => valuesOf(term, field) ?? []));
 }
@@ -54,7 +54,7 @@ export function withoutFacet(filter: string, field: FacetField): string {
   return printTerms(termsOf(filter).filter((term) => valuesOf(term, field) === null));
 }
 
-/** Adds the value to what is chosen of the facet, or takes it away. */
+/** Adds the value to the facet's selection, or removes it. */
 export function withToggled(filter: string, field: FacetField, value: string): string {
   const terms = termsOf(filter);
   const chosen = new Set(chosenValues(filter, field));
@@ -65,7 +65,7 @@ export function withToggled(filter: string, field: FacetField, value: string): s
   return printTerms(rest);
 }
 
-/** Facets that are counted together, and under which filter: a facet's own choice does not limit its counts. */
+/** Facets that are counted with the same filter: a facet's own selection does not limit its counts. */
 export interface CountGroup {
   readonly filter: string;
   readonly fields: readonly FacetField[];
@@ -90,7 +90,7 @@ function printTerms(terms: readonly FilterNode[]): string {
   return only && terms.length === 1 ? printFilter(only) : printFilter({ kind: 'and', terms });
 }
 
-/** Null when the term says anything else than which values of the field are wanted. */
+/** The selected values of the field; null if the term is anything other than a selection of its values. */
 function valuesOf(term: FilterNode, field: FacetField): string[] | null {
   switch (term.kind) {
     case 'or': {
@@ -115,7 +115,7 @@ function isOf(node: FilterNode, field: FacetField): node is Restriction {
   return node.kind === 'restriction' && node.path.join('.') === field;
 }
 
-/** In a filter any case will do for a state; counts have one spelling. */
+/** Filters accept a state in any case; counts have one spelling. */
 function spelled(field: FacetField, value: string): string {
   const known = MACHINE_FILTER[field];
   if (known?.kind !== 'enum') return value;
@@ -134,7 +134,7 @@ function termFor(field: FacetField, values: readonly string[]): FilterNode {
   const terms = values.flatMap((value): FilterNode[] => {
     if (value !== '') return [restriction([value])];
     const absent: FilterNode = { kind: 'not', term: restriction(['', '']) };
-    // What is there and empty counts as none too.
+    // An empty value counts as none too.
     return isText ? [absent, restriction([''])] : [absent];
   });
   const [only] = terms;

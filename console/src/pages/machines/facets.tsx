@@ -1,4 +1,4 @@
-/** Values of the most asked for fields, with how many machines have them. A click writes the filter. */
+/** The values of the most used fields with their machine counts. A click edits the filter. */
 import { useState } from 'react';
 import { type ToneLayer, toneOf } from '../../../../src/domain/tone.ts';
 import { Failed } from '../../ui/blank.tsx';
@@ -7,7 +7,7 @@ import { chosenValues, FACET_FIELDS, FACETS, type FacetField, withToggled } from
 import { type FacetValue, useFacets } from './use-facets.ts';
 
 const SHOWN = 8;
-/** The server counts no more values of a facet than these. */
+/** The server counts at most this many values of a facet. */
 const COUNTED = 100;
 
 const LAYERS: Partial<Record<FacetField, ToneLayer>> = {
@@ -17,7 +17,7 @@ const LAYERS: Partial<Record<FacetField, ToneLayer>> = {
 };
 
 export interface FacetsProps {
-  /** Null: it is faulty, and nothing can be counted. */
+  /** Null: it is invalid, and nothing can be counted. */
   readonly filter: string | null;
   readonly onFilter: (filter: string) => void;
 }
@@ -26,13 +26,9 @@ export function Facets({ filter, onFilter }: FacetsProps) {
   const counts = useFacets(filter);
   return (
     <aside className="facets" aria-label="Facets">
-      {filter === null && <p className="soft">Mend the filter, and what matches is counted here.</p>}
+      {filter === null && <p className="soft">Fix the filter to see counts.</p>}
       {filter !== null && counts.isError && (
-        <Failed
-          what="The machines can’t be counted"
-          error={counts.error}
-          onRetry={() => void counts.refetch()}
-        />
+        <Failed what="Failed to load counts" error={counts.error} onRetry={() => void counts.refetch()} />
       )}
       {filter !== null &&
         !counts.isError &&
@@ -51,19 +47,19 @@ export function Facets({ filter, onFilter }: FacetsProps) {
 
 interface FacetProps {
   readonly field: FacetField;
-  /** Undefined until they are counted. */
+  /** Undefined while they are loading. */
   readonly values: readonly FacetValue[] | undefined;
   readonly chosen: ReadonlySet<string>;
   readonly onToggle: (value: string) => void;
 }
 
 function Facet({ field, values, chosen, onToggle }: FacetProps) {
-  const [isWhole, setIsWhole] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
   const all = withChosen(values ?? [], chosen);
-  const shown = isWhole ? all : all.filter(({ value }, place) => place < SHOWN || chosen.has(value));
+  const shown = showsAll ? all : all.filter(({ value }, index) => index < SHOWN || chosen.has(value));
   const layer = LAYERS[field];
-  const atMost = all.length >= COUNTED ? ' most frequent' : '';
-  const more = isWhole ? 'Fewer' : `All ${all.length}${atMost}`;
+  const which = all.length >= COUNTED ? 'top' : 'all';
+  const more = showsAll ? 'Show fewer' : `Show ${which} ${all.length}`;
   return (
     <section aria-labelledby={`facet-${field}`}>
       <h2 id={`facet-${field}`}>{FACETS[field]}</h2>
@@ -90,7 +86,7 @@ function Facet({ field, values, chosen, onToggle }: FacetProps) {
       {all.length > SHOWN && (
         <Button
           kind="quiet"
-          onClick={() => setIsWhole(!isWhole)}
+          onClick={() => setShowsAll(!showsAll)}
           label={`${more} values of ${FACETS[field]}`}
         >
           {more}
@@ -100,7 +96,7 @@ function Facet({ field, values, chosen, onToggle }: FacetProps) {
   );
 }
 
-/** What is chosen can be taken back, also when nothing has it. */
+/** Selected values stay listed, also when no machine has them, so that they can be deselected. */
 function withChosen(values: readonly FacetValue[], chosen: ReadonlySet<string>): readonly FacetValue[] {
   const known = new Set(values.map(({ value }) => value));
   const missing = [...chosen].filter((value) => !known.has(value));

@@ -18,7 +18,7 @@ function withoutOffsets(node: FilterNode): FilterNode {
 }
 
 describe('a filter as text', () => {
-  it('is read back as what was printed, whatever it holds', () => {
+  it('parses to the tree that was printed', () => {
     fc.assert(
       fc.property(filterOf(anyRestriction), (node) => {
         expect(withoutOffsets(parseFilter(printFilter(node)))).toEqual(withoutOffsets(node));
@@ -26,7 +26,7 @@ describe('a filter as text', () => {
     );
   });
 
-  it('says what is wrong and where, in the server’s words', () => {
+  it("has the error and its position, with the server's message", () => {
     expect(filterFault('phase=READY AND rock=r1')).toEqual({
       message: expect.stringContaining("filter: unknown field 'rock' at position 17"),
       offset: 16,
@@ -47,7 +47,7 @@ describe('a filter as text', () => {
     expect(withPlainWords(typed)).toBe(filter);
   });
 
-  it('makes filters of plain words that the server takes', () => {
+  it('turns plain words into filters that the server accepts', () => {
     const word = fc.stringMatching(/^[\w.*-]{1,8}$/).filter((text) => !/^(AND|OR|NOT)$/.test(text));
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 3 }), (words) => {

@@ -1,4 +1,4 @@
-/** Filters as text: what is wrong with one, how one is written, and what plain words mean. */
+/** Filters as text: checking, printing, and the meaning of plain words. */
 
 import { Fault } from '../../../../src/domain/error/fault.ts';
 import type { FilterNode, Pattern, Restriction } from '../../../../src/domain/filter/ast.ts';
@@ -8,11 +8,11 @@ import { parseFilter } from '../../../../src/domain/filter/parse.ts';
 
 export interface FilterFault {
   readonly message: string;
-  /** Where in the text, counted from 0. */
+  /** The position in the text, counted from 0. */
   readonly offset: number;
 }
 
-/** What the server would say of it: these are its own parser and its own fields. Null when it is well. */
+/** The error that the server would return, from the same parser and fields; null if the filter is valid. */
 export function filterFault(text: string): FilterFault | null {
   try {
     checkFilter(parseFilter(text), MACHINE_FILTER);
@@ -27,8 +27,8 @@ const PLAIN_WORDS = /^[\w.*-]+(\s+[\w.*-]+)*$/;
 const KEYWORD = /^(AND|OR|NOT)$/;
 
 /**
- * The grammar has no words without a field, and people type them. A word means a machine whose id contains it; one with
- * a star means what the star says. Anything else stays as it is.
+ * The grammar has no words without a field, but people type them. A word means a machine whose id contains it; one with
+ * a `*` is a pattern for the id. Anything else is returned unchanged.
  */
 export function withPlainWords(text: string): string {
   const trimmed = text.trim();
@@ -38,21 +38,21 @@ export function withPlainWords(text: string): string {
   return words.map((word) => `machine_id${word.includes('*') ? '=' : ':'}${word}`).join(' AND ');
 }
 
-/** Reads as the same filter; not necessarily what somebody typed. */
+/** Prints a filter that parses to the same tree; not necessarily the text that was typed. */
 export function printFilter(node: FilterNode): string {
   switch (node.kind) {
     case 'and':
-      return node.terms.map((term) => within(term, ['and'])).join(' AND ');
+      return node.terms.map((term) => inBrackets(term, ['and'])).join(' AND ');
     case 'or':
-      return node.terms.map((term) => within(term, ['and', 'or'])).join(' OR ');
+      return node.terms.map((term) => inBrackets(term, ['and', 'or'])).join(' OR ');
     case 'not':
-      return `NOT ${within(node.term, ['and', 'or', 'not'])}`;
+      return `NOT ${inBrackets(node.term, ['and', 'or', 'not'])}`;
     case 'restriction':
       return printRestriction(node);
   }
 }
 
-function within(node: FilterNode, bracketed: readonly FilterNode['kind'][]): string {
+function inBrackets(node: FilterNode, bracketed: readonly FilterNode['kind'][]): string {
   return bracketed.includes(node.kind) ? `(${printFilter(node)})` : printFilter(node);
 }
 
@@ -63,12 +63,12 @@ function printRestriction({ path, comparator, value }: Restriction): string {
 const BARE_NAME = /^[^\s()"'\\,.:*=!<>]+$/;
 const BARE_VALUE = /^[^\s()"'\\,=!<>]+$/;
 
-function printName(name: string, place: number): string {
-  const isBare = BARE_NAME.test(name) && (place > 0 || !(KEYWORD.test(name) || name.startsWith('-')));
+function printName(name: string, index: number): string {
+  const isBare = BARE_NAME.test(name) && (index > 0 || !(KEYWORD.test(name) || name.startsWith('-')));
   return isBare ? name : inQuotes([name]);
 }
 
-/** A label may have dots in its name: as the parts of a path, they need no quotes. */
+/** A label may have dots in its name: read as parts of the path, they need no quotes. */
 export function printPath(field: string): string {
   return field.split('.').map(printName).join('.');
 }

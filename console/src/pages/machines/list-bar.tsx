@@ -1,4 +1,4 @@
-/** The lines around the table, which are always there: what is selected, and how true the list is. */
+/** The lines above and below the table: the selection, and whether the list is up to date. */
 import { useForbidden } from '../../identity.tsx';
 import { Button } from '../../ui/button.tsx';
 import { BULK_ACTION_NAMES, type BulkActionName, bulkAction } from './bulk-actions.ts';
@@ -12,11 +12,12 @@ export interface BulkButtonsProps {
   readonly onAct: (name: BulkActionName) => void;
 }
 
-/** Why nothing can be done to many machines now; empty when something can. */
+/** Why no bulk action is available now; empty if one is. */
 export function useWhyNoAction(selected: number): string {
   const forbidden = useForbidden();
   return (
-    forbidden('operator') || (selected === 0 ? 'Select machines first, with the boxes or the key x.' : '')
+    forbidden('operator') ||
+    (selected === 0 ? 'Select machines first, with the checkboxes or the x key.' : '')
   );
 }
 
@@ -52,11 +53,11 @@ export function SelectionLine({ total, selected, onSelectAll, onSelectNone }: Se
       </span>
       {selected > 0 && selected < total && (
         <Button kind="quiet" onClick={onSelectAll}>
-          {`Select all ${total.toLocaleString('en')} that match`}
+          {`Select all ${total.toLocaleString('en')} matching`}
         </Button>
       )}
       {selected > 0 && (
-        <Button kind="quiet" onClick={onSelectNone} label="Clear the selection">
+        <Button kind="quiet" onClick={onSelectNone} label="Clear selection">
           Clear
         </Button>
       )}
@@ -68,7 +69,7 @@ export interface ListLineProps {
   /** Null: there is no list. */
   readonly total: number | null;
   readonly changed: number;
-  /** What keeps the list from being true, instead of what changed. */
+  /** Why the list may be out of date; shown instead of the number of changes. */
   readonly note: string;
   readonly onRefresh: () => void;
 }
@@ -84,7 +85,7 @@ export function ListLine({ total, changed, note, onRefresh }: ListLineProps) {
       </span>
       {note === '' && changed > 0 && (
         <Button kind="quiet" onClick={onRefresh}>
-          {`${changed.toLocaleString('en')} changed since; refresh`} <kbd>r</kbd>
+          {`${changed.toLocaleString('en')} changed. Refresh`} <kbd>r</kbd>
         </Button>
       )}
     </div>

@@ -1,6 +1,6 @@
 /**
- * Whether the list is still what its filter and order say. Rows never move under the reader; what would have come, gone
- * or moved is counted, and the reader decides when to see it.
+ * Counts how far the list is out of date. Rows never move while they are read: machines that would be added, removed or
+ * moved are counted, and the user decides when to refresh.
  */
 import { EVENT_KINDS, type EventKind } from '../../../../src/domain/event.ts';
 import type { FilterNode } from '../../../../src/domain/filter/ast.ts';
@@ -11,10 +11,10 @@ import { filterPredicate } from '../../../../src/domain/filter/predicate.ts';
 import type { Machine } from '../../../../src/domain/machine/machine.ts';
 
 const STATE_KINDS = ['phase', 'condition', 'operation'] as const;
-/** What an agent's registration says comes with its presence. */
+/** An agent's registration changes its presence too. */
 const AGENT_KINDS = ['machine', 'presence', 'service'] as const;
 
-/** Which events can change a field; one that is missing here can be changed by any. */
+/** Which events can change a field. A field that is missing here can be changed by any event. */
 const KINDS_OF_FIELD: Readonly<Record<string, readonly EventKind[]>> = {
   machine_id: [],
   created_at: [],
@@ -38,25 +38,25 @@ const KINDS_OF_FIELD: Readonly<Record<string, readonly EventKind[]>> = {
   attention_reason: ['condition'],
 };
 
-/** A machine is registered, or leaves the inventory. */
+/** A machine is registered or removed. */
 const INVENTORY_KINDS = ['machine', 'service'] as const satisfies readonly EventKind[];
-/** How far an operation is, and who has a token, are in no list of machines. */
+/** No list of machines depends on the progress of operations or on tokens. */
 const NEVER: readonly EventKind[] = ['step', 'progress', 'token'];
 
 export interface ListRules {
-  /** Events of these kinds may bring a machine into the list, or take it out. */
+  /** Events of these kinds may add a machine to the list, or remove it. */
   readonly membership: ReadonlySet<string>;
   /** Events of these kinds may move a machine in the list. */
   readonly order: ReadonlySet<string>;
   readonly matches: (machine: Machine) => boolean;
 }
 
-/** For a filter that is well. */
+/** The filter must be valid. */
 export function listRules(filter: string, orderBy: string): ListRules {
   const node = parseFilter(filter);
   const fields = fieldsOf(node);
   const holds = filterPredicate(checkFilter(node, MACHINE_FILTER));
-  // As the server has it: what was removed is no part of the inventory, unless the filter asks for it.
+  // Same rule as the server's: removed machines are not listed, unless the filter asks for them.
   const asksForService = fields.includes('service');
   return {
     membership: new Set([...INVENTORY_KINDS, ...fields.flatMap(kindsOf)]),
@@ -88,59 +88,59 @@ export interface ListEvent {
   readonly machineId: string;
 }
 
-/** Collects what events say of one list. A new list begins with a new one of these. */
+/** The changes to one list since it was read. Each new list starts with a new instance. */
 export class ListChanges {
   readonly #rules: ListRules;
   readonly #isListed: (id: string) => boolean;
   readonly #changed = new Set<string>();
   readonly #moved = new Set<string>();
-  readonly #unsure = new Set<string>();
+  readonly #unchecked = new Set<string>();
 
   constructor(rules: ListRules, isListed: (id: string) => boolean) {
     this.#rules = rules;
     this.#isListed = isListed;
   }
 
-  /** How many machines came, went, or would be elsewhere. */
+  /** How many machines would be added, removed or moved by a refresh. */
   get count(): number {
     const moved = [...this.#moved].filter((id) => this.#isListed(id) && !this.#changed.has(id));
     return this.#changed.size + moved.length;
   }
 
-  see(events: readonly ListEvent[]): void {
+  onEvents(events: readonly ListEvent[]): void {
     for (const { kind, machineId } of events) {
       if (machineId === '') continue;
-      if (this.#rules.membership.has(kind)) this.#unsure.add(machineId);
+      if (this.#rules.membership.has(kind)) this.#unchecked.add(machineId);
       if (this.#rules.order.has(kind)) this.#moved.add(machineId);
     }
   }
 
-  /** Machines that must be looked at to know, at most so many; they are not named again. */
-  takeUnsure(limit: number): string[] {
-    const ids = [...this.#unsure].slice(0, limit);
-    for (const id of ids) this.#unsure.delete(id);
+  /** Takes machines that have to be read and passed to `check`, at most `limit`. */
+  takeUnchecked(limit: number): string[] {
+    const ids = [...this.#unchecked].slice(0, limit);
+    for (const id of ids) this.#unchecked.delete(id);
     return ids;
   }
 
-  /** Null: there is no such machine. One that is again as the list has it counts no more. */
-  look(machineId: string, machine: Machine | null): void {
+  /** Compares a machine with the list. Null: it does not exist. A machine that matches the list again is not counted. */
+  check(machineId: string, machine: Machine | null): void {
     const belongs = machine !== null && this.#rules.matches(machine);
     if (belongs === this.#isListed(machineId)) this.#changed.delete(machineId);
     else this.#changed.add(machineId);
   }
 
-  /** They could not be looked at: later. */
+  /** Puts back machines that could not be read. */
   putBack(machineIds: readonly string[]): void {
-    for (const id of machineIds) this.#unsure.add(id);
+    for (const id of machineIds) this.#unchecked.add(id);
   }
 
-  /** Counts anew, by a list that was read later: for when events may have been missed. */
+  /** Counts again by comparing with a newer list, after events may have been missed. */
   compare(shown: readonly string[], newer: readonly string[]): void {
     const before = new Set(shown);
     const after = new Set(newer);
     const stayed = shown.filter((id) => after.has(id));
     const inNewOrder = newer.filter((id) => before.has(id));
-    const moved = stayed.filter((id, place) => inNewOrder[place] !== id);
+    const moved = stayed.filter((id, index) => inNewOrder[index] !== id);
     this.#changed.clear();
     this.#moved.clear();
     for (const id of shown) if (!after.has(id)) this.#changed.add(id);

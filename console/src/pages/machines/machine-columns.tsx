@@ -1,4 +1,4 @@
-/** The cells of the table, one column each. All text from machines is rendered as text. */
+/** The columns of the table. Text from machines is always rendered as text. */
 import {
   type ColumnDef,
   columnSizingFeature,
@@ -14,15 +14,15 @@ import { machineHref, operationHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { SchedulableBadge } from '../../ui/schedulable-badge.tsx';
 import { Age } from '../../ui/time.tsx';
-import { troubles } from './troubles.ts';
+import { unhealthyConditions } from './unhealthy-conditions.ts';
 import { COLUMN_IDS, columnFacts, labelOfColumn, type StatusColumnId } from './view.ts';
 
 export const features = tableFeatures({ columnVisibilityFeature, columnSizingFeature });
 
-/** A row of the screen. Its machine is undefined until it is fetched, and null when there is none any more. */
+/** A row. Its machine is undefined until it is fetched, and null when it no longer exists. */
 export interface Slot {
   readonly machineId: string;
-  readonly place: number;
+  readonly index: number;
   readonly machine: MachineView | null | undefined;
 }
 
@@ -63,7 +63,7 @@ const STATUS_CELLS = {
       </Link>
     ),
   conditions: ({ conditions }) => {
-    const found = troubles(conditions);
+    const found = unhealthyConditions(conditions);
     if (found.length === 0) return NONE;
     return found.map(({ type, text: words, tone, reason, message }) => (
       <span key={type} className={`badge tone-${tone}`} title={`${reason}: ${message}`}>
@@ -99,10 +99,10 @@ function render(id: string, { machineId, machine }: Slot): ReactNode {
   if (machine) return cellOf(id)(machine);
   if (id === 'machine_id') return <span className="mono soft">{machineId}</span>;
   if (machine === undefined) return <span className="skeleton" />;
-  return id === 'effective_state' ? <span className="soft">not in the inventory any more</span> : null;
+  return id === 'effective_state' ? <span className="soft">no longer in the inventory</span> : null;
 }
 
-/** All columns that there are, those of single labels last. */
+/** All columns, those of labels last. */
 export function machineColumns(shown: readonly string[]): ColumnDef<typeof features, Slot>[] {
   const ids = [...COLUMN_IDS, ...shown.filter((id) => !COLUMN_IDS.includes(id))];
   return ids.map((id) => {

@@ -29,7 +29,7 @@ describe('rows', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('are fetched for the screen, once, and said to be gone where there is no machine', async () => {
+  it('are fetched once for the screen, and are null where the machine does not exist', async () => {
     const { fetch, asked, gone } = server();
     gone.add('m1');
     const rows = new MachineRows({ fetch });
@@ -41,7 +41,7 @@ describe('rows', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('are asked for in batches', async () => {
+  it('are fetched in batches', async () => {
     const { fetch, asked } = server();
     const rows = new MachineRows({ fetch, batch: 2 });
     rows.want(range(0, 5));
@@ -49,7 +49,7 @@ describe('rows', () => {
     expect(asked.map((ids) => ids.length)).toEqual([2, 2, 1]);
   });
 
-  it('of what somebody scrolls past are not asked for: one request at a time, for the newest screen', async () => {
+  it('that are scrolled past are not fetched: there is one request at a time, for the latest screen', async () => {
     const { fetch, asked, state } = server();
     let release = () => {};
     state.hold = new Promise((resolve) => {
@@ -65,7 +65,7 @@ describe('rows', () => {
     expect(asked).toEqual([range(0, 10), range(490, 500)]);
   });
 
-  it('stay bounded, however far somebody scrolls', async () => {
+  it('stay within the limit, however far the user scrolls', async () => {
     const { fetch } = server();
     const rows = new MachineRows({ fetch, limit: 100 });
     for (let screen = 0; screen < 40; screen += 1) {
@@ -85,15 +85,15 @@ describe('rows', () => {
     expect(range(0, 20).every((id) => rows.get(id))).toBe(true);
   });
 
-  it('that changed are fetched again if they are looked at, several changes at once', async () => {
+  it('that changed are fetched again if they are visible, several changes in one request', async () => {
     const { fetch, asked } = server();
     const rows = new MachineRows({ fetch, settleMs: 200 });
     rows.want(['m0', 'm1']);
     await settle();
     rows.want(['m1', 'm2']);
     await settle();
-    rows.changed(['m0', 'm1', 'elsewhere']);
-    rows.changed(['m1', 'm2']);
+    rows.markStale(['m0', 'm1', 'elsewhere']);
+    rows.markStale(['m1', 'm2']);
     await settle(250);
     expect(asked.slice(2)).toEqual([['m1', 'm2']]);
     rows.want(['m0', 'm1']);
@@ -101,7 +101,7 @@ describe('rows', () => {
     expect(asked.slice(3)).toEqual([['m0']]);
   });
 
-  it('that change while they are being fetched are fetched once more', async () => {
+  it('that change during a request are fetched again', async () => {
     const { fetch, asked, state } = server();
     let release = () => {};
     state.hold = new Promise((resolve) => {
@@ -110,20 +110,20 @@ describe('rows', () => {
     const rows = new MachineRows({ fetch, settleMs: 200 });
     rows.want(['m0']);
     await settle();
-    rows.changed(['m0']);
+    rows.markStale(['m0']);
     release();
     await settle(300);
     expect(asked).toEqual([['m0'], ['m0']]);
     expect(rows.get('m0')?.at).toBe(2);
   });
 
-  it('that could not be fetched are asked for again after a while, and what is known stays', async () => {
+  it('are retried after a failed request, and cached rows stay', async () => {
     const { fetch, asked, state } = server();
     const rows = new MachineRows({ fetch, settleMs: 10, retryMs: 1_000 });
     rows.want(['m0']);
     await settle();
     state.fails = true;
-    rows.changed(['m0']);
+    rows.markStale(['m0']);
     await settle(20);
     expect([rows.get('m0')?.at, rows.failure()]).toEqual([1, new Error('away')]);
     await settle(500);
@@ -133,7 +133,7 @@ describe('rows', () => {
     expect([rows.get('m0')?.at, rows.failure()]).toEqual([3, null]);
   });
 
-  it('are let alone once nobody looks', async () => {
+  it('are not fetched after a stop', async () => {
     const { fetch, asked } = server();
     const rows = new MachineRows({ fetch });
     rows.want(['m0']);

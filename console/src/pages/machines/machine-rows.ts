@@ -1,19 +1,19 @@
 /**
- * The rows that are looked at. A list has a hundred thousand ids and a screen has forty rows, so rows are fetched for
- * what is on the screen, and a bounded number of them is kept. There is one request at a time, always for what is
- * wanted when it begins: whoever scrolls fast skips what they scroll past.
+ * A cache of rows. A list has up to a hundred thousand ids and a screen shows forty, so only visible rows are fetched,
+ * and a bounded number is kept. There is one request at a time, for the rows that are visible when it starts: fast
+ * scrolling skips the rows in between.
  */
 export interface HasId {
   readonly machineId: string;
 }
 
 export interface MachineRowsOptions<Machine extends HasId> {
-  /** Those that do not exist are left out of the answer. */
+  /** Machines that do not exist are missing from the result. */
   readonly fetch: (ids: readonly string[], signal: AbortSignal) => Promise<readonly Machine[]>;
   /** How many rows are kept. */
   readonly limit?: number;
   readonly batch?: number;
-  /** How long changes are collected before what changed is fetched again. */
+  /** How long changes are collected before the changed rows are fetched again. */
   readonly settleMs?: number;
   readonly retryMs?: number;
 }
@@ -34,12 +34,12 @@ export class MachineRows<Machine extends HasId> {
     this.#options = { limit: 2_000, batch: 200, settleMs: 250, retryMs: 3_000, ...options };
   }
 
-  /** Null: there is no such machine any more. Undefined: not fetched yet. */
+  /** Null: the machine no longer exists. Undefined: not fetched yet. */
   get(id: string): Machine | null | undefined {
     return this.#rows.get(id);
   }
 
-  /** What is kept, in no order. */
+  /** The cached machines, in no order. */
   known(): Machine[] {
     return [...this.#rows.values()].filter((row) => row !== null);
   }
@@ -48,7 +48,7 @@ export class MachineRows<Machine extends HasId> {
     return this.#rows.size;
   }
 
-  /** Why the last request failed; null when it did not. It is repeated by itself. */
+  /** The error of the last request, or null. Failed requests are retried automatically. */
   readonly failure = (): unknown => this.#failure;
 
   readonly version = (): number => this.#version;
@@ -58,21 +58,21 @@ export class MachineRows<Machine extends HasId> {
     return () => this.#listeners.delete(listener);
   };
 
-  /** These are on the screen now. */
+  /** Sets the visible rows. */
   want(ids: readonly string[]): void {
     this.#wanted = new Set(ids);
     if (ids.some((id) => !this.#rows.has(id))) this.#schedule(0);
     else if (this.#due().length > 0) this.#schedule(this.#options.settleMs);
   }
 
-  /** What is kept of these is out of date. */
-  changed(ids: Iterable<string>): void {
+  /** Marks the cached rows of these machines as out of date. */
+  markStale(ids: Iterable<string>): void {
     for (const id of ids) if (this.#rows.has(id) || this.#inFlight?.has(id)) this.#stale.add(id);
     if (this.#due().length > 0) this.#schedule(this.#options.settleMs);
   }
 
-  allChanged(): void {
-    this.changed([...this.#rows.keys()]);
+  markAllStale(): void {
+    this.markStale([...this.#rows.keys()]);
   }
 
   start(): void {
@@ -104,7 +104,7 @@ export class MachineRows<Machine extends HasId> {
   async #fetch(signal: AbortSignal): Promise<void> {
     const ids = this.#due().slice(0, this.#options.batch);
     if (ids.length === 0 || signal.aborted) return;
-    // What changes from here on may be missing in the answer, and is marked again.
+    // Changes from here on may be missing from the response, so they mark the row as stale again.
     for (const id of ids) this.#stale.delete(id);
     this.#inFlight = new Set(ids);
     let waitMs = 0;
@@ -123,11 +123,11 @@ export class MachineRows<Machine extends HasId> {
     }
     this.#inFlight = null;
     this.#evict();
-    this.#tell();
+    this.#notify();
     if (this.#due().length > 0) this.#schedule(waitMs);
   }
 
-  /** The newest stand last. */
+  /** The map's order is the eviction order: the newest last. */
   #keep(id: string, row: Machine | null): void {
     this.#rows.delete(id);
     this.#rows.set(id, row);
@@ -142,7 +142,7 @@ export class MachineRows<Machine extends HasId> {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#version += 1;
     for (const listener of this.#listeners) listener();
   }

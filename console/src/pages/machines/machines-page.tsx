@@ -1,4 +1,4 @@
-/** All machines: a filter, facets, a table for a hundred thousand of them, and what can be done to many at once. */
+/** All machines: a filter, facets, a table for up to a hundred thousand rows, and bulk actions. */
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
@@ -17,8 +17,8 @@ import { ColumnChoice } from './column-choice.tsx';
 import { Facets } from './facets.tsx';
 import { type FilterFault, filterFault, withPlainWords } from './filter-text.ts';
 import { BulkButtons, ListLine, SelectionLine, useWhyNoAction } from './list-bar.tsx';
+import type { ListPosition } from './list-position.ts';
 import { MachineTable } from './machine-table.tsx';
-import type { Place } from './place.ts';
 import { SearchBox } from './search-box.tsx';
 import { everything, inOrder, kept, NOTHING, toggled, withAllToggled, withRange } from './selection.ts';
 import { storedMachine } from './stored-machine.ts';
@@ -27,8 +27,8 @@ import { type MachineList, useMachineList } from './use-machine-list.ts';
 import { type Rows, useMachineRows } from './use-machine-rows.ts';
 import { nextSort, readView, type View, writeView } from './view.ts';
 
-/** Where somebody was in the list, for when they come back from a machine. */
-const lastPlace: { current: Place | null } = { current: null };
+/** The position in the list, restored when the user comes back from a machine's page. */
+const lastPosition: { current: ListPosition | null } = { current: null };
 
 export function MachinesPage() {
   const [params, setParams] = useSearchParams();
@@ -90,10 +90,10 @@ export function MachinesPage() {
               onSelectAll={select.all}
               onSelectNone={select.none}
             />
-            {fault && <FaultyFilter text={text} fault={fault} />}
+            {fault && <InvalidFilter text={text} fault={fault} />}
             {!fault && !list && failure === null && <Loading lines={8} />}
             {!fault && !list && failure !== null && (
-              <Failed what="The list can’t be read" error={failure} onRetry={refresh} />
+              <Failed what="Failed to load machines" error={failure} onRetry={refresh} />
             )}
             {!fault && list?.ids.length === 0 && (
               <NoMachines filter={text} onClear={() => show({ filter: '' })} />
@@ -108,7 +108,7 @@ export function MachinesPage() {
                 selected={selection.ids}
                 onSelect={select.one}
                 onSelectShown={select.shown}
-                place={lastPlace}
+                position={lastPosition}
               />
             )}
             <ListLine
@@ -147,11 +147,11 @@ function useSelection(list: MachineList | null) {
 }
 
 function noteOf(isLoading: boolean, failure: unknown): string {
-  if (isLoading) return 'Reading the list …';
+  if (isLoading) return 'Loading…';
   return failure === null ? '' : `The list may be out of date: ${failureOf(failure).message}`;
 }
 
-/** Labels and values of the machines that were looked at. */
+/** Labels and values of the loaded machines, for suggestions. */
 function knownOf(rows: Rows): Known {
   const machines = rows.known();
   const distinct = (values: Iterable<string>) => [...new Set(values)].filter((value) => value !== '').sort();
@@ -172,11 +172,11 @@ function knownOf(rows: Rows): Known {
   };
 }
 
-function FaultyFilter({ text, fault }: { text: string; fault: FilterFault }) {
+function InvalidFilter({ text, fault }: { text: string; fault: FilterFault }) {
   const { message, offset } = fault;
   return (
     <div className="blank" role="alert">
-      <strong>The filter can’t be read</strong>
+      <strong>Invalid filter</strong>
       <span>{message}</span>
       <code className="faulty">
         {text.slice(0, offset)}
@@ -184,8 +184,7 @@ function FaultyFilter({ text, fault }: { text: string; fault: FilterFault }) {
         {text.slice(offset + 1)}
       </code>
       <span>
-        A filter compares fields, as in phase=READY AND location.rack=r42; the box offers what can stand
-        where.
+        Example: phase=READY AND location.rack=r42. The filter box suggests fields and values as you type.
       </span>
     </div>
   );
@@ -195,15 +194,15 @@ function NoMachines({ filter, onClear }: { filter: string; onClear: () => void }
   const { role } = useIdentity();
   if (filter !== '')
     return (
-      <Empty title="No machine matches">
-        <span>Take something away from the filter, or begin anew.</span>
-        <Button onClick={onClear}>Clear the filter</Button>
+      <Empty title="No results">
+        <span>No machine matches the filter.</span>
+        <Button onClick={onClear}>Clear filter</Button>
       </Empty>
     );
   return (
-    <Empty title="There are no machines yet">
+    <Empty title="No machines yet">
       <span>
-        {role === 'viewer' ? 'An operator registers the first one with' : 'Register the first one with'}
+        {role === 'viewer' ? 'An operator registers the first one with:' : 'Register the first one with:'}
       </span>
       <Command>ingot register machine-1 --provider fake</Command>
     </Empty>

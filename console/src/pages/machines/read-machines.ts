@@ -1,9 +1,9 @@
-/** Machines of the API: all ids of a list, and rows by id. */
+/** Reads all ids of a list, and machines by id. */
 import { fleet } from '../../api/clients.ts';
 import { type MachineView, machineView } from '../../machine-view.ts';
 import type { Sort } from './view.ts';
 
-/** What the server gives at once. */
+/** The server's limit per request. */
 export const MACHINES_AT_ONCE = 500;
 
 export async function readIndex(filter: string, sort: Sort, signal: AbortSignal): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** The server's filter grammar in one line, with what could be typed next. Enter applies; Escape takes back. */
+/** The filter input with suggestions. Enter applies the filter, Escape reverts it. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useKey } from '../../keyboard/shortcuts.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -10,70 +10,36 @@ export interface SearchBoxProps {
   readonly onApply: (filter: string) => void;
   readonly fault: FilterFault | null;
   readonly known: () => Known;
-  /** Stands at the end of the line. */
+  /** Further controls at the end of the line. */
   readonly children?: ReactNode;
 }
 
 export function SearchBox({ value, onApply, fault, known, children }: SearchBoxProps) {
-  const [text, setText] = useState(value);
-  const [caret, setCaret] = useState(value.length);
-  const [isOpen, setIsOpen] = useState(false);
-  const [marked, setMarked] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
   const listId = useId();
-  useEffect(() => {
-    setText(value);
-    setCaret(value.length);
-  }, [value]);
+  const box = useSuggestions(value, known, input);
+  const { text, options, isExpanded, marked } = box;
   useKey('/', 'Search', () => input.current?.focus());
   useEffect(() => {
-    // Where the fault is, so that it can be mended at once.
+    // Selects the error, so that typing replaces it.
     if (fault && document.activeElement === input.current)
       input.current?.setSelectionRange(fault.offset, fault.offset + 1);
   }, [fault]);
-
-  const { from, options } = isOpen ? suggest(text, caret, known()) : { from: 0, options: [] };
-  const isExpanded = isOpen && options.length > 0;
-  const change = (next: string, at: number) => {
-    setText(next);
-    setCaret(at);
-    setMarked(-1);
-    setIsOpen(true);
-  };
-  const accept = ({ insert }: Suggestion) => {
-    const at = from + insert.length;
-    change(`${text.slice(0, from)}${insert}${text.slice(caret)}`, at);
-    input.current?.focus();
-    requestAnimationFrame(() => input.current?.setSelectionRange(at, at));
-  };
   const apply = (filter: string) => {
-    setIsOpen(false);
+    box.close();
     onApply(filter);
-  };
-  const close = () => {
-    if (isExpanded) setIsOpen(false);
-    else setText(value);
-    setMarked(-1);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const chosen = isExpanded ? options[marked] : undefined;
-    if (step !== undefined) {
-      event.preventDefault();
-      if (!isExpanded) setIsOpen(true);
-      else setMarked((marked + step + options.length + (marked < 0 && step < 0 ? 1 : 0)) % options.length);
-    } else if ((event.key === 'Enter' || event.key === 'Tab') && chosen) {
-      event.preventDefault();
-      accept(chosen);
-    } else if (event.key === 'Enter') {
-      event.preventDefault();
-      apply(text);
-    } else if (event.key === 'Escape') {
-      event.preventDefault();
-      close();
-    }
+    const isAccept = chosen && (event.key === 'Enter' || event.key === 'Tab');
+    if (step === undefined && !isAccept && event.key !== 'Enter' && event.key !== 'Escape') return;
+    event.preventDefault();
+    if (step !== undefined) box.move(step);
+    else if (isAccept) box.accept(chosen);
+    else if (event.key === 'Enter') apply(text);
+    else box.revert();
   };
-  const follow = () => setCaret(input.current?.selectionStart ?? text.length);
   return (
     <search className="machine-search">
       <div className="box">
@@ -89,32 +55,81 @@ export function SearchBox({ value, onApply, fault, known, children }: SearchBoxP
           aria-invalid={fault !== null || undefined}
           autoComplete="off"
           spellCheck={false}
-          placeholder="phase=READY AND location.rack=r42, or a part of an id"
+          placeholder="phase=READY AND location.rack=r42, or part of an id"
           value={text}
-          onChange={(event) =>
-            change(event.target.value, event.target.selectionStart ?? event.target.value.length)
-          }
-          onSelect={follow}
-          onFocus={() => setIsOpen(true)}
-          onBlur={() => setIsOpen(false)}
+          onChange={({ target }) => box.type(target.value, target.selectionStart ?? target.value.length)}
+          onSelect={box.followCaret}
+          onFocus={box.open}
+          onBlur={box.close}
           onKeyDown={onKeyDown}
         />
-        <Options id={listId} options={isExpanded ? options : []} marked={marked} onChoose={accept} />
+        <Options id={listId} options={isExpanded ? options : []} marked={marked} onChoose={box.accept} />
       </div>
       <Button onClick={() => apply(text)}>Apply</Button>
       <Button
         kind="quiet"
         onClick={() => {
-          setText('');
+          box.clear();
           apply('');
         }}
-        disabledBecause={value === '' && text === '' ? 'There is no filter.' : ''}
+        disabledBecause={value === '' && text === '' ? 'No filter to clear.' : ''}
       >
         Clear
       </Button>
       {children}
     </search>
   );
+}
+
+/** The text of the box, and the suggestions at its caret. */
+function useSuggestions(
+  value: string,
+  known: () => Known,
+  input: { readonly current: HTMLInputElement | null },
+) {
+  const [text, setText] = useState(value);
+  const [caret, setCaret] = useState(value.length);
+  const [isOpen, setIsOpen] = useState(false);
+  const [marked, setMarked] = useState(-1);
+  useEffect(() => {
+    setText(value);
+    setCaret(value.length);
+  }, [value]);
+  const { from, options } = isOpen ? suggest(text, caret, known()) : { from: 0, options: [] };
+  const isExpanded = isOpen && options.length > 0;
+  const type = (next: string, at: number) => {
+    setText(next);
+    setCaret(at);
+    setMarked(-1);
+    setIsOpen(true);
+  };
+  return {
+    text,
+    options,
+    isExpanded,
+    marked,
+    type,
+    accept({ insert }: Suggestion) {
+      const at = from + insert.length;
+      type(`${text.slice(0, from)}${insert}${text.slice(caret)}`, at);
+      input.current?.focus();
+      requestAnimationFrame(() => input.current?.setSelectionRange(at, at));
+    },
+    move(step: number) {
+      if (!isExpanded) setIsOpen(true);
+      else setMarked((marked + step + options.length + (marked < 0 && step < 0 ? 1 : 0)) % options.length);
+    },
+    /** Closes the suggestions; if they are closed, restores the applied filter. */
+    revert() {
+      if (isExpanded) setIsOpen(false);
+      else setText(value);
+      setMarked(-1);
+    },
+    clear: () => setText(''),
+    open: () => setIsOpen(true),
+    close: () => setIsOpen(false),
+    followCaret: () => setCaret(input.current?.selectionStart ?? text.length),
+  };
 }
 
 function Options({
@@ -148,7 +163,7 @@ function Options({
           role="option"
           tabIndex={-1}
           aria-selected={index === marked}
-          // The box keeps the focus.
+          // The input keeps the focus.
           onMouseDown={(event) => {
             event.preventDefault();
             onChoose(option);

@@ -8,28 +8,28 @@ function listOf(...ids: string[]) {
 describe('a selection', () => {
   const list = listOf('a', 'b', 'c', 'd', 'e');
 
-  it('takes a range in either direction, from the row that was chosen last', () => {
+  it('adds a range in either direction from the row selected last', () => {
     expect(inOrder(withRange(toggled(NOTHING, 'd'), list, 'b'), list)).toEqual(['b', 'c', 'd']);
     expect(inOrder(withRange(toggled(NOTHING, 'b'), list, 'd'), list)).toEqual(['b', 'c', 'd']);
   });
 
-  it('takes a range away where the row was selected', () => {
+  it('removes a range if the row was selected', () => {
     const all = { ...everything(list), anchor: 'b' };
     expect(inOrder(withRange(all, list, 'd'), list)).toEqual(['a', 'e']);
   });
 
-  it('takes one row where there is nothing to begin a range at', () => {
+  it('adds one row if there is no start of a range', () => {
     expect(inOrder(withRange(NOTHING, list, 'c'), list)).toEqual(['c']);
   });
 
-  it('takes all rows of the screen, then none of them', () => {
+  it('adds all visible rows, then removes them', () => {
     const some = toggled(NOTHING, 'b');
     const shown = withAllToggled(some, ['b', 'c']);
     expect(inOrder(shown, list)).toEqual(['b', 'c']);
     expect(inOrder(withAllToggled(shown, ['b', 'c']), list)).toEqual([]);
   });
 
-  it('is never of machines that are not in the list', () => {
+  it('never contains machines that are not in the list', () => {
     const selection = kept(everything(list), listOf('e', 'x', 'a'));
     expect(selection.ids).toEqual(new Set(['a', 'e']));
     expect(inOrder(selection, listOf('e', 'x', 'a'))).toEqual(['e', 'a']);

@@ -1,11 +1,10 @@
 /**
- * Which machines are selected: their ids, and nothing of their rows, so that a range or the whole list can be selected
- * without ever being fetched. What is selected is always a part of the list that is shown: nobody acts on what they
- * can't see.
+ * The selected machines, by id only, so that a range or the whole list can be selected without fetching its rows. The
+ * selection is always a subset of the shown list: no action affects machines that the user cannot see.
  */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
-  /** The row that was chosen last; a range begins there. */
+  /** The row that was selected last; a range starts there. */
   readonly anchor: string;
 }
 
@@ -22,7 +21,7 @@ export function toggled({ ids }: Selection, id: string): Selection {
   return { ids: next, anchor: id };
 }
 
-/** From the row that was chosen last to this one, all of them become what this one becomes. */
+/** Selects or deselects all rows from the one selected last to this one, like this one. */
 export function withRange(selection: Selection, list: ShownList, id: string): Selection {
   const from = list.positions.get(selection.anchor);
   const to = list.positions.get(id);
@@ -31,7 +30,7 @@ export function withRange(selection: Selection, list: ShownList, id: string): Se
   return { ...changed(selection, range, selection.ids.has(id) ? 'out' : 'in'), anchor: id };
 }
 
-/** All of these in, unless they all are already: then out. */
+/** Selects all of these, or deselects them if all are selected. */
 export function withAllToggled(selection: Selection, ids: readonly string[]): Selection {
   return changed(selection, ids, ids.every((id) => selection.ids.has(id)) ? 'out' : 'in');
 }
@@ -40,7 +39,7 @@ export function everything({ ids }: ShownList): Selection {
   return { ids: new Set(ids), anchor: '' };
 }
 
-/** What is left of it in another list. */
+/** The part of the selection that is in another list. */
 export function kept(selection: Selection, { positions }: ShownList): Selection {
   const ids = [...selection.ids].filter((id) => positions.has(id));
   return ids.length === selection.ids.size ? selection : { ids: new Set(ids), anchor: selection.anchor };

@@ -1,4 +1,4 @@
-/** A machine of the API as the filter's fields know one, so that the server's own predicate can be asked about it. */
+/** Converts an API machine to the domain's type, so that the server's filter predicate can be applied to it. */
 
 import type { Presence } from '../../../../src/domain/agent/presence.ts';
 import type { InstallState } from '../../../../src/domain/install/install-state.ts';

@@ -8,7 +8,7 @@ const known: Known = {
   now: Date.UTC(2026, 0, 2),
 };
 
-/** The texts that are offered where | stands. */
+/** The suggestions at the position of `|`. */
 function offered(marked: string): string[] {
   const caret = marked.indexOf('|');
   return suggest(marked.replace('|', ''), caret, known).options.map(({ text }) => text);
@@ -23,7 +23,7 @@ function taken(marked: string): string {
 }
 
 describe('suggestions', () => {
-  it('begin with fields, of labels too', () => {
+  it('start with fields, including labels', () => {
     expect(offered('|')).toContain('machine_id');
     expect(offered('lab|').slice(0, 3)).toEqual(['labels.rack', 'labels.example.com/row', 'labels']);
     expect(offered('rack|')).toEqual([
@@ -36,7 +36,7 @@ describe('suggestions', () => {
     expect(offered('|')).not.toContain('AND');
   });
 
-  it('offer the comparators that a field takes', () => {
+  it('list the comparators of a field', () => {
     expect(offered('phase|').slice(0, 3)).toEqual(['phase =', 'phase !=', 'phase :']);
     expect(offered('created_at |')).toContain('created_at >=');
     expect(offered('labels.rack|')).toContain('labels.rack =');
@@ -44,11 +44,11 @@ describe('suggestions', () => {
     expect(offered('nothing |')).toEqual([]);
   });
 
-  it('offer a longer field beside the comparators of a shorter one', () => {
+  it('list a longer field besides the comparators of a shorter one', () => {
     expect(offered('service|')).toEqual(expect.arrayContaining(['service =', 'service_since']));
   });
 
-  it('offer the values of a state, of a condition, of a label, and times', () => {
+  it('list the values of states, conditions, labels and times', () => {
     expect(offered('phase=|')).toEqual(['FACTORY_READY', 'READY', 'MAINTENANCE', '*']);
     expect(offered('phase=re|')).toEqual(['READY', 'FACTORY_READY']);
     expect(offered('conditions.RMA=|')).toEqual(['true', 'false', '*']);
@@ -57,7 +57,7 @@ describe('suggestions', () => {
     expect(offered('labels:|')).toEqual(['rack', 'example.com/row']);
   });
 
-  it('go on after a whole comparison, also inside brackets and after NOT', () => {
+  it('continue after a complete comparison, also inside brackets and after NOT', () => {
     expect(offered('phase=READY A|')).toContain('AND');
     expect(offered('phase=READY OR |')).toContain('phase');
     expect(offered('(NOT pha|')).toEqual(['phase']);
@@ -65,12 +65,12 @@ describe('suggestions', () => {
     expect(offered('-pres|')).toEqual(['presence']);
   });
 
-  it('say nothing where nothing makes sense', () => {
+  it('are empty for invalid text', () => {
     expect(offered('phase==|')).toEqual([]);
     expect(offered('phase=READY, |')).toEqual([]);
   });
 
-  it('put what is taken in place of what was typed', () => {
+  it('replace the typed text when accepted', () => {
     expect(taken('pha|')).toBe('phase');
     expect(taken('phase|')).toBe('phase=');
     expect(taken('phase=mai|')).toBe('phase=MAINTENANCE ');
@@ -78,7 +78,7 @@ describe('suggestions', () => {
     expect(taken('phase=re| AND x=1')).toBe('phase=READY  AND x=1');
   });
 
-  it('make only filters that the server takes', () => {
+  it('result in filters that the server accepts', () => {
     for (const field of ['phase', 'labels.rack', 'created_at', 'conditions.RMA', 'labels', 'pool']) {
       for (const comparator of suggest(field, field.length, known).options) {
         const head = comparator.insert;

@@ -1,6 +1,6 @@
 /**
- * What could be typed next in a filter. Reads the text up to the caret as the grammar does, term by term, and stops at
- * the word that the caret is in; a text that makes no sense gets no suggestions, and the fault when it is applied.
+ * Suggestions for a filter. Reads the text up to the caret term by term, and stops at the word under the caret. Invalid
+ * text has no suggestions; its error is shown when it is applied.
  */
 import { COMPARATORS, type Comparator } from '../../../../src/domain/filter/ast.ts';
 import { COMPARATORS_OF } from '../../../../src/domain/filter/check.ts';
@@ -10,7 +10,7 @@ import { printPath, printValue } from './filter-text.ts';
 export interface Suggestion {
   readonly text: string;
   readonly hint: string;
-  /** Takes the place of the text from `from` to the caret. */
+  /** Replaces the text from `from` to the caret. */
   readonly insert: string;
 }
 
@@ -19,7 +19,7 @@ export interface Suggestions {
   readonly options: readonly Suggestion[];
 }
 
-/** What is known of the fleet that the tables do not say. */
+/** What the loaded machines add to the filter's own tables. */
 export interface Known {
   readonly labelKeys: readonly string[];
   readonly values: (field: string) => readonly string[];
@@ -36,8 +36,8 @@ const JOINING = /[\s)]*(?:(?:AND|OR)(?=[\s(]))?/y;
 const SPACE = /\s*/y;
 
 const COMPARATOR_HINTS = {
-  '=': 'is; * stands for any text',
-  '!=': 'is not',
+  '=': 'equals; * matches any text',
+  '!=': 'does not equal',
   ':': 'contains',
   '<': 'before',
   '<=': 'before or at',
@@ -45,7 +45,7 @@ const COMPARATOR_HINTS = {
   '>=': 'after or at',
 } as const satisfies Record<Comparator, string>;
 
-const KEYWORD_HINTS = { AND: 'both', OR: 'either; binds before AND', NOT: 'unless' } as const;
+const KEYWORD_HINTS = { AND: 'both', OR: 'either; binds before AND', NOT: 'negates' } as const;
 type Keyword = keyof typeof KEYWORD_HINTS;
 const KEYWORDS = Object.keys(KEYWORD_HINTS) as Keyword[];
 
@@ -99,7 +99,7 @@ function fieldSuggestions(name: string, keywords: readonly Keyword[], known: Kno
     insert: printPath(field),
   }));
   const words = keywords.map((text) => ({ text, hint: KEYWORD_HINTS[text], insert: `${text} ` }));
-  // A field that is complete goes on with its comparator, unless a longer name was meant.
+  // A complete field is followed by its comparators, then by longer names.
   const comparators = comparatorSuggestions(typed).map((option) => ({
     ...option,
     insert: `${name}${option.insert}`,
@@ -129,7 +129,7 @@ function valueSuggestions(field: string, typed: string, from: number, known: Kno
 
 function valuesOf(field: string, known: Known): Array<{ text: string; hint: string }> {
   const spec = MACHINE_FILTER[field];
-  const anything = { text: '*', hint: 'has any' };
+  const anything = { text: '*', hint: 'any value' };
   const plain = (text: string) => ({ text, hint: '' });
   switch (kindOf(field)) {
     case 'enum':
@@ -180,7 +180,7 @@ const FIELD_HINTS = {
   integer: 'number',
   boolean: 'true or false',
   stringList: 'list',
-  map: 'has the key',
+  map: 'has key',
   entry: 'label',
   flag: 'condition',
 } as const satisfies Record<FieldKind, string>;
@@ -190,7 +190,7 @@ function fieldHint(field: string): string {
   return kind ? FIELD_HINTS[kind] : '';
 }
 
-/** What begins as typed, then what contains it. */
+/** Options that start with the typed text, then those that contain it. */
 function ranked(options: readonly Suggestion[], typed: string): Suggestion[] {
   const wanted = typed.toLowerCase();
   const begins = options.filter(({ text }) => text.toLowerCase().startsWith(wanted));

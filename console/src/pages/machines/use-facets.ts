@@ -3,17 +3,17 @@ import { fleet } from '../../api/clients.ts';
 import { countGroups, type FacetField } from './facet-filter.ts';
 
 export interface FacetValue {
-  /** Empty: machines that have none. */
+  /** Empty: machines without a value. */
   readonly value: string;
   readonly machines: number;
 }
 
 export type FacetCounts = ReadonlyMap<string, readonly FacetValue[]>;
 
-/** How many machines have which value; of each facet without what is chosen of it. For a filter that is well. */
+/** Machine counts per value; each facet is counted without its own selection. The filter must be valid. */
 export function useFacets(filter: string | null): UseQueryResult<FacetCounts> {
   return useQuery({
-    queryKey: ['sums', 'machines', 'facets', filter],
+    queryKey: ['fleet-wide', 'machines', 'facets', filter],
     queryFn: ({ signal }) => countFacets(filter ?? '', signal),
     enabled: filter !== null,
     placeholderData: keepPreviousData,

@@ -1,8 +1,8 @@
 /**
- * The ids of all machines that match, in order, as of one moment. They stay as they are until somebody asks for another
- * filter or order, or to see what changed; what changed meanwhile is counted.
+ * The ids of all matching machines, in order, as of one point in time. The list does not change until the user changes
+ * the filter or the order, or refreshes it; changes in between are counted.
  */
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { useEvents } from '../../live/live.tsx';
 import { ListChanges, listRules } from './list-changes.ts';
@@ -12,43 +12,45 @@ import { storedMachine } from './stored-machine.ts';
 import type { Sort } from './view.ts';
 
 export interface MachineList extends ShownList {
-  /** Which filter and order it is of. */
+  /** Identifies its filter and order. */
   readonly key: string;
 }
 
 export interface MachineListState {
-  /** The last one that was read: while another is being read, the one before. */
+  /** The last list that was read; while the next one is loading, the previous one. */
   readonly list: MachineList | null;
   readonly isLoading: boolean;
   readonly failure: unknown;
-  /** How many machines came, went or would be elsewhere. */
+  /** How many machines would be added, removed or moved by a refresh. */
   readonly changed: number;
   readonly refresh: () => void;
 }
 
-/** How often machines that may have come or gone are looked at. */
-const LOOK_EVERY_MS = 1_500;
+/** How often machines that may have been added or removed are checked. */
+const CHECK_EVERY_MS = 1_500;
+const COMPARE_TIMEOUT_MS = 60_000;
 
 function listKey(filter: string, sort: Sort): string {
   return JSON.stringify([filter, sort.field, sort.direction]);
 }
 
-/** For a filter that is well; null reads nothing. */
+/** Events that arrive while a list is loading may or may not be in it, so they are recorded for that list too. */
+interface Tracked {
+  readonly shown: { readonly list: MachineList; readonly changes: ListChanges } | null;
+  readonly loading: ListChanges | null;
+}
+
+/** The filter must be valid; null loads nothing. */
 export function useMachineList(filter: string | null, sort: Sort): MachineListState {
   const [list, setList] = useState<MachineList | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [isLoading, setIsLoading] = useState(false);
   const [changed, setChanged] = useState(0);
-  const [reading, setReading] = useState(0);
+  const [refreshes, setRefreshes] = useState(0);
   const { field, direction } = sort;
-  // What is told while a list is being read may be in it or not: it is kept for the list that comes.
-  const changes = useRef<{ shown: ListChanges | null; coming: ListChanges | null }>({
-    shown: null,
-    coming: null,
-  });
-  const shown = useRef<MachineList | null>(null);
+  const tracked = useRef<Tracked>({ shown: null, loading: null });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a refresh reads the same list anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a refresh loads the same list again
   useEffect(() => {
     setFailure(null);
     if (filter === null) {
@@ -58,85 +60,98 @@ export function useMachineList(filter: string | null, sort: Sort): MachineListSt
     }
     const stopped = new AbortController();
     const positions = new Map<string, number>();
-    const coming = new ListChanges(listRules(filter, field), (id) => positions.has(id));
-    changes.current.coming = coming;
+    const loading = new ListChanges(listRules(filter, field), (id) => positions.has(id));
+    tracked.current = { ...tracked.current, loading };
     setIsLoading(true);
-    const read = async () => {
+    const load = async () => {
       try {
         const ids = await readIndex(filter, { field, direction }, stopped.signal);
         if (stopped.signal.aborted) return;
-        for (const [place, id] of ids.entries()) positions.set(id, place);
-        changes.current = { shown: coming, coming: null };
-        shown.current = { ids, positions, key: listKey(filter, { field, direction }) };
-        setList(shown.current);
-        setChanged(coming.count);
+        for (const [index, id] of ids.entries()) positions.set(id, index);
+        const read = { ids, positions, key: listKey(filter, { field, direction }) };
+        tracked.current = { shown: { list: read, changes: loading }, loading: null };
+        setList(read);
+        setChanged(loading.count);
       } catch (error) {
         if (stopped.signal.aborted) return;
         setFailure(error);
       }
       setIsLoading(false);
     };
-    void read();
+    void load();
     return () => stopped.abort();
-  }, [filter, field, direction, reading]);
+  }, [filter, field, direction, refreshes]);
 
   const onEvents = useCallback((events: readonly Event[]) => {
-    const { shown: current, coming } = changes.current;
-    current?.see(events);
-    coming?.see(events);
-    if (current) setChanged(current.count);
+    const { shown, loading } = tracked.current;
+    shown?.changes.onEvents(events);
+    loading?.onEvents(events);
+    if (shown) setChanged(shown.changes.count);
   }, []);
+  useEvents(onEvents, useCompare({ filter, field, direction, tracked, setChanged, setFailure }));
+  useChecks(tracked, setChanged);
 
-  const onGap = useCallback(() => {
-    const before = shown.current;
-    const current = changes.current.shown;
-    if (filter === null || !before || !current) return;
+  const refresh = useCallback(() => setRefreshes((count) => count + 1), []);
+  return { list, isLoading, failure, changed, refresh };
+}
+
+interface CompareOptions extends Sort {
+  readonly filter: string | null;
+  readonly tracked: RefObject<Tracked>;
+  readonly setChanged: (count: number) => void;
+  readonly setFailure: (error: unknown) => void;
+}
+
+/** After events may have been missed: reads the list again, and counts how the shown one differs from it. */
+function useCompare(options: CompareOptions): () => void {
+  const { filter, field, direction, tracked, setChanged, setFailure } = options;
+  return useCallback(() => {
+    const { shown } = tracked.current;
+    if (filter === null || !shown) return;
     const compare = async () => {
       try {
-        const newer = await readIndex(filter, { field, direction }, AbortSignal.timeout(60_000));
-        if (changes.current.shown !== current) return;
-        current.compare(before.ids, newer);
-        setChanged(current.count);
+        const newer = await readIndex(filter, { field, direction }, AbortSignal.timeout(COMPARE_TIMEOUT_MS));
+        if (tracked.current.shown !== shown) return;
+        shown.changes.compare(shown.list.ids, newer);
+        setChanged(shown.changes.count);
       } catch (error) {
-        // The list that is shown may be older than it looks, and its reader must know.
-        if (changes.current.shown === current) setFailure(error);
+        // The user must know that the list may be out of date.
+        if (tracked.current.shown === shown) setFailure(error);
       }
     };
     void compare();
-  }, [filter, field, direction]);
+  }, [filter, field, direction, tracked, setChanged, setFailure]);
+}
 
-  useEvents(onEvents, onGap);
-
+/** Reads machines that events may have added to the list or removed from it, in batches. */
+function useChecks(tracked: RefObject<Tracked>, setChanged: (count: number) => void): void {
   useEffect(() => {
     const stopped = new AbortController();
-    let isLooking = false;
-    const look = async () => {
-      const current = changes.current.shown;
-      const ids = isLooking || !current ? [] : current.takeUnsure(MACHINES_AT_ONCE);
-      if (!current || ids.length === 0) return;
-      isLooking = true;
+    let isChecking = false;
+    const check = async () => {
+      const { shown } = tracked.current;
+      const ids = isChecking || !shown ? [] : shown.changes.takeUnchecked(MACHINES_AT_ONCE);
+      if (!shown || ids.length === 0) return;
+      isChecking = true;
       try {
         const found = new Map(
           (await readMachines(ids, stopped.signal)).map((machine) => [machine.machineId, machine]),
         );
         for (const id of ids) {
           const machine = found.get(id);
-          current.look(id, machine ? storedMachine(machine) : null);
+          shown.changes.check(id, machine ? storedMachine(machine) : null);
         }
-        if (changes.current.shown === current) setChanged(current.count);
+        if (tracked.current.shown === shown) setChanged(shown.changes.count);
       } catch {
-        // They are asked about again; that the server is away is said at the top of the page.
-        current.putBack(ids);
+        // They are checked again later; the page's header already shows that the server is not responding.
+        shown.changes.putBack(ids);
       }
-      isLooking = false;
+      isChecking = false;
     };
-    const timer = setInterval(() => void look(), LOOK_EVERY_MS);
+    const timer = setInterval(() => void check(), CHECK_EVERY_MS);
     return () => {
       clearInterval(timer);
       stopped.abort();
     };
-  }, []);
-
-  const refresh = useCallback(() => setReading((count) => count + 1), []);
-  return { list, isLoading, failure, changed, refresh };
+  }, [tracked, setChanged]);
 }

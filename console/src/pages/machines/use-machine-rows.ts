@@ -9,7 +9,7 @@ export type Rows = MachineRows<MachineView>;
 
 const POLL_MS = 15_000;
 
-/** Rows that follow what happens; while the stream is away they are asked for again now and then. */
+/** Rows that are updated by events, and polled while the event stream is down. */
 export function useMachineRows(): Rows {
   const [rows] = useState<Rows>(() => new MachineRows({ fetch: readMachines }));
   useEffect(() => {
@@ -17,21 +17,21 @@ export function useMachineRows(): Rows {
     return () => rows.stop();
   }, [rows]);
   const onEvents = useCallback(
-    (events: readonly Event[]) => rows.changed(events.map(({ machineId }) => machineId)),
+    (events: readonly Event[]) => rows.markStale(events.map(({ machineId }) => machineId)),
     [rows],
   );
-  const onGap = useCallback(() => rows.allChanged(), [rows]);
+  const onGap = useCallback(() => rows.markAllStale(), [rows]);
   useEvents(onEvents, onGap);
   const isLive = useLiveStatus().state === 'live';
   useEffect(() => {
     if (isLive) return;
-    const timer = setInterval(() => rows.allChanged(), POLL_MS);
+    const timer = setInterval(() => rows.markAllStale(), POLL_MS);
     return () => clearInterval(timer);
   }, [rows, isLive]);
   return rows;
 }
 
-/** Renders again whenever rows came or changed. */
+/** Renders again whenever rows were loaded or changed. */
 export function useRowsVersion(rows: Rows): number {
   return useSyncExternalStore(rows.subscribe, rows.version);
 }

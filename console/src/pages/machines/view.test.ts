@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_COLUMNS, DEFAULT_SORT, nextSort, readView, writeView } from './view.ts';
 
-describe('what the page shows', () => {
+describe('the state of the page', () => {
   it('is in the URL, and read back from it', () => {
     const view = {
       filter: 'phase=READY AND labels.rack="a b"',
@@ -14,7 +14,7 @@ describe('what the page shows', () => {
     expect(readView(new URLSearchParams(params.toString()))).toEqual(view);
   });
 
-  it('is not said where it is as it is at first', () => {
+  it('leaves defaults out of the URL', () => {
     expect(readView(new URLSearchParams())).toEqual({
       filter: '',
       sort: DEFAULT_SORT,
@@ -26,14 +26,14 @@ describe('what the page shows', () => {
     ).toBe('');
   });
 
-  it('always has the machine’s name, and no column that nobody knows', () => {
+  it('always has the machine id, and no unknown column', () => {
     expect(readView(new URLSearchParams('columns=phase,bogus,labels.')).columns).toEqual([
       'machine_id',
       'phase',
     ]);
   });
 
-  it('goes through the orders of a column', () => {
+  it('cycles through the orders of a column', () => {
     const ascending = nextSort(DEFAULT_SORT, 'pool');
     const descending = nextSort(ascending, 'pool');
     expect([ascending, descending]).toEqual([

@@ -1,6 +1,6 @@
 import { SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
 
-/** What the page shows, as its URL says it. */
+/** The state of the page in its URL. */
 export interface Sort {
   /** A field that the server can order by. */
   readonly field: string;
@@ -16,10 +16,10 @@ export interface View {
 
 interface ColumnFacts {
   readonly title: string;
-  /** What the server sorts it by; empty: it can't be sorted. */
+  /** The field that the server sorts it by; empty: it cannot be sorted. */
   readonly order: string;
   readonly width: number;
-  /** Whether the list has it when the URL does not say. */
+  /** Whether it is shown by default. */
   readonly first: 'shown' | 'hidden';
 }
 
@@ -32,7 +32,7 @@ const STATE_COLUMNS = {
   presence: { title: 'Presence', order: 'presence', width: 110, first: 'shown' },
 } as const satisfies Record<string, ColumnFacts>;
 
-/** Fields of the spec, as the rows of SPEC_FIELDS say. */
+/** The spec fields that SPEC_FIELDS shows in lists. */
 const SPEC_COLUMNS: Readonly<Record<string, ColumnFacts>> = Object.fromEntries(
   SPEC_LINES.flatMap(({ key, title, shown: { listColumn }, inLists }) =>
     listColumn ? [[key, { ...listColumn, title, order: inLists === 'no' ? '' : key }]] : [],
@@ -59,7 +59,7 @@ const COLUMNS: Readonly<Record<string, ColumnFacts>> = {
 /** The columns that are not fields of the spec. */
 export type StatusColumnId = keyof typeof STATE_COLUMNS | keyof typeof OTHER_COLUMNS;
 export const COLUMN_IDS: readonly string[] = Object.keys(COLUMNS);
-/** A machine without its name is no row. */
+/** The id is always shown. */
 export const FIXED_COLUMN = 'machine_id' satisfies StatusColumnId;
 
 export const DEFAULT_COLUMNS: readonly string[] = COLUMN_IDS.filter((id) => COLUMNS[id]?.first === 'shown');
@@ -67,7 +67,7 @@ export const DEFAULT_SORT: Sort = { field: 'machine_id', direction: 'ascending' 
 
 const LABEL = 'labels.';
 
-/** A column of its own for one label. */
+/** The label that a column shows; null for other columns. */
 export function labelOfColumn(id: string): string | null {
   return id.startsWith(LABEL) && id.length > LABEL.length ? id.slice(LABEL.length) : null;
 }
@@ -102,10 +102,10 @@ function readColumns(text: string | null): readonly string[] {
   return [...COLUMN_IDS.filter((id) => asked.has(id)), ...labels];
 }
 
-/** Keeps what others have put into the URL; leaves out what is as it is without being said. */
+/** Keeps other parameters of the URL, and leaves out defaults. */
 export function writeView(current: URLSearchParams, view: View): URLSearchParams {
   const next = new URLSearchParams(current);
-  const said = {
+  const values = {
     filter: view.filter,
     sort: isDefaultSort(view.sort)
       ? ''
@@ -113,7 +113,7 @@ export function writeView(current: URLSearchParams, view: View): URLSearchParams
     columns: view.columns.join() === DEFAULT_COLUMNS.join() ? '' : view.columns.join(),
     facets: view.facets === 'hidden' ? 'hidden' : '',
   };
-  for (const [name, value] of Object.entries(said)) {
+  for (const [name, value] of Object.entries(values)) {
     if (value === '') next.delete(name);
     else next.set(name, value);
   }
@@ -124,7 +124,7 @@ function isDefaultSort(sort: Sort): boolean {
   return sort.field === DEFAULT_SORT.field && sort.direction === DEFAULT_SORT.direction;
 }
 
-/** A click on a heading: ascending, then descending, then as it was at first. */
+/** A click on a heading: ascending, then descending, then the default order. */
 export function nextSort(sort: Sort, field: string): Sort {
   if (sort.field !== field) return { field, direction: 'ascending' };
   if (sort.direction === 'ascending') return { field, direction: 'descending' };

@@ -1,25 +1,26 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { failureOf } from '../../api/failure.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
-import { approveNode, listWorkflows, type NodeBody } from './nodes.ts';
+import { approveNode, type NodeBody } from './nodes.ts';
+import { WorkflowField } from './workflow-field.tsx';
 
-/** A discovered node is approved; one whose installation failed is reset, which begins its attempts anew. */
+/** A discovered node is approved; one whose installation failed is reset, which also resets its attempts. */
 export function ApproveDialog({ node, onClose }: { node: NodeBody; onClose: () => void }) {
   const isReset = node.state === 'install_failed';
   const [workflow, setWorkflow] = useState(node.workflow ?? '');
   const [comment, setComment] = useState('');
   const queries = useQueryClient();
-  const { tell } = useToasts();
-  const workflows = useQuery({ queryKey: ['workflows'], queryFn: listWorkflows });
+  const { notify } = useToasts();
+
   const change = useMutation({
     mutationFn: () => approveNode(node.id, { comment, force: isReset, workflow }),
     onSuccess: () => {
-      tell(`${node.id} is installed when it boots next`);
-      void queries.invalidateQueries({ queryKey: ['sums', 'nodes'] });
+      notify(`${node.id} will be installed at its next boot`);
+      void queries.invalidateQueries({ queryKey: ['fleet-wide', 'nodes'] });
       onClose();
     },
   });
@@ -35,9 +36,9 @@ export function ApproveDialog({ node, onClose }: { node: NodeBody; onClose: () =
           <Button
             type="submit"
             kind="danger-primary"
-            disabledBecause={change.isPending ? 'The server is being asked.' : ''}
+            disabledBecause={change.isPending ? 'Request in progress.' : ''}
           >
-            {verb}: its disk is written at its next boot
+            {verb}
           </Button>
         </>
       }
@@ -46,20 +47,12 @@ export function ApproveDialog({ node, onClose }: { node: NodeBody; onClose: () =
         {node.mac_address} {[node.vendor, node.model, node.serial_number].filter(Boolean).join(' ')}
       </p>
       {isReset && <p className="fault">{node.last_install_error}</p>}
+      <p>
+        <strong>Its disk is overwritten at its next boot.</strong>
+      </p>
+      <WorkflowField none="Default" value={workflow} onChange={setWorkflow} />
       <label className="field">
-        <span>Workflow</span>
-        <select className="input" value={workflow} onChange={(event) => setWorkflow(event.target.value)}>
-          <option value="">the default</option>
-          {workflows.data?.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      {workflows.isError && <p className="fault">{failureOf(workflows.error).message}</p>}
-      <label className="field">
-        <span>Comment, for the history</span>
+        <span>Comment (optional)</span>
         <input className="input" value={comment} onChange={(event) => setComment(event.target.value)} />
       </label>
       {change.isError && (

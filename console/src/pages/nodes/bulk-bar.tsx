@@ -8,10 +8,10 @@ export interface BulkBarProps {
   readonly onChange: (change: BulkChange) => void;
 }
 
-/** What can be done to all that are selected. */
+/** The bulk actions on the selected nodes. */
 export function BulkBar({ count, onClear, onChange }: BulkBarProps) {
   const forbidden = useForbidden();
-  const disabledBecause = forbidden('operator') || (count === 0 ? 'Select nodes first, with the boxes.' : '');
+  const disabledBecause = forbidden('operator') || (count === 0 ? 'Select nodes first.' : '');
   return (
     <div className="list-line">
       <span role="status" className={count === 0 ? 'soft' : 'numeric'}>
@@ -23,7 +23,7 @@ export function BulkBar({ count, onClear, onChange }: BulkBarProps) {
         </Button>
       ))}
       {count > 0 && (
-        <Button kind="quiet" onClick={onClear} label="Clear the selection">
+        <Button kind="quiet" onClick={onClear} label="Clear selection">
           Clear
         </Button>
       )}

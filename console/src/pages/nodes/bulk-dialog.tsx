@@ -1,11 +1,12 @@
-/** One change for all nodes that are selected. What is refused stays on the screen, with its reason. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+/** One change for all selected nodes. Rejections stay on the screen, each with its reason. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { failureOf } from '../../api/failure.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
-import { type BulkResult, changeNodes, listWorkflows } from './nodes.ts';
+import { type BulkResult, changeNodes } from './nodes.ts';
+import { WorkflowField } from './workflow-field.tsx';
 
 export const BULK_CHANGES = {
   approve: 'Approve selected',
@@ -18,7 +19,7 @@ export interface NodesDialogProps {
   readonly change: BulkChange;
   readonly ids: readonly string[];
   readonly onClose: () => void;
-  /** After all of them were changed. */
+  /** Called when all of them were changed. */
   readonly onDone: () => void;
 }
 
@@ -44,16 +45,16 @@ function bodyOf(change: BulkChange, { workflow, comment, add, remove }: Fields) 
 
 export function NodesDialog({ change, ids, onClose, onDone }: NodesDialogProps) {
   const [fields, setFields] = useState<Fields>({ workflow: '', comment: '', add: '', remove: '' });
-  const [refused, setRefused] = useState<readonly BulkResult[]>([]);
+  const [rejected, setRejected] = useState<readonly BulkResult[]>([]);
   const queries = useQueryClient();
-  const { tell } = useToasts();
+  const { notify } = useToasts();
   const send = useMutation({
     mutationFn: () => changeNodes(change, ids, bodyOf(change, fields)),
     onSuccess: (results) => {
       const failed = results.filter(({ success }) => !success);
-      void queries.invalidateQueries({ queryKey: ['sums', 'nodes'] });
-      tell(`${results.length - failed.length} of ${results.length} nodes changed`);
-      setRefused(failed);
+      void queries.invalidateQueries({ queryKey: ['fleet-wide', 'nodes'] });
+      notify(`Updated ${results.length - failed.length} of ${results.length} nodes`);
+      setRejected(failed);
       if (failed.length > 0) return;
       onDone();
       onClose();
@@ -67,19 +68,15 @@ export function NodesDialog({ change, ids, onClose, onDone }: NodesDialogProps) 
       onSubmit={() => send.mutate()}
       foot={
         <>
-          <Button onClick={onClose}>{refused.length > 0 ? 'Close' : 'Cancel'}</Button>
+          <Button onClick={onClose}>{rejected.length > 0 ? 'Close' : 'Cancel'}</Button>
           <Button
             type="submit"
             kind={change === 'approve' ? 'danger-primary' : 'primary'}
             disabledBecause={
-              send.isPending
-                ? 'The server is being asked.'
-                : isEmpty
-                  ? 'Give tags to add or to remove first.'
-                  : ''
+              send.isPending ? 'Request in progress.' : isEmpty ? 'Enter tags to add or remove first.' : ''
             }
           >
-            {change === 'approve' ? 'Approve: disks are written at the next boot' : 'Save'}
+            {change === 'approve' ? 'Approve' : 'Save'}
           </Button>
         </>
       }
@@ -95,33 +92,38 @@ export function NodesDialog({ change, ids, onClose, onDone }: NodesDialogProps) 
         </>
       ) : (
         <WorkflowField
-          unset={change === 'approve' ? 'the one it has, or the default' : 'the default'}
+          none={change === 'approve' ? 'Current workflow, or the default' : 'Default'}
           value={fields.workflow}
           onChange={(workflow) => setFields({ ...fields, workflow })}
         />
       )}
       {change === 'approve' && (
-        <Field
-          name="Comment, for the history"
-          value={fields.comment}
-          onChange={(comment) => setFields({ ...fields, comment })}
-        />
+        <>
+          <Field
+            name="Comment (optional)"
+            value={fields.comment}
+            onChange={(comment) => setFields({ ...fields, comment })}
+          />
+          <p>
+            <strong>Their disks are overwritten at their next boot.</strong>
+          </p>
+        </>
       )}
       {send.isError && (
         <p className="fault" role="alert">
           {failureOf(send.error).message}
         </p>
       )}
-      {refused.length > 0 && <Refused results={refused} />}
+      {rejected.length > 0 && <Rejected results={rejected} />}
     </Dialog>
   );
 }
 
-function Refused({ results }: { results: readonly BulkResult[] }) {
+function Rejected({ results }: { results: readonly BulkResult[] }) {
   return (
     <div role="alert">
       <p className="fault">
-        {results.length === 1 ? 'One node was refused:' : `${results.length} nodes were refused:`}
+        {results.length === 1 ? '1 node was not updated:' : `${results.length} nodes were not updated:`}
       </p>
       <ul className="stack">
         {results.map(({ id, detail }) => (
@@ -135,35 +137,16 @@ function Refused({ results }: { results: readonly BulkResult[] }) {
 }
 
 interface FieldProps {
+  readonly name: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
-function Field({ name, value, onChange }: FieldProps & { readonly name: string }) {
+function Field({ name, value, onChange }: FieldProps) {
   return (
     <label className="field">
       <span>{name}</span>
       <input className="input" value={value} onChange={(event) => onChange(event.target.value)} />
     </label>
-  );
-}
-
-function WorkflowField({ value, onChange, unset }: FieldProps & { readonly unset: string }) {
-  const workflows = useQuery({ queryKey: ['workflows'], queryFn: listWorkflows });
-  return (
-    <>
-      <label className="field">
-        <span>Workflow</span>
-        <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
-          <option value="">{unset}</option>
-          {workflows.data?.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      {workflows.isError && <p className="fault">{failureOf(workflows.error).message}</p>}
-    </>
   );
 }

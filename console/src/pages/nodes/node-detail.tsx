@@ -5,11 +5,11 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { Age, momentText } from '../../ui/time.tsx';
+import { Age, timestampText } from '../../ui/time.tsx';
 import { BootList } from '../machine/boot-list.tsx';
-import { type HistoryBody, type NodeBody, nodeHistory } from './nodes.ts';
+import { type HistoryBody, historyDetails, type NodeBody, nodeHistory } from './nodes.ts';
 
-/** What is known of a node, and every report and transition that it had. */
+/** The details of a node, and its history of transitions and reports. */
 export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => void }) {
   const history = useQuery({
     queryKey: ['machine', node.id, 'node-history'],
@@ -19,7 +19,7 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
     ['MAC address', node.mac_address],
     ['Serial number', node.serial_number],
     ['Architecture', node.arch],
-    ['Boots by', node.boot_mode],
+    ['Boot mode', node.boot_mode],
     ['Address', node.ip_address],
     ['Tags', node.tags.join(', ')],
   ];
@@ -33,13 +33,13 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
               <dd>{value || '–'}</dd>
             </div>
           ))}
-          <dt>In this state</dt>
+          <dt>In state for</dt>
           <dd>
             <Age at={Date.parse(node.state_changed_at)} suffix="" />
           </dd>
           {node.operation_id && (
             <>
-              <dt>Wanted by</dt>
+              <dt>Operation</dt>
               <dd>
                 <Link href={operationHref(node.operation_id)}>{node.operation_id}</Link>
               </dd>
@@ -47,16 +47,16 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
           )}
         </dl>
         <BootList machineId={node.id} install={node.state} />
-        <h3>States and reports</h3>
+        <h3>History</h3>
         {history.isPending && <Loading />}
         {history.isError && (
           <Failed
-            what="Its history can’t be read"
+            what="Failed to load the history"
             error={history.error}
             onRetry={() => void history.refetch()}
           />
         )}
-        {history.data?.length === 0 && <Empty title="It has reported nothing yet" />}
+        {history.data?.length === 0 && <Empty title="No reports yet" />}
         <ol className="stack">
           {history.data?.map((entry) => (
             <HistoryEntry key={entry.id} entry={entry} />
@@ -68,19 +68,17 @@ export function NodeDetail({ node, onClose }: { node: NodeBody; onClose: () => v
 }
 
 function HistoryEntry({ entry }: { entry: HistoryBody }) {
-  const details = Object.entries(entry.metadata ?? {})
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ');
+  const details = historyDetails(entry);
   return (
     <li>
       <div className="row">
         <StateBadge layer="install" state={entry.to_state} />
         <span className="soft">
-          from {entry.from_state || 'nothing'}, by {entry.triggered_by}
+          {entry.from_state && `from ${entry.from_state}, `}by {entry.triggered_by}
           {entry.user_id && ` ${entry.user_id}`}
         </span>
       </div>
-      <div className="soft numeric">{momentText(Date.parse(entry.created_at))}</div>
+      <div className="soft numeric">{timestampText(Date.parse(entry.created_at))}</div>
       {entry.comment && <div>{entry.comment}</div>}
       {details && <div className="mono soft">{details}</div>}
     </li>

@@ -4,6 +4,7 @@ import { useForbidden } from '../../identity.tsx';
 import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { Age } from '../../ui/time.tsx';
 import type { NodeBody } from './nodes.ts';
 
@@ -26,7 +27,7 @@ export function NodeTable({ nodes, marked, shown, selected, onSelect, onShow, on
           <th>
             <input
               type="checkbox"
-              aria-label="Select all nodes that are shown"
+              aria-label="Select all shown nodes"
               checked={nodes.every(({ id }) => selected.has(id))}
               onChange={(event) =>
                 onSelect(
@@ -113,16 +114,5 @@ export function NodeTable({ nodes, marked, shown, selected, onSelect, onShow, on
 function Progress({ node }: { node: NodeBody }) {
   if (node.state === 'install_failed') return <div className="fault clipped">{node.last_install_error}</div>;
   if (node.state !== 'installing' || node.install_progress === null) return null;
-  return (
-    <div
-      className="progress tone-blue"
-      role="progressbar"
-      aria-label={`Installation of ${node.id}`}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={node.install_progress}
-    >
-      <div style={{ width: `${node.install_progress}%` }} />
-    </div>
-  );
+  return <ProgressBar label={`Installation of ${node.id}`} percent={node.install_progress} tone="blue" />;
 }

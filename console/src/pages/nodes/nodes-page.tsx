@@ -1,4 +1,4 @@
-/** Machines that boot from the network: who waits for approval, what is being installed, and what they reported. */
+/** Machines that boot from the network: approvals, installations and reports. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { installLifecycle } from '../../../../src/domain/install/install-state.ts';
@@ -19,18 +19,18 @@ import { NodeTable } from './node-table.tsx';
 import { listNodes, listStalled, type NodeBody } from './nodes.ts';
 
 const PAGE = 100;
-/** Among the states, and none of them: installing, and not seen for too long. */
+/** Shown among the states, but not one of them: installing, and not seen for too long. */
 const STALLED = 'stalled';
 
 export function NodesPage() {
   const [state, setState] = useUrlParam('state');
   const [text, setText] = useUrlParam('q');
   const [shown, setShown] = useUrlParam('node');
-  const [approved, setApproved] = useState<NodeBody | null>(null);
+  const [approving, setApproving] = useState<NodeBody | null>(null);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [change, setChange] = useState<BulkChange | null>(null);
   const list = useInfiniteQuery({
-    queryKey: ['sums', 'nodes', state, text],
+    queryKey: ['fleet-wide', 'nodes', state, text],
     queryFn: ({ pageParam }) => {
       const page = { limit: String(PAGE), offset: String(pageParam * PAGE) };
       return state === STALLED ? listStalled(page) : listNodes({ state, q: text, ...page });
@@ -38,11 +38,12 @@ export function NodesPage() {
     initialPageParam: 0,
     getNextPageParam: ({ total }, pages) => (pages.length * PAGE < total ? pages.length : null),
   });
-  /** What another list does not show is not selected in it either. */
+  /** Another list clears the selection: no action on nodes that are not shown. */
   const show = (set: (value: string) => void, value: string) => {
     setSelected(new Set());
     set(value);
   };
+  const isFiltered = state !== '' || text !== '';
   const nodes = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const chosen = nodes.find(({ id }) => id === shown);
   const { marked, mark } = useRowKeys(nodes.length, (row) => setShown(nodes[row]?.id ?? ''));
@@ -50,10 +51,10 @@ export function NodesPage() {
     <>
       <PageTitle title="Nodes" />
       <FilterBox
-        label="Find nodes"
+        label="Search nodes"
         value={text}
         onApply={(value) => show(setText, value)}
-        placeholder="An id, a name, an address or a serial number contains…"
+        placeholder="Search by id, hostname, address or serial number"
       />
       <div className="row kinds" role="toolbar" aria-label="Install states">
         {['', ...statesOf(installLifecycle), STALLED].map((value) => (
@@ -66,16 +67,13 @@ export function NodesPage() {
         <Panel title="Nodes" padding="none">
           {list.isPending && <Loading lines={6} />}
           {list.isError && (
-            <Failed what="Nodes can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
+            <Failed what="Failed to load nodes" error={list.error} onRetry={() => void list.refetch()} />
           )}
           {list.isSuccess && nodes.length === 0 && (
-            <Empty
-              title={
-                state === '' && text === '' ? 'No machine has booted from the network yet' : 'Nothing matches'
-              }
-            >
-              A machine shows up here when it boots from the network for the first time; docs/netboot.md says
-              how.
+            <Empty title={isFiltered ? 'No results' : 'No nodes yet'}>
+              {isFiltered
+                ? 'Clear the search, or choose another state.'
+                : 'A machine appears here after its first boot from the network. See docs/netboot.md.'}
             </Empty>
           )}
           {nodes.length > 0 && (
@@ -85,17 +83,17 @@ export function NodesPage() {
             <NodeTable
               nodes={nodes}
               selected={selected}
-              onSelect={(ids, choice) => setSelected(chosenAfter(selected, ids, choice))}
+              onSelect={(ids, choice) => setSelected(withChoice(selected, ids, choice))}
               marked={marked}
               shown={shown}
               onShow={(node, row) => {
                 mark(row);
                 setShown(node.id === shown ? '' : node.id);
               }}
-              onApprove={setApproved}
+              onApprove={setApproving}
             />
           )}
-          <LoadMore list={list} text="Show more">
+          <LoadMore list={list}>
             {nodes.length} of {list.data?.pages[0]?.total}
           </LoadMore>
         </Panel>
@@ -109,12 +107,12 @@ export function NodesPage() {
           onDone={() => setSelected(new Set())}
         />
       )}
-      {approved && <ApproveDialog node={approved} onClose={() => setApproved(null)} />}
+      {approving && <ApproveDialog node={approving} onClose={() => setApproving(null)} />}
     </>
   );
 }
 
-function chosenAfter(
+function withChoice(
   before: ReadonlySet<string>,
   ids: readonly string[],
   choice: 'select' | 'clear',

@@ -1,4 +1,4 @@
-/** Document 4's nodes, as its REST API tells them. */
+/** Nodes and workflows in the REST API (docs/nodes.md). */
 import { RestFailure, rest } from '../../api/rest.ts';
 
 export interface NodeBody {
@@ -57,11 +57,19 @@ interface Answer<T> {
 
 const path = (id: string) => `/api/v1/nodes/${encodeURIComponent(id)}`;
 
+/** The metadata of an entry as `name=value`. The erasure has its own section on the page. */
+export function historyDetails({ metadata }: HistoryBody): string {
+  return Object.entries(metadata ?? {})
+    .filter(([name]) => name !== 'erase')
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}
+
 export function listNodes(query: Readonly<Record<string, string>>): Promise<Answer<NodeBody[]>> {
   return rest('GET', `/api/v1/nodes?${new URLSearchParams(query)}`);
 }
 
-/** Being installed, and not seen for too long. */
+/** Nodes that are installing, and not seen for too long. */
 export function listStalled(query: Readonly<Record<string, string>>): Promise<Answer<NodeBody[]>> {
   return rest('GET', `/api/v1/nodes/stalled?${new URLSearchParams(query)}`);
 }
@@ -70,7 +78,7 @@ export function nodeHistory(id: string): Promise<Answer<HistoryBody[]>> {
   return rest('GET', `${path(id)}/history?limit=100`);
 }
 
-/** The newest. */
+/** The newest ten. */
 export function nodeBoots(id: string): Promise<Answer<BootFetchBody[]>> {
   return rest('GET', `${path(id)}/boots?limit=10`);
 }
@@ -90,11 +98,11 @@ export async function changeNode(id: string, { comment, ...change }: StateChange
 }
 
 export interface Approval extends Omit<StateChange, 'state'> {
-  /** Empty: the one it has, or the default. */
+  /** Empty: the node's current workflow, or the default. */
   readonly workflow: string;
 }
 
-/** The workflow and the state together: what is refused leaves the node as it was. */
+/** Sets the workflow and the state together: if the server rejects it, the node does not change. */
 export async function approveNode(id: string, { workflow, comment, force }: Approval): Promise<void> {
   const [result] = await changeNodes('approve', [id], {
     force,
@@ -107,21 +115,22 @@ export async function approveNode(id: string, { workflow, comment, force }: Appr
 export interface BulkResult {
   readonly id: string;
   readonly success: boolean;
-  /** Why it was refused. */
+  /** Why it was rejected. */
   readonly detail?: string;
 }
 
-const MOST_AT_ONCE = 1000;
+/** The server's limit per request. */
+const MAX_NODES_PER_REQUEST = 1000;
 
-/** Each node has its own result: what is refused for one holds no other up. */
+/** Each node has its own result: a rejection for one does not affect the others. */
 export async function changeNodes(
   what: 'approve' | 'tags' | 'workflow',
   ids: readonly string[],
   change: Readonly<Record<string, unknown>>,
 ): Promise<BulkResult[]> {
   const results: BulkResult[] = [];
-  for (let from = 0; from < ids.length; from += MOST_AT_ONCE) {
-    const body = { node_ids: ids.slice(from, from + MOST_AT_ONCE), ...change };
+  for (let from = 0; from < ids.length; from += MAX_NODES_PER_REQUEST) {
+    const body = { node_ids: ids.slice(from, from + MAX_NODES_PER_REQUEST), ...change };
     const { data } = await rest<Answer<BulkResult[]>>('POST', `/api/v1/nodes/bulk/${what}`, body);
     results.push(...data);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OperationStatus } from '../../../../src/domain/operation/operation-status.ts';
 import { OPERATOR_ACTION_NAMES } from '../../../../src/domain/operation/operator-action.ts';
-import { whyNoAction } from './action-verdict.ts';
+import { whyUnavailable } from './action-verdict.ts';
 
 const on = (
   status: OperationStatus,
@@ -16,26 +16,26 @@ const on = (
 describe('operator actions on the page', () => {
   it('are those that the server would act on', () => {
     const possible = (status: OperationStatus) =>
-      OPERATOR_ACTION_NAMES.filter((action) => whyNoAction(action, on(status)) === '');
+      OPERATOR_ACTION_NAMES.filter((action) => whyUnavailable(action, on(status)) === '');
     expect(possible('running')).toEqual(['cancel', 'mark_manual_intervention_required']);
     expect(possible('completed')).toEqual([]);
     expect(possible('cancelled')).toEqual(['rerun', 'restart_clean']);
     expect(possible('failed_retryable')).toEqual(OPERATOR_ACTION_NAMES);
   });
 
-  it('say what can be done instead', () => {
-    expect(whyNoAction('retry_stage', on('cancelled'))).toBe(
-      'It is cancelled (stopped because somebody asked), which retry-stage can’t change. Possible: rerun, restart-clean.',
+  it('name the available actions instead', () => {
+    expect(whyUnavailable('retry_stage', on('cancelled'))).toBe(
+      'It is cancelled (stopped because somebody asked), so retry-stage is not available. Available actions: rerun, restart-clean.',
     );
-    expect(whyNoAction('resume', on('completed'))).toMatch(/Nothing more can be done to it\.$/);
-    expect(whyNoAction('resume', on('running'))).toMatch(/there is nothing to resume/);
-    expect(whyNoAction('cancel', on('running', { cancelRequested: true }))).toMatch(/asked for this already/);
+    expect(whyUnavailable('resume', on('completed'))).toMatch(/No actions are available\.$/);
+    expect(whyUnavailable('resume', on('running'))).toMatch(/there is nothing to resume/);
+    expect(whyUnavailable('cancel', on('running', { cancelRequested: true }))).toMatch(/already requested/);
   });
 
-  it('heed what the machine takes, unless they only end the operation', () => {
+  it('depend on the state of the machine, unless they only end the operation', () => {
     const refused = on('failed_retryable', { machineRefuses: 'm-1 is READY.' });
-    expect(whyNoAction('retry_stage', refused)).toBe('m-1 is READY.');
-    expect(whyNoAction('cancel', refused)).toBe('');
-    expect(whyNoAction('mark_manual_intervention_required', refused)).toBe('');
+    expect(whyUnavailable('retry_stage', refused)).toBe('m-1 is READY.');
+    expect(whyUnavailable('cancel', refused)).toBe('');
+    expect(whyUnavailable('mark_manual_intervention_required', refused)).toBe('');
   });
 });

@@ -1,4 +1,4 @@
-/** Which operator actions do something to an operation right now, by the server's own tables. */
+/** Which operator actions are available for an operation right now, by the server's own tables. */
 import {
   isActive,
   type OperationStatus,
@@ -14,18 +14,18 @@ import {
 export interface ActedOn {
   readonly status: OperationStatus;
   readonly cancelRequested: boolean;
-  /** Why its machine takes no work of this type now; empty when it does, or when that is not known. */
+  /** Why its machine refuses an operation of this type now; empty if it does not, or if that is not known. */
   readonly machineRefuses: string;
 }
 
-/** These only end the operation, or freeze it: the machine need not be ready for work. */
+/** These only end or hold the operation, whatever the state of its machine. */
 const NEEDS_NO_MACHINE: readonly OperatorAction[] = ['cancel', 'mark_manual_intervention_required'];
 
-/** Empty when the action would do something. */
-export function whyNoAction(action: OperatorAction, { status, cancelRequested, machineRefuses }: ActedOn) {
+/** Why the action is not available; empty if it is. */
+export function whyUnavailable(action: OperatorAction, { status, cancelRequested, machineRefuses }: ActedOn) {
   const { verb } = OPERATOR_ACTIONS[action];
   if (action === 'cancel' && cancelRequested && isActive(status))
-    return 'Somebody has asked for this already; it is stopping.';
+    return 'Cancel is already requested; the operation is stopping.';
   const verdict = VERDICTS[action][status];
   if (verdict === 'act') return NEEDS_NO_MACHINE.includes(action) ? '' : machineRefuses;
   const { meaning } = operationLifecycle.states[status];
@@ -35,6 +35,6 @@ export function whyNoAction(action: OperatorAction, { status, cancelRequested, m
     (name) => OPERATOR_ACTIONS[name].verb,
   );
   const instead =
-    possible.length === 0 ? 'Nothing more can be done to it' : `Possible: ${possible.join(', ')}`;
-  return `${state}, which ${verb} can’t change. ${instead}.`;
+    possible.length === 0 ? 'No actions are available' : `Available actions: ${possible.join(', ')}`;
+  return `${state}, so ${verb} is not available. ${instead}.`;
 }

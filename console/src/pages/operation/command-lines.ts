@@ -1,9 +1,10 @@
-/** What does the same at a terminal. */
+/** The CLI commands that correspond to an operation and its actions. */
 import { isActive } from '../../../../src/domain/operation/operation-status.ts';
 import type { OperationType } from '../../../../src/domain/operation/operation-type.ts';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import { isPhaseGated, PHASE_GATED_TYPES } from '../../../../src/domain/operation/phase-gated-type.ts';
 import { runTypeName } from '../../../../src/domain/v1/run-type.ts';
+import { shellWord } from '../../shell-word.ts';
 
 export interface StartedWork {
   readonly machineId: string;
@@ -12,17 +13,10 @@ export interface StartedWork {
   readonly params: Readonly<Record<string, string>>;
 }
 
-const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
-
-/** One word of a shell, whatever is in it. */
-export function shellWord(text: string): string {
-  return PLAIN_WORD.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The options that made it what it was, by the names of its parameters. */
+/** CLI options by the names of the parameters that they set. */
 const OPTIONS: Readonly<Record<string, string>> = { image_ref: '--image', pool: '--pool', mode: '--mode' };
 
-/** Starts the same once more. */
+/** Starts the same operation again. */
 export function startLine({ machineId, type, planId, params }: StartedWork): string {
   if (planId !== '') {
     const words = ['ingot', 'run', 'start', machineId, '--type', runTypeName(type), '--plan', planId];
@@ -41,7 +35,7 @@ export function actionLine(action: OperatorAction, operationId: string, reason: 
   return `ingot op ${verb} ${shellWord(operationId)} --reason ${shellWord(reason || '…')}`;
 }
 
-export function probeLines(operationId: string, status: Parameters<typeof isActive>[0]): string[] {
+export function inspectLines(operationId: string, status: Parameters<typeof isActive>[0]): string[] {
   const id = shellWord(operationId);
   const lines = [`ingot op show ${id}`, `ingot op logs ${id}`];
   return isActive(status) ? [...lines, `ingot op watch ${id}`] : lines;

@@ -1,4 +1,4 @@
-/** Who asked for what, and when. */
+/** What was requested, by whom and when. */
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { OperationView } from '../../operation-view.ts';
@@ -11,11 +11,11 @@ export function Facts({ view }: { view: OperationView }) {
   return (
     <dl className="op-facts">
       <Fact name={type}>
-        of{' '}
+        on{' '}
         <Link className="mono" href={machineHref(machineId)}>
           {machineId}
         </Link>{' '}
-        (<Link href={listOf('/operations', `machine_id = ${quoted(machineId)}`)}>all its operations</Link>)
+        (<Link href={listOf('/operations', `machine_id = ${quoted(machineId)}`)}>all operations</Link>)
       </Fact>
       {Object.entries(params).map(([name, value]) => (
         <Fact key={name} name={name}>
@@ -28,9 +28,7 @@ export function Facts({ view }: { view: OperationView }) {
       <Fact name="Request id">
         <span className="mono">{requestId}</span>
       </Fact>
-      <Fact name="Plan">
-        {planId === '' ? 'the server’s own recipe' : <Link href="/plans">{planId}</Link>}
-      </Fact>
+      <Fact name="Plan">{planId === '' ? 'built-in' : <Link href="/plans">{planId}</Link>}</Fact>
       <Fact name="Created">
         <Age at={createdAt} />
       </Fact>
@@ -43,7 +41,7 @@ export function Facts({ view }: { view: OperationView }) {
           'not yet'
         )}
       </Fact>
-      <Fact name={finishedAt || !startedAt ? 'Finished' : 'Runs for'}>
+      <Fact name={finishedAt || !startedAt ? 'Finished' : 'Running for'}>
         {finishedAt ? (
           <>
             <Age at={finishedAt} />, after <Duration from={startedAt ?? createdAt} to={finishedAt} />

@@ -1,4 +1,4 @@
-/** Everything that happened to this operation: each change of it and of its steps, by whom and why. */
+/** The events of this operation and its steps, with actor and comment. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { type ToneLayer, toneOf } from '../../../../src/domain/tone.ts';
@@ -6,13 +6,13 @@ import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service
 import { fleet } from '../../api/clients.ts';
 import { listOf, quoted } from '../../pages.ts';
 import { Empty, Failed, Loading } from '../../ui/blank.tsx';
-import { Button } from '../../ui/button.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { momentText, msOf } from '../../ui/time.tsx';
+import { msOf, timestampText } from '../../ui/time.tsx';
 
 const PAGE = 50;
 
-/** Percentages are on the steps already. */
+/** Without progress updates: the steps show them. */
 function filterFor(operationId: string): string {
   return `operation_id = ${quoted(operationId)} AND kind != progress`;
 }
@@ -30,28 +30,21 @@ export function HistoryPanel({ operationId }: { operationId: string }) {
     <Panel
       title="History, newest first"
       padding="none"
-      actions={<Link href={listOf('/audit', `operation_id = ${quoted(operationId)}`)}>in the audit log</Link>}
+      actions={
+        <Link href={listOf('/audit', `operation_id = ${quoted(operationId)}`)}>View in audit log</Link>
+      }
     >
       {history.isPending && <Loading lines={4} />}
       {history.isError && (
         <Failed
-          what="The history can’t be read"
+          what="Failed to load the history"
           error={history.error}
           onRetry={() => void history.refetch()}
         />
       )}
-      {history.isSuccess && events.length === 0 && <Empty title="Nothing has happened yet" />}
+      {history.isSuccess && events.length === 0 && <Empty title="No events yet" />}
       {events.length > 0 && <Events events={events} />}
-      {history.hasNextPage && (
-        <div className="list-foot">
-          <Button
-            onClick={() => void history.fetchNextPage()}
-            disabledBecause={history.isFetchingNextPage ? 'They are on their way.' : ''}
-          >
-            Show older
-          </Button>
-        </div>
-      )}
+      <LoadMore list={history} />
     </Panel>
   );
 }
@@ -70,17 +63,17 @@ function Events({ events }: { events: readonly Event[] }) {
     <table className="table history">
       <thead>
         <tr>
-          <th className="history-when">When</th>
-          <th>What</th>
+          <th className="history-when">Time</th>
+          <th>Kind</th>
           <th>Change</th>
-          <th>Who</th>
-          <th className="history-why">Why</th>
+          <th>Actor</th>
+          <th className="history-why">Comment</th>
         </tr>
       </thead>
       <tbody>
         {events.map((event) => (
           <tr key={event.eventId.toString()}>
-            <td className="numeric">{momentText(msOf(event.at) ?? 0)}</td>
+            <td className="numeric">{timestampText(msOf(event.at) ?? 0)}</td>
             <td>
               {event.kind} <span className="soft">{event.subject}</span>
             </td>

@@ -1,10 +1,10 @@
 /**
- * The lines of one log, in order, and never more of them than a page can hold: the oldest go first, and how many went
- * is known. A line keeps its number, so what points at a line still does after others have gone.
+ * The lines of one log, up to a limit: the oldest are dropped first, and their number is known. A line keeps its number
+ * after others were dropped, so that references to it stay valid.
  */
 
 export interface LogLine {
-  /** Counted from 0, over all lines that ever came. */
+  /** Counted from 0, including dropped lines. */
   readonly number: number;
   readonly at: number;
   readonly stream: string;
@@ -20,7 +20,7 @@ export interface LogLimits {
 /** More than the server keeps of an operation. */
 const LOG_LIMITS: LogLimits = { lines: 250_000, characters: 32_000_000 };
 
-/** What goes, goes together: taking lines off the front one by one moves all others each time. */
+/** The share that is dropped at once: dropping lines one by one would move all others each time. */
 const DROPPED_AT_ONCE = 0.1;
 
 export class LogBuffer {
@@ -38,17 +38,17 @@ export class LogBuffer {
     return this.#lines.length;
   }
 
-  /** How many of the first lines are gone. */
+  /** How many lines were dropped. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** The length of the longest line that ever came. */
+  /** The length of the longest line, including dropped ones. */
   get longest(): number {
     return this.#longest;
   }
 
-  /** By its place among the lines that are held. */
+  /** By index among the lines in the buffer. */
   at(index: number): LogLine | undefined {
     return this.#lines[index];
   }
@@ -76,9 +76,9 @@ export class LogBuffer {
     this.#characters = held;
   }
 
-  /** All that is held, as a file. */
+  /** The whole buffer as a file. */
   text(lineText: (line: LogLine) => string): string {
-    const head = this.#dropped > 0 ? [`(the first ${this.#dropped} lines are not here)`] : [];
+    const head = this.#dropped > 0 ? [`(the first ${this.#dropped} lines are omitted)`] : [];
     return [...head, ...this.#lines.map(lineText), ''].join('\n');
   }
 }

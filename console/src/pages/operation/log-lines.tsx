@@ -1,7 +1,7 @@
-/** The lines themselves: only those that can be seen are drawn. */
+/** The lines of the log; only visible ones are rendered. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type UIEvent, useCallback, useEffect, useLayoutEffect, useRef } from 'react';
-import { momentText } from '../../ui/time.tsx';
+import { timestampText } from '../../ui/time.tsx';
 import type { LogBuffer, LogLine } from './log-buffer.ts';
 import type { LogSearch } from './log-search.ts';
 import { type StampZone, stampText } from './log-text.ts';
@@ -9,7 +9,7 @@ import { type StampZone, stampText } from './log-text.ts';
 export interface LogLinesProps {
   readonly buffer: LogBuffer;
   readonly search: LogSearch;
-  /** The line that the search stands at; it is brought into view when it changes. */
+  /** The current search match; scrolled into view when it changes. */
   readonly chosen: number | null;
   readonly wrap: 'on' | 'off';
   readonly zone: StampZone;
@@ -22,7 +22,7 @@ const LINE_PX = 20;
 const LONGEST_SHOWN = 4_000;
 /** Columns before the text: time, step, stream. */
 const MARGIN_CH = 48;
-/** A scroll within this time of a wheel, key or pointer is somebody's; any other is the page's own. */
+/** A scroll within this time after a wheel, key or pointer event is the user's; any other is the page's own. */
 const INTENT_MS = 1_000;
 const AT_END_PX = 12;
 
@@ -40,31 +40,31 @@ export function LogLines(props: LogLinesProps) {
     useFlushSync: false,
   });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: heights that were measured belong to the other way
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured heights are valid for one wrap mode only
   useLayoutEffect(() => virtualizer.measure(), [wrap]);
 
   const height = virtualizer.getTotalSize();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whatever makes it higher moves its end
+  // biome-ignore lint/correctness/useExhaustiveDependencies: any growth moves the end
   useLayoutEffect(() => {
     if (follow && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
   }, [follow, height, size]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another line is a reason to move
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls only when the match changes
   useEffect(() => {
     if (chosen !== null) virtualizer.scrollToIndex(chosen - dropped, { align: 'center' });
   }, [chosen]);
 
-  const meant = useRef(0);
+  const lastIntent = useRef(0);
   const lastTop = useRef(0);
   const onIntent = () => {
-    meant.current = performance.now();
+    lastIntent.current = performance.now();
   };
   const onScroll = ({ currentTarget }: UIEvent<HTMLDivElement>) => {
     const { scrollTop, scrollHeight, clientHeight } = currentTarget;
     const isAtEnd = scrollHeight - scrollTop - clientHeight < AT_END_PX;
     const wentUp = scrollTop < lastTop.current;
     lastTop.current = scrollTop;
-    if (performance.now() - meant.current > INTENT_MS) return;
+    if (performance.now() - lastIntent.current > INTENT_MS) return;
     if (follow && wentUp && !isAtEnd) onFollow(false);
     if (!follow && !wentUp && isAtEnd) onFollow(true);
   };
@@ -127,7 +127,7 @@ const Line = memo(function Line({ line, search, zone, isChosen }: LineProps) {
   return (
     <div className={`log-line${isError ? ' stderr' : ''}${isChosen ? ' chosen' : ''}`}>
       {zone !== 'off' && (
-        <time className="log-stamp" dateTime={new Date(at).toISOString()} title={momentText(at)}>
+        <time className="log-stamp" dateTime={new Date(at).toISOString()} title={timestampText(at)}>
           {stampText(at, zone)}
         </time>
       )}
@@ -137,7 +137,7 @@ const Line = memo(function Line({ line, search, zone, isChosen }: LineProps) {
       <span className="log-stream">{isError ? 'stderr' : ''}</span>
       <span className="log-text">
         {search.parts(text.slice(0, LONGEST_SHOWN)).map((part, place) =>
-          // biome-ignore lint/suspicious/noArrayIndexKey: parts have nothing but their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other identity than their position
           part.isMatch ? <mark key={place}>{part.text}</mark> : part.text,
         )}
         {rest > 0 && <em className="soft"> … {rest} more characters in the download</em>}

@@ -1,4 +1,4 @@
-/** Finds lines in a log that grows: what was looked at once is not looked at again. */
+/** Searches a growing log incrementally: each line is searched once. */
 import type { LogBuffer } from './log-buffer.ts';
 
 export interface TextPart {
@@ -11,15 +11,15 @@ const SPECIAL = /[\\^$.*+?()[\]{}|/]/g;
 export class LogSearch {
   readonly #pattern: RegExp | null;
   #hits: number[] = [];
-  /** The first line that was not looked at yet. */
+  /** The first line that was not searched yet. */
   #next = 0;
 
-  /** Any case matches; nothing in the query is special. */
+  /** Case-insensitive, and literal: no character of the query is special. */
   constructor(query: string) {
     this.#pattern = query === '' ? null : new RegExp(query.replace(SPECIAL, '\\$&'), 'giu');
   }
 
-  /** The numbers of the lines that match, in order, of those that are held. */
+  /** The numbers of the matching lines in the buffer, in order. */
   hits(buffer: LogBuffer): readonly number[] {
     if (this.#pattern === null) return this.#hits;
     const gone = firstNotBelow(this.#hits, buffer.dropped);
@@ -52,7 +52,7 @@ export class LogSearch {
   }
 }
 
-/** Where the first hit at or after a line is; the number of hits when there is none. */
+/** The index of the first hit at or after a line; the number of hits if there is none. */
 export function firstNotBelow(hits: readonly number[], line: number): number {
   let low = 0;
   let high = hits.length;
@@ -64,7 +64,7 @@ export function firstNotBelow(hits: readonly number[], line: number): number {
   return low;
 }
 
-/** The hit after or before a line, around the ends; null without hits. */
+/** The next or previous hit from a line, wrapping around; null without hits. */
 export function hitBeside(hits: readonly number[], line: number, side: 'next' | 'previous'): number | null {
   if (hits.length === 0) return null;
   const place = side === 'next' ? firstNotBelow(hits, line + 1) : firstNotBelow(hits, line) - 1;

@@ -1,12 +1,12 @@
 /**
- * Log text as lines that are safe to look at. Machines write for terminals: colours are taken out, and what else would
- * command a terminal, or make a line read as what it is not, is spelled out.
+ * Log text as lines that are safe to display. Machines write for terminals: escape sequences are removed, and other
+ * control characters, including those that reverse the direction of text, are shown as escapes.
  */
 
 const LINE_BREAK = /\r\n|\n|\r/;
 
 const CSI = '(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]';
-/** Titles and links: up to their end on the same line. */
+/** Titles and links: up to their terminator on the same line. */
 const OSC = '(?:\\u001b\\]|\\u009d)[^\\u0007\\u001b\\u009c\\u009d]*(?:\\u0007|\\u001b\\\\|\\u009c)';
 const SHORT_ESCAPE = '\\u001b[ -/]*[0-Z\\\\^-~]';
 const ESCAPES = new RegExp(`${CSI}|${OSC}|${SHORT_ESCAPE}`, 'g');
@@ -17,7 +17,7 @@ const CONTROL =
 
 const decoder = new TextDecoder();
 
-/** What a chunk says, line by line. The break at its end begins no line. */
+/** The lines of a chunk. A line break at its end does not start another line. */
 export function linesOf(data: Uint8Array): string[] {
   const lines = decoder.decode(data).split(LINE_BREAK);
   if (lines.at(-1) === '') lines.pop();
@@ -35,7 +35,7 @@ function visible(char: string): string {
     : `\\x${code.toString(16).padStart(2, '0')}`;
 }
 
-export const TIME_ZONES = { off: 'No times', local: 'Local time', utc: 'UTC' } as const;
+export const TIME_ZONES = { off: 'No timestamps', local: 'Local time', utc: 'UTC' } as const;
 export type StampZone = keyof typeof TIME_ZONES;
 
 export function isStampZone(text: string): text is StampZone {

@@ -1,4 +1,4 @@
-/** What ended badly, whether it may pass, and what to do about it. */
+/** The error of an operation, whether it can be retried, and what to do next. */
 import { FAILURE_CLASSES, type FailureClass } from '../../../../src/domain/error/failure-class.ts';
 import { nextActionFor } from '../../../../src/domain/operation/next-action.ts';
 import type { OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
@@ -59,7 +59,7 @@ export function NextPanel({
             )}
             <div>
               <dt>Can be retried</dt>
-              <dd>{error.retryable ? 'yes, as it is' : 'no, not before something is changed'}</dd>
+              <dd>{error.retryable ? 'yes' : 'no, fix the cause first'}</dd>
             </div>
             {Object.entries(error.details)
               .filter(([name, value]) => name !== 'failure_class' && value !== '')

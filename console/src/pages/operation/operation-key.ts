@@ -1,4 +1,4 @@
-/** Asked for again whenever something happens to the operation; see live.tsx. */
+/** Refreshed by every event of the operation; see live.tsx. */
 export function operationKey(operationId: string): readonly string[] {
   return ['operation', operationId, 'message'];
 }

@@ -1,4 +1,4 @@
-/** One operation: what was asked for, how far it is, what it says, and what can be done about it. */
+/** One operation: what was requested, its progress, its log and the available actions. */
 import '../../styles/operation.css';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -12,6 +12,7 @@ import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { CliPanel } from './cli-panel.tsx';
 import { Facts } from './facts.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { LogPanel } from './log-panel.tsx';
@@ -20,7 +21,6 @@ import { operationKey } from './operation-key.ts';
 import { ActionButtons, ActionDialog, useOfferedActions } from './operator-actions.tsx';
 import { ProgressStrip } from './progress-strip.tsx';
 import { RawPanel } from './raw-panel.tsx';
-import { SamePanel } from './same-panel.tsx';
 import { StepsPanel } from './steps-panel.tsx';
 
 export function OperationPage({ operationId }: { operationId: string }) {
@@ -41,7 +41,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
     ...(view
       ? [
           {
-            text: `Show ${view.machineId}`,
+            text: `Open ${view.machineId}`,
             disabledBecause: '',
             run: () => navigate(machineHref(view.machineId)),
           },
@@ -67,7 +67,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
       {asked.isPending && <Loading lines={8} />}
       {asked.isError && !view && (
         <Failed
-          what={`${operationId} can’t be shown`}
+          what={`Failed to load ${operationId}`}
           error={asked.error}
           onRetry={() => void asked.refetch()}
         />
@@ -80,7 +80,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
           <StepsPanel view={view} />
           <LogPanel operationId={operationId} isActive={view.isActive} />
           <HistoryPanel operationId={operationId} />
-          <SamePanel view={view} />
+          <CliPanel view={view} />
           <RawPanel operation={view.message} />
         </div>
       )}

@@ -1,7 +1,7 @@
-/** Document 3's operator actions: what each does, whether it can be done now, and a dialog that asks why. */
+/** Operator actions (docs/maas.md): their effects, whether they are available, and a dialog that asks for a reason. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { whyNot } from '../../../../src/domain/operation/gate.ts';
+import { busyBecause, whyNot } from '../../../../src/domain/operation/gate.ts';
 import {
   OPERATOR_ACTION_NAMES,
   OPERATOR_ACTIONS,
@@ -23,20 +23,20 @@ import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/command.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
-import { whyNoAction } from './action-verdict.ts';
+import { whyUnavailable } from './action-verdict.ts';
 import { actionLine } from './command-lines.ts';
 import { operationKey } from './operation-key.ts';
 
 export interface OfferedAction {
   readonly action: OperatorAction;
   readonly title: string;
-  /** Empty: it can be done. */
+  /** Empty: it is available. */
   readonly disabledBecause: string;
 }
 
-/** These lose what was done. */
+/** These discard completed steps. */
 const UNDOES: readonly OperatorAction[] = ['cancel', 'restart_clean'];
-/** After these, steps that were done are done again. */
+/** These run completed steps again. */
 const REPEATS: readonly OperatorAction[] = ['retry_stage', 'resume', 'rerun', 'restart_clean'];
 
 export function titleOf(action: OperatorAction): string {
@@ -53,11 +53,11 @@ export function useOfferedActions(view: OperationView | null): readonly OfferedA
   return OPERATOR_ACTION_NAMES.map((action) => ({
     action,
     title: titleOf(action),
-    disabledBecause: forbidden('operator') || whyNoAction(action, acted),
+    disabledBecause: forbidden('operator') || whyUnavailable(action, acted),
   }));
 }
 
-/** Work that goes on has to pass the gates of its machine again. */
+/** An operation that continues has to pass the gates of its machine again. */
 function useMachineRefusal(view: OperationView | null): string {
   const isOver = view !== null && !view.isActive;
   const machineId = view?.machineId ?? '';
@@ -67,12 +67,9 @@ function useMachineRefusal(view: OperationView | null): string {
     enabled: isOver,
   });
   if (!isOver || !asked.data) return '';
-  const { activeOperationId } = asked.data;
   const isGated = view.message.planId === '' && isPhaseGated(view.type);
   if (isGated) return whyNot(view.type as PhaseGatedType, asked.data) ?? '';
-  return activeOperationId === null
-    ? ''
-    : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
+  return busyBecause(asked.data) ?? '';
 }
 
 export function ActionButtons({
@@ -107,7 +104,7 @@ export function ActionDialog({
 }) {
   const [reason, setReason] = useState('');
   const queries = useQueryClient();
-  const { tell } = useToasts();
+  const { notify } = useToasts();
   const { operationId } = view;
   const { effect } = OPERATOR_ACTIONS[action];
   const act = useMutation({
@@ -115,7 +112,7 @@ export function ActionDialog({
     onSuccess: (operation) => {
       queries.setQueryData(operationKey(operationId), operation);
       const isStopping = operation.cancelRequested && operationView(operation).isActive;
-      tell(`${titleOf(action)}: ${operationId} is ${isStopping ? 'stopping' : operation.status}`);
+      notify(`${titleOf(action)}: ${operationId} is ${isStopping ? 'stopping' : operation.status}`);
       onClose();
     },
   });
@@ -129,16 +126,12 @@ export function ActionDialog({
       size="wide"
       foot={
         <>
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>{action === 'cancel' ? 'Go back' : 'Cancel'}</Button>
           <Button
             type="submit"
             kind={UNDOES.includes(action) ? 'danger-primary' : 'primary'}
             disabledBecause={
-              act.isPending
-                ? 'The server is being asked.'
-                : reason.trim() === ''
-                  ? 'Say why first; it goes into the history.'
-                  : ''
+              act.isPending ? 'Request in progress.' : reason.trim() === '' ? 'Enter a reason first.' : ''
             }
           >
             {titleOf(action)}
@@ -147,7 +140,7 @@ export function ActionDialog({
       }
     >
       <p>
-        {view.type} of {view.machineId}: {effect}.
+        {view.type} on {view.machineId}: {effect}.
       </p>
       {isDestructive && REPEATS.includes(action) && (
         <p className="fault">
@@ -174,7 +167,7 @@ export function ActionDialog({
   );
 }
 
-/** What is under way is canceled by the public call; giving up what has failed is an operator's. */
+/** An active operation is canceled by the public call; giving up a failed one is an operator action. */
 function takeAction(view: OperationView, action: OperatorAction, reason: string): Promise<Operation> {
   const { operationId } = view;
   if (action === 'cancel' && view.isActive) return machines.cancelOperation({ operationId, reason });

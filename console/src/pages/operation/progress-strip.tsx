@@ -1,29 +1,21 @@
-/** How far it is, in one line. */
+/** The progress of the operation in one line. */
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { OperationView } from '../../operation-view.ts';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 
 export function ProgressStrip({ view }: { view: OperationView }) {
   const { steps, currentStep, progressPercent, waitingFor, cancelRequested } = view.message;
-  const place = steps.findIndex(({ name }) => name === currentStep);
-  const step = steps[place];
+  const index = steps.findIndex(({ name }) => name === currentStep);
+  const step = steps[index];
   const percent = view.phase === 'SUCCEEDED' ? 100 : progressPercent;
   return (
     <div className={`progress-strip tone-${toneOf('status', view.status)}`}>
-      <div
-        className="progress"
-        role="progressbar"
-        aria-label="Progress over all steps"
-        aria-valuenow={percent}
-        aria-valuemin={0}
-        aria-valuemax={100}
-      >
-        <div style={{ width: `${percent}%` }} />
-      </div>
+      <ProgressBar label="Progress over all steps" percent={percent} />
       <p>
         <strong className="numeric">{percent}%</strong>
         {step && (
           <span>
-            Step {place + 1} of {steps.length}: {step.title || step.name}
+            Step {index + 1} of {steps.length}: {step.title || step.name}
           </span>
         )}
         {waitingFor !== '' && (
@@ -32,7 +24,7 @@ export function ProgressStrip({ view }: { view: OperationView }) {
           </span>
         )}
         {cancelRequested && view.isActive && (
-          <span className="badge tone-yellow">cancel requested: it is stopping</span>
+          <span className="badge tone-yellow">cancel requested, stopping</span>
         )}
       </p>
     </div>

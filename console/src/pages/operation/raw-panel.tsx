@@ -6,15 +6,15 @@ import { copyText } from '../../ui/command.tsx';
 import { download } from '../../ui/download.ts';
 import { useToasts } from '../../ui/toasts.tsx';
 
-/** The operation as the API tells it. */
+/** The operation as the API returns it. */
 export function RawPanel({ operation }: { operation: Operation }) {
   const [isOpen, setOpen] = useState(false);
-  const { tell, tellFailure } = useToasts();
+  const { notify, notifyFailure } = useToasts();
   const json = isOpen ? toJsonString(OperationSchema, operation, { prettySpaces: 2 }) : '';
   const copy = () =>
     copyText(json).then(
-      () => tell('The JSON is in the clipboard'),
-      (error: unknown) => tellFailure('The JSON could not be copied', error),
+      () => notify('Copied JSON to the clipboard'),
+      (error: unknown) => notifyFailure('Failed to copy JSON', error),
     );
   return (
     <details className="panel raw" onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -27,7 +27,7 @@ export function RawPanel({ operation }: { operation: Operation }) {
               Download JSON
             </Button>
           </div>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls what has the focus */}
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard */}
           <pre tabIndex={0}>{json}</pre>
         </div>
       )}

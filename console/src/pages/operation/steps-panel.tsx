@@ -1,4 +1,4 @@
-/** The steps on one line of time. */
+/** The steps on a common timeline. */
 import { stepLifecycle } from '../../../../src/domain/operation/step-state.ts';
 import { toneOf } from '../../../../src/domain/tone.ts';
 import type { StepStatus } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
@@ -12,7 +12,7 @@ import { type Bar, timelineOf } from './timeline.ts';
 export function StepsPanel({ view }: { view: OperationView }) {
   const { steps, currentStep } = view.message;
   const now = useNow();
-  // Steps of an operation that has ended do not grow any more, whether or not they have an end of their own.
+  // The bars of a finished operation stop at its end, also for steps that have no end time.
   const end = view.isActive ? now : (msOf(view.message.finishedAt) ?? now);
   const { bars, totalMs } = timelineOf(
     steps.map((step) => ({
@@ -26,12 +26,10 @@ export function StepsPanel({ view }: { view: OperationView }) {
     <Panel
       title="Steps"
       padding="none"
-      actions={totalMs > 0 && <span className="soft numeric">{durationText(totalMs)} in all</span>}
+      actions={totalMs > 0 && <span className="soft numeric">{durationText(totalMs)} total</span>}
     >
       {steps.length === 0 ? (
-        <Empty title="No steps">
-          This operation changes the record only; nothing is done to the machine.
-        </Empty>
+        <Empty title="No steps">This operation only updates the machine's record.</Empty>
       ) : (
         <table className="table steps">
           <thead>
@@ -40,7 +38,7 @@ export function StepsPanel({ view }: { view: OperationView }) {
               <th>State</th>
               <th>Step</th>
               <th>Time</th>
-              <th className="number">Took</th>
+              <th className="number">Duration</th>
               <th className="number">Attempt</th>
               <th className="number">Time limit</th>
             </tr>

@@ -1,8 +1,8 @@
-/** Where the bars of the steps lie: on one line of time, from the first beginning to the last end or now. */
+/** The positions of the steps' bars on a timeline from the first start to the last end, or now. */
 
 export interface TimedStep {
   readonly startedAt: number | null;
-  /** Of a step that was undone: when that was over. */
+  /** Of a step that was undone: when the undo finished. */
   readonly finishedAt: number | null;
   readonly wasUndone: boolean;
 }
@@ -16,23 +16,23 @@ export interface Bar {
 
 export interface Timeline {
   readonly totalMs: number;
-  /** Null for a step that has not begun. */
+  /** Null for a step that has not started. */
   readonly bars: readonly (Bar | null)[];
 }
 
-/** What took next to no time can still be seen. */
+/** In percent, so that very short steps are still visible. */
 const NARROWEST = 0.6;
 
 export function timelineOf(steps: readonly TimedStep[], now: number): Timeline {
-  const spans = steps.map(({ startedAt, finishedAt, wasUndone }, place) => {
+  const spans = steps.map(({ startedAt, finishedAt, wasUndone }, index) => {
     if (startedAt === null) return null;
-    // One that was undone had ended when the next one began.
-    const next = wasUndone ? steps[place + 1]?.startedAt : null;
+    // A step that was undone had ended when the next one started.
+    const next = wasUndone ? steps[index + 1]?.startedAt : null;
     return { from: startedAt, to: Math.max(startedAt, next ?? finishedAt ?? now) };
   });
-  const begun = spans.filter((span) => span !== null);
-  const first = Math.min(...begun.map(({ from }) => from));
-  const totalMs = begun.length === 0 ? 0 : Math.max(...begun.map(({ to }) => to)) - first;
+  const started = spans.filter((span) => span !== null);
+  const first = Math.min(...started.map(({ from }) => from));
+  const totalMs = started.length === 0 ? 0 : Math.max(...started.map(({ to }) => to)) - first;
   const percent = (ms: number) => (totalMs === 0 ? 0 : (100 * ms) / totalMs);
   const bars = spans.map((span) => {
     if (span === null) return null;

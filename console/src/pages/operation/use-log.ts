@@ -13,17 +13,17 @@ export interface Log {
   readonly retry: () => void;
 }
 
-/** Lines that come together are drawn together. */
-const DRAW_MS = 100;
-/** A tab that nobody looks at gives its connection back: browsers have few for one server. */
+/** Lines that arrive within this time are rendered together. */
+const RENDER_MS = 100;
+/** A hidden tab releases its connection: a browser has only a few per server. */
 const HIDDEN_MS = 15_000;
 
 export function useLog(operationId: string, isActive: boolean): Log {
   const active = useRef(isActive);
   active.current = isActive;
-  const [made] = useState(() => makeLog(operationId, () => active.current));
-  const { buffer, tail } = made;
-  useSyncExternalStore(made.subscribe, made.version);
+  const [created] = useState(() => createLog(operationId, () => active.current));
+  const { buffer, tail } = created;
+  useSyncExternalStore(created.subscribe, created.version);
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -34,7 +34,7 @@ export function useLog(operationId: string, isActive: boolean): Log {
     };
     document.addEventListener('visibilitychange', onVisibility);
     tail.start();
-    // A tab that was opened in the background is told nothing until somebody looks at it.
+    // A tab that was opened in the background gets no event until it becomes visible.
     onVisibility();
     return () => {
       clearTimeout(timer);
@@ -43,25 +43,25 @@ export function useLog(operationId: string, isActive: boolean): Log {
     };
   }, [tail]);
 
-  // Somebody had it go on.
+  // The operation continues, for example after a retry.
   useEffect(() => {
     if (isActive && tail.state === 'ended') tail.resume();
   }, [isActive, tail]);
 
-  // A connection that is dead without a word is known by the live stream, which says every few seconds that it lives.
+  // A connection can die without an error. The event stream notices that by its heartbeat, so the log reconnects with it.
   const { state: live } = useLiveStatus();
-  const wasCut = useRef(false);
+  const wasLost = useRef(false);
   useEffect(() => {
-    if (live === 'reconnecting') wasCut.current = true;
-    if (live !== 'live' || !wasCut.current) return;
-    wasCut.current = false;
+    if (live === 'reconnecting') wasLost.current = true;
+    if (live !== 'live' || !wasLost.current) return;
+    wasLost.current = false;
     if (tail.state === 'live' || tail.state === 'reconnecting') tail.resume();
   }, [live, tail]);
 
   return { buffer, state: tail.state, error: tail.error, retry: () => tail.resume() };
 }
 
-function makeLog(operationId: string, isActive: () => boolean) {
+function createLog(operationId: string, isActive: () => boolean) {
   const listeners = new Set<() => void>();
   let version = 0;
   let isWaiting = false;
@@ -77,7 +77,7 @@ function makeLog(operationId: string, isActive: () => boolean) {
         isWaiting = false;
         version += 1;
         for (const listener of listeners) listener();
-      }, DRAW_MS);
+      }, RENDER_MS);
     },
   });
   return {

@@ -6,8 +6,8 @@ import { askedFilter, filtersFor, patched, SHOWN, startOfDay, withoutRepeats } f
 
 const check = (filter: string) => checkFilter(parseFilter(filter), OPERATION_FILTER);
 
-describe('what the operations list asks for', () => {
-  it('is everything, a part of it, or all parts together', () => {
+describe('the filter of the operations list', () => {
+  it('combines its parts', () => {
     const since = new Date(Date.UTC(2026, 1, 3));
     expect(askedFilter({ filter: ' ', shown: null, since: null })).toBe('');
     expect(askedFilter({ filter: 'a=1 OR b=2', shown: null, since: null })).toBe('a=1 OR b=2');
@@ -16,7 +16,7 @@ describe('what the operations list asks for', () => {
     );
   });
 
-  it('is taken by the server, whatever is chosen', () => {
+  it('is accepted by the server, whatever is selected', () => {
     for (const shown of Object.keys(SHOWN) as (keyof typeof SHOWN)[])
       expect(() => check(askedFilter({ filter: 'type = REBOOT', shown, since: new Date() }))).not.toThrow();
     expect(() => check('phase = GONE')).toThrow();
@@ -31,16 +31,16 @@ describe('what the operations list asks for', () => {
     expect(filtersFor([])).toEqual([]);
   });
 
-  it('begins today at midnight here', () => {
+  it('starts today at local midnight', () => {
     const start = startOfDay(Date.now());
     expect([start.getHours(), start.getMinutes(), start.getSeconds()]).toEqual([0, 0, 0]);
   });
 });
 
-describe('rows that change', () => {
+describe('updated rows', () => {
   const row = (operationId: string, status = 'pending') => ({ operationId, status });
 
-  it('change where they stand, and pages that have none of them stay the same', () => {
+  it('are replaced in place, and pages without any of them stay identical', () => {
     const pages = [{ operations: [row('a'), row('b')] }, { operations: [row('c')] }];
     const after = patched(pages, [row('b', 'running'), row('new', 'running')]);
     expect(after.map(({ operations }) => operations)).toEqual([[row('a'), row('b', 'running')], [row('c')]]);

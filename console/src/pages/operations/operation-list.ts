@@ -1,10 +1,10 @@
-/** What the list asks for, and how it takes up what it hears, without moving a row. */
+/** The filters of the list, and how updates are merged into it without moving a row. */
 import { ACTIVE_STATUSES } from '../../../../src/domain/operation/operation-status.ts';
 import { quoted } from '../../pages.ts';
 
 export const SHOWN = {
   'under-way': {
-    text: 'Under way',
+    text: 'In progress',
     filter: ACTIVE_STATUSES.map((status) => `status = ${status}`).join(' OR '),
   },
   failed: { text: 'Failed', filter: 'phase = FAILED' },
@@ -19,7 +19,7 @@ export function isShown(text: string): text is Shown {
 export interface ListView {
   readonly filter: string;
   readonly shown: Shown | null;
-  /** Created from then on; null: whenever. */
+  /** Only operations created since then; null: all. */
   readonly since: Date | null;
 }
 
@@ -38,7 +38,7 @@ export function startOfDay(now: number): Date {
   return day;
 }
 
-/** The server takes filters of at most 200 conditions and 4096 characters. */
+/** The server accepts filters of at most 200 conditions and 4096 characters. */
 const IDS_AT_ONCE = 60;
 
 /** Filters that find exactly these operations. */
@@ -55,7 +55,7 @@ interface Identified {
   readonly operationId: string;
 }
 
-/** The same rows in the same places, with those that are newer in place of what they were. */
+/** The same rows in the same order, with fresh versions where there are any. */
 export function patched<T extends Identified, P extends { operations: T[] }>(
   pages: readonly P[],
   fresh: readonly T[],
@@ -71,7 +71,7 @@ export function patched<T extends Identified, P extends { operations: T[] }>(
   );
 }
 
-/** A page that was cut after another's rows had grown can begin with rows that are there already. */
+/** Pages are cut by position: after new rows were added, the next page can repeat rows of the previous one. */
 export function withoutRepeats<T extends Identified>(operations: readonly T[]): T[] {
   const seen = new Set<string>();
   return operations.filter(({ operationId }) => {

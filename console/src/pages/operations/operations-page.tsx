@@ -38,8 +38,8 @@ export function OperationsPage() {
       run: () => setShown(name),
     })),
   ]);
-  const isNarrowed = asked !== '';
-  const isFilterWrong = list.isError && ConnectError.from(list.error).code === Code.InvalidArgument;
+  const isFiltered = asked !== '';
+  const isFilterInvalid = list.isError && ConnectError.from(list.error).code === Code.InvalidArgument;
   return (
     <>
       <PageTitle title="Operations" />
@@ -48,7 +48,7 @@ export function OperationsPage() {
         value={filter}
         onApply={setFilter}
         placeholder='type = REIMAGE AND machine_id = "rack-7*" AND started_by = "*:anna"'
-        fault={isFilterWrong ? failureOf(list.error).message : ''}
+        fault={isFilterInvalid ? failureOf(list.error).message : ''}
       />
       <div className="ops-quick" role="toolbar" aria-label="Quick filters">
         <Button kind="quiet" pressed={shown === null} onClick={() => setShown('')}>
@@ -66,29 +66,23 @@ export function OperationsPage() {
         <span role="status">
           {news > 0 && (
             <Button onClick={refresh}>
-              {news}
-              {hasMoreNews ? ' or more' : ''} new; show {news === 1 ? 'it' : 'them'}
+              Show {news}
+              {hasMoreNews ? '+' : ''} new
             </Button>
           )}
         </span>
       </div>
       <section className="panel fills ops-panel" aria-label="Operations, newest first">
         {list.isPending && <Loading lines={10} />}
-        {isFilterWrong && (
-          <Empty title="The filter can’t be read">Mend it above; the message says what is wrong.</Empty>
-        )}
-        {list.isError && !isFilterWrong && rows.length === 0 && (
-          <Failed
-            what="The operations can’t be listed"
-            error={list.error}
-            onRetry={() => void list.refetch()}
-          />
+        {isFilterInvalid && <Empty title="Invalid filter">Fix the filter above.</Empty>}
+        {list.isError && !isFilterInvalid && rows.length === 0 && (
+          <Failed what="Failed to load operations" error={list.error} onRetry={() => void list.refetch()} />
         )}
         {list.isSuccess && rows.length === 0 && (
-          <Empty title={isNarrowed ? 'No operation matches' : 'No operation yet'}>
-            {isNarrowed
-              ? 'Take a part of the filter away, or choose All.'
-              : 'Choose machines on the Machines page and start something there.'}
+          <Empty title={isFiltered ? 'No results' : 'No operations yet'}>
+            {isFiltered
+              ? 'Change the filter, or choose All.'
+              : 'Select machines on the Machines page to start one.'}
           </Empty>
         )}
         {rows.length > 0 && (
@@ -99,11 +93,9 @@ export function OperationsPage() {
             foot={
               <p className="list-foot soft">
                 {isFetchNextPageError ? (
-                  <Button onClick={() => void fetchNextPage()}>
-                    Older ones could not be read; try again
-                  </Button>
+                  <Button onClick={() => void fetchNextPage()}>Failed to load more. Retry</Button>
                 ) : hasNextPage ? (
-                  `${rows.length} shown; older ones are on their way`
+                  `${rows.length} shown, loading more…`
                 ) : (
                   `All ${rows.length} shown`
                 )}

@@ -1,4 +1,4 @@
-/** The rows; only those that can be seen are drawn. */
+/** The table of operations; only visible rows are rendered. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
@@ -8,26 +8,27 @@ import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts
 import { useRowKeys } from '../../keyboard/use-row-keys.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
 import { machineHref, operationHref } from '../../pages.ts';
+import { TableFiller } from '../../ui/table-filler.tsx';
 import { Age, Duration } from '../../ui/time.tsx';
 
 export interface OperationsTableProps {
   readonly operations: readonly Operation[];
   readonly onOpen: (operation: Operation) => void;
-  /** The last rows are in sight. */
+  /** Called when the last rows are visible. */
   readonly onEnd: () => void;
   readonly foot: ReactNode;
 }
 
 const ROW_PX = 50;
 const HEAD_PX = 34;
-/** How far from the end the next page is asked for. */
+/** The next page is loaded when this many rows are left below. */
 const NEAR_END = 20;
 
 const COLUMNS = [
   ['id', 'Operation, type'],
-  ['machine', 'Machine, by whom'],
+  ['machine', 'Machine, started by'],
   ['state', 'State, step'],
-  ['age', 'Age, took'],
+  ['age', 'Age, duration'],
   ['error', 'Error'],
 ] as const;
 
@@ -52,7 +53,7 @@ export function OperationsTable({ operations, onOpen, onEnd, foot }: OperationsT
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   const isNearEnd = last >= operations.length - NEAR_END;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: more rows can leave the end in sight
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end can still be visible after more rows came
   useEffect(() => {
     if (isNearEnd) onEnd();
   }, [isNearEnd, operations.length]);
@@ -70,7 +71,7 @@ export function OperationsTable({ operations, onOpen, onEnd, foot }: OperationsT
             ))}
           </tr>
         </thead>
-        {above > 0 && <Space height={above} />}
+        <TableFiller height={above} columns={COLUMNS.length} />
         <tbody>
           {items.map(({ index }) => {
             const operation = operations[index];
@@ -85,20 +86,10 @@ export function OperationsTable({ operations, onOpen, onEnd, foot }: OperationsT
             );
           })}
         </tbody>
-        {below > 0 && <Space height={below} />}
+        <TableFiller height={below} columns={COLUMNS.length} />
       </table>
       {foot}
     </div>
-  );
-}
-
-function Space({ height }: { height: number }) {
-  return (
-    <tbody aria-hidden="true" className="ops-space">
-      <tr>
-        <td colSpan={COLUMNS.length} style={{ height: `${height}px` }} />
-      </tr>
-    </tbody>
   );
 }
 

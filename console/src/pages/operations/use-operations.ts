@@ -1,6 +1,6 @@
 /**
- * The operations that match, newest first. Rows keep their places: what changes is changed where it stands, and what is
- * new is counted until somebody asks for it.
+ * The matching operations, newest first. Rows do not move: changes are applied in place, and new operations are only
+ * counted until the user asks to see them.
  */
 import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
@@ -12,9 +12,9 @@ import { useEvents } from '../../live/live.tsx';
 import { filtersFor, patched, withoutRepeats } from './operation-list.ts';
 
 const PAGE = 100;
-/** How many of the newest are looked at for news. */
+/** How many of the newest operations are checked for new ones. */
 const HEAD = 50;
-/** Rows that change together are asked for together. */
+/** Rows that change within this time are fetched in one request. */
 const PATCH_MS = 700;
 
 type Pages = InfiniteData<ListOperationsResponse, string>;
@@ -46,7 +46,7 @@ export function useOperations(filter: string) {
   );
 
   const head = useQuery({
-    queryKey: ['sums', 'operations', filter],
+    queryKey: ['fleet-wide', 'operations', filter],
     queryFn: async () => (await operations.listOperations({ filter, pageSize: HEAD })).operations,
     enabled: list.isSuccess,
   });
@@ -68,7 +68,7 @@ export function useOperations(filter: string) {
   return { list, rows, news, hasMoreNews: news === HEAD, refresh };
 }
 
-/** Asks for the rows that something happened to, a moment later and all at once. */
+/** Fetches the rows that events mention, batched. */
 function usePatches(known: ReadonlySet<string>, patch: (fresh: readonly Operation[]) => void): void {
   const latest = useRef({ known, patch });
   latest.current = { known, patch };
@@ -88,7 +88,7 @@ function usePatches(known: ReadonlySet<string>, patch: (fresh: readonly Operatio
     const answers = await Promise.allSettled(
       filtersFor(ids).map((filter) => operations.listOperations({ filter, pageSize: ids.length })),
     );
-    // A row that could not be asked for is mended with the next event, or when the stream is back.
+    // A row that could not be fetched is updated by the next event, or when the stream is back.
     for (const answer of answers)
       if (answer.status === 'fulfilled') latest.current.patch(answer.value.operations);
   }, []);

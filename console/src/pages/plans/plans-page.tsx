@@ -1,4 +1,4 @@
-/** Document 1's plans, with their steps. */
+/** The plans of the v1 API, with their steps (docs/api-v1.md). */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { Plan, Step } from '../../../../src/gen/baremetal/v1/plan_pb.ts';
@@ -24,10 +24,10 @@ export function PlansPage() {
       <PageTitle title="Plans" />
       {list.isPending && <Loading lines={6} />}
       {list.isError && (
-        <Failed what="Plans can’t be listed" error={list.error} onRetry={() => void list.refetch()} />
+        <Failed what="Failed to load plans" error={list.error} onRetry={() => void list.refetch()} />
       )}
       {list.isSuccess && all.length === 0 && (
-        <Empty title="There are no plans">
+        <Empty title="No plans">
           <Command>ingot plan create --file plan.yaml</Command>
         </Empty>
       )}
@@ -36,7 +36,7 @@ export function PlansPage() {
           <PlanPanel key={plan.planId} plan={plan} />
         ))}
       </div>
-      <LoadMore list={list} text="Show more plans" />
+      <LoadMore list={list} />
     </>
   );
 }
@@ -46,28 +46,26 @@ function PlanPanel({ plan }: { plan: Plan }) {
     <Panel
       title={plan.displayName || plan.planId}
       padding="none"
-      actions={
-        <Link href={listOf('/operations', `plan_id = ${quoted(plan.planId)}`)}>operations with it</Link>
-      }
+      actions={<Link href={listOf('/operations', `plan_id = ${quoted(plan.planId)}`)}>View operations</Link>}
     >
       <p className="by-type soft">
         <code>{plan.planId}</code>
-        {plan.defaultFor && <span>what {plan.defaultFor} runs when no plan is named</span>}
+        {plan.defaultFor && <span>default plan for {plan.defaultFor}</span>}
       </p>
       <table className="table">
         <thead>
           <tr>
             <th className="number">#</th>
             <th>Step</th>
-            <th>Does</th>
-            <th>With</th>
+            <th>Kind</th>
+            <th>Settings</th>
             <th>Time limit</th>
             <th className="number">Retries</th>
           </tr>
         </thead>
         <tbody>
           {plan.steps.map((step, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a step's place in its plan is what it is
+            // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other identity than their position
             <tr key={index}>
               <td className="number">{index + 1}</td>
               <td>{step.name}</td>

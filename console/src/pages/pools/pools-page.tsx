@@ -1,4 +1,4 @@
-/** Pools: what their schedulable machines have, of what all have, and why the rest can't take work. */
+/** Pools: the capacity of their schedulable machines, the total, and why the other machines are not schedulable. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { bytesText, metricText } from '../../../../src/domain/agent/metric-text.ts';
@@ -10,10 +10,11 @@ import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { numberText } from '../fleet/counts.ts';
+import { PoolHealth, SchedulableLink } from './pool-cells.tsx';
 
 export function PoolsPage() {
   const pools = useQuery({
-    queryKey: ['sums', 'pools'],
+    queryKey: ['fleet-wide', 'pools'],
     queryFn: async () => (await admin.listPools({})).pools,
   });
   return (
@@ -22,10 +23,10 @@ export function PoolsPage() {
       <Panel title="Pools" padding="none">
         {pools.isPending && <Loading lines={4} />}
         {pools.isError && (
-          <Failed what="Pools can’t be listed" error={pools.error} onRetry={() => void pools.refetch()} />
+          <Failed what="Failed to load pools" error={pools.error} onRetry={() => void pools.refetch()} />
         )}
         {pools.data?.length === 0 && (
-          <Empty title="There are no pools">
+          <Empty title="No pools">
             <Command>ingot pool create gpu</Command>
           </Empty>
         )}
@@ -59,7 +60,7 @@ function PoolTable({ pools }: { pools: readonly Pool[] }) {
 }
 
 function PoolRow({ pool }: { pool: Pool }) {
-  const { name, healthy, schedulable, total, unschedulable, gpus } = pool;
+  const { name, unschedulable, gpus } = pool;
   const inPool = `pool = ${quoted(name)}`;
   return (
     <tr>
@@ -67,17 +68,10 @@ function PoolRow({ pool }: { pool: Pool }) {
         <Link href={listOf('/machines', inPool)}>{name}</Link>
       </td>
       <td>
-        <span className={`badge tone-${healthy ? 'green' : 'orange'}`}>
-          {healthy ? 'healthy' : 'degraded'}
-        </span>
+        <PoolHealth pool={pool} />
       </td>
       <td className="number">
-        <Link
-          href={listOf('/agents', `${inPool} AND schedulable = true`)}
-          aria-label={`${schedulable} of ${total} machines in ${name} are schedulable`}
-        >
-          {numberText(schedulable)} of {numberText(total)}
-        </Link>
+        <SchedulableLink pool={pool} />
       </td>
       <td className="wraps">
         {Object.entries(unschedulable).map(([reason, count]) => (

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { troubles } from './troubles.ts';
+import { unhealthyConditions } from './unhealthy-conditions.ts';
 
-describe('troubles', () => {
+describe('unhealthy conditions', () => {
   const condition = (status: boolean) => ({ status, reason: 'R', message: 'm', lastTransition: '' });
 
-  it('are the conditions that are bad as they are, the worst first', () => {
-    const found = troubles({
+  it('are listed with the worst first', () => {
+    const found = unhealthyConditions({
       Reachable: condition(false),
       BMCReachable: condition(true),
       Degraded: condition(false),

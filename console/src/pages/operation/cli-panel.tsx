@@ -1,19 +1,19 @@
-/** What does the same at a terminal. */
+/** The CLI commands of this operation. */
 import type { OperationView } from '../../operation-view.ts';
 import { Command } from '../../ui/command.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { probeLines, startLine } from './command-lines.ts';
+import { inspectLines, startLine } from './command-lines.ts';
 
-export function SamePanel({ view }: { view: OperationView }) {
+export function CliPanel({ view }: { view: OperationView }) {
   const { operationId, machineId, type, status, message } = view;
   const start = startLine({ machineId, type, planId: message.planId, params: message.params });
   return (
-    <Panel title="At a terminal">
-      <div className="same">
-        <h3>Starts the same again</h3>
+    <Panel title="CLI commands">
+      <div className="cli-commands">
+        <h3>Start the same operation again</h3>
         <Command>{start}</Command>
-        <h3>Looks at this one</h3>
-        {probeLines(operationId, status).map((line) => (
+        <h3>Inspect this operation</h3>
+        {inspectLines(operationId, status).map((line) => (
           <Command key={line}>{line}</Command>
         ))}
       </div>

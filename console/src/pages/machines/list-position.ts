@@ -1,26 +1,23 @@
-/** Where in a list somebody is, by the machine and not by the number of its row. */
+/** The scroll position in a list, by machine and not by row number. */
 import type { ShownList } from './selection.ts';
 
-export interface Place {
+export interface ListPosition {
   readonly list: ShownList & { readonly key: string };
-  /** The first row that is seen, and how much of it is hidden. */
+  /** The first visible row, and how many pixels of it are hidden. */
   readonly row: number;
   readonly offset: number;
-  /** -1: none. */
+  /** The highlighted row; -1: none. */
   readonly marked: number;
 }
 
-export interface FoundPlace {
-  readonly row: number;
-  readonly offset: number;
-  readonly marked: number;
-}
-
-/** Where the same machine is in another list; if it is gone, the next one that is not. */
-export function placeAfter({ list, row, offset, marked }: Place, next: ShownList): FoundPlace {
+/** The position of the same machine in another list; if it is gone, of the next machine that is not. */
+export function positionIn(
+  next: ShownList,
+  { list, row, offset, marked }: ListPosition,
+): Omit<ListPosition, 'list'> {
   const markedId = list.ids[marked];
   const markedRow = markedId === undefined ? -1 : (next.positions.get(markedId) ?? -1);
-  // Whoever is at the top sees what comes in above.
+  // A list that is scrolled to the top stays there, so that rows added above are visible.
   if (row === 0 && offset === 0) return { row: 0, offset: 0, marked: markedRow };
   for (let index = row; index < list.ids.length; index += 1) {
     const found = next.positions.get(list.ids[index] ?? '');

@@ -6,25 +6,28 @@ import {
 import { conditionTone } from '../../../../src/domain/condition/condition-tone.ts';
 import type { Tone } from '../../../../src/domain/tone.ts';
 
-const BAD: readonly Tone[] = ['red', 'orange', 'yellow'];
+/** The worst first. */
+const UNHEALTHY_TONES: readonly Tone[] = ['red', 'orange', 'yellow'];
 
-export interface Trouble {
+export interface UnhealthyCondition {
   readonly type: ConditionType;
-  /** Reachable is trouble when it does not hold, and then this says so. */
+  /** The type, with `not` where its absence is unhealthy, as for Reachable. */
   readonly text: string;
   readonly tone: Tone;
   readonly reason: string;
   readonly message: string;
 }
 
-/** The conditions that are bad as they are now, the worst first. */
-export function troubles(conditions: Conditions): Trouble[] {
+/** The conditions that are unhealthy now, the worst first. */
+export function unhealthyConditions(conditions: Conditions): UnhealthyCondition[] {
   const found = CONDITION_TYPES.flatMap((type) => {
     const condition = conditions[type];
     const tone = condition ? conditionTone(type, condition.status) : 'gray';
-    if (!condition || !BAD.includes(tone)) return [];
+    if (!condition || !UNHEALTHY_TONES.includes(tone)) return [];
     const { status, reason, message } = condition;
     return [{ type, text: status ? type : `not ${type}`, tone, reason, message }];
   });
-  return found.toSorted((left, right) => BAD.indexOf(left.tone) - BAD.indexOf(right.tone));
+  return found.toSorted(
+    (left, right) => UNHEALTHY_TONES.indexOf(left.tone) - UNHEALTHY_TONES.indexOf(right.tone),
+  );
 }

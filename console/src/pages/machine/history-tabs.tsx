@@ -7,20 +7,20 @@ import type { useOperations } from './use-operations.ts';
 const TABS = { history: 'History', operations: 'Operations' } as const;
 type Tab = keyof typeof TABS;
 
-export interface PastPanelProps {
+export interface HistoryTabsProps {
   readonly machineId: string;
   readonly operations: ReturnType<typeof useOperations>;
 }
 
-/** What happened to it, and what was done to it. */
-export function PastPanel({ machineId, operations }: PastPanelProps) {
+/** The machine's events and operations. */
+export function HistoryTabs({ machineId, operations }: HistoryTabsProps) {
   const [text, setText] = useUrlParam('tab');
   const id = useId();
   const shown: Tab = text === 'operations' ? 'operations' : 'history';
   const choose = (tab: Tab) => setText(tab === 'history' ? '' : tab);
   return (
-    <section className="panel past">
-      <div className="tabs" role="tablist" aria-label="Its past">
+    <section className="panel history-tabs">
+      <div className="tabs" role="tablist" aria-label="History and operations">
         {(Object.keys(TABS) as Tab[]).map((tab) => (
           <button
             key={tab}

@@ -1,12 +1,12 @@
 /**
- * Keeps what breaks to its own page: the rest of the console stays, and says what to do. A page whose file is not there
- * any more, because the server has been updated since, is fetched anew with the whole console.
+ * Contains an error to its own page: the rest of the console keeps working. When the file of a page is missing because
+ * the server was updated since this tab was opened, the whole console reloads once.
  */
 import { Component, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 
 const RELOADED = 'ingot.reloaded-at';
-/** Once in this time: a file that is really missing must not reload for ever. */
+/** At most one reload in this time: a file that is really missing must not cause a reload loop. */
 const RELOAD_AGAIN_MS = 60_000;
 
 interface Props {
@@ -17,7 +17,7 @@ interface State {
   readonly error: Error | null;
 }
 
-export class Boundary extends Component<Props, State> {
+export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: null };
 
   static getDerivedStateFromError(error: unknown): State {
@@ -37,14 +37,10 @@ export class Boundary extends Component<Props, State> {
     return (
       <div className="blank" role="alert">
         <strong>
-          {isMissingFile(error)
-            ? 'This page could not be fetched'
-            : 'This page has a fault and can’t be shown'}
+          {isMissingFile(error) ? 'Failed to load this page' : 'Something went wrong on this page'}
         </strong>
         <span>{error.message}</span>
-        <span>
-          Nothing that you started is lost: the server goes on with it. Reload, or open another page.
-        </span>
+        <span>Operations on the server are not affected. Reload, or open another page.</span>
         <Button onClick={() => location.reload()}>Reload</Button>
       </div>
     );

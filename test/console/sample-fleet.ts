@@ -1,4 +1,4 @@
-/** A fleet with something of everything, for pictures and for the pages that sum it up. */
+/** A sample fleet with machines in every state, for screenshots and for the pages that summarize the fleet. */
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { createMachine, keepalive, post, registration } from '../agents/calls.ts';
 import { run, start } from '../api/fleet.ts';
@@ -8,8 +8,8 @@ const RACKS = 6;
 const MACHINES = 60;
 const AGENTS = 8;
 
-/** Needs a pool gpu. */
-export async function fillScene(server: TestServer): Promise<void> {
+/** The server must have a pool `gpu`. */
+export async function fillFleet(server: TestServer): Promise<void> {
   await Promise.all(Array.from({ length: MACHINES }, (_, n) => fillMachine(server, n)));
   for (let n = 0; n < AGENTS; n += 1) await fillAgent(server, n);
   await server.sql(
@@ -36,7 +36,7 @@ async function fillAgent(server: TestServer, n: number): Promise<void> {
 
 async function fillMachine(server: TestServer, n: number): Promise<void> {
   const machineId = `dc1-r${(n % RACKS) + 1}-u${String(n).padStart(2, '0')}`;
-  const fate = fateOf(n);
+  const outcome = outcomeOf(n);
   await server.machines.registerMachine({
     machine: {
       machineId,
@@ -44,28 +44,28 @@ async function fillMachine(server: TestServer, n: number): Promise<void> {
         rack: `r${(n % RACKS) + 1}`,
         env: n % 5 === 0 ? 'lab' : 'prod',
         'fake/step-ms': '1',
-        ...(fate === 'fails' && { 'fake/fail-step': 'repave' }),
-        ...(fate === 'works' && { 'fake/hang-step': 'repave' }),
+        ...(outcome === 'fails' && { 'fake/fail-step': 'repave' }),
+        ...(outcome === 'works' && { 'fake/hang-step': 'repave' }),
       },
       spec: { sshEndpoint: `10.20.${n % RACKS}.${n + 10}:22`, targetClusterRef: 'prod-east' },
     },
   });
-  if (fate === 'is new') return;
-  if (fate === 'is broken') {
+  if (outcome === 'is new') return;
+  if (outcome === 'is broken') {
     const reason = 'DIMM B2 fails its test; vendor case 4711';
     await server.admin.flagMachine({ machineId, flag: MachineFlag_Value.RMA, reason });
     return;
   }
   await run(server, 'ENTER_MAINTENANCE', machineId);
-  if (fate === 'works') {
+  if (outcome === 'works') {
     await start(server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
     return;
   }
   await run(server, 'REIMAGE', machineId, { imageRef: 'ubuntu-2204' });
-  if (fate === 'serves') await run(server, 'EXIT_MAINTENANCE', machineId);
+  if (outcome === 'serves') await run(server, 'EXIT_MAINTENANCE', machineId);
 }
 
-function fateOf(n: number): 'is new' | 'is broken' | 'fails' | 'works' | 'is in maintenance' | 'serves' {
+function outcomeOf(n: number): 'is new' | 'is broken' | 'fails' | 'works' | 'is in maintenance' | 'serves' {
   if (n >= 54) return 'is new';
   if (n === 50) return 'is broken';
   if (n % 17 === 3) return 'fails';
