@@ -1,7 +1,7 @@
 /** The fake provider's machines, kept in the database so that they outlive every process. */
 
-import type { FakeWorld } from '../providers/fake/fake-provider.ts';
 import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts';
+import type { FakeWorld } from '../providers/fake/fake-tasks.ts';
 import { Coalescer } from './database/coalescer.ts';
 import { type Database, isStatementError } from './database/database.ts';
 

@@ -1,5 +1,5 @@
-import type { FakeWorld } from './fake-provider.ts';
 import { type FakeState, type FakeTask, NEW_FAKE_STATE } from './fake-state.ts';
+import type { FakeWorld } from './fake-tasks.ts';
 
 /** The simulated machines in memory. It keeps every task that was ever begun, so that a second one can't hide. */
 export class MemoryFakeWorld implements FakeWorld {
