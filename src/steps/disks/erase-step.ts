@@ -1,0 +1,79 @@
+/**
+ * What the two steps of an erasure share: the order, its failure and its cancel. An erasure belongs to the operation,
+ * because one that is complete is complete for all its steps; one that failed counts only for the attempt that ordered it,
+ * so that a retry starts again.
+ */
+import { z } from 'zod';
+import { OVERWRITES } from '../../domain/install/erasure.ts';
+import type { MachineChange } from '../../domain/machine/machine-change.ts';
+import type { ActResult, Observation, StepContext } from '../../engine/step-handler.ts';
+import type { ErasingState, ProviderCall } from '../../providers/provider.ts';
+import { callOf, type StepKind, undoCallOf } from '../step-kind.ts';
+
+const config = z.object({ overwrite: z.enum(OVERWRITES).default('ends') });
+type EraseConfig = z.output<typeof config>;
+
+/** A state in which an erasure of this operation is under way or over without a failure. */
+export type StartedErasing = Exclude<ErasingState, { state: 'idle' | 'failed' }>;
+
+interface EraseStep extends Pick<StepKind<EraseConfig, 'erasing'>, 'kind' | 'title' | 'doneTitle'> {
+  /** What the step waits for after it started the erasure. */
+  readonly waitsFor: string;
+  readonly judge: (
+    context: StepContext,
+    erasing: StartedErasing,
+    call: ProviderCall,
+  ) => Promise<Observation<MachineChange>>;
+}
+
+export function eraseStep({ waitsFor, judge, ...names }: EraseStep): StepKind<EraseConfig, 'erasing'> {
+  return {
+    ...names,
+    needs: () => ['erasing'],
+    config: config as z.ZodType<EraseConfig>,
+    canUndo: true,
+    handler: ({ overwrite }, { machine, capabilities: { erasing } }) => ({
+      async observe(context) {
+        const call = callOf(context, machine);
+        const state = await erasing.erasingState(call);
+        if (state.state === 'idle') return { seen: 'absent' };
+        if (state.state === 'failed') return state.key === call.key ? eraseFailed(state) : { seen: 'absent' };
+        return judge(context, state, call);
+      },
+      async act(context) {
+        await context.effect(() => erasing.startErasing(callOf(context, machine), overwrite));
+        return { result: 'started', reason: waitsFor, pollAfterMs: 1, change: DEPROVISIONING };
+      },
+      async undo(context) {
+        const call = undoCallOf(context, machine);
+        await context.effect(() => erasing.stopErasing(call));
+        return canceledErasure(await erasing.erasingState(call));
+      },
+    }),
+  };
+}
+
+const DEPROVISIONING: MachineChange = {
+  install: { to: 'deprovisioning', owner: 'system', from: ['active'], comment: 'to be erased' },
+};
+
+function eraseFailed({
+  error,
+  isFinal,
+}: Extract<ErasingState, { state: 'failed' }>): Observation<MachineChange> {
+  const failure = {
+    class: isFinal ? 'needs_human' : 'retryable',
+    code: 'ERASE_FAILED',
+    message: error,
+  } as const;
+  return { seen: 'failed', failure };
+}
+
+/** Nothing brings back what is erased, and no transition leads back: the node waits for another erasure. */
+function canceledErasure({ state }: ErasingState): ActResult<MachineChange> {
+  const message =
+    state === 'erased'
+      ? 'the disks are erased already'
+      : 'no more is erased by this operation; what is erased does not come back, and the node stays deprovisioning';
+  return { result: 'done', message };
+}
