@@ -7,7 +7,16 @@ import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
 import { isActive, type OperationStatus, operationLifecycle } from '../domain/operation/operation-status.ts';
 import type { Step } from '../domain/operation/step.ts';
 import { type StepState, stepLifecycle } from '../domain/operation/step-state.ts';
-import { type AdvanceRules, begin, fail, remember, succeed, turnBack, undone, wait } from './advance.ts';
+import {
+  type AdvanceRules,
+  fail,
+  remember,
+  startCancel,
+  startClaimed,
+  succeed,
+  undone,
+  wait,
+} from './advance.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 
@@ -22,7 +31,7 @@ class Drive {
   job: Job;
   readonly events: JobEvent[] = [];
   readonly ends: OperationStatus[] = [];
-  /** The steps that had been begun and could be undone when the job was turned around. */
+  /** The steps that were started and could be undone when the cancel struck. */
   toUndo: string[] | null = null;
   #held = false;
   #second = 0;
@@ -49,7 +58,7 @@ class Drive {
   happen(happening: Happening): void {
     if (this.over) return;
     if (!this.#held) this.#claim();
-    if (!this.over && this.job.cancel !== null && this.job.status !== 'compensating') this.#turnBack();
+    if (!this.over && this.job.cancel !== null && this.job.status !== 'compensating') this.#startCancel();
     if (!this.over && this.#held) this.#react(happening);
   }
 
@@ -57,18 +66,18 @@ class Drive {
     this.#held = true;
     this.job = { ...this.job, epoch: this.job.epoch + 1 };
     if (this.job.cancel !== null && this.job.status !== 'compensating') return;
-    this.#take(begin(this.job, this.#moment(), this.#rules));
+    this.#take(startClaimed(this.job, this.#clock(), this.#rules));
   }
 
-  #turnBack(): void {
-    const begun = this.job.steps.filter(({ state }) => state === 'running' || state === 'succeeded');
-    this.toUndo = begun.filter(canUndo).map(({ name }) => name);
-    this.#take(turnBack(this.job, this.#moment(), this.#rules));
+  #startCancel(): void {
+    const started = this.job.steps.filter(({ state }) => state === 'running' || state === 'succeeded');
+    this.toUndo = started.filter(canUndo).map(({ name }) => name);
+    this.#take(startCancel(this.job, this.#clock(), this.#rules));
   }
 
   #react(happening: Happening): void {
     const { job } = this;
-    const moment = this.#moment();
+    const clock = this.#clock();
     const back = job.status === 'compensating';
     switch (happening) {
       case 'cancel':
@@ -82,26 +91,24 @@ class Drive {
         this.#held = false;
         return;
       case 'remember':
-        this.#take(remember(job, moment, { at: this.#second }));
+        this.#take(remember(job, clock, { at: this.#second }));
         return;
       case 'wait':
-        this.#take(wait(job, moment, { reason: 'it', pollAfterMs: 10, progress: this.#second % 120 }));
+        this.#take(wait(job, clock, { reason: 'it', pollAfterMs: 10, progress: this.#second % 120 }));
         return;
       case 'done':
         this.#take(
           back
-            ? undone(job, moment, this.#rules, { message: '' })
-            : succeed(job, moment, this.#rules, { message: '' }),
+            ? undone(job, clock, this.#rules, { message: '' })
+            : succeed(job, clock, this.#rules, { message: '' }),
         );
         return;
       case 'timeout':
-        this.#take(
-          fail(job, moment, this.#rules, { class: 'retryable', code: 'TIMED_OUT', message: 'late' }),
-        );
+        this.#take(fail(job, clock, this.#rules, { class: 'retryable', code: 'TIMED_OUT', message: 'late' }));
         return;
       default:
         this.#take(
-          fail(job, moment, this.#rules, {
+          fail(job, clock, this.#rules, {
             class: happening,
             code: 'EXECUTION_FAILED',
             message: 'broke',
@@ -110,7 +117,7 @@ class Drive {
     }
   }
 
-  #moment() {
+  #clock() {
     this.#second += 1;
     return { now: new Date(START.getTime() + this.#second * 1000), random: 0.5 };
   }
@@ -126,7 +133,7 @@ class Drive {
     this.job = move.job;
     checkJob(this.job);
     const ended = !isActive(move.job.status);
-    expect(move.releaseForMs === 0 || !ended, 'an ended job is let go of').toBe(true);
+    expect(move.releaseForMs === 0 || !ended, 'an ended job is released').toBe(true);
     expect(move.change?.endsWith('end') ?? false).toBe(ended);
     this.#held = move.releaseForMs === null;
   }
@@ -243,20 +250,20 @@ it('keeps its promises through anything, and ends once it no longer waits', () =
   ]);
 });
 
-it('begins the steps one after the other, each once', () => {
+it('starts the steps one after the other, each once', () => {
   fc.assert(
     fc.property(steps, (planned) => {
       const drive = new Drive(sampleJob({ steps: planned }));
       while (!drive.over) drive.happen('done');
-      const begun = drive.events.filter(({ kind, to }) => kind === 'step' && to === 'running');
-      expect(begun.map(({ subject }) => subject)).toEqual(planned.map(({ name }) => name));
+      const started = drive.events.filter(({ kind, to }) => kind === 'step' && to === 'running');
+      expect(started.map(({ subject }) => subject)).toEqual(planned.map(({ name }) => name));
       expect(drive.job.status).toBe('completed');
     }),
     { numRuns: 50 },
   );
 });
 
-it('undoes exactly the undoable steps that were begun, last first, wherever the cancel strikes', () => {
+it('undoes exactly the undoable steps that were started, last first, wherever the cancel strikes', () => {
   fc.assert(
     fc.property(steps, fc.nat({ max: 5 }), (planned, struck) => {
       const drive = new Drive(sampleJob({ steps: planned }));

@@ -1,16 +1,16 @@
 /**
- * The engine's decisions, without its hands: given a job and what just happened to it, the next state of the
- * job, the events to tell, and whether the lease is kept. Pure, so that every path can be tested in memory.
+ * The engine's decisions: from a job and what just happened to it to the next state of the job, its events, and whether the
+ * lease is kept. Pure functions, so that every path can be tested in memory; run-job.ts carries the decisions out.
  *
- * A job moves forward through its steps; a cancel turns it around (compensating) and it walks back over the
- * steps that were begun, undoing those that can be undone.
+ * A job moves forward through its steps. A cancel reverses it (compensating): it goes back over the steps that were started
+ * and undoes those that can be undone.
  */
 import type { Actor } from '../domain/actor.ts';
 import type { Failure } from '../domain/error/failure.ts';
 import { FAILURE_CLASSES } from '../domain/error/failure-class.ts';
 import { checkTransition } from '../domain/lifecycle/lifecycle.ts';
 import {
-  type JobOwner,
+  type OperationOwner,
   type OperationStatus,
   operationLifecycle,
 } from '../domain/operation/operation-status.ts';
@@ -20,7 +20,7 @@ import { type BackoffPolicy, backoffMs } from '../time/backoff.ts';
 import type { Job, JobEvent, JobMove } from './job.ts';
 import { answered, type Outage, unansweredBy, waitingForAnswer } from './outage.ts';
 
-/** The server's policy, and what the engine must be told about a world that it does not know. */
+/** The server's policy, and what the engine can't know about steps and subjects. */
 export interface AdvanceRules<Change> {
   readonly backoff: BackoffPolicy;
   readonly maxUndoRetries: number;
@@ -61,7 +61,7 @@ export class MoveBuilder<Change> {
     to: OperationStatus,
     comment: string,
     actor: Actor | null = null,
-    owner: JobOwner = 'engine',
+    owner: OperationOwner = 'engine',
     metadata: Record<string, unknown> = {},
   ): this {
     const from = this.job.status;
@@ -112,7 +112,7 @@ export class MoveBuilder<Change> {
     return this;
   }
 
-  /** Something about a step changed, but not its state. */
+  /** A change of a step that leaves its state as it is. */
   progress(
     index: number,
     fields: Partial<Step>,
@@ -135,8 +135,8 @@ export class MoveBuilder<Change> {
     return this;
   }
 
-  /** Changes a step without telling anybody. */
-  quietly(index: number, fields: Partial<Step>): this {
+  /** Changes a step without an event. */
+  withoutEvent(index: number, fields: Partial<Step>): this {
     this.#put(index, { ...this.#stepAt(index), ...fields });
     return this;
   }
@@ -171,9 +171,9 @@ function currentStep(job: Job): Step {
   return step;
 }
 
-function beginAttempt<Change>(draft: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
-  const step = draft.job.steps[index];
-  if (!step) throw new RangeError(`job ${draft.job.id} has no step ${index}`);
+function startAttempt<Change>(builder: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
+  const step = builder.job.steps[index];
+  if (!step) throw new RangeError(`job ${builder.job.id} has no step ${index}`);
   const fields = {
     attempts: step.attempts + 1,
     attemptStartedAt: now.toISOString(),
@@ -183,59 +183,63 @@ function beginAttempt<Change>(draft: MoveBuilder<Change>, index: number, now: Da
     progress: 0,
     unansweredMs: 0,
   };
-  draft.with({ waitingFor: '' });
-  if (step.state === 'running') return draft.progress(index, fields, `attempt ${fields.attempts}`);
-  return draft.step(index, 'running', fields);
+  builder.with({ waitingFor: '' });
+  if (step.state === 'running') return builder.progress(index, fields, `attempt ${fields.attempts}`);
+  return builder.step(index, 'running', fields);
 }
 
-/** An attempt to undo has the step's whole time, whenever the step itself was begun. */
-function beginUndo<Change>(draft: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
-  return draft.quietly(index, { attemptStartedAt: now.toISOString() });
+/** An attempt to undo has the step's whole time limit, whenever the step itself was started. */
+function startUndo<Change>(builder: MoveBuilder<Change>, index: number, now: Date): MoveBuilder<Change> {
+  return builder.withoutEvent(index, { attemptStartedAt: now.toISOString() });
 }
 
-/** The job was claimed: what has to be written before its current step may be worked on, if anything. */
-export function begin<Change>(job: Job, moment: Clock, rules: AdvanceRules<Change>): JobMove<Change> | null {
+/** What has to be written after a claim before the current step may run; null when nothing has to. */
+export function startClaimed<Change>(
+  job: Job,
+  clock: Clock,
+  rules: AdvanceRules<Change>,
+): JobMove<Change> | null {
   if (job.deaths >= rules.maxDeaths) {
-    return fail(job, moment, rules, {
+    return fail(job, clock, rules, {
       class: 'needs_human',
       code: 'HOLDER_DIED_REPEATEDLY',
       message: `the process died ${job.deaths} times while working on this step`,
     });
   }
-  const draft = new MoveBuilder<Change>(job, moment.now);
+  const builder = new MoveBuilder<Change>(job, clock.now);
   if (job.status === 'compensating') {
     if (currentStep(job).attemptStartedAt !== null) return null;
-    return beginUndo(draft, job.current, moment.now).move(null);
+    return startUndo(builder, job.current, clock.now).move(null);
   }
-  if (job.status === 'pending') draft.status('running', '');
-  if (currentStep(job).attemptStartedAt === null) beginAttempt(draft, job.current, moment.now);
-  return draft.events.length > 0 ? draft.move(null) : null;
+  if (job.status === 'pending') builder.status('running', '');
+  if (currentStep(job).attemptStartedAt === null) startAttempt(builder, job.current, clock.now);
+  return builder.events.length > 0 ? builder.move(null) : null;
 }
 
-/** The current step's work was seen to be done. */
+/** The current step's work is observed as done. */
 export function succeed<Change>(
   job: Job,
-  moment: Clock,
+  clock: Clock,
   rules: AdvanceRules<Change>,
   done: { message: string; change?: Change | undefined; claim?: OperatorClaim | undefined },
 ): JobMove<Change> {
-  const draft = new MoveBuilder<Change>(job, moment.now);
+  const builder = new MoveBuilder<Change>(job, clock.now);
   const fields = { message: done.message, progress: 100, unanswered: null, actedAt: null };
-  draft.step(job.current, 'succeeded', fields, done.claim ? { claim: done.claim } : {});
+  builder.step(job.current, 'succeeded', fields, done.claim ? { claim: done.claim } : {});
   const adopting = job.adopting === 'asked' ? 'adopted' : job.adopting;
-  draft.with({ current: job.current + 1, deaths: 0, waitingFor: '', adopting });
-  if (draft.job.current < job.steps.length) {
-    beginAttempt(draft, draft.job.current, moment.now);
-    return draft.move(null, done.change ?? null);
+  builder.with({ current: job.current + 1, deaths: 0, waitingFor: '', adopting });
+  if (builder.job.current < job.steps.length) {
+    startAttempt(builder, builder.job.current, clock.now);
+    return builder.move(null, done.change ?? null);
   }
-  draft.with({ error: null }).status(adopting === 'adopted' ? 'reconciled' : 'completed', '');
-  return draft.move(0, merged(rules, done.change ?? null, rules.onEnd(draft.job)));
+  builder.with({ error: null }).status(adopting === 'adopted' ? 'reconciled' : 'completed', '');
+  return builder.move(0, merged(rules, done.change ?? null, rules.onEnd(builder.job)));
 }
 
-/** The current step waits for something. Tells about it only when the reason or the percentage changed. */
+/** The current step waits for something. There is an event only when the reason or the percentage changes. */
 export function wait<Change>(
   job: Job,
-  moment: Clock,
+  clock: Clock,
   waiting: {
     reason: string;
     pollAfterMs: number;
@@ -244,80 +248,80 @@ export function wait<Change>(
     acted?: true | undefined;
   },
 ): JobMove<Change> {
-  const draft = new MoveBuilder<Change>(job, moment.now);
+  const builder = new MoveBuilder<Change>(job, clock.now);
   const step = currentStep(job);
   const progress = Math.max(step.progress, Math.min(99, Math.floor(waiting.progress ?? step.progress)));
-  draft.quietly(job.current, {
-    ...answered(step, moment.now),
-    actedAt: waiting.acted ? moment.now.toISOString() : null,
+  builder.withoutEvent(job.current, {
+    ...answered(step, clock.now),
+    actedAt: waiting.acted ? clock.now.toISOString() : null,
   });
-  draft.with({ waitingFor: waiting.reason, deaths: 0 });
+  builder.with({ waitingFor: waiting.reason, deaths: 0 });
   if (waiting.reason !== job.waitingFor || progress !== step.progress) {
-    draft.progress(job.current, { progress, message: waiting.reason }, waiting.reason);
+    builder.progress(job.current, { progress, message: waiting.reason }, waiting.reason);
   }
-  return draft.move(waiting.pollAfterMs, waiting.change ?? null);
+  return builder.move(waiting.pollAfterMs, waiting.change ?? null);
 }
 
-/** Known to this holder, and written with the next move. */
-export function hasActed(job: Job, now: Date): Job {
-  return new MoveBuilder<never>(job, now).quietly(job.current, { actedAt: now.toISOString() }).job;
+/** Marks that the step has acted, in memory; the next move writes it. */
+export function markActed(job: Job, now: Date): Job {
+  return new MoveBuilder<never>(job, now).withoutEvent(job.current, { actedAt: now.toISOString() }).job;
 }
 
-/** The current step waits until it may act again; what it waits for stays as it was. */
-export function hold<Change>(job: Job, moment: Clock, pollAfterMs: number): JobMove<Change> {
-  return new MoveBuilder<Change>(job, moment.now).with({ deaths: 0 }).move(pollAfterMs);
+/** The current step waits until it may act again; its reason for waiting stays. */
+export function waitToActAgain<Change>(job: Job, clock: Clock, pollAfterMs: number): JobMove<Change> {
+  return new MoveBuilder<Change>(job, clock.now).with({ deaths: 0 }).move(pollAfterMs);
 }
 
 /** The current step waits for an upstream that does not answer. */
 export function awaitAnswer<Change>(
   job: Job,
-  moment: Clock,
+  clock: Clock,
   { outage, acted, pollAfterMs }: { outage: Outage; acted: boolean; pollAfterMs: number },
 ): JobMove<Change> {
-  const draft = new MoveBuilder<Change>(job, moment.now);
+  const builder = new MoveBuilder<Change>(job, clock.now);
   const step = currentStep(job);
-  const unanswered = unansweredBy(step, outage, moment.now);
+  const unanswered = unansweredBy(step, outage, clock.now);
   const reason = waitingForAnswer(unanswered);
-  draft.quietly(job.current, { unanswered, ...(acted && { actedAt: moment.now.toISOString() }) });
-  draft.with({ waitingFor: reason, deaths: 0 });
-  if (reason !== job.waitingFor) draft.progress(job.current, { message: reason }, reason);
-  return draft.move(pollAfterMs);
+  builder.withoutEvent(job.current, { unanswered, ...(acted && { actedAt: clock.now.toISOString() }) });
+  builder.with({ waitingFor: reason, deaths: 0 });
+  if (reason !== job.waitingFor) builder.progress(job.current, { message: reason }, reason);
+  return builder.move(pollAfterMs);
 }
 
 /** What the current step must remember before it acts. */
-export function remember<Change>(job: Job, moment: Clock, memo: Memo): JobMove<Change> {
-  return new MoveBuilder<Change>(job, moment.now).quietly(job.current, { memo }).move(null);
+export function remember<Change>(job: Job, clock: Clock, memo: Memo): JobMove<Change> {
+  return new MoveBuilder<Change>(job, clock.now).withoutEvent(job.current, { memo }).move(null);
 }
 
 /** The current attempt failed: another attempt after a pause, or the end of the job. */
 export function fail<Change>(
   job: Job,
-  moment: Clock,
+  clock: Clock,
   rules: AdvanceRules<Change>,
   failure: Failure,
   change: Change | null = null,
 ): JobMove<Change> {
   const step = currentStep(job);
-  const draft = new MoveBuilder<Change>(job, moment.now);
+  const builder = new MoveBuilder<Change>(job, clock.now);
   const attempts = job.status === 'compensating' ? step.undoAttempts + 1 : step.attempts;
   const maxRetries = job.status === 'compensating' ? rules.maxUndoRetries : step.maxRetries;
   if (FAILURE_CLASSES[failure.class].retries && attempts <= maxRetries) {
-    const pauseMs = backoffMs(rules.backoff, attempts, moment.random);
+    const pauseMs = backoffMs(rules.backoff, attempts, clock.random);
     const message = `attempt ${attempts} of ${maxRetries + 1} failed: ${failure.message}`;
-    // What a timed-out attempt remembered still tells whether its effect came after all.
+    // The memo of a timed-out attempt still shows whether its effect happened late.
     const isLate = failure.code === 'TIMED_OUT';
     const memo = isLate ? step.memo : createdResources(step.memo);
     const kept = isLate ? {} : { unanswered: null, actedAt: null };
     const fields = { ...kept, ...(job.status === 'compensating' ? { undoAttempts: attempts } : { memo }) };
-    draft.with({ waitingFor: `next attempt after: ${failure.message}` });
-    draft.progress(job.current, { ...fields, attemptStartedAt: null, message }, message, {
+    builder.with({ waitingFor: `next attempt after: ${failure.message}` });
+    builder.progress(job.current, { ...fields, attemptStartedAt: null, message }, message, {
       code: failure.code,
       class: failure.class,
     });
-    return draft.move(pauseMs, change);
+    return builder.move(pauseMs, change);
   }
   if (step.state === 'running') {
-    draft.step(
+    builder.step(
       job.current,
       'failed',
       { message: failure.message },
@@ -326,49 +330,49 @@ export function fail<Change>(
   }
   const endsAs =
     job.status === 'compensating' ? 'failed_manual_intervention' : FAILURE_CLASSES[failure.class].endsAs;
-  draft.with({
+  builder.with({
     error: {
       code: failure.code,
       message: failure.message,
-      // For who repeats the call as it was: only what may pass by itself is worth that.
+      // Whether a client should repeat the same call: only a failure that can pass by itself is worth it.
       retryable: endsAs === 'failed_retryable' && FAILURE_CLASSES[failure.class].retries,
       failureClass: failure.class,
       step: step.name,
       attempts,
     },
   });
-  if (draft.job.status === 'pending') draft.status('running', '');
-  draft.status(endsAs, failure.message);
-  return draft.move(0, merged(rules, change, rules.onEnd(draft.job)));
+  if (builder.job.status === 'pending') builder.status('running', '');
+  builder.status(endsAs, failure.message);
+  return builder.move(0, merged(rules, change, rules.onEnd(builder.job)));
 }
 
-/** Somebody asked to cancel, and the job is ours: turn around, or end where nothing was begun. */
-export function turnBack<Change>(job: Job, moment: Clock, rules: AdvanceRules<Change>): JobMove<Change> {
-  const draft = new MoveBuilder<Change>(job, moment.now);
+/** A cancel was requested, and this holder carries it out: undo what was started, or end where nothing was. */
+export function startCancel<Change>(job: Job, clock: Clock, rules: AdvanceRules<Change>): JobMove<Change> {
+  const builder = new MoveBuilder<Change>(job, clock.now);
   const actor = job.cancel?.actor ?? null;
   const reason = job.cancel?.reason ?? '';
   if (job.status === 'pending') {
-    draft.status('cancelled', reason, actor);
-    return draft.move(0, rules.onEnd(draft.job));
+    builder.status('cancelled', reason, actor);
+    return builder.move(0, rules.onEnd(builder.job));
   }
-  const last = lastToUndo(draft.job, draft.job.current, rules.canUndo);
-  stopCurrent(draft, last);
+  const last = lastToUndo(builder.job, builder.job.current, rules.canUndo);
+  stopCurrent(builder, last);
   if (last === null) {
-    draft.status('cancelled', reason, actor);
-    return draft.move(0, rules.onEnd(draft.job));
+    builder.status('cancelled', reason, actor);
+    return builder.move(0, rules.onEnd(builder.job));
   }
-  draft.with({ current: last, waitingFor: '' }).status('compensating', reason, actor);
-  return beginUndo(draft, last, moment.now).move(null);
+  builder.with({ current: last, waitingFor: '' }).status('compensating', reason, actor);
+  return startUndo(builder, last, clock.now).move(null);
 }
 
-/** The step at which a cancel struck is over, whatever comes of it; one that can be undone stays for that. */
-function stopCurrent<Change>(draft: MoveBuilder<Change>, last: number | null): void {
-  const { current } = draft.job;
-  const step = draft.job.steps[current];
-  if (step?.state === 'running' && last !== current) draft.step(current, 'failed', { message: 'canceled' });
+/** A cancel ends the current step, unless that step is the first one to undo. */
+function stopCurrent<Change>(builder: MoveBuilder<Change>, last: number | null): void {
+  const { current } = builder.job;
+  const step = builder.job.steps[current];
+  if (step?.state === 'running' && last !== current) builder.step(current, 'failed', { message: 'canceled' });
 }
 
-/** A step that failed may be half done; only an operator who begins anew gets to undo it. */
+/** A failed step may be half done; only an operator's action leads to undoing it. */
 const UNDOABLE: ReadonlySet<StepState> = new Set(['running', 'succeeded', 'failed']);
 
 export function lastToUndo(job: Job, from: number, canUndo: (step: Step) => boolean): number | null {
@@ -379,40 +383,40 @@ export function lastToUndo(job: Job, from: number, canUndo: (step: Step) => bool
   return null;
 }
 
-/** The current step is undone: on to the one before it, or the end. */
+/** The current step is undone: go on with the one before it, or end. */
 export function undone<Change>(
   job: Job,
-  moment: Clock,
+  clock: Clock,
   rules: AdvanceRules<Change>,
   done: { message: string; change?: Change | undefined },
 ): JobMove<Change> {
-  const draft = new MoveBuilder<Change>(job, moment.now);
-  draft.step(job.current, 'undone', { message: done.message, memo: {} });
-  const next = lastToUndo(draft.job, job.current - 1, rules.canUndo);
-  draft.with({ deaths: 0, waitingFor: '' });
+  const builder = new MoveBuilder<Change>(job, clock.now);
+  builder.step(job.current, 'undone', { message: done.message, memo: {} });
+  const next = lastToUndo(builder.job, job.current - 1, rules.canUndo);
+  builder.with({ deaths: 0, waitingFor: '' });
   if (next !== null) {
-    return beginUndo(draft.with({ current: next }), next, moment.now).move(null, done.change ?? null);
+    return startUndo(builder.with({ current: next }), next, clock.now).move(null, done.change ?? null);
   }
   if (job.restarting && job.cancel === null) {
-    return resetAllSteps(draft, 'engine')
+    return resetAllSteps(builder, 'engine')
       .status('pending', 'everything is undone')
       .move(0, done.change ?? null);
   }
-  draft.status('cancelled', job.cancel?.reason ?? '', job.cancel?.actor ?? null);
-  return draft.move(0, merged(rules, done.change ?? null, rules.onEnd(draft.job)));
+  builder.status('cancelled', job.cancel?.reason ?? '', job.cancel?.actor ?? null);
+  return builder.move(0, merged(rules, done.change ?? null, rules.onEnd(builder.job)));
 }
 
-/** Every step as if it had never been begun. */
-export function resetAllSteps<Change>(draft: MoveBuilder<Change>, owner: StepOwner): MoveBuilder<Change> {
-  draft.job.steps.forEach((step, index) => {
+/** Puts every step back to its state before the first start. */
+export function resetAllSteps<Change>(builder: MoveBuilder<Change>, owner: StepOwner): MoveBuilder<Change> {
+  builder.job.steps.forEach((step, index) => {
     if (step.state === 'waiting') return;
     const isUndone = step.state === 'undone' ? owner : 'operator';
-    draft.step(index, 'waiting', resetStep(step), {}, isUndone);
+    builder.step(index, 'waiting', resetStep(step), {}, isUndone);
   });
-  return draft.with({ current: 0, error: null, waitingFor: '', deaths: 0, restarting: false });
+  return builder.with({ current: 0, error: null, waitingFor: '', deaths: 0, restarting: false });
 }
 
-/** A new round: whatever earlier attempts set off is not taken for this one's. */
+/** A new round: effects of earlier attempts are not taken for this one's. */
 export function resetStep({ round = 0, memo }: Step): Partial<Step> {
   return {
     attempts: 0,

@@ -1,7 +1,7 @@
 /**
- * Keeps a replica from claiming work that it could not record. When the store fails, claiming pauses, twice as long each
- * time; after a pause one job alone is claimed, and only when its result is recorded is everything claimed again. A claim
- * that succeeds proves nothing: a disk that is too full for a result still has room for a lease.
+ * Keeps a replica from claiming jobs that it could not record. When the store fails, claiming pauses, twice as long each time.
+ * After a pause one job is claimed; only when its result is recorded are all due jobs claimed again. A claim that succeeds
+ * proves nothing: a disk that is too full for a result still has room for a lease.
  */
 import { type BackoffPolicy, backoffMs } from '../time/backoff.ts';
 import type { DeathCount, JobStore } from './job-store.ts';
@@ -11,7 +11,7 @@ const PAUSE: BackoffPolicy = { firstMs: 250, maxMs: 5_000 };
 export interface ClaimBrakeOptions {
   readonly monotonicNow: () => number;
   readonly random: () => number;
-  /** A result was recorded: everything may be claimed again. */
+  /** A result was recorded: all due jobs may be claimed again. */
   readonly onReleased: () => void;
 }
 
@@ -28,23 +28,23 @@ export class ClaimBrake {
     return this.#failures > 0;
   }
 
-  /** How long nothing may be claimed; 0 when something may. */
+  /** How long no job may be claimed. */
   get pauseMs(): number {
     return Math.max(0, this.#until - this.#options.monotonicNow());
   }
 
-  /** Of the jobs that there is room for, how many may be claimed. */
+  /** How many jobs may be claimed where there is room for so many. */
   limit(room: number): number {
     return this.isOn ? Math.min(room, 1) : room;
   }
 
-  /** While the store fails this replica, it may fail the others, which are alive and can't renew. */
+  /** While the store fails this replica, it may fail others too, which are alive and can't renew. */
   get deaths(): DeathCount {
     return this.isOn ? 'not_counted' : 'counted';
   }
 
   failed(): void {
-    // What fails during a pause was started before it, and says nothing new.
+    // A call that fails during a pause was started before it, and is no news.
     if (this.pauseMs > 0) return;
     this.#failures += 1;
     const { monotonicNow, random } = this.#options;
@@ -59,7 +59,7 @@ export class ClaimBrake {
   }
 }
 
-/** The same store; what it records releases the brake. */
+/** The same store; a recorded result releases the brake. */
 export function brakedStore<Change>(store: JobStore<Change>, brake: ClaimBrake): JobStore<Change> {
   return {
     claim: (owner, limit, leaseMs, deaths) => store.claim(owner, limit, leaseMs, deaths),

@@ -35,7 +35,7 @@ export class Device {
   whileActing: (context: StepContext) => void | Promise<void> = () => {};
 }
 
-/** Waits until it is told to stop, as a well-behaved call to the outside does. */
+/** Waits until it is aborted, as a well-behaved call to the outside does. */
 export function untilStopped({ signal }: Pick<StepContext, 'signal'>): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);

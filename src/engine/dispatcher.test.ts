@@ -73,7 +73,7 @@ const failing = (...calls: StoreCall[]) => {
   };
 };
 
-/** Under way until a time, looked at every second. */
+/** Under way until a time, probed every second. */
 const busyUntil = (ms: number): StepHandler<string> => ({
   ...device.handler,
   observe: async (context) => {
@@ -89,21 +89,21 @@ describe('the claim loop', () => {
     const { dispatcher } = new Replica('a');
     await advance(10);
     expect(statuses('job-1', 'job-2', 'job-3')).toEqual(['completed', 'completed', 'completed']);
-    expect(dispatcher.jobsInHand).toBe(0);
+    expect(dispatcher.heldJobCount).toBe(0);
   });
 
   it('keeps a waiting job as a row and comes back when it is due', async () => {
     add('job-1');
     const { dispatcher } = new Replica('a', busyUntil(6_000));
     await advance(10);
-    expect([dispatcher.jobsInHand, store.ownerOf()]).toEqual([0, null]);
+    expect([dispatcher.heldJobCount, store.ownerOf()]).toEqual([0, null]);
     await advance(5_980);
     expect(device.trace).toEqual(['observe', 'observe']);
     await advance(20);
     expect([store.job().status, device.trace.length]).toEqual(['completed', 3]);
   });
 
-  it('finds new work at the next poll, or at once when it is poked', async () => {
+  it('finds new work at the next poll, or at once when it is woken', async () => {
     const { dispatcher } = new Replica('a');
     await advance(10);
     add('job-1');
@@ -117,19 +117,19 @@ describe('the claim loop', () => {
     expect(store.job('job-2').status).toBe('completed');
   });
 
-  it('has no more in hand than it may, and takes the next as soon as there is room', async () => {
+  it('holds no more jobs than it may, and claims the next as soon as there is room', async () => {
     add('job-1', 'job-2', 'job-3');
     let wake: (() => void)[] = [];
     device.whileProbing = () => new Promise<void>((resolve) => wake.push(resolve));
     const { dispatcher } = new Replica('a', device.handler, 2);
     await advance(1);
-    expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 2]);
+    expect([dispatcher.heldJobCount, wake.length]).toEqual([2, 2]);
     device.effects = 1;
     const [first] = wake;
     wake = [];
     first?.();
     await advance(1);
-    expect([dispatcher.jobsInHand, wake.length]).toEqual([2, 1]);
+    expect([dispatcher.heldJobCount, wake.length]).toEqual([2, 1]);
     device.whileProbing = () => {};
     await replicas[0]?.stop();
   });
@@ -148,13 +148,13 @@ describe('the claim loop', () => {
     add('busy');
     dispatcher.wake();
     await advance(1);
-    expect([store.ownerOf('busy'), dispatcher.jobsInHand]).toEqual(['a', 1]);
+    expect([store.ownerOf('busy'), dispatcher.heldJobCount]).toEqual(['a', 1]);
     await advance(5_300);
     expect(store.job('waiting').error).toMatchObject({ code: 'TIMED_OUT' });
     expect(store.ownerOf('busy')).toBe('a');
   });
 
-  it('shares the work with other replicas, each job in one hand', async () => {
+  it('shares the jobs with other replicas, each job held by one', async () => {
     add('job-1', 'job-2', 'job-3', 'job-4');
     const owners = new Set<string | null>();
     device.whileProbing = ({ jobId }) => void owners.add(`${store.ownerOf(jobId)} ${jobId}`);
@@ -165,7 +165,7 @@ describe('the claim loop', () => {
     expect([...owners].toSorted()).toEqual(['a job-1', 'a job-2', 'b job-3', 'b job-4']);
   });
 
-  it('goes on after the database was away', async () => {
+  it('continues after the database was unavailable', async () => {
     add('job-1');
     failing('claim');
     const { errors } = new Replica('a');
@@ -188,7 +188,7 @@ describe('the heartbeat', () => {
     expect([store.ownerOf(), store.job().epoch]).toEqual(['a', 1]);
   });
 
-  it('stops a job whose lease is gone, and says no more about it', async () => {
+  it('stops a job whose lease is lost, and writes no more of it', async () => {
     add('job-1');
     device.whileActing = untilStopped;
     const { lost, errors, dispatcher } = new Replica('a');
@@ -198,7 +198,7 @@ describe('the heartbeat', () => {
     await store.claim('b', 1, LEASE_MS, 'counted');
     await advance(LEASE_MS / 4);
     expect([lost, errors, store.writes.length]).toEqual([['job-1'], [], writes]);
-    expect([store.ownerOf(), store.job().epoch, dispatcher.jobsInHand]).toEqual(['b', 2, 0]);
+    expect([store.ownerOf(), store.job().epoch, dispatcher.heldJobCount]).toEqual(['b', 2, 0]);
   });
 
   it('stops the old run of a job whose lease was lost and claimed again here', async () => {
@@ -209,7 +209,7 @@ describe('the heartbeat', () => {
     store.add(store.job());
     device.whileActing = () => {};
     await advance(POLL_MS);
-    expect([lost, errors, dispatcher.jobsInHand]).toEqual([['job-1'], [], 0]);
+    expect([lost, errors, dispatcher.heldJobCount]).toEqual([['job-1'], [], 0]);
     expect([store.job().status, store.job().epoch, device.effects]).toEqual(['completed', 2, 1]);
   });
 
@@ -266,7 +266,7 @@ describe('a cancel', () => {
 });
 
 describe('stopping', () => {
-  it('hands what is in hand back at once: the next replica need not wait for a lease to end', async () => {
+  it('releases the held jobs at once: the next replica need not wait for a lease to end', async () => {
     add('job-1');
     device.whileActing = untilStopped;
     const leaving = new Replica('a');
@@ -280,7 +280,7 @@ describe('stopping', () => {
     expect([store.job().steps[0]?.attempts, device.effects]).toEqual([1, 1]);
   });
 
-  it('hands a job back that was on its way here', async () => {
+  it('releases a job whose claim was answered during the stop', async () => {
     add('job-1');
     let answer = () => {};
     store.after = (call) =>
@@ -294,7 +294,7 @@ describe('stopping', () => {
     expect([store.ownerOf(), device.effects]).toEqual([null, 0]);
   });
 
-  it('hands a job back that is being undone', async () => {
+  it('releases a job that is being undone', async () => {
     add('job-1');
     store.add({
       ...store.job(),
@@ -319,7 +319,7 @@ describe('stopping', () => {
     expect(store.job().status).toBe('pending');
   });
 
-  it('keeps the lease while a step does not let go, so that nobody else works beside it', async () => {
+  it('keeps the lease while a step does not return, so that no other replica runs it at the same time', async () => {
     add('job-1');
     device.whileActing = forever;
     const leaving = new Replica('a');
@@ -332,7 +332,7 @@ describe('stopping', () => {
     expect([store.ownerOf(), store.job().status]).toEqual(['a', 'running']);
   });
 
-  it('leaves a step that does not let go to the next replica, which looks: it is no failure', async () => {
+  it('leaves a step that does not return to the next replica, which probes: it is no failure', async () => {
     add('job-1');
     device.whileActing = forever;
     const leaving = new Replica('a');
@@ -355,12 +355,12 @@ describe('stopping', () => {
 });
 
 describe('when a move can’t be written', () => {
-  it('the job is let go of, handed back later, and goes on where its device is', async () => {
+  it('the job is dropped, released later, and continues from the state of its device', async () => {
     add('job-1');
     device.whileActing = () => failing('record', 'release');
     const { errors, dispatcher } = new Replica('a');
     await advance(1);
-    expect([device.effects, dispatcher.jobsInHand, store.ownerOf()]).toEqual([1, 0, 'a']);
+    expect([device.effects, dispatcher.heldJobCount, store.ownerOf()]).toEqual([1, 0, 'a']);
     expect(errors).toEqual(['working on job-1; claiming pauses: the database is away']);
     await advance(LEASE_MS / 4);
     expect(errors.at(-1)).toBe('renewing leases: the database is away');
@@ -402,6 +402,6 @@ describe('a job whose holders die', () => {
       status: 'failed_manual_intervention',
       error: { code: 'HOLDER_DIED_REPEATEDLY' },
     });
-    expect([device.trace.length, dispatcher.jobsInHand]).toEqual([2 * MAX_DEATHS, 0]);
+    expect([device.trace.length, dispatcher.heldJobCount]).toEqual([2 * MAX_DEATHS, 0]);
   });
 });

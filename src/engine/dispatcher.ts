@@ -1,12 +1,12 @@
 /**
- * Brings due jobs and this replica together. One loop claims as many due jobs as there is room for, and sleeps
- * until the next one is due or somebody pokes it; one heartbeat renews the leases of all jobs in hand with one
- * statement. A job waits as a row, so what is in hand is only what is being worked on this moment.
+ * Claims due jobs and runs them. One loop claims as many due jobs as there is room for, and sleeps until the next one is due or
+ * a caller wakes it; one heartbeat renews the leases of all held jobs with one statement. A job waits as a row, so a replica
+ * holds only the jobs that it runs at this time.
  *
- * Letting go: a job that ends or waits releases its lease with its last write. At shutdown the jobs in hand are
- * stopped between two effects and handed back at once. A job whose write failed because the store was away is let go of as it
- * is, and handed back when the store is there again: that is no attempt of the job and no death of its holder, even when
- * another replica has claimed it meanwhile.
+ * Release: a job that ends or waits releases its lease with its last write. At shutdown the held jobs are stopped between two
+ * effects and released at once. A job whose write failed because the store was unavailable is dropped as it is, and released
+ * when the store is back: that counts neither as an attempt of the job nor as a death of its holder, even when another replica
+ * has claimed it since.
  */
 import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 import { sleep } from '../time/sleep.ts';
@@ -21,26 +21,26 @@ import { Interrupted, type Interruption } from './run-step.ts';
 export interface DispatcherOptions<Change> extends Omit<JobDependencies<Change>, 'now'> {
   readonly leaseMs: number;
   readonly maxInHand: number;
-  /** The longest sleep of the claim loop; a poke ends it early. */
+  /** The longest sleep of the claim loop; a wake-up ends it early. */
   readonly pollMs: number;
   readonly maxLogBytes: number;
   readonly monotonicNow: () => number;
-  /** Of the loops that claim, renew, hand back and store log lines. */
+  /** Watches the loops that claim, renew, release and store log lines. */
   readonly watch: LoopWatch;
   readonly onError: (error: unknown, during: string) => void;
   readonly onLeaseLost: (jobId: string) => void;
 }
 
-/** How many attempts that are over may be in hand beside those that go on, and how often a full replica asks for them. */
+/** How many overdue jobs a full replica may hold in addition, and how often it claims them. */
 const OVERDUE_RESERVE = 32;
 const OVERDUE_POLL_MS = 200;
 
-interface InHand {
+interface HeldJob {
   readonly lease: Lease;
   readonly cancel: AbortController;
-  /** Hand-over and loss of the lease; a cancel is not among them. */
+  /** Aborted by a handover and by the loss of the lease, not by a cancel. */
   readonly stop: AbortController;
-  /** The store could not be asked to renew the lease, or to record. */
+  /** The store was unavailable when the lease had to be renewed, or a move recorded. */
   cutOff: boolean;
 }
 
@@ -53,11 +53,11 @@ export class Dispatcher<Change> {
   readonly #options: DispatcherOptions<Change>;
   readonly #store: JobStore<Change>;
   readonly #brake: ClaimBrake;
-  readonly #inHand = new Map<string, InHand>();
+  readonly #heldJobs = new Map<string, HeldJob>();
   readonly #finished = new Set<Promise<void>>();
   readonly #logs: LogWriter;
-  #abandoned: ReleasedLease[] = [];
-  /** A claim failed, and may have taken effect all the same. */
+  #toRelease: ReleasedLease[] = [];
+  /** A claim failed, and may still have taken effect. */
   #claimUnknown = false;
   #stopping = false;
   #claimLoop: Promise<void> = Promise.resolve();
@@ -66,7 +66,7 @@ export class Dispatcher<Change> {
   #nap = new AbortController();
   /** When the next job is due, on the monotonic clock, as far as it is known. */
   #dueAt = Number.POSITIVE_INFINITY;
-  #poked = false;
+  #woken = false;
 
   constructor(options: DispatcherOptions<Change>) {
     this.#options = options;
@@ -91,43 +91,41 @@ export class Dispatcher<Change> {
 
   /** Something became due. */
   wake(): void {
-    this.#poked = true;
+    this.#woken = true;
     this.#nap.abort();
   }
 
-  /** Somebody asked to cancel this job; if it is in hand here, its step is stopped. */
+  /** A cancel of this job was requested; if this replica holds it, its step is stopped. */
   cancelRequested(jobId: string): void {
-    this.#inHand.get(jobId)?.cancel.abort(new Interrupted('cancel'));
+    this.#heldJobs.get(jobId)?.cancel.abort(new Interrupted('cancel'));
     this.wake();
   }
 
-  get jobsInHand(): number {
-    return this.#inHand.size;
+  get heldJobCount(): number {
+    return this.#heldJobs.size;
   }
 
-  /** Starts nothing new, stops what is in hand between two effects, hands the leases back. */
+  /** Claims nothing more, stops the held jobs between two effects, releases their leases. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     this.#nap.abort();
-    for (const held of this.#inHand.values()) halt(held, 'handover');
+    for (const held of this.#heldJobs.values()) halt(held, 'handover');
     await this.#claimLoop;
-    for (const held of this.#inHand.values()) halt(held, 'handover');
+    for (const held of this.#heldJobs.values()) halt(held, 'handover');
     const finished = new AbortController();
     void Promise.allSettled(this.#finished).then(() => finished.abort());
     await sleep(graceMs, finished.signal);
     await this.#logs.flush();
     await this.#heartbeat.stop();
-    await this.#handBackAbandoned().catch((error: unknown) =>
-      this.#options.onError(error, 'handing work back'),
-    );
+    await this.#releaseDropped().catch((error: unknown) => this.#options.onError(error, 'releasing leases'));
   }
 
   async #claimUntilStopped(): Promise<void> {
     while (!this.#stopping) {
-      this.#poked = false;
+      this.#woken = false;
       this.#dueAt = Number.POSITIVE_INFINITY;
       const sleepMs = await this.#claimOnce();
-      if (!this.#poked && !this.#stopping) await this.#sleepUntilPoked(sleepMs);
+      if (!this.#woken && !this.#stopping) await this.#sleepUntilWoken(sleepMs);
     }
   }
 
@@ -152,7 +150,7 @@ export class Dispatcher<Change> {
 
   async #claimWithRoom(): Promise<number> {
     const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = this.#brake.limit(maxInHand - this.#inHand.size);
+    const room = this.#brake.limit(maxInHand - this.#heldJobs.size);
     if (room <= 0) return this.#claimOverdue();
     const askedAt = monotonicNow();
     const claimed = await this.#store.claim(owner, room, leaseMs, this.#brake.deaths);
@@ -162,10 +160,10 @@ export class Dispatcher<Change> {
     return Math.max(1, Math.min(pollMs, claimed.nextDueInMs ?? pollMs));
   }
 
-  /** An attempt that waits in a full queue must not outlive its limit: to end it takes one short probe. */
+  /** An attempt must not exceed its time limit because all replicas are full: ending it takes one short probe. */
   async #claimOverdue(): Promise<number> {
     const { owner, leaseMs, pollMs, maxInHand, monotonicNow } = this.#options;
-    const room = maxInHand + OVERDUE_RESERVE - this.#inHand.size;
+    const room = maxInHand + OVERDUE_RESERVE - this.#heldJobs.size;
     if (room <= 0) return OVERDUE_POLL_MS;
     const askedAt = monotonicNow();
     const claimed = await this.#store.claimOverdue(owner, room, leaseMs, this.#brake.deaths);
@@ -174,10 +172,10 @@ export class Dispatcher<Change> {
     return Math.min(pollMs, OVERDUE_POLL_MS);
   }
 
-  /** What a lost answer left in our name would wait for its lease to run out. */
+  /** A job that was claimed by a lost answer would wait until its lease expires. */
   async #settleUnknownClaim(): Promise<void> {
     if (!this.#claimUnknown) return;
-    const known = [...this.#inHand.keys(), ...this.#abandoned.map(({ id }) => id)];
+    const known = [...this.#heldJobs.keys(), ...this.#toRelease.map(({ id }) => id)];
     await this.#store.releaseAllBut(this.#options.owner, known);
     this.#claimUnknown = false;
   }
@@ -185,12 +183,17 @@ export class Dispatcher<Change> {
   #take(job: Job, askedAt: number, now: () => Date): void {
     const { leaseMs, monotonicNow, maxLogBytes } = this.#options;
     const lease = new Lease(job.id, job.epoch, askedAt, leaseMs, monotonicNow);
-    const held: InHand = { lease, cancel: new AbortController(), stop: new AbortController(), cutOff: false };
+    const held: HeldJob = {
+      lease,
+      cancel: new AbortController(),
+      stop: new AbortController(),
+      cutOff: false,
+    };
     if (this.#stopping) halt(held, 'handover');
-    // A lease that was lost here and claimed again: the old run has been told to stop and can write nothing.
-    const before = this.#inHand.get(job.id);
+    // A lease that was lost here and claimed again: the old run is stopped and can write nothing.
+    const before = this.#heldJobs.get(job.id);
     if (before) halt(before, 'lease_lost');
-    this.#inHand.set(job.id, held);
+    this.#heldJobs.set(job.id, held);
     const control = {
       lease,
       log: new JobLog(this.#logs, job, { maxBytes: maxLogBytes, now }),
@@ -200,7 +203,7 @@ export class Dispatcher<Change> {
     const work = runJob(job, control, { ...this.#options, store: this.#store, now })
       .then(
         (dueInMs) => {
-          this.#letGo(job, held, held.stop.signal.aborted ? 'stopped' : null);
+          this.#drop(job, held, held.stop.signal.aborted ? 'stopped' : null);
           if (dueInMs !== null) this.#dueIn(dueInMs);
         },
         (error: unknown) => this.#failed(job, held, error),
@@ -209,37 +212,37 @@ export class Dispatcher<Change> {
     this.#finished.add(work);
   }
 
-  #letGo(job: Job, held: InHand, why: ReleaseReason | null): void {
-    if (why !== null) this.#abandoned.push({ id: job.id, epoch: job.epoch, why });
-    const wasFull = this.#inHand.size >= this.#options.maxInHand;
-    if (this.#inHand.get(job.id) === held) this.#inHand.delete(job.id);
+  #drop(job: Job, held: HeldJob, why: ReleaseReason | null): void {
+    if (why !== null) this.#toRelease.push({ id: job.id, epoch: job.epoch, why });
+    const wasFull = this.#heldJobs.size >= this.#options.maxInHand;
+    if (this.#heldJobs.get(job.id) === held) this.#heldJobs.delete(job.id);
     if (wasFull) this.wake();
   }
 
-  #failed(job: Job, held: InHand, error: unknown): void {
+  #failed(job: Job, held: HeldJob, error: unknown): void {
     halt(held, 'lease_lost');
     if (error instanceof StoreAway) {
-      // The store fails for all jobs in hand at once, and that is reported once.
+      // The store fails for all held jobs at once, and that is reported once.
       if (!this.#brake.isOn) this.#options.onError(error, `working on ${job.id}; claiming pauses`);
       this.#brake.failed();
-      this.#letGo(job, held, 'cut_off');
+      this.#drop(job, held, 'cut_off');
     } else if (error instanceof LeaseLost) {
       this.#options.onLeaseLost(job.id);
-      this.#letGo(job, held, held.cutOff ? 'cut_off' : 'stopped');
+      this.#drop(job, held, held.cutOff ? 'cut_off' : 'stopped');
     } else {
       this.#options.onError(error, `working on ${job.id}`);
-      // What breaks its holder again and again must be parked in the end, as if it had killed it.
-      this.#letGo(job, held, 'broken');
+      // Counts as a death, so that a job that breaks its holder again and again is parked in the end.
+      this.#drop(job, held, 'broken');
     }
   }
 
   async #beat(): Promise<void> {
     await this.#renew();
-    await this.#handBackAbandoned();
+    await this.#releaseDropped();
   }
 
   async #renew(): Promise<void> {
-    const held = [...this.#inHand.values()];
+    const held = [...this.#heldJobs.values()];
     if (held.length === 0) return;
     const askedAt = this.#options.monotonicNow();
     const refs = held.map(({ lease }) => ({ id: lease.jobId, epoch: lease.epoch }));
@@ -258,34 +261,34 @@ export class Dispatcher<Change> {
     }
   }
 
-  #lose(item: InHand): void {
-    // A job that ended while the renewal was on its way is not lost.
-    if (this.#inHand.get(item.lease.jobId) !== item) return;
+  #lose(item: HeldJob): void {
+    // A job that ended during the renewal is not lost.
+    if (this.#heldJobs.get(item.lease.jobId) !== item) return;
     item.lease.lose();
     halt(item, 'lease_lost');
   }
 
-  async #handBackAbandoned(): Promise<void> {
-    if (this.#abandoned.length === 0) return;
-    const refs = this.#abandoned;
-    this.#abandoned = [];
+  async #releaseDropped(): Promise<void> {
+    if (this.#toRelease.length === 0) return;
+    const refs = this.#toRelease;
+    this.#toRelease = [];
     try {
       await this.#store.release(this.#options.owner, refs);
     } catch (error) {
-      this.#abandoned.push(...refs);
+      this.#toRelease.push(...refs);
       throw error;
     }
   }
 
-  /** A job of ours waits: the claim loop need not find out from the database when to look again. */
+  /** A job of this replica waits: the claim loop knows when it is due without asking the database. */
   #dueIn(ms: number): void {
     this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
     this.#nap.abort();
   }
 
-  async #sleepUntilPoked(ms: number): Promise<void> {
+  async #sleepUntilWoken(ms: number): Promise<void> {
     this.#dueAt = Math.min(this.#dueAt, this.#options.monotonicNow() + ms);
-    while (!this.#poked && !this.#stopping) {
+    while (!this.#woken && !this.#stopping) {
       const leftMs = this.#dueAt - this.#options.monotonicNow();
       if (leftMs <= 0) return;
       this.#nap = new AbortController();
@@ -294,14 +297,14 @@ export class Dispatcher<Change> {
   }
 }
 
-/** The store's time at a claim, carried on by the monotonic clock: for the job that was claimed it makes no steps. */
+/** The store's time at a claim, continued by the monotonic clock, so that a claimed job sees no clock step. */
 function clockFrom(claimedAt: Date, monotonicNow: () => number): () => Date {
   const offset = claimedAt.getTime() - monotonicNow();
   return () => new Date(offset + monotonicNow());
 }
 
-/** Stops a job for a reason that also stops one that is being canceled. */
-function halt(held: InHand, why: Interruption): void {
+/** Stops a job, also one that carries out a cancel. */
+function halt(held: HeldJob, why: Interruption): void {
   const reason = new Interrupted(why);
   held.stop.abort(reason);
   held.cancel.abort(reason);

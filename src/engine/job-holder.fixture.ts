@@ -1,4 +1,4 @@
-/** One process that works on jobs of a MemoryJobStore, for tests that hold the clock (vi.useFakeTimers). */
+/** One process that runs jobs of a MemoryJobStore, for tests that hold the clock (vi.useFakeTimers). */
 import type { Job } from './job.ts';
 import { JobLog, LogWriter } from './job-log.ts';
 import { Lease } from './lease.ts';
@@ -25,7 +25,7 @@ export interface Holding {
   readonly over: Promise<number | null>;
   /** What the step threw that was not meant for people. */
   readonly unexpected: unknown[];
-  /** Tells the holder that the job in its hands was canceled. */
+  /** Notifies the holder that its job was canceled. */
   cancel(): void;
   handOver(): void;
 }
@@ -55,7 +55,7 @@ export function toolsFor(
   };
 }
 
-/** Claims the one job that is due and works on it until it is let go. */
+/** Claims the one job that is due and runs it until it is released. */
 export async function hold(
   store: MemoryJobStore<string>,
   handler: HandlerSource,

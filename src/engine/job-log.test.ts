@@ -62,7 +62,7 @@ describe('the log writer', () => {
     expect(store.texts).toEqual([...Array.from({ length: 1_500 }, (_, line) => String(line)), 'late']);
   });
 
-  it('tells of lines that it could not store, and goes on with the next', async () => {
+  it('reports lines that it could not store, and continues with the next', async () => {
     const store = new LogStore();
     const away = new Error('the database is away');
     store.whileStoring = () => {
@@ -115,7 +115,7 @@ describe('the log of one job', () => {
     expect((await written(['é'], { logBytes: 10 })).bytes).toBe(13);
   });
 
-  it('marks lines as the last part when the first part is full, and has the older of them taken away', async () => {
+  it('marks lines as the last part when the first part is full, and has the older of them removed', async () => {
     const store = new LogStore();
     const log = store.open({ maxBytes: 400 });
     for (let line = 0; line < 100; line += 1) {

@@ -1,16 +1,16 @@
 /**
- * The lines that a job's steps write. They are gathered for a moment and stored many at a time.
+ * The lines that a job's steps write. They are stored in batches.
  *
- * What is kept of one job is bounded: its first lines, which say how it started, and its last ones, because errors are
- * at the end. Lines of the last part are marked (`tail`); each time that there is twice as much of them as is to be
- * kept, the store takes the older half away and counts what it took. What comes faster than it can be stored is
- * treated the same way before it is stored.
+ * The log of one job is bounded: it keeps its first lines, which show how the job started, and its last ones, because errors
+ * are at the end. Lines of the last part are marked (`tail`); each time that there are twice as many bytes of them as are to be
+ * kept, the store removes the older half and counts it. Lines that come faster than they can be stored are dropped in memory
+ * by the same rule.
  */
 import type { JobStore, LogLine, LogTail, OmittedLines } from './job-store.ts';
 
 const MAX_LINE = 8 * 1024;
 const MAX_BATCH = { lines: 1_000, bytes: 256 * 1024 } as const;
-/** What PostgreSQL's text can't hold: NUL, and half of a surrogate pair. One of them would refuse a whole batch. */
+/** PostgreSQL's text can't hold NUL and half of a surrogate pair: one of them would fail a whole batch. */
 const UNSTORABLE = /[\0\p{Cs}]/gu;
 
 export interface JobLogOptions {
@@ -18,7 +18,7 @@ export interface JobLogOptions {
   readonly now: () => Date;
 }
 
-/** A line on its way into the store; without one, it was left out on the way. */
+/** A line on its way to the store; null once it was dropped on the way. */
 interface Waiting {
   line: LogLine | null;
   readonly bytes: number;
@@ -42,19 +42,19 @@ export class LogWriter {
     this.#flushing ??= this.#drain();
   }
 
-  /** Resolves when every line that was added so far is stored, or was given up with an error reported. */
+  /** Resolves when every line that was added so far is stored, or given up with a reported error. */
   async flush(): Promise<void> {
     await this.#flushing;
   }
 
-  /** One flush at a time keeps the lines of a job in order; what comes meanwhile forms the next batch. */
+  /** One flush at a time keeps the lines of a job in order; lines that are added during it form the next batch. */
   async #drain(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, batchSize(this.#waiting));
       const lines = batch.flatMap(({ line }) => line ?? []);
       const tails = [...new Set(batch.map(({ log }) => log))].flatMap((log) => log.taken(batch) ?? []);
-      // In a flood, all lines of a batch may have been left out.
+      // In a flood, all lines of a batch may have been dropped.
       if (lines.length === 0 && tails.length === 0) continue;
       try {
         await this.#store.appendLog(lines, tails);
@@ -78,7 +78,7 @@ function batchSize(waiting: readonly Waiting[]): number {
 
 const NONE_OMITTED: OmittedLines = { lines: 0, bytes: 0, before: null };
 
-/** The log of one job while one holder has it. */
+/** The log of one job under one holder. */
 export class JobLog {
   readonly #writer: LogWriter;
   readonly #options: JobLogOptions;
@@ -120,7 +120,7 @@ export class JobLog {
     for (const part of text.split('\n')) this.#writeLine(step, withoutMiddle(part), stream);
   }
 
-  /** A batch of the writer is on its way: what of this log's last part the store has to take away with it. */
+  /** The writer has taken a batch: which lines of this log's last part the store has to remove with it. */
   taken(batch: readonly Waiting[]): LogTail | null {
     const isTaken = new Set(batch);
     this.#pending = this.#pending.filter((waiting) => !isTaken.has(waiting));
@@ -151,7 +151,7 @@ export class JobLog {
     this.#writer.add(waiting);
   }
 
-  /** Keeps what waits in memory as bounded as what is stored. */
+  /** Bounds the lines in memory as the stored ones are bounded. */
   #hold(waiting: Waiting): void {
     this.#pending.push(waiting);
     this.#pendingBytes += waiting.bytes;
@@ -176,7 +176,7 @@ export class JobLog {
   }
 }
 
-/** Of a long line too, the first and the last part. */
+/** A long line also keeps its first and last part. */
 function withoutMiddle(text: string): string {
   if (text.length <= MAX_LINE) return text;
   const half = MAX_LINE / 2;

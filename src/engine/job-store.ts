@@ -1,8 +1,8 @@
 import type { CancelRequest, Job, JobMove } from './job.ts';
 
 /**
- * The store can't do its work at present. That says nothing about the job: it is let go as it is, and neither counts
- * an attempt nor a death.
+ * The store is unavailable. That says nothing about the job: it is released as it is, and neither an attempt nor a death is
+ * counted.
  */
 export abstract class StoreAway extends Error {}
 
@@ -13,11 +13,11 @@ export interface Claimed {
 }
 
 export interface ClaimResult extends Claimed {
-  /** How long until some other job becomes due; null when none is in sight. */
+  /** How long until some job becomes due; null when none will. */
   readonly nextDueInMs: number | null;
 }
 
-/** not_counted: the store fails its other holders too, so that a lease that ran out is no sign of a death. */
+/** not_counted: the store fails other holders too, so that an expired lease is no sign of a death. */
 export type DeathCount = 'counted' | 'not_counted';
 
 export interface LeaseRef {
@@ -26,8 +26,8 @@ export interface LeaseRef {
 }
 
 /**
- * Why a holder lets go of a job that it has not finished. stopped: it was asked to. broken: its work threw what it should
- * not. cut_off: the store was away from it, so that it could neither renew nor record.
+ * Why a holder releases a job that it has not finished. stopped: it was asked to. broken: its work threw an unexpected error.
+ * cut_off: the store was unavailable to it, so that it could neither renew nor record.
  */
 export type ReleaseReason = 'stopped' | 'broken' | 'cut_off';
 
@@ -43,19 +43,19 @@ export interface LogLine {
   readonly stream: 'stdout' | 'stderr';
   readonly step: string;
   readonly text: string;
-  /** Of the last part of a long log, of which older lines are taken away. */
+  /** Belongs to the last part of a long log, whose older lines are removed. */
   readonly tail: boolean;
 }
 
-/** The last part of a job's log has grown: keep the newest lines of it, and count what was left out on the way. */
-/** Lines that were left out on their way into the store. */
+/** Lines that were dropped before they reached the store. */
 export interface OmittedLines {
   readonly lines: number;
   readonly bytes: number;
-  /** The last part of the log goes on with this line; what is stored of it before goes too. Null: none was left out. */
+  /** The last part of the log continues with this line; stored lines before it are removed. Null: none was dropped. */
   readonly before: number | null;
 }
 
+/** The last part of a job's log has grown: keep its newest lines, and count those that are removed or dropped. */
 export interface LogTail {
   readonly id: string;
   readonly epoch: number;
@@ -72,19 +72,19 @@ export interface RecordResult {
 
 /** Where jobs live. Every write is fenced by the epoch that it carries. */
 export interface JobStore<Change> {
-  /** A job whose lease ran out under another owner counts a death; one's own does not, its holder lives. */
+  /** A lease that expired under another owner counts a death; under the same owner it does not, because its holder lives. */
   claim(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<ClaimResult>;
-  /** Only those whose attempt has used up its time. */
+  /** Claims only jobs whose attempt has exceeded its time limit. */
   claimOverdue(owner: string, limit: number, leaseMs: number, deaths: DeathCount): Promise<Claimed>;
-  /** Returns the ids that are still held. */
+  /** Returns the ids of the leases that the owner still has. */
   renew(owner: string, leases: readonly LeaseRef[], leaseMs: number): Promise<ReadonlySet<string>>;
   record(owner: string, move: JobMove<Change>): Promise<RecordResult>;
   appendLog(lines: readonly LogLine[], tails: readonly LogTail[]): Promise<void>;
   /**
-   * Makes them due at once, for any replica; one whose work broke counts as a death. One that another owner has claimed
-   * meanwhile counted a death then, which is taken back if its holder was cut off.
+   * Makes the jobs due at once, for any replica; one whose work broke counts a death. Where another owner has claimed a job
+   * since, the death that its claim counted is taken back if the holder was cut off.
    */
   release(owner: string, leases: readonly ReleasedLease[]): Promise<void>;
-  /** Releases what the owner holds without knowing: the answer to a claim was lost. */
+  /** Releases the leases that the owner has and does not know of, because the answer to a claim was lost. */
   releaseAllBut(owner: string, ids: readonly string[]): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * What the engine knows of an operation: a subject it never looks into, a list of steps, a lease. `Change` is
- * what a step or an ending does to the subject; the engine hands it to the store, which applies it in the same
- * transaction as the step's completion.
+ * A job is an operation as the engine knows it: a subject that it does not read, a list of steps, a lease. `Change` is what a
+ * step or an ending does to the subject; the engine passes it to the store, which applies it in the same transaction as the
+ * step's completion.
  */
 import type { Actor } from '../domain/actor.ts';
 import type { OperationError } from '../domain/operation/operation.ts';
@@ -12,7 +12,7 @@ export interface Job {
   readonly id: string;
   readonly subject: string;
   readonly type: string;
-  /** Names what an ending does to the subject. */
+  /** The name of the policy by which an ending changes the subject. */
   readonly completionPolicy: string;
   readonly params: Readonly<Record<string, string>>;
   readonly status: OperationStatus;
@@ -21,7 +21,7 @@ export interface Job {
   readonly error: OperationError | null;
   readonly waitingFor: string;
   readonly cancel: CancelRequest | null;
-  /** Grows with every claim; a write that carries an older one changes nothing. */
+  /** Grows with every claim and operator's action; a write with an older one changes nothing. */
   readonly epoch: number;
   readonly signals: number;
   /** Holders that died since the last progress. */
@@ -29,11 +29,11 @@ export interface Job {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly logBytes: number;
-  /** An operator wants what is observed to be accepted: asked for the current step, or done for some step. */
+  /** Whether an operator has the observed state accepted: asked for the current step, or adopted for an earlier one. */
   readonly adopting: Adopting;
-  /** What was done is being undone so that the job can begin anew. */
+  /** The steps are being undone so that the job can start again. */
   readonly restarting: boolean;
-  /** Which state of the store's clock the times in the steps belong to: the sum of the steps that it has made. */
+  /** The sum of the clock steps of the store at the time when the times in `steps` were written. */
   readonly clockMs: number;
 }
 
@@ -53,15 +53,15 @@ export interface JobEvent {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Null: the engine itself. */
   readonly actor: Actor | null;
-  /** The job right after this change; a later one of the same move is not in it. */
+  /** The job right after this change, without later changes of the same move. */
   readonly after: Job;
 }
 
-/** The next state of a job, what to tell about it, and what happens to the lease. */
+/** The next state of a job, its events, and what happens to the lease. */
 export interface JobMove<Change> {
   readonly job: Job;
   readonly events: readonly JobEvent[];
   readonly change: Change | null;
-  /** Null: keep the lease. Otherwise let go of it and be due after this time. */
+  /** Null: keep the lease. Otherwise release it, and be due after this time. */
   readonly releaseForMs: number | null;
 }

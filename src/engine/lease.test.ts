@@ -37,7 +37,7 @@ describe('a lease', () => {
     expect(lease.mayAct()).toBe(false);
   });
 
-  it('is not found again once it was lost, whatever a late renewal says', () => {
+  it('stays lost after a late renewal', () => {
     const { lease } = leaseAt(0);
     lease.lose();
     lease.renewed(0, LEASE_MS);

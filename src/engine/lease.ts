@@ -1,8 +1,8 @@
 /**
- * The right to work on one job. The database decides who holds it (epoch); this object decides, on the holder's
- * own monotonic clock, whether the holder may still believe that. The deadline counts from before the claim was
- * sent, so it is never later than the database's. An epoch protects rows, but a device knows no epochs: that is
- * why `mayAct` is asked right before every external effect, and answers no a little before the deadline.
+ * The right to run one job. The database decides who holds it (epoch); this object decides, on the holder's own monotonic
+ * clock, whether the holder may still rely on that. The deadline counts from before the claim was sent, so it is never later
+ * than the database's. An epoch protects rows, but a device knows no epochs: that is why `mayAct` is checked right before every
+ * external effect, and is false a little before the deadline.
  */
 export class LeaseLost extends Error {
   constructor(jobId: string) {
@@ -11,7 +11,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The part of a lease that is kept free for an effect that has just passed the check. */
+/** The last part of a lease, which is reserved for an effect that has just passed the check. */
 const SAFETY_SHARE = 0.2;
 
 export class Lease {
@@ -43,7 +43,7 @@ export class Lease {
     return !this.#lost && this.#monotonicNow() < this.#deadline - this.#safetyMs;
   }
 
-  /** Throws when the holder can't be sure any more. */
+  /** Throws when the holder can't rely on its lease any more. */
   check(): void {
     if (!this.mayAct()) throw new LeaseLost(this.jobId);
   }

@@ -25,7 +25,7 @@ afterEach(() => {
 
 const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** One holder, from its claim until it lets go. */
+/** One holder, from its claim to its release. */
 async function run(handler: HandlerSource = device.handler, options: HolderOptions = {}): Promise<void> {
   await (await hold(store, handler, options)).over;
 }
@@ -57,7 +57,7 @@ const started = (fields: Partial<Job> = {}) =>
   });
 
 describe('a pass over a step', () => {
-  it('looks, acts when there is nothing to see, and looks again', async () => {
+  it('probes, acts where nothing is found, and probes again', async () => {
     store.add(sampleJob());
     await run();
     expect(device.trace).toEqual(['observe', 'act', 'observe']);
@@ -66,7 +66,7 @@ describe('a pass over a step', () => {
     expect(store.ownerOf()).toBeNull();
   });
 
-  it('looks again at once when a signal came between what it saw and a write of its own', async () => {
+  it('probes again at once when a signal came between its probe and its own write', async () => {
     store.add(sampleJob());
     await run({
       ...device.handler,
@@ -99,7 +99,7 @@ describe('a pass over a step', () => {
     expect([store.ownerOf(), store.dueInMs()]).toEqual([null, 700]);
   });
 
-  it('lets go of work that is under way even when it is told to look again at once', async () => {
+  it('releases a job whose work is under way even when the next probe is due at once', async () => {
     store.add(sampleJob());
     const observe = vi.fn(async () => ({ seen: 'under_way', reason: 'it boots', pollAfterMs: 0 }) as const);
     await run({ ...device.handler, observe });
@@ -169,7 +169,7 @@ describe('after a crash', () => {
     expect(device.trace).toEqual(['observe']);
   });
 
-  it('nobody else takes the job before the lease is over', async () => {
+  it('no other holder claims the job before the lease ends', async () => {
     store.add(sampleJob());
     await expect(run(device.handler, dyingAt('before_commit'))).rejects.toThrow();
     await advance(LEASE_MS - 1);
@@ -193,7 +193,7 @@ describe('after a crash', () => {
 });
 
 describe('the fence', () => {
-  it('stops a holder whose lease somebody else has taken: nothing of it is written', async () => {
+  it('stops a holder whose lease another one has: nothing of it is written', async () => {
     store.add(sampleJob());
     let wake = () => {};
     device.whileProbing = () => new Promise<void>((resolve) => (wake = resolve));
@@ -219,7 +219,7 @@ describe('the fence', () => {
     expect(fences).toEqual([1, 2]);
   });
 
-  it('lets no effect begin near the end of a lease that nobody renewed', async () => {
+  it('lets no effect start near the end of a lease that was not renewed', async () => {
     store.add(sampleJob());
     let wake = () => {};
     device.whileProbing = () => new Promise<void>((resolve) => (wake = resolve));
@@ -385,7 +385,7 @@ describe('a time-out', () => {
   });
 });
 
-describe('a handler that does not stop when it is told to', () => {
+describe('a handler that does not stop when it is aborted', () => {
   it.each([
     ['cancel', 5_000],
     ['timeout', 800],
@@ -411,8 +411,8 @@ describe('a handler that does not stop when it is told to', () => {
   });
 });
 
-describe('a probe that does not stop when it is told to', () => {
-  it('does not keep a cancel from its end: nothing was set off', async () => {
+describe('a probe that does not stop when it is aborted', () => {
+  it('does not keep a cancel from ending: nothing was started', async () => {
     store.add(sampleJob());
     device.whileProbing = forever;
     const deaf = await hold(store, device.handler);
@@ -462,7 +462,7 @@ describe('a cancel', () => {
     expect(store.job().steps[0]).toMatchObject({ state: 'failed', message: 'canceled' });
   });
 
-  it('that nobody told the holder about is heard with its next write', async () => {
+  it('that the holder was not notified of is returned by its next write', async () => {
     store.add(sampleJob({ steps: [sampleStep({ name: 'one' }), sampleStep({ name: 'two' })] }));
     device.whileActing = () => store.cancel('job-1', CANCEL);
     await run(device.handler, undoable);
@@ -482,7 +482,7 @@ describe('a cancel', () => {
     expect([store.job().status, store.dueInMs()]).toEqual(['running', 0]);
   });
 
-  it('of a job that nobody has begun ends it without a look', async () => {
+  it('of a job that was never started ends it without a probe', async () => {
     store.add(sampleJob());
     store.cancel('job-1', CANCEL);
     await run(device.handler, undoable);
@@ -501,7 +501,7 @@ describe('a cancel', () => {
     expect([store.job().status, device.effects]).toEqual(['completed', 1]);
   });
 
-  it('is not heard twice: nothing stops the way back but a hand-over', async () => {
+  it('does not stop the undo a second time: only a handover does', async () => {
     store.add(sampleJob());
     store.cancel('job-1', CANCEL);
     store.add({ ...store.job(), ...started(), cancel: CANCEL });
@@ -570,7 +570,7 @@ describe('undoing', () => {
     });
   });
 
-  it('has the step’s whole time, however long ago the step was begun', async () => {
+  it('has the step’s whole time, however long ago the step was started', async () => {
     store.add(started({ cancel: CANCEL }));
     await advance(3_600_000);
     const back = await hold(store, withUndo(untilStopped), undoable);
@@ -602,7 +602,7 @@ describe('undoing', () => {
     });
   });
 
-  it('lets go of the job between two looks even when it is told to look again at once', async () => {
+  it('releases the job between two probes even when the next one is due at once', async () => {
     store.add(started({ cancel: CANCEL }));
     const undo = vi.fn(async () => ({ result: 'started', reason: 'switching off', pollAfterMs: 0 }) as const);
     await run(withUndo(undo), undoable);
@@ -611,7 +611,7 @@ describe('undoing', () => {
   });
 });
 
-describe('a hand-over', () => {
+describe('a handover', () => {
   it('stops between two effects and writes nothing about the step', async () => {
     store.add(sampleJob());
     device.whileActing = untilStopped;
@@ -624,7 +624,7 @@ describe('a hand-over', () => {
     expect(store.job().steps[0]).toMatchObject({ state: 'running', attempts: 1 });
   });
 
-  it('lets no effect begin after it', async () => {
+  it('lets no effect start after it', async () => {
     store.add(sampleJob());
     device.whileProbing = () => leaving.handOver();
     const leaving = await hold(store, device.handler);
@@ -633,7 +633,7 @@ describe('a hand-over', () => {
   });
 });
 
-describe('an error that nobody foresaw', () => {
+describe('an unexpected error', () => {
   it('fails the attempt as INTERNAL, and its words stay in the log', async () => {
     store.add(sampleJob());
     const error = new Error('connect failed for root:calvin@bmc-7');
@@ -650,7 +650,7 @@ describe('an error that nobody foresaw', () => {
     expect(store.job().status).toBe('running');
   });
 
-  it('is told apart from a failure with words for people', async () => {
+  it('is distinct from a failure with a message for people', async () => {
     store.add(sampleJob());
     const holding = await hold(store, {
       ...device.handler,
@@ -755,7 +755,7 @@ describe('a step of which nothing can be observed', () => {
     expect(device.effects).toBe(0);
   });
 
-  it.each([null, failure])('is done when an operator who adopts it says so', async (why) => {
+  it.each([null, failure])('is done by the claim of an operator who adopts it', async (why) => {
     store.add(adopted({ by: 'operator:ann', reason: 'I saw it' }));
     await run(blind(why));
     expect(store.job()).toMatchObject({ status: 'reconciled', error: null });
@@ -810,8 +810,8 @@ describe('an upstream that does not answer', () => {
     await runFor(45_000, probing);
     expect(store.job()).toMatchObject({ status: 'running', waitingFor: SINCE });
     expect(store.job().steps[0]).toMatchObject({ attempts: 1, message: SINCE });
-    const told = store.events.filter(({ comment }) => comment.includes('waiting for MAAS'));
-    expect(told).toHaveLength(1);
+    const waits = store.events.filter(({ comment }) => comment.includes('waiting for MAAS'));
+    expect(waits).toHaveLength(1);
     expect(store.lines.map(({ text }) => text)).toEqual(['site-a can’t be reached: ECONNREFUSED']);
   });
 

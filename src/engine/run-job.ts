@@ -1,7 +1,6 @@
 /**
- * Works on one claimed job until it ends, waits, or must be let go. Everything that is decided is decided in
- * advance.ts and written by one fenced `record`; a write that comes back stale means that somebody else has the
- * job, and then this holder stops without another word.
+ * Runs one claimed job until it ends, waits, or has to be released. advance.ts makes every decision, and one fenced `record`
+ * writes it. A write that was refused as stale means that another holder has the job: this one stops and writes no more.
  */
 import type { Failure } from '../domain/error/failure.ts';
 import { isActive } from '../domain/operation/operation-status.ts';
@@ -9,16 +8,16 @@ import { deadlineOf, type Step } from '../domain/operation/step.ts';
 import {
   type AdvanceRules,
   awaitAnswer,
-  begin,
   type Clock,
   fail,
-  hasActed,
-  hold,
+  markActed,
   remember,
+  startCancel,
+  startClaimed,
   succeed,
-  turnBack,
   undone,
   wait,
+  waitToActAgain,
 } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
 import type { JobLog } from './job-log.ts';
@@ -46,49 +45,49 @@ export interface JobDependencies<Change> {
   readonly store: JobStore<Change>;
   readonly rules: AdvanceRules<Change>;
   readonly handlerFor: (job: Job, step: Step) => Promise<StepHandler<Change>>;
-  /** Its handler touches nothing outside and is over at once. */
+  /** The step's handler touches nothing outside and returns at once. */
   readonly isInstant: (step: Step) => boolean;
   readonly now: () => Date;
   readonly random: () => number;
   readonly onUnexpected: (error: unknown, job: Job) => void;
   /** For tests; REPEAT_ACT_MS without it. */
   readonly repeatActMs?: number | undefined;
-  /** For tests: no longer wait between two probes of what is under way. */
+  /** For tests: the longest wait between two probes. */
   readonly maxProbeMs?: number | undefined;
   readonly crashPoint: (point: CrashPoint, job: Job) => void;
 }
 
-/** What the outside may do to a job that is being worked on. */
+/** How the dispatcher controls a running job. */
 export interface JobControl {
   readonly lease: Lease;
   readonly log: JobLog;
-  /** Aborted by cancel, hand-over and loss of the lease. */
+  /** Aborted by a cancel, a handover and the loss of the lease. */
   readonly stop: AbortSignal;
-  /** Set when the cancel has been heard and the job is on its way back: only the other reasons stop it then. */
+  /** The signal without the cancel: once a cancel is being carried out, only the other reasons stop the job. */
   readonly uncancelable: () => AbortSignal;
 }
 
 class HandedOver extends Error {}
 
-/** More than any step may have: an attempt of one round is never taken for one of another. */
+/** More than a step may have, so that no attempt of one round has the number of an attempt of another. */
 const ATTEMPTS_A_ROUND = 1_000;
 
 /** How long a canceled handler may take to return. */
 const STOP_GRACE_MS = 5_000;
 
 /**
- * No attempt outlives its limit by more than a second: an overdue one has this long for a last probe, so that a late
- * success is not called a failure. A handler that runs into the limit may return until the overtime is over: to close a
- * connection takes a moment, and an effect that is given up on needs a person.
+ * No attempt exceeds its time limit by more than a second. An overdue one has LAST_PROBE_MS for a last probe, so that a late
+ * success is not recorded as a failure. A handler that hits the limit may return until OVERTIME_MS after it: closing a
+ * connection takes time, and an effect that is given up on needs a person.
  */
 const LAST_PROBE_MS = 400;
 const OVERTIME_MS = 800;
 const LIMIT_GRACE_MS = 200;
 
-/** What was set off is probed at once; what can't be seen even then is probed again after this time. */
+/** An effect is probed right after the act; one that is not visible then is probed again after this time. */
 const UNSEEN_EFFECT_MS = 1_000;
 
-/** An act that was not carried out, or of which nothing is seen, is repeated no sooner than this. */
+/** An act that was not carried out, or whose effect is not visible, is repeated no sooner than this. */
 const REPEAT_ACT_MS = 10_000;
 
 const DID_NOT_STOP: Failure = {
@@ -97,7 +96,7 @@ const DID_NOT_STOP: Failure = {
   message: 'the step was stopped and did not return; what it did is not known',
 };
 
-/** Returns after how many milliseconds the job is due again; null when it has ended or is somebody else's. */
+/** Returns in how many milliseconds the job is due again; null when it has ended or another holder has it. */
 export async function runJob<Change>(
   claimed: Job,
   control: JobControl,
@@ -110,12 +109,12 @@ export async function runJob<Change>(
 class JobRunner<Change> {
   #job: Job;
   #stop: AbortSignal;
-  /** The current step has set something off and looked, and found nothing. */
-  #lookedAtOnce = false;
+  /** The current step has acted and probed right after it, and the effect was not visible. */
+  #probedAtOnce = false;
   #effectsUnderWay = 0;
   #dueInMs: number | null = null;
-  /** Decided, and to be written together with the next move. */
-  #begun: JobMove<Change> | null = null;
+  /** The start of an instant step, which is written together with its end. */
+  #unwrittenStart: JobMove<Change> | null = null;
   readonly #control: JobControl;
   readonly #dependencies: JobDependencies<Change>;
 
@@ -130,8 +129,8 @@ class JobRunner<Change> {
     this.#dependencies.crashPoint('after_claim', this.#job);
     try {
       if (this.#job.cancel === null || this.#job.status === 'compensating') {
-        const move = begin(this.#job, this.#moment(), this.#dependencies.rules);
-        if (move && !(await this.#begin(move))) return this.#dueInMs;
+        const move = startClaimed(this.#job, this.#clock(), this.#dependencies.rules);
+        if (move && !(await this.#startStep(move))) return this.#dueInMs;
       }
       while (await this.#advance());
       return this.#dueInMs;
@@ -141,20 +140,20 @@ class JobRunner<Change> {
     }
   }
 
-  /** A step that is over at once is written once: what began it goes with what ended it. */
-  async #begin(move: JobMove<Change>): Promise<boolean> {
+  /** An instant step is written once: its start goes with its end. */
+  async #startStep(move: JobMove<Change>): Promise<boolean> {
     const step = move.job.steps[move.job.current];
     if (!step || move.releaseForMs !== null || !this.#dependencies.isInstant(step)) return this.#record(move);
-    this.#begun = move;
+    this.#unwrittenStart = move;
     this.#job = move.job;
     return true;
   }
 
-  /** One step's pass and its record; false when this holder is done with the job. */
+  /** One pass over the current step and its record; false when this holder is through with the job. */
   async #advance(): Promise<boolean> {
     if (this.#job.cancel !== null && this.#job.status !== 'compensating') {
       this.#stop = this.#control.uncancelable();
-      return this.#record(turnBack(this.#job, this.#moment(), this.#dependencies.rules));
+      return this.#record(startCancel(this.#job, this.#clock(), this.#dependencies.rules));
     }
     const step = this.#job.steps[this.#job.current];
     if (!step) throw new RangeError(`job ${this.#job.id} has no step ${this.#job.current}`);
@@ -163,12 +162,12 @@ class JobRunner<Change> {
     if (outcome.outcome === 'interrupted') return await this.#afterInterruption();
     this.#logOutage(step, outcome);
     const atOnce = outcome.outcome === 'wait' && outcome.pollAfterMs <= 0 && outcome.change === undefined;
-    if (atOnce && !this.#lookedAtOnce) {
-      this.#lookedAtOnce = true;
-      this.#job = hasActed(this.#job, this.#dependencies.now());
+    if (atOnce && !this.#probedAtOnce) {
+      this.#probedAtOnce = true;
+      this.#job = markActed(this.#job, this.#dependencies.now());
       return true;
     }
-    this.#lookedAtOnce = false;
+    this.#probedAtOnce = false;
     this.#dependencies.crashPoint('before_commit', this.#job);
     return this.#record(this.#moveFor(atOnce ? { ...outcome, pollAfterMs: UNSEEN_EFFECT_MS } : outcome));
   }
@@ -196,7 +195,7 @@ class JobRunner<Change> {
         this.#giveUp(step, why),
       );
     } catch (error) {
-      // The step has no handler any more: its kind or its provider is gone.
+      // The step has no handler: its kind or its provider no longer exists.
       if (error instanceof StepFailure) return { outcome: 'failed', failure: error.failure };
       throw error;
     } finally {
@@ -217,8 +216,8 @@ class JobRunner<Change> {
   }
 
   /**
-   * An effect that did not return leaves an outcome that is not known; a handler that only probes leaves nothing
-   * behind. At a hand-over it is left alone: it ends with its process, its lease runs out, and the next holder probes.
+   * The outcome of an effect that did not return is unknown; a handler that only probes changes nothing. At a handover a
+   * handler that does not return is left alone: it ends with its process, its lease expires, and the next holder probes.
    */
   #giveUp(step: Step, why: Interruption): ReturnType<GiveUp<Change>> {
     if (why === 'handover') return null;
@@ -261,8 +260,8 @@ class JobRunner<Change> {
       signal,
       now: this.#dependencies.now,
       elapsedMs: () => {
-        const began = step.attemptStartedAt === null ? null : Date.parse(step.attemptStartedAt);
-        return began === null ? 0 : Math.max(0, this.#dependencies.now().getTime() - began);
+        const startedAt = step.attemptStartedAt === null ? null : Date.parse(step.attemptStartedAt);
+        return startedAt === null ? 0 : Math.max(0, this.#dependencies.now().getTime() - startedAt);
       },
       unansweredMs: () => unansweredMs(step, this.#dependencies.now()),
       log: (text, stream = 'stdout') => log.write(step.name, text, stream),
@@ -270,8 +269,8 @@ class JobRunner<Change> {
         lease.check();
         signal.throwIfAborted();
         const { signals } = this.#job;
-        await this.#record(remember(this.#job, this.#moment(), memo));
-        // What was observed may be older than a signal that this write met: it still counts when the step goes to wait.
+        await this.#record(remember(this.#job, this.#clock(), memo));
+        // The step observed before this write, so a signal that the write has met may be news: it still counts at the wait.
         this.#job = { ...this.#job, signals };
       },
       effect: async (work) => {
@@ -292,24 +291,24 @@ class JobRunner<Change> {
 
   #moveFor(outcome: Exclude<PassOutcome<Change>, { outcome: 'interrupted' }>): JobMove<Change> {
     const { rules } = this.#dependencies;
-    const moment = this.#moment();
+    const clock = this.#clock();
     switch (outcome.outcome) {
       case 'done':
         return this.#job.status === 'compensating'
-          ? undone(this.#job, moment, rules, outcome)
-          : succeed(this.#job, moment, rules, outcome);
+          ? undone(this.#job, clock, rules, outcome)
+          : succeed(this.#job, clock, rules, outcome);
       case 'wait':
-        return wait(this.#job, moment, { ...outcome, pollAfterMs: this.#untilProbe(outcome.pollAfterMs) });
-      case 'held':
-        return hold(this.#job, moment, this.#untilDeadline(outcome.pollAfterMs));
+        return wait(this.#job, clock, { ...outcome, pollAfterMs: this.#untilProbe(outcome.pollAfterMs) });
+      case 'too_early':
+        return waitToActAgain(this.#job, clock, this.#untilDeadline(outcome.pollAfterMs));
       case 'unanswered':
-        return awaitAnswer(this.#job, moment, {
+        return awaitAnswer(this.#job, clock, {
           outage: outcome.outage,
           acted: outcome.during === 'act',
           pollAfterMs: this.#untilDeadline(this.#nextTryMs(outcome)),
         });
       case 'failed':
-        return fail(this.#job, moment, rules, outcome.failure, outcome.change ?? null);
+        return fail(this.#job, clock, rules, outcome.failure, outcome.change ?? null);
     }
   }
 
@@ -317,13 +316,13 @@ class JobRunner<Change> {
     return this.#untilDeadline(Math.min(waitMs, this.#dependencies.maxProbeMs ?? waitMs));
   }
 
-  /** No wait goes beyond the attempt's limit: what is not done by then has failed. */
+  /** No wait goes beyond the attempt's time limit. */
   #untilDeadline(waitMs: number): number {
     const step = this.#job.steps[this.#job.current];
     return step ? Math.max(MIN_WAIT_MS, Math.min(waitMs, this.#msToDeadline(step))) : waitMs;
   }
 
-  /** An undo acts in the same breath as it probes. */
+  /** An undo probes and acts in one call, so it is repeated no sooner than an act. */
   #nextTryMs({ outage, during }: Extract<PassOutcome<Change>, { outcome: 'unanswered' }>): number {
     const step = this.#job.steps[this.#job.current];
     const probeMs = step ? nextTryMs(step, outage, this.#dependencies.now()) : 0;
@@ -334,7 +333,7 @@ class JobRunner<Change> {
     return this.#dependencies.repeatActMs ?? REPEAT_ACT_MS;
   }
 
-  /** Into the step's log, once for each outage. */
+  /** Writes the start and the end of each outage to the step's log. */
   #logOutage(step: Step, outcome: PassOutcome<Change>): void {
     const { log } = this.#control;
     if (outcome.outcome === 'unanswered') {
@@ -346,19 +345,21 @@ class JobRunner<Change> {
     }
   }
 
-  /** Stopped from outside: a cancel turns the job around, anything else leaves it to the next holder. */
+  /** A cancel is carried out here; any other interruption leaves the job to the next holder. */
   async #afterInterruption(): Promise<boolean> {
     const why = this.#stop.reason instanceof Interrupted ? this.#stop.reason.why : 'handover';
     if (why === 'lease_lost') throw new LeaseLost(this.#job.id);
     if (why !== 'cancel') throw new HandedOver();
-    // The signal says that somebody canceled; who and why comes back from a write that changes nothing.
+    // The signal has no actor and no reason: a write that changes nothing returns them.
     this.#stop = this.#control.uncancelable();
     return this.#record({ job: this.#job, events: [], change: null, releaseForMs: null });
   }
 
   async #record(next: JobMove<Change>): Promise<boolean> {
-    const move = this.#begun ? { ...next, events: [...this.#begun.events, ...next.events] } : next;
-    this.#begun = null;
+    const move = this.#unwrittenStart
+      ? { ...next, events: [...this.#unwrittenStart.events, ...next.events] }
+      : next;
+    this.#unwrittenStart = null;
     if (move.releaseForMs !== null) await this.#control.log.flush();
     const withLog = { ...move, job: { ...move.job, logBytes: this.#control.log.bytes } };
     const result = await this.#dependencies.store.record(this.#dependencies.owner, withLog);
@@ -368,7 +369,7 @@ class JobRunner<Change> {
     return move.releaseForMs === null;
   }
 
-  #moment(): Clock {
+  #clock(): Clock {
     return { now: this.#dependencies.now(), random: this.#dependencies.random() };
   }
 }

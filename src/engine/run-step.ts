@@ -1,7 +1,7 @@
 /**
- * One pass over one step: look, and act only if there is nothing to see. A pass ends by itself, by the
- * attempt's time-out, by a cancel, by a hand-over or because the lease is gone; only the first two say something
- * about the step, the others leave it to whoever has the job next.
+ * One pass over one step: probe, and act only where nothing is found. A pass ends by itself, by the attempt's timeout, by a
+ * cancel, by a handover or with the loss of the lease. Only the first two are an outcome of the step; the others leave it to
+ * the next holder.
  */
 import type { Failure } from '../domain/error/failure.ts';
 import { deadlineOf, type OperatorClaim, type Step } from '../domain/operation/step.ts';
@@ -23,11 +23,11 @@ export type PassOutcome<Change> =
       readonly pollAfterMs: number;
       readonly progress?: number | undefined;
       readonly change?: Change | undefined;
-      /** It has just acted. */
+      /** The step has just acted. */
       readonly acted?: true;
     }
-  /** Its effect is not seen yet, and it is too early to act again. */
-  | { readonly outcome: 'held'; readonly pollAfterMs: number }
+  /** The effect is not visible yet, and it is too early to act again. */
+  | { readonly outcome: 'too_early'; readonly pollAfterMs: number }
   | {
       readonly outcome: 'unanswered';
       readonly outage: Outage;
@@ -50,16 +50,16 @@ export class Interrupted extends Error {
   }
 }
 
-/** With what it was last seen waiting for: that is what an operator has to check. */
+/** The message has what the step last waited for: that is what an operator has to check. */
 export function timedOut({ timeoutSeconds, message }: Step): Failure {
   const waiting = message === '' ? '' : ` (${message})`;
   return { class: 'retryable', code: 'TIMED_OUT', message: `not done within ${timeoutSeconds} s${waiting}` };
 }
 
-/** Only what has just been set off may be probed again at once: a holder that polls lets go of the job in between. */
+/** Only an act may be followed by a probe at once: a holder that polls releases the job in between. */
 export const MIN_WAIT_MS = 1;
 
-/** To adopt is to say that the work is done; where it is seen not to be, nothing is done behind the operator's back. */
+/** To adopt is to state that the work is done; where a probe shows that it is not, adopting fails and nothing acts. */
 const NOTHING_TO_ADOPT: Failure = {
   class: 'needs_human',
   code: 'NOTHING_TO_ADOPT',
@@ -71,12 +71,12 @@ export interface PassOptions {
   readonly adopts: boolean;
   readonly onUnexpected: (error: unknown) => void;
   readonly now: () => Date;
-  /** No sooner than this an act is repeated whose effect is not seen. */
+  /** An act whose effect is not visible is repeated no sooner than this. */
   readonly repeatActMs: number;
 }
 
-/** Meanwhile it is probed this often. */
-const HELD_PROBE_MS = 1_000;
+/** How often the effect is probed until the act may be repeated. */
+const TOO_EARLY_PROBE_MS = 1_000;
 
 export async function runForward<Change>(
   handler: StepHandler<Change>,
@@ -86,8 +86,8 @@ export async function runForward<Change>(
 ): Promise<PassOutcome<Change>> {
   const act = async (pass: Pass, next?: true): Promise<PassOutcome<Change>> => {
     if (isOverdue(step, options.now())) return { outcome: 'failed', failure: timedOut(step) };
-    const tooEarlyMs = next ? 0 : msToNextAct(step, options);
-    if (tooEarlyMs > 0) return { outcome: 'held', pollAfterMs: Math.min(tooEarlyMs, HELD_PROBE_MS) };
+    const waitMs = next ? 0 : msToNextAct(step, options);
+    if (waitMs > 0) return { outcome: 'too_early', pollAfterMs: Math.min(waitMs, TOO_EARLY_PROBE_MS) };
     pass.during = 'act';
     const outcome = outcomeOf(await handler.act(context));
     return outcome.outcome === 'wait' ? { ...outcome, acted: true } : outcome;
@@ -119,7 +119,7 @@ export async function runForward<Change>(
   });
 }
 
-/** Where nothing can be observed the operator's word counts, and is recorded as such. The system itself has none. */
+/** Where nothing can be observed, the claim of an operator counts and is recorded as one. The system itself makes none. */
 function claimed<Change>({ claim }: Step): PassOutcome<Change> {
   if (!claim) return { outcome: 'failed', failure: NOTHING_TO_ADOPT };
   return { outcome: 'done', message: `claimed done by ${claim.by}: ${claim.reason}`, claim };
@@ -156,7 +156,7 @@ function outcomeOf<Change>(acted: Awaited<ReturnType<StepHandler<Change>['act']>
   }
 }
 
-/** What a handler that ran out of time says of its effect counts for more than that its time is over. */
+/** That an effect is unknown is more important than that the time is over. */
 function unknownEffect(error: unknown): Failure | null {
   return error instanceof StepFailure && error.failure.class === 'effect_unknown' ? error.failure : null;
 }
@@ -185,7 +185,7 @@ async function guarded<Change>(
   try {
     return await work(pass);
   } catch (error) {
-    // Neither says anything about the step.
+    // Neither is an outcome of the step.
     if (error instanceof LeaseLost || error instanceof StoreAway) throw error;
     if (context.signal.aborted) {
       const why = context.signal.reason instanceof Interrupted ? context.signal.reason.why : 'cancel';

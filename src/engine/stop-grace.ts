@@ -1,11 +1,11 @@
 import { Interrupted, type Interruption, type PassOutcome } from './run-step.ts';
 
-/** What becomes of a handler that was stopped and does not return; null leaves it alone. */
+/** When to give up on a handler that was stopped and does not return, and with which outcome; null: never. */
 export type GiveUp<Change> = (
   why: Interruption,
 ) => { afterMs: number; outcome: () => PassOutcome<Change> } | null;
 
-/** The pass, or what is made of it when it was stopped and does not return in time. */
+/** The outcome of the pass, or that of giving up on it when it was stopped and does not return in time. */
 export async function withStopGrace<Change>(
   signal: AbortSignal,
   pass: Promise<PassOutcome<Change>>,

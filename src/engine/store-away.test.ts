@@ -1,4 +1,4 @@
-/** A store that fails says nothing about the work: nothing of it is an attempt, a death or a failure. */
+/** A failing store is no outcome of a job: it counts no attempt, no death and no failure. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Device, untilStopped } from './device.fixture.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -129,7 +129,7 @@ it('a step that can not save what it must remember is neither tried again nor fa
 });
 
 it.each(['observe', 'act'] as const)(
-  'a step whose %s finds the store away is left as it is',
+  'a step whose %s finds the store unavailable is left as it is',
   async (method) => {
     add(1);
     let tries = 0;
@@ -178,7 +178,7 @@ it('a holder that was cut off, and whose job another replica took over, takes th
   expect(store.job()).toMatchObject({ status: 'completed', deaths: 0 });
 });
 
-it('two replicas that can claim and not record, nor hand back, count no deaths of each other', async () => {
+it('two replicas that can claim but neither record nor release count no deaths of each other', async () => {
   add(1);
   startReplica('a');
   startReplica('b');

@@ -180,7 +180,7 @@ export async function startReplica(
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
     wake: () => dispatcher.wake(),
-    cancelHint: (operationId) => dispatcher.cancelRequested(operationId),
+    notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
     now: () => new Date(),
     keepalives,

@@ -53,7 +53,7 @@ function sweepOf(listed: Listed) {
   } as unknown as Upstream;
   const sweep = new UpstreamSweep({
     ...{ database: lookout.database, provider: 'site-a', upstream, intervalMs: INTERVAL_MS },
-    actions: { database: lookout.database, cancelHint: () => {}, wake: () => {} },
+    actions: { database: lookout.database, notifyCancel: () => {}, wake: () => {} },
     onUnread: (_provider, ids) => unread.push(...ids),
   });
   return { sweep, asked, unread };

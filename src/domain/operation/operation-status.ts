@@ -10,7 +10,7 @@ export type OperationStatus =
   | 'failed_retryable'
   | 'failed_manual_intervention'
   | 'cancelled';
-export type JobOwner = 'engine' | 'caller' | 'operator';
+export type OperationOwner = 'engine' | 'caller' | 'operator';
 
 export const operationLifecycle = {
   name: 'operation',
@@ -115,7 +115,7 @@ export const operationLifecycle = {
       when: 'the observed state is adopted',
     },
   ],
-} as const satisfies Lifecycle<OperationStatus, JobOwner>;
+} as const satisfies Lifecycle<OperationStatus, OperationOwner>;
 
 /** A machine has at most one operation in these. */
 export const ACTIVE_STATUSES = [

@@ -29,7 +29,7 @@ import { cancelCall } from './cancel-operation.ts';
 
 export interface ActionDependencies {
   readonly database: Database;
-  readonly cancelHint: (operationId: string) => void;
+  readonly notifyCancel: (operationId: string) => void;
   readonly wake: () => void;
 }
 
@@ -68,7 +68,7 @@ export async function actOnOperation(dependencies: ActionDependencies, call: Act
     },
   });
   // A hold stops the present holder; every other action makes the operation due.
-  dependencies.cancelHint(operationId);
+  dependencies.notifyCancel(operationId);
   dependencies.wake();
   return operation;
 }

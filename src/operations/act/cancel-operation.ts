@@ -7,7 +7,7 @@ import { type CancelCall, recordCancel } from '../../store/operations/writer/rec
 
 export interface CancelDependencies {
   readonly database: Database;
-  readonly cancelHint: (operationId: string) => void;
+  readonly notifyCancel: (operationId: string) => void;
 }
 
 export async function cancelOperation(
@@ -15,7 +15,7 @@ export async function cancelOperation(
   call: { operationId: string; reason: string; actor: Actor },
 ): Promise<Operation> {
   const operation = await recordCancel(dependencies.database, cancelCall(call));
-  dependencies.cancelHint(call.operationId);
+  dependencies.notifyCancel(call.operationId);
   return operation;
 }
 

@@ -15,7 +15,7 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly logs: LogFollower;
   readonly defaultProvider: string;
   readonly newMachineId: () => string;
-  readonly cancelHint: (operationId: string) => void;
+  readonly notifyCancel: (operationId: string) => void;
   /** Tokens changed: forget what was believed. */
   readonly tokensChanged: () => void;
   readonly now: () => Date;

@@ -55,7 +55,7 @@ async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job
   return job;
 }
 
-const letGo = ({ id, epoch }: Job, owner: string, why: ReleaseReason) =>
+const release = ({ id, epoch }: Job, owner: string, why: ReleaseReason) =>
   store.release(owner, [{ id, epoch, why }]);
 
 it('a lease that ran out under another owner is a death, under the same owner it is not', async () => {
@@ -75,22 +75,22 @@ it.each([
   ['cut_off', 0],
   ['broken', 1],
 ] as const)('a holder that lets go because it was %s is counted as %i deaths', async (why, deaths) => {
-  await letGo(await claim('a'), 'a', why);
+  await release(await claim('a'), 'a', why);
   expect(await row()).toEqual({ owner: null, deaths, is_due: true });
 });
 
 it('a holder that was cut off takes back the death that another counted, and nothing else', async () => {
   const lost = await claim('a');
   const job = await claim('b');
-  await letGo(lost, 'a', 'stopped');
+  await release(lost, 'a', 'stopped');
   expect((await row()).deaths).toBe(1);
-  await letGo(lost, 'a', 'cut_off');
+  await release(lost, 'a', 'cut_off');
   expect(await row()).toEqual({ owner: 'b', deaths: 0, is_due: false });
   // What the holder remembers of the death does not bring it back.
   const move = { job: { ...job, status: 'running' as const }, events: [], change: null, releaseForMs: null };
   expect((await store.record('b', move)).recorded).toBe(true);
   expect((await row()).deaths).toBe(0);
-  await letGo(lost, 'a', 'cut_off');
+  await release(lost, 'a', 'cut_off');
   expect((await row()).deaths).toBe(0);
 });
 
