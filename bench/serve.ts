@@ -1,8 +1,8 @@
 /** A server in a process of its own, on the database that it is given. Prints its ports as one line of JSON. */
 import pino from 'pino';
-import { startServer } from '../src/server/server.ts';
 import { readConfiguration } from '../src/server/settings/configuration.ts';
 import { readSettings } from '../src/server/settings/settings.ts';
+import { startServer } from '../src/server/start-server.ts';
 
 const settings = readSettings(
   process.env,

@@ -252,7 +252,7 @@ function isNews({ observed: before }: Machine, { state, power }: ObservedState):
 function wordsOf(error: unknown): string {
   if (error instanceof Fault)
     return `${error.message} (${error.metadata.missing} of ${error.metadata.in_use})`;
-  return error instanceof StepFailure ? error.failure.message : 'an unexpected error, the server log has it';
+  return error instanceof StepFailure ? error.failure.message : 'an unexpected error, see the server log';
 }
 
 /** Its message is for /readyz too, which anyone may ask: it has no names and no values. */

@@ -1,4 +1,4 @@
-/** The first token: made at the first start, kept in a file that only its owner can read. */
+/** The first token: created at the first start, stored in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ function adminTokenFile(dataDir: string): string {
 }
 
 /**
- * Makes sure that the file holds a token that works. A file that is missing, or was made for another database,
- * is written anew. Replicas on other hosts have data directories of their own, so each gets a token of its own
- * and none takes another's away.
+ * Makes sure that the file holds a valid token. A file that is missing, or that belongs to another database, is
+ * written again. Replicas on other hosts have their own data directories, so each gets its own token and none
+ * revokes another's.
  */
 export async function ensureAdminToken(
   database: Database,
@@ -25,7 +25,7 @@ export async function ensureAdminToken(
   const file = adminTokenFile(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o755 });
   if (existsSync(file) && (await findToken(database, readFileSync(file, 'utf8').trim()))) {
-    // Whoever copied it about may have let others read it.
+    // A copy of the file may have been made readable for others.
     chmodSync(file, 0o600);
     return { file, fresh: false };
   }
@@ -36,11 +36,11 @@ export async function ensureAdminToken(
     if (!(error instanceof Fault) || error.reason !== 'TOKEN_NAME_TAKEN') throw error;
     await store(database, `${NAME}-${randomBytes(4).toString('hex')}`, secret);
   }
-  // Written beside and renamed: a reader finds the old token or the new one, never half of it.
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, file);
+  // Written to another file and renamed: a reader finds the old token or the new one, never a part of it.
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, `${secret}\n`, { mode: 0o600 });
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, file);
   return { file, fresh: true };
 }
 

@@ -1,4 +1,4 @@
-/** What a database needs before a replica can serve from it: the newest schema, the pools, the plans, a first token. */
+/** What a database needs before a replica can serve from it: the newest schema, the pools, the plans and a first token. */
 
 import { packageVersion } from '../package-root.ts';
 import { ensurePools } from '../store/agents/pools.ts';
@@ -6,7 +6,7 @@ import { Database } from '../store/database/database.ts';
 import { type SupervisedPostgres, startSupervisedPostgres } from '../store/embedded/supervised-postgres.ts';
 import { type MigrationWait, migrate } from '../store/schema/migrate.ts';
 import { ensureAdminToken } from './admin-token.ts';
-import type { ReplicaOptions } from './replica.ts';
+import type { ReplicaOptions } from './replica/replica-options.ts';
 import type { OnWaiting } from './serve-replica.ts';
 import { type PlanFile, storePlanFiles } from './settings/plan-files.ts';
 import { asSetting, mayPass } from './until-database-ready.ts';
@@ -36,12 +36,12 @@ export function openDatabase(
   });
 }
 
-/** For each worker: 16 for work, 4 for probes, one for LISTEN, and some for what is short; and some for people. */
+/** For each worker: 16 for work, 4 for probes, one for LISTEN and some for short tasks; and some for operators. */
 function connectionsFor(workers: number): number {
   return Math.max(200, 24 * workers + 40);
 }
 
-/** `onRestarted`: another process has taken the place of one that ended by itself. */
+/** `onRestarted`: a new PostgreSQL process replaced one that ended by itself. */
 export function startEmbedded(
   { settings, log }: PrepareOptions,
   onRestarted: () => void = () => {},
@@ -55,11 +55,12 @@ export function startEmbedded(
       log.info('PostgreSQL runs again');
       onRestarted();
     },
-    onStartFailed: (error) => log.error({ err: error }, 'PostgreSQL can not be started; it is tried again'),
+    onStartFailed: (error) =>
+      log.error({ err: error }, 'PostgreSQL can not be started; the start is repeated'),
   });
 }
 
-/** May be repeated. Returns the file of the admin token. */
+/** May be repeated. Returns the path of the admin token's file. */
 export async function prepareDatabase(
   options: PrepareOptions,
   database: Database,
@@ -89,7 +90,7 @@ async function migrateDatabase(
       onUnknown: (migrations) =>
         log.warn(
           { migrations, version },
-          'the schema is newer than this version, and says that this version can run on it',
+          'the schema is newer than this version, and declares that this version can run on it',
         ),
       onWaiting: async (wait) => {
         log.warn({ ...wait }, waitMessage(wait));
@@ -97,7 +98,7 @@ async function migrateDatabase(
       },
     });
     const [first] = applied;
-    // A new database gets all of them; that is no news.
+    // A new database gets all of them, which is not worth a line.
     if (first && !first.startsWith('0001-')) log.info({ applied }, 'the schema was migrated');
   } catch (error) {
     if (settings.databaseUrl === null || signal.aborted || mayPass(error)) throw error;
@@ -108,10 +109,10 @@ async function migrateDatabase(
 function waitMessage({ migration }: MigrationWait): string {
   return migration === null
     ? 'waiting for another replica, which migrates the schema'
-    : 'a migration is blocked by other sessions; it is tried again later';
+    : 'a migration is blocked by other sessions; it is repeated later';
 }
 
-/** Without the sessions: every caller of /readyz sees it. */
+/** Does not name the sessions: every caller of /readyz sees it. */
 function waitCause({ migration }: MigrationWait): string {
   return migration === null
     ? 'another replica migrates the schema'

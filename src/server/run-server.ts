@@ -1,18 +1,18 @@
-/** `ingot serve` from its start to its end: the welcome, the signals, the farewell and the exit code. */
+/** `ingot serve` from start to end: the first message, the signals, the last message and the exit code. */
 
 import { untilAborted } from '../time/until-aborted.ts';
-import type { ReplicaOptions } from './replica.ts';
-import { type Server, startServer } from './server.ts';
+import type { ReplicaOptions } from './replica/replica-options.ts';
 import { serverLog } from './server-log.ts';
 import type { PlanFile } from './settings/plan-files.ts';
 import type { Settings } from './settings/settings.ts';
-import { startSupervisedServer } from './workers/supervised-server.ts';
+import { type Server, startServer } from './start-server.ts';
+import { startSupervisedServer } from './workers/start-supervised-server.ts';
 
 export interface RunOptions extends Pick<ReplicaOptions, 'settings' | 'configuration'> {
   readonly planFiles: readonly PlanFile[];
 }
 
-/** As a shell reports a program that Ctrl-C ended. */
+/** The code that a shell reports for a program that Ctrl-C ended. */
 const FORCED_EXIT = 130;
 
 export async function runServer(program: string, options: RunOptions): Promise<number> {
@@ -27,28 +27,30 @@ export async function runServer(program: string, options: RunOptions): Promise<n
     log,
     signal: stopping.signal,
     onFatal: (error) => {
-      log.fatal({ err: error }, "the server can't go on");
+      log.fatal({ err: error }, "the server can't continue");
       code = 1;
       stopping.abort();
     },
   }).catch((error: unknown) => {
-    // A start that was asked to end is no failure.
+    // A start that was asked to stop is no failure.
     if (!stopping.signal.aborted) throw error;
     return null;
   });
-  if (server) process.stdout.write(`${welcome(program, settings, server)}\n`);
+  if (server) process.stdout.write(`${startMessage(program, settings, server)}\n`);
   await untilAborted(stopping.signal);
   process.stdout.write('Stopping…\n');
   await server?.stop();
-  process.stdout.write('Stopped. Everything is kept; start again to go on.\n');
+  process.stdout.write('Stopped. All data is kept; start it again to continue.\n');
   return code;
 }
 
-/** The first asks for an orderly end; a second is an operator who does not want to wait for it. */
+/** The first signal asks for an orderly stop; with a second, the operator does not want to wait for it. */
 function handleSignals(program: string, stopping: AbortController): void {
   const onSignal = () => {
     if (stopping.signal.aborted) {
-      process.stderr.write(`${program}: stopped at once; what was under way goes on when its lease ends\n`);
+      process.stderr.write(
+        `${program}: stopped at once; operations in progress continue when their leases end\n`,
+      );
       process.exit(FORCED_EXIT);
     }
     stopping.abort();
@@ -57,7 +59,7 @@ function handleSignals(program: string, stopping: AbortController): void {
   process.on('SIGTERM', onSignal);
 }
 
-function welcome(program: string, settings: Settings, server: Server): string {
+function startMessage(program: string, settings: Settings, server: Server): string {
   const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
   return [
     'Ingot is running.',

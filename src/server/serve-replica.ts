@@ -1,18 +1,21 @@
 /**
- * The life of a serving process: wait for the database, serve, and go back to waiting when the schema has become too new.
- * While it waits, the HTTP port says that it lives and why it is not ready, and nothing is worked on.
+ * The lifecycle of a serving process: wait for the database, serve, and wait again when the schema has become too new. While
+ * it waits, the HTTP port reports that it is alive and why it is not ready, and no work is done.
  */
 import { packageVersion } from '../package-root.ts';
 import type { Database } from '../store/database/database.ts';
 import { startSchemaWatch } from '../store/schema/schema-watch.ts';
 import { Readiness } from '../surfaces/readiness.ts';
 import { startWaitingServer, type WaitingServer } from '../surfaces/waiting-server.ts';
-import { LoopHealth } from './loop-health.ts';
-import { type Replica, type ReplicaOptions, startReplica } from './replica.ts';
+import { LoopHealth } from './replica/loop-health.ts';
+import type { ReplicaOptions } from './replica/replica-options.ts';
+import { RunningParts } from './replica/running-parts.ts';
+import { startReplica } from './replica/start-replica.ts';
+import type { Ports } from './replica/start-surfaces.ts';
 import { untilDatabaseReady } from './until-database-ready.ts';
 
 export interface ServeOptions extends Omit<ReplicaOptions, 'readiness'> {
-  /** Leaves a database with a schema that this version can run on. Tried again while it can't be reached. */
+  /** Returns a database with a schema that this version can run on. Repeated while the database can't be reached. */
   readonly prepare: (waiting: OnWaiting, signal: AbortSignal) => Promise<Database>;
   readonly onFatal: (error: Error) => void;
   /** Ends the waiting. */
@@ -23,34 +26,34 @@ export interface ServeOptions extends Omit<ReplicaOptions, 'readiness'> {
 
 export type OnWaiting = (cause: string) => Promise<void>;
 
-export interface ServedReplica extends Replica {
+export interface ServedReplica extends Ports {
   stop(): Promise<void>;
 }
 
 const CAUSE = 'starting';
 
 export async function serveReplica(options: ServeOptions): Promise<ServedReplica> {
-  const life = new ReplicaLife(options);
+  const lifecycle = new ReplicaLifecycle(options);
   try {
-    const replica = await life.start();
-    return { ...replica, stop: () => life.stop() };
+    const replica = await lifecycle.start();
+    return { ...replica, stop: () => lifecycle.stop() };
   } catch (error) {
-    await life.stop();
+    await lifecycle.stop();
     throw error;
   }
 }
 
-class ReplicaLife {
+class ReplicaLifecycle {
   readonly #options: ServeOptions;
   readonly #readiness = new Readiness();
   readonly #stopping = new AbortController();
   readonly #signal: AbortSignal;
   #waiting: WaitingServer | null = null;
-  #cleanups: Array<() => Promise<void>> = [];
+  readonly #running = new RunningParts();
   /** A start or a suspension under way; it never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
-  /** As bound at first: who serves on any free port keeps it. */
-  #ports: Replica | null = null;
+  /** As bound at first: a replica that was given any free port keeps it. */
+  #ports: Ports | null = null;
 
   constructor(options: ServeOptions) {
     this.#options = options;
@@ -58,13 +61,13 @@ class ReplicaLife {
     this.#signal = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
   }
 
-  start(): Promise<Replica> {
+  start(): Promise<Ports> {
     const started = this.#untilStarted();
-    this.#busy = started.catch(() => 'the caller has the error');
+    this.#busy = started.catch(() => 'the caller receives the error');
     return started;
   }
 
-  #untilStarted(): Promise<Replica> {
+  #untilStarted(): Promise<Ports> {
     return untilDatabaseReady(() => this.#attempt(), {
       log: this.#options.log,
       signal: this.#signal,
@@ -75,19 +78,19 @@ class ReplicaLife {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#busy;
-    await this.#takeDown();
+    await this.#stopServing();
     await this.#stopWaiting();
   }
 
-  async #attempt(): Promise<Replica> {
+  async #attempt(): Promise<Ports> {
     const database = await this.#options.prepare((cause) => this.#wait(cause), this.#signal);
     this.#signal.throwIfAborted();
     await this.#stopWaiting();
     this.#readiness.clear(CAUSE);
     try {
-      this.#ports = await startReplica(this.#replicaOptions(), database, this.#cleanups);
+      this.#ports = await startReplica(this.#replicaOptions(), database, this.#running);
     } catch (error) {
-      await this.#takeDown();
+      await this.#stopServing();
       throw error;
     }
     const loops = new LoopHealth({
@@ -102,7 +105,7 @@ class ReplicaLife {
       watch: loops,
       ...(this.#options.schemaCheckMs === undefined ? {} : { checkMs: this.#options.schemaCheckMs }),
     });
-    this.#cleanups.push(async () => {
+    this.#running.stopWith(async () => {
       await watch.stop();
       loops.forget();
     });
@@ -123,12 +126,12 @@ class ReplicaLife {
     };
   }
 
-  /** Hands its work over, and starts again when the schema allows it. */
+  /** Hands its work over, and starts again when the schema permits it. */
   #suspend(error: Error): void {
     const { log, onFatal } = this.#options;
-    log.error({ cause: error.message }, 'the schema was changed; this replica stops working');
+    log.error({ cause: error.message }, 'the schema was changed; this replica stops its work');
     this.#readiness.set(CAUSE, error.message);
-    this.#busy = this.#takeDown().then(async () => {
+    this.#busy = this.#stopServing().then(async () => {
       if (this.#signal.aborted) return;
       await this.#untilStarted().catch((reason: Error) => {
         if (!this.#signal.aborted) onFatal(reason);
@@ -149,9 +152,7 @@ class ReplicaLife {
     this.#waiting = null;
   }
 
-  async #takeDown(): Promise<void> {
-    for (const cleanup of this.#cleanups.splice(0).reverse()) {
-      await cleanup().catch((error: unknown) => this.#options.log.error({ err: error }, 'stopping'));
-    }
+  #stopServing(): Promise<void> {
+    return this.#running.stopAll((error) => this.#options.log.error({ err: error }, 'stopping'));
   }
 }

@@ -9,7 +9,7 @@ export function serverLog(settings: Settings, base: Readonly<Record<string, unkn
   );
 }
 
-/** Only what a person needs: errors of a library may carry its whole connection, keys included. */
+/** Only these fields: the error of a library may hold its whole connection, keys included. */
 function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack } = error;

@@ -1,10 +1,10 @@
 /**
- * Waits for the database at the start, instead of ending: a replica may be started before it, or while it fails over.
+ * Waits for the database at the start, instead of exiting: a replica may be started before it, or while it fails over.
  *
- * What passes by itself, or by another's hand, is waited for without end: no connection, a server that is starting, full or
- * read-only, a schema that is too new for this version. A server that answers and refuses us (no such database or user, a
- * wrong password) may still be in the middle of its own set-up, so that is waited for too, but not for ever: after a while
- * it is a mistake in the settings.
+ * The wait has no limit for causes that pass by themselves or that an operator removes: no connection, a server that is
+ * starting, full or read-only, a schema that is too new for this version. A server that answers and refuses the connection (no such
+ * database or user, a wrong password) may still be setting up, so that is waited for too, but only for a while: after that
+ * the setting is wrong.
  */
 import type { Logger } from 'pino';
 import { asAway, isDatabaseAway } from '../store/database/database-away.ts';
@@ -14,12 +14,12 @@ import { SETTINGS, SettingError } from './settings/settings.ts';
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
-const REFUSED_PATIENCE_MS = 30_000;
+const MAX_REFUSED_MS = 30_000;
 
-/** 28: who we are is not accepted. 3D: there is no such database. */
+/** 28: the user or the password is refused. 3D: there is no such database. */
 const REFUSED_CLASSES: readonly string[] = ['28', '3D'];
 
-export interface Patience {
+export interface WaitOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** Shown by /readyz until the attempt succeeds. */
@@ -31,7 +31,7 @@ export interface Patience {
 
 export async function untilDatabaseReady<T>(
   attempt: () => Promise<T>,
-  { log, signal, onWaiting, monotonicNow = performance.now.bind(performance), ...given }: Patience,
+  { log, signal, onWaiting, monotonicNow = performance.now.bind(performance), ...given }: WaitOptions,
 ): Promise<T> {
   const sleepFor = given.sleepFor ?? ((ms: number) => sleep(ms, signal));
   let refusedSince: number | null = null;
@@ -44,8 +44,7 @@ export async function untilDatabaseReady<T>(
       const wait = waitFor(error);
       if (!wait) throw error;
       refusedSince = wait.kind === 'refused' ? (refusedSince ?? monotonicNow()) : null;
-      if (refusedSince !== null && monotonicNow() - refusedSince >= REFUSED_PATIENCE_MS)
-        throw asSetting(error);
+      if (refusedSince !== null && monotonicNow() - refusedSince >= MAX_REFUSED_MS) throw asSetting(error);
       const retryMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** retry);
       const line = { cause: (error as Error).message || wait.code, code: wait.code, retry_ms: retryMs };
       if (wait.kind === 'schema') log.error(line, wait.message);
@@ -60,7 +59,7 @@ interface Wait {
   readonly kind: 'away' | 'refused' | 'schema';
   readonly code: string | undefined;
   readonly message: string;
-  /** Without addresses and names: every caller of /readyz sees it. */
+  /** Holds no addresses and no names: every caller of /readyz sees it. */
   readonly cause: string;
 }
 
@@ -91,12 +90,12 @@ function waitFor(error: unknown): Wait | null {
   return null;
 }
 
-/** Whether it is waited for. */
+/** Whether the start waits until it passes. */
 export function mayPass(error: unknown): boolean {
   return waitFor(error) !== null;
 }
 
-/** The value itself is never repeated: it may hold a password. */
+/** Never quotes the value: it may hold a password. */
 export function asSetting(error: unknown): SettingError {
   const { code, message } = error as NodeJS.ErrnoException;
   return new SettingError(

@@ -125,7 +125,7 @@ describe('after our own downtime', () => {
     await until(() => isExpired(second, silent.machineId));
     expect(Date.now() - startedAt).toBeGreaterThan(1_500);
     expect(await statusOf(second, speaks.machineId)).toMatchObject({ presence: 'ready' });
-    expect(second.logged.join('')).toContain('nobody is declared lost');
+    expect(second.logged.join('')).toContain('no agent is declared lost');
   });
 
   it('a short restart is no reason for leniency', async () => {
@@ -136,7 +136,7 @@ describe('after our own downtime', () => {
     await first.stop();
     const second = await serverWith({ database, keepaliveTtlSeconds: 2 });
     await until(() => isExpired(second, machine.machineId));
-    expect(second.logged.join('')).not.toContain('nobody is declared lost');
+    expect(second.logged.join('')).not.toContain('no agent is declared lost');
   });
 });
 

@@ -153,7 +153,7 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'ready', service: 'active' });
     expect(linesWith(server, 'Redis is away')).toBe(1);
     expect(linesWith(server, 'Redis is back')).toBe(1);
-    expect(linesWith(server, 'nobody is declared lost')).toBe(1);
+    expect(linesWith(server, 'no agent is declared lost')).toBe(1);
     expect(linesWith(server, 'unexpected error')).toBe(0);
     expect(server.logged.join('')).not.toContain('very-secret-word');
   });
@@ -168,7 +168,7 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
     await until(async () => (await expiries(server)) === 1);
     // Its own time would have been over long before.
     expect(Date.now() - restartedAt).toBeGreaterThan(2_500);
-    expect(linesWith(server, 'nobody is declared lost')).toBe(1);
+    expect(linesWith(server, 'no agent is declared lost')).toBe(1);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'expired' });
   });
 

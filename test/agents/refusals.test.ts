@@ -191,7 +191,7 @@ describe('POST /machine/keepalive', () => {
       expect((await post(server, 'keepalive', fresh.token, body)).status).toBe(200);
     }
     const lines = server.logged.filter(
-      (line) => line.includes('could not be kept') && line.includes(fresh.machineId),
+      (line) => line.includes('could not be stored') && line.includes(fresh.machineId),
     );
     expect(lines).toHaveLength(1);
   });

@@ -195,7 +195,7 @@ test('a background loop that fails again and again is named by /readyz, is tried
     const { body } = await untilReady(503);
     expect(body.causes).toMatchObject({
       'watching agents':
-        'watching agents fails: PostgreSQL refused a statement (SQLSTATE 42P01), the server log has it',
+        'watching agents fails: PostgreSQL refused a statement (SQLSTATE 42P01), see the server log',
     });
     expect(body.reason).not.toContain('presence_watch');
     expect(await health()).toBe(NOT_SERVING);

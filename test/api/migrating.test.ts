@@ -75,7 +75,7 @@ it('a replica turns not ready and stops working when the schema needs a newer ve
   expect(await (await fetch(`${server.httpUrl}/healthz`)).json()).toEqual({ status: 'ok' });
   expect(await readiness()).toEqual({ status: 503, body: { status: 'not ready', reason } });
   expect((await refusal(server.machines.getMachine({ machineId: 'm-1' }))).code).toBe('UNAVAILABLE');
-  expect(server.logged.join('')).toContain('the schema was changed; this replica stops working');
+  expect(server.logged.join('')).toContain('the schema was changed; this replica stops its work');
   await server.sql(`DELETE FROM schema_migrations WHERE name = '9001-break.sql'`);
   await vi.waitFor(async () => expect(await readiness()).toEqual(READY), PATIENCE);
   const machine = await vi.waitFor(() => server.machines.getMachine({ machineId: 'm-1' }), PATIENCE);

@@ -10,9 +10,9 @@ import { createInterface } from 'node:readline';
 import pino from 'pino';
 import type { Job } from '../../src/engine/job.ts';
 import type { CrashPoint } from '../../src/engine/run-job.ts';
-import { startServer } from '../../src/server/server.ts';
 import { readConfiguration } from '../../src/server/settings/configuration.ts';
 import { readSettings } from '../../src/server/settings/settings.ts';
+import { startServer } from '../../src/server/start-server.ts';
 import { type JournalLine, monotonicMs, type Order, type Report } from './replica-messages.ts';
 
 const SIGNALS = { kill: 'SIGKILL', stop: 'SIGSTOP' } as const satisfies Record<

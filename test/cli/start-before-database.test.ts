@@ -132,5 +132,5 @@ it('ends at once when it is stopped while it waits', async () => {
   await vi.waitFor(async () => expect((await get('/readyz')).status).toBe(503), PATIENCE);
   child.kill('SIGINT');
   expect(await ended).toBe(0);
-  expect(seen.out).toBe('Stopping…\nStopped. Everything is kept; start again to go on.\n');
+  expect(seen.out).toBe('Stopping…\nStopped. All data is kept; start it again to continue.\n');
 });

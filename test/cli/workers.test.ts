@@ -196,7 +196,7 @@ it('both workers serve both ports; one that is killed is replaced, and its work 
   expect(await server.ended).toBe(0);
   expect(family.filter(isAlive)).toEqual([]);
   expect(server.seen.out.split('Ctrl-C stops it.\n')[1]).toBe(
-    'Stopping…\nStopped. Everything is kept; start again to go on.\n',
+    'Stopping…\nStopped. All data is kept; start it again to continue.\n',
   );
 }, 60_000);
 

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Job } from '../../src/engine/job.ts';
 import type { CrashPoint } from '../../src/engine/run-job.ts';
-import { startServer } from '../../src/server/server.ts';
 import { readConfiguration } from '../../src/server/settings/configuration.ts';
 import { readSettings } from '../../src/server/settings/settings.ts';
+import { startServer } from '../../src/server/start-server.ts';
 import type { Report } from '../chaos/replica-messages.ts';
 import type { DeathPlan } from './death-plan.ts';
 

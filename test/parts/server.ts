@@ -33,9 +33,9 @@ import {
   PreconditionFailureSchema,
 } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
-import { startServer } from '../../src/server/server.ts';
 import { type Configuration, readConfiguration } from '../../src/server/settings/configuration.ts';
 import { readSettings } from '../../src/server/settings/settings.ts';
+import { startServer } from '../../src/server/start-server.ts';
 import { cloneDatabase, openPool, type TestDatabase } from './postgres.ts';
 
 export interface TestServerOptions {

@@ -1,4 +1,4 @@
-/** Whether an address can be served on, found out before anything is started. */
+/** Checks that the server can listen on an address, before anything is started. */
 import { type AddressInfo, createServer } from 'node:net';
 import { type Address, SettingError } from './settings.ts';
 
@@ -9,7 +9,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not a known host',
 };
 
-/** Returns its port, which for port 0 is one that is free. */
+/** Returns the port; for port 0, one that is free. */
 export async function checkAddress({ host, port }: Address, setting: string): Promise<number> {
   const probe = createServer();
   try {
@@ -19,7 +19,7 @@ export async function checkAddress({ host, port }: Address, setting: string): Pr
     });
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw new SettingError(setting, `${host}:${port} ${PROBLEMS[code] ?? `can't be served on (${code})`}`);
+    throw new SettingError(setting, `${host}:${port} ${PROBLEMS[code] ?? `can't be listened on (${code})`}`);
   }
   const bound = (probe.address() as AddressInfo).port;
   await new Promise((resolve) => probe.close(resolve));

@@ -1,4 +1,4 @@
-/** The configuration file: what is too big for a setting. Read and checked whole before anything is started. */
+/** The configuration file: what is too big for a setting. All of it is read and checked before anything is started. */
 import { readFileSync } from 'node:fs';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -26,9 +26,9 @@ const stepDefaults = z.strictObject({
   max_retries: z.int().min(0).max(100).default(1),
 });
 
-/** How machines are looked at to keep their conditions true. */
+/** How machines are probed to keep their conditions current. */
 const looks = z.strictObject({
-  /** Off for a replica that can't reach the machines; then the others look. */
+  /** Off for a replica that can't reach the machines; then the others probe them. */
   enabled: z.boolean().default(true),
   interval_seconds: z.int().min(1).max(86_400).default(60),
   concurrency: z.int().min(1).max(10_000).default(64),
@@ -36,7 +36,7 @@ const looks = z.strictObject({
   misses_until_unreachable: z.int().min(1).max(1_000).default(3),
 });
 
-/** There without being configured. */
+/** They exist without configuration. */
 export const BUILT_IN_PROVIDERS = ['fake', DEFAULT_AGENT_PROVIDER] as const;
 
 const provider = z.discriminatedUnion(
@@ -83,7 +83,7 @@ const approvalRule = z
     mac_prefixes: z.array(macPrefix).max(10_000).default([]),
     vendors: z.array(factText).max(10_000).default([]),
     serial_numbers: z.array(factText).max(100_000).default([]),
-    workflow: z.string().regex(WORKFLOW_NAME, 'must be a workflow’s name').nullable().default(null),
+    workflow: z.string().regex(WORKFLOW_NAME, "must be a workflow's name").nullable().default(null),
   })
   .refine(
     (rule) => rule.mac_prefixes.length + rule.vendors.length + rule.serial_numbers.length > 0,
@@ -101,34 +101,38 @@ const approvalRule = z
 
 const approvalRules = z.array(approvalRule).superRefine((rules, context) => {
   const names = rules.map(({ name }) => name);
-  const twice = names.findIndex((name, place) => names.indexOf(name) !== place);
-  if (twice >= 0)
-    context.addIssue({ code: 'custom', path: [twice, 'name'], message: 'is the name of another rule too' });
+  const repeated = names.findIndex((name, place) => names.indexOf(name) !== place);
+  if (repeated >= 0)
+    context.addIssue({
+      code: 'custom',
+      path: [repeated, 'name'],
+      message: 'is the name of another rule too',
+    });
 });
 
 /** Machines that boot from the network. */
 const netboot = z.strictObject({
-  /** How machines reach this server; without it, as they did when they asked. */
+  /** The URL at which machines reach this server; without it, the one that they used. */
   base_url: z
     .string()
     .regex(/^https?:\/\/[A-Za-z0-9.:[\]-]+$/, 'must be http(s)://host[:port]')
     .nullable()
     .default(null),
-  /** The provider of machines that nobody knew before they booted; without it, generic. */
+  /** The provider of machines that were unknown before they booted; without it, generic. */
   provider: z.string().nullable().default(null),
   boot_token_seconds: z.int().min(60).max(604_800).default(14_400),
-  /** An installation that reports nothing for so long counts as a failed attempt. */
+  /** An installation that reports nothing for this time counts as a failed attempt. */
   stalled_after_seconds: z.int().min(1).max(604_800).default(900),
   /** No more machines than this wait for approval. */
   max_discovered: z.int().min(0).max(1_000_000).default(10_000),
-  /** Machines that match one of these go from installed to active by themselves. */
+  /** Machines that match one of these filters become active when they are installed. */
   auto_promote: z.array(machineFilter).default([]),
-  /** Discovered nodes that match one of these are approved by themselves. */
+  /** Discovered nodes that match one of these rules are approved automatically. */
   approve: approvalRules.default([]),
   workflows: z.array(workflow).default([]),
 });
 
-/** Stages that the site itself carries out: it is told by HTTP. */
+/** Stages that the site carries out itself, on an HTTP request. */
 const hook = z
   .strictObject({
     url: z
@@ -143,12 +147,12 @@ const hook = z
   );
 
 const schema = z.strictObject({
-  /** Used by machines that name none. */
+  /** For machines whose spec names no provider. */
   default_provider: z.string().default('fake'),
   step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
   looks: looks.default(() => looks.parse({})),
   /** Worker pools that agents may enrol in; more can be created later. */
-  pools: z.array(z.string().regex(POOL_RULE, 'must be a pool’s name')).default([]),
+  pools: z.array(z.string().regex(POOL_RULE, "must be a pool's name")).default([]),
   /** By the name of the stage: force_release_allocations, drain_node, cleanup_storage, scrub_gpu, … */
   hooks: z.partialRecord(z.enum(HOOKED_STAGES), hook).default({}),
   netboot: netboot.default(() => netboot.parse({})),
@@ -158,7 +162,7 @@ const schema = z.strictObject({
 
 export type Configuration = z.output<typeof schema>;
 
-/** An alias without an anchor is found only now. */
+/** Only this detects an alias without an anchor. */
 function plainValue(document: Document, fail: (problem: string) => SettingError): unknown {
   try {
     return document.toJS();

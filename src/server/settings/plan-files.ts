@@ -1,4 +1,4 @@
-/** Plans from a directory: every file is read and checked before any is stored, so a wrong one stops the start. */
+/** Plans from a directory: all files are read and checked before any is stored, so a wrong one stops the start. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
@@ -12,7 +12,7 @@ import { SETTINGS, SettingError } from './settings.ts';
 
 export interface PlanFile {
   readonly file: string;
-  /** Of its plan_id. */
+  /** The line of its plan_id. */
   readonly line: number;
   readonly plan: Plan;
 }
@@ -21,7 +21,7 @@ function problem(file: string, text: string): SettingError {
   return new SettingError(SETTINGS.plansDir.variable, `${file}: ${text}`);
 }
 
-/** What the system says of a file or directory that it does not give out. */
+/** Reports a file or directory that can't be read with the system's error code. */
 function reading<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -37,8 +37,8 @@ export function readPlanFiles(directory: string | null): PlanFile[] {
     .sort();
   const plans = names.map((name) => readPlanFile(join(directory, name)));
   for (const [index, { file, line, plan }] of plans.entries()) {
-    const twin = plans.slice(0, index).find((other) => other.plan.planId === plan.planId);
-    if (twin) throw problem(file, `line ${line}: plan_id ${plan.planId} is in ${twin.file} too`);
+    const duplicate = plans.slice(0, index).find((other) => other.plan.planId === plan.planId);
+    if (duplicate) throw problem(file, `line ${line}: plan_id ${plan.planId} is in ${duplicate.file} too`);
   }
   return plans;
 }
@@ -59,7 +59,7 @@ function readPlanFile(file: string): PlanFile {
   throw problem(file, `line ${line}: ${fieldPath(path) || 'the plan'}: ${issue?.message ?? 'is not valid'}`);
 }
 
-/** An alias that leads nowhere, or to far too much, is found only here. */
+/** Only this detects an alias without an anchor, or one that expands without a limit. */
 function contentOf(document: Document.Parsed, file: string): unknown {
   try {
     return document.toJS();
@@ -68,7 +68,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   }
 }
 
-/** Of the deepest part of the path that is in the file: a missing field has no line of its own. */
+/** The line of the deepest part of the path that is in the file: a missing field has no line. */
 function lineOf(document: Document.Parsed, lines: LineCounter, path: readonly PropertyKey[]): number {
   for (let depth = path.length; depth >= 0; depth -= 1) {
     const node = document.getIn(path.slice(0, depth), true);

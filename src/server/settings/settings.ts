@@ -1,6 +1,6 @@
 /**
- * The server's settings: environment variables, and flags of `ingot serve` that win over them. Each is read and
- * checked here, before anything is started; a wrong value is one line that names the setting.
+ * The server's settings: environment variables, and flags of `ingot serve` that override them. All are read and checked
+ * here, before anything is started; a wrong value is reported in one line that names the setting.
  */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
@@ -44,7 +44,7 @@ export interface Settings {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Each has some 21 connections to the database; more of them than this is more than one PostgreSQL serves well. */
+/** Each has about 21 connections to the database; one PostgreSQL does not serve more than this well. */
 const MAX_WORKERS = 64;
 
 interface SettingInfo {
@@ -61,21 +61,21 @@ export const SETTINGS = {
     flag: '--http-addr',
     value: 'host:port',
     fallback: '127.0.0.1:8080',
-    description: 'where HTTP is served',
+    description: 'address of the HTTP port',
   },
   grpcAddress: {
     variable: 'INGOT_GRPC_ADDR',
     flag: '--grpc-addr',
     value: 'host:port',
     fallback: '127.0.0.1:50051',
-    description: 'where gRPC is served',
+    description: 'address of the gRPC port',
   },
   dataDir: {
     variable: 'INGOT_DATA_DIR',
     flag: '--data-dir',
     value: 'path',
     fallback: '.ingot',
-    description: 'where the admin token and the embedded PostgreSQL live',
+    description: 'directory of the admin token and the embedded PostgreSQL',
   },
   databaseUrl: {
     variable: 'DATABASE_URL',
@@ -83,21 +83,21 @@ export const SETTINGS = {
     value: 'url',
     fallback: '',
     description:
-      'an existing PostgreSQL instead of the embedded one; any number of replicas may share it, and it may name several servers: postgresql://user@host1:5432,host2:5432/ingot',
+      'existing PostgreSQL instead of the embedded one; any number of replicas may share it, and it may name several servers: postgresql://user@host1:5432,host2:5432/ingot',
   },
   configFile: {
     variable: 'INGOT_CONFIG',
     flag: '--config',
     value: 'path',
     fallback: '',
-    description: 'a YAML file with the providers',
+    description: 'YAML file with the providers and the rest of the configuration',
   },
   plansDir: {
     variable: 'INGOT_PLANS_DIR',
     flag: '--plans-dir',
     value: 'path',
     fallback: '',
-    description: 'a directory of plans as JSON or YAML files, read at start',
+    description: 'directory of plans as JSON or YAML files, read at the start',
   },
   logLevel: {
     variable: 'INGOT_LOG_LEVEL',
@@ -111,49 +111,49 @@ export const SETTINGS = {
     flag: '--lease-ms',
     value: 'ms',
     fallback: '10000',
-    description: 'how long a replica may be silent before another takes its work over',
+    description: 'time without a sign of life after which other replicas take over the work of a replica',
   },
   maxInHand: {
     variable: 'INGOT_MAX_IN_HAND',
     flag: '--max-in-hand',
     value: 'n',
     fallback: '256',
-    description: 'operations that one replica works on at the same moment; waiting ones do not count',
+    description: 'operations that one replica works on at the same time; those that wait do not count',
   },
   presenceUrl: {
     variable: 'INGOT_PRESENCE_URL',
     flag: '--presence-url',
     value: 'url',
     fallback: '',
-    description: 'a Redis that keepalives of agents are kept in, instead of PostgreSQL',
+    description: 'Redis that stores the keepalives of agents, instead of PostgreSQL',
   },
   keepaliveTtlSeconds: {
     variable: 'INGOT_KEEPALIVE_TTL_SECONDS',
     flag: '--keepalive-ttl-seconds',
     value: 's',
     fallback: '300',
-    description: 'how long an agent may be silent before its machine counts as lost',
+    description: 'time without a keepalive after which an agent is lost',
   },
   pendingTtlSeconds: {
     variable: 'INGOT_PENDING_TTL_SECONDS',
     flag: '--pending-ttl-seconds',
     value: 's',
     fallback: '3600',
-    description: 'how long a machine’s token waits for its agent to register',
+    description: "time in which a new machine's agent has to register",
   },
   metricSampleSeconds: {
     variable: 'INGOT_METRIC_SAMPLE_SECONDS',
     flag: '--metric-sample-seconds',
     value: 's',
     fallback: '300',
-    description: 'how often what agents tell is taken down for the history of metrics; 0: never',
+    description: 'how often the metrics of agents are sampled for their history; 0: never',
   },
   workers: {
     variable: 'INGOT_WORKERS',
     flag: '--workers',
     value: 'n',
     fallback: '1',
-    description: 'processes that serve both ports, each a replica of its own; auto: one for each core',
+    description: 'worker processes that share both ports, each a replica; auto: one for each core',
   },
 } as const satisfies Record<keyof Settings, SettingInfo>;
 
@@ -202,7 +202,7 @@ function parsePath(text: string, name: string, cwd: string): string {
   return resolve(cwd, text);
 }
 
-/** The value itself is never repeated: it may hold a password. */
+/** The error never quotes the value: it may hold a password. */
 function parseDatabaseUrl(text: string, name: string): string | null {
   if (text === '') return null;
   try {
@@ -214,7 +214,7 @@ function parseDatabaseUrl(text: string, name: string): string | null {
   }
 }
 
-/** Not repeated either. */
+/** Not quoted either. */
 function parsePresenceUrl(text: string, name: string): string | null {
   if (text === '') return null;
   if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) {

@@ -21,14 +21,14 @@ export class PrimaryLink {
     });
     this.send({ kind: 'loaded' });
     channel.on('disconnect', () => {
-      // Without this the process would end right here, with its work in hand.
+      // Without this the process would exit here, without handing its work over.
       channel.exitedAfterDisconnect = true;
       this.#gone = true;
       this.#stopping.abort();
     });
   }
 
-  /** Aborted when the primary says stop, and when it is gone. */
+  /** Aborted when the primary asks the worker to stop, and when the primary is gone. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }

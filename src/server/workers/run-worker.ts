@@ -1,9 +1,9 @@
 /**
- * A worker: one replica among several on the same ports. The primary owns what there is only one of (the embedded PostgreSQL,
- * the migrations, the admin token) and says when the database is prepared; everything else is as in a server of its own.
+ * A worker: one replica among several on the same ports. The primary owns what exists once (the embedded PostgreSQL, the
+ * migrations, the admin token) and reports when the database is prepared; everything else is as in a single-process server.
  *
- * A worker does not outlive its primary. When the channel closes without a word, the primary is dead: the worker hands its
- * work over, stops the PostgreSQL that no process owns any more, and ends.
+ * A worker does not outlive its primary. When the channel closes without a stop message, the primary is dead: the worker hands
+ * its work over, stops the orphaned PostgreSQL, and exits.
  */
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
@@ -20,7 +20,7 @@ import { SettingError } from '../settings/settings.ts';
 import { PrimaryLink } from './primary-link.ts';
 import type { DatabaseState, WorkerStart } from './worker-messages.ts';
 
-/** What is not handed over by then is left to the leases. */
+/** Work that is not handed over by then is claimed by other replicas when its leases end. */
 const ORPHAN_GRACE_MS = 15_000;
 const WRONG_SETTING = 64;
 
@@ -32,7 +32,7 @@ export async function runWorker(): Promise<never> {
   const served = new WorkerReplica(primary, start, log);
   if (await served.start()) await untilAborted(primary.stopping);
   if (primary.isGone) {
-    log.error('the primary process is gone; this worker hands its work over and ends');
+    log.error('the primary process is gone; this worker hands its work over and exits');
     setTimeout(() => process.exit(1), ORPHAN_GRACE_MS);
   }
   await served.stop();
@@ -54,7 +54,7 @@ class WorkerReplica {
     this.#log = log;
   }
 
-  /** False: a wrong setting, which the primary reports, or a stop before there was anything to stop. */
+  /** False: a setting is wrong, which the primary reports, or it was stopped before it served. */
   async start(): Promise<boolean> {
     const { settings, configuration } = this.#start;
     try {
@@ -65,7 +65,7 @@ class WorkerReplica {
         signal: this.#primary.stopping,
         prepare: (waiting, signal) => this.#prepare(waiting, signal),
         onFatal: (error) => {
-          this.#log.fatal({ err: error }, "the worker can't go on");
+          this.#log.fatal({ err: error }, "the worker can't continue");
           process.exit(1);
         },
       });
@@ -94,11 +94,11 @@ class WorkerReplica {
   }
 }
 
-/** Every worker does so; the signal may be repeated. */
+/** Every worker does this; a repeated signal does no harm. */
 function stopOrphanedPostgres(state: DatabaseState | null, log: Logger): void {
   if (state?.kind !== 'prepared' || state.postgres === null) return;
   const { pid, start } = state.postgres;
-  // A later process may have the pid by now.
+  // Another process may have the pid by now.
   if (start === undefined || processStart(pid) !== start) return;
   log.error({ pid }, 'stopping the PostgreSQL of the primary process that is gone');
   process.kill(pid, 'SIGINT');

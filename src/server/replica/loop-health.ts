@@ -1,18 +1,18 @@
 /**
- * How the background loops fare, for people and for load balancers: the first failure of a loop is logged, then one a
- * minute with their number; a loop that failed several times in a row is a cause for the replica not to be ready, until it
- * passes again.
+ * The health of the background loops, for operators and load balancers: the first failure of a loop is logged, then one line
+ * a minute with the number of failures. A loop that failed several times in a row makes the replica unready, until it passes
+ * again.
  */
 import type { Logger } from 'pino';
-import { Fault } from '../domain/error/fault.ts';
-import { StoreAway } from '../engine/job-store.ts';
-import { KeepalivesAway } from '../store/agents/keepalive-store.ts';
-import { sqlStateOf } from '../store/database/database.ts';
-import { DATABASE_CAUSE, type Readiness } from '../surfaces/readiness.ts';
-import type { LoopWatch } from '../time/repeat-until-stopped.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import { StoreAway } from '../../engine/job-store.ts';
+import { KeepalivesAway } from '../../store/agents/keepalive-store.ts';
+import { sqlStateOf } from '../../store/database/database.ts';
+import { DATABASE_CAUSE, type Readiness } from '../../surfaces/readiness.ts';
+import type { LoopWatch } from '../../time/repeat-until-stopped.ts';
 
-/** A single failure may be chance, as a connection that was cut. */
-const REPEATEDLY = 3;
+/** A single failure may be an accident, such as a connection that was cut. */
+const MIN_FAILURES = 3;
 const LOG_EVERY_MS = 60_000;
 
 interface Failing {
@@ -43,21 +43,21 @@ export class LoopHealth implements LoopWatch {
   }
 
   failed(loop: string, error: unknown): void {
-    if (this.#count(loop, error) < REPEATEDLY) return;
+    if (this.#count(loop, error) < MIN_FAILURES) return;
     const { readiness } = this.#options;
-    const cause = `${loop} fails: ${publicWords(error)}`;
-    // Without its Redis a replica still does everything but keepalives.
+    const cause = `${loop} fails: ${publicMessage(error)}`;
+    // Without Redis a replica still serves everything but keepalives.
     if (error instanceof KeepalivesAway) readiness.note(loop, cause);
     else if (error instanceof StoreAway) readiness.set(loop, cause, DATABASE_CAUSE);
     else readiness.set(loop, cause);
   }
 
-  /** For loops that only read another system: while that is away this replica can still serve. */
+  /** For loops that only read another system: while that is away, this replica can still serve. */
   readonly withoutReadiness: LoopWatch = {
     passed: (loop) => this.passed(loop),
     failed: (loop, error) => {
-      if (this.#count(loop, error) < REPEATEDLY) return;
-      this.#options.readiness.note(loop, `${loop} fails: ${publicWords(error)}`);
+      if (this.#count(loop, error) < MIN_FAILURES) return;
+      this.#options.readiness.note(loop, `${loop} fails: ${publicMessage(error)}`);
     },
   };
 
@@ -67,29 +67,29 @@ export class LoopHealth implements LoopWatch {
     this.#failing.clear();
   }
 
-  /** Returns how often it has failed in a row. */
+  /** Returns how many times in a row it has failed. */
   #count(loop: string, error: unknown): number {
     const { log, monotonicNow } = this.#options;
     const now = monotonicNow();
     const failing = this.#failing.get(loop) ?? { failures: 0, loggedAt: Number.NEGATIVE_INFINITY };
     failing.failures += 1;
     this.#failing.set(loop, failing);
-    // That Redis is away is logged where it is noticed.
+    // An unreachable Redis is logged by its connection.
     if (now - failing.loggedAt >= LOG_EVERY_MS && !(error instanceof KeepalivesAway)) {
       failing.loggedAt = now;
-      const about = error instanceof Fault ? { reason: error.reason, ...error.metadata } : {};
-      log.error({ err: error, failures: failing.failures, ...about }, loop);
+      const details = error instanceof Fault ? { reason: error.reason, ...error.metadata } : {};
+      log.error({ err: error, failures: failing.failures, ...details }, loop);
     }
     return failing.failures;
   }
 }
 
-/** Without values, names or addresses: anyone may ask /readyz. */
-function publicWords(error: unknown): string {
+/** Holds no values, names or addresses: anyone may read /readyz. */
+function publicMessage(error: unknown): string {
   if (error instanceof Fault || error instanceof StoreAway) return error.message;
   if (error instanceof KeepalivesAway) return 'the store of keepalives does not answer';
   const state = sqlStateOf(error);
   return state === null
-    ? 'unexpected error, the server log has it'
-    : `PostgreSQL refused a statement (SQLSTATE ${state}), the server log has it`;
+    ? 'unexpected error, see the server log'
+    : `PostgreSQL refused a statement (SQLSTATE ${state}), see the server log`;
 }

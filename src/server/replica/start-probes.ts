@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Provider } from '../providers/provider.ts';
-import { ConditionReconciler } from '../reconcilers/condition-reconciler.ts';
-import { Database } from '../store/database/database.ts';
-import type { LoopWatch } from '../time/repeat-until-stopped.ts';
-import type { Configuration } from './settings/configuration.ts';
-
-const SHUTDOWN_GRACE_MS = 10_000;
+import type { Provider } from '../../providers/provider.ts';
+import { ConditionReconciler } from '../../reconcilers/condition-reconciler.ts';
+import { Database } from '../../store/database/database.ts';
+import type { LoopWatch } from '../../time/repeat-until-stopped.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { SHUTDOWN_GRACE_MS } from './replica-options.ts';
+import type { RunningParts } from './running-parts.ts';
 
 export interface ProbeOptions {
   readonly configuration: Configuration;
@@ -13,12 +13,13 @@ export interface ProbeOptions {
   readonly watch: LoopWatch;
 }
 
-/** With a few connections of its own, so that looks never stand in line before operations. */
+/** With its own small connection pool, so that operations never wait behind probes. */
 export function startProbes(
   { configuration: { looks }, log, watch }: ProbeOptions,
   url: string,
   providers: ReadonlyMap<string, Provider>,
-): { stop(): Promise<void> } {
+  running: RunningParts,
+): void {
   const database = new Database({
     url,
     maxConnections: 4,
@@ -37,14 +38,12 @@ export function startProbes(
     monotonicNow: () => performance.now(),
     watch,
     onError: (error, during) => log.error({ err: error }, during),
-    onBehind: (put) =>
-      log.warn({ looks: put }, 'looks were put off: there is not enough time for all machines'),
+    onBehind: (postponed) =>
+      log.warn({ looks: postponed }, 'probes were postponed: there is not enough time for all machines'),
   });
   reconciler.start();
-  return {
-    stop: async () => {
-      await reconciler.stop(SHUTDOWN_GRACE_MS);
-      await database.close();
-    },
-  };
+  running.stopWith(async () => {
+    await reconciler.stop(SHUTDOWN_GRACE_MS);
+    await database.close();
+  });
 }

@@ -1,19 +1,21 @@
 /**
  * The server as several processes: this one, the primary, owns the embedded PostgreSQL and prepares the database, and its
- * workers serve. It listens for all of them and deals connections out in turn, so both ports are one server to a client.
+ * workers serve. It accepts the connections of both ports and hands them to the workers in turn, so a client sees one server.
  */
 
 import { processStart } from '../../store/embedded/process-identity.ts';
 import type { SupervisedPostgres } from '../../store/embedded/supervised-postgres.ts';
 import { openDatabase, prepareDatabase, startEmbedded } from '../prepare-database.ts';
-import type { Server, ServerOptions } from '../server.ts';
 import { checkAddress } from '../settings/check-address.ts';
 import { type Address, SETTINGS, type Settings } from '../settings/settings.ts';
+import type { Server, ServerOptions } from '../start-server.ts';
 import { untilDatabaseReady } from '../until-database-ready.ts';
-import { WorkerCrew } from './worker-crew.ts';
 import type { ProcessIdentity } from './worker-messages.ts';
+import { WorkerProcesses } from './worker-processes.ts';
 
-export type SupervisedOptions = Omit<ServerOptions, 'signal' | 'reach'> & { readonly signal: AbortSignal };
+export type SupervisedOptions = Omit<ServerOptions, 'signal' | 'crashPoint'> & {
+  readonly signal: AbortSignal;
+};
 
 /** Returns when all workers serve. */
 export async function startSupervisedServer(given: SupervisedOptions): Promise<Server> {
@@ -21,28 +23,28 @@ export async function startSupervisedServer(given: SupervisedOptions): Promise<S
   const { settings } = options;
   const failed = new AbortController();
   let isServing = false;
-  const crew = new WorkerCrew({
+  const workers = new WorkerProcesses({
     ...options,
     onFailed: (error) => (isServing ? options.onFatal(error) : failed.abort(error)),
   });
   let postgres: SupervisedPostgres | null = null;
   const stop = async () => {
-    await crew.stop();
+    await workers.stop();
     await postgres?.stop();
   };
-  /** A worker that outlives this process stops the PostgreSQL that runs then, not one that ended long ago. */
+  /** So that a worker that outlives this process stops the PostgreSQL that runs then, not one that has ended. */
   const announce = () => {
     if (isServing && postgres) {
-      crew.report({ kind: 'prepared', url: postgres.url, postgres: identityOf(postgres) });
+      workers.report({ kind: 'prepared', url: postgres.url, postgres: identityOf(postgres) });
     }
   };
   try {
-    // Before the database: they load their code while it starts, and answer /healthz while it is waited for.
-    crew.start();
+    // Before the database: workers load their code while it starts, and answer /healthz until it is ready.
+    workers.start();
     postgres = settings.databaseUrl === null ? await startEmbedded(options, announce) : null;
     const signal = AbortSignal.any([options.signal, failed.signal]);
-    const adminTokenFile = await prepare(options, crew, postgres, signal);
-    await unlessAborted(crew.allServing, signal);
+    const adminTokenFile = await prepare(options, workers, postgres, signal);
+    await unlessAborted(workers.allServing, signal);
     isServing = true;
     return {
       httpPort: settings.httpAddress.port,
@@ -63,19 +65,19 @@ function identityOf(postgres: SupervisedPostgres | null): ProcessIdentity | null
 
 async function prepare(
   options: SupervisedOptions,
-  crew: WorkerCrew,
+  workers: WorkerProcesses,
   postgres: SupervisedPostgres | null,
   signal: AbortSignal,
 ): Promise<string> {
   const url = options.settings.databaseUrl ?? postgres?.url ?? '';
   const database = openDatabase(url, options);
-  const waiting = async (cause: string) => crew.report({ kind: 'waiting', cause });
+  const waiting = async (cause: string) => workers.report({ kind: 'waiting', cause });
   try {
     const file = await untilDatabaseReady(
       () => prepareDatabase(options, database, { url, waiting, signal }),
       { log: options.log, signal, onWaiting: waiting },
     );
-    crew.report({ kind: 'prepared', url, postgres: identityOf(postgres) });
+    workers.report({ kind: 'prepared', url, postgres: identityOf(postgres) });
     return file;
   } finally {
     await database
@@ -84,7 +86,7 @@ async function prepare(
   }
 }
 
-/** Any free port is chosen once: workers that are started later have to serve on the same. */
+/** A free port is chosen once: workers that start later have to serve on the same port. */
 async function withPorts(settings: Settings): Promise<Settings> {
   const chosen = async (address: Address, variable: string) =>
     address.port === 0 ? { ...address, port: await checkAddress(address, variable) } : address;

@@ -1,7 +1,7 @@
-/** The server in one process: its database made ready, a replica on it, and both taken down in the reverse order. */
+/** The server in one process: it prepares the database, serves a replica on it, and stops both in the reverse order. */
 
 import { openDatabase, prepareDatabase, startEmbedded } from './prepare-database.ts';
-import type { Replica } from './replica.ts';
+import type { Ports } from './replica/start-surfaces.ts';
 import { type ServeOptions, serveReplica } from './serve-replica.ts';
 import type { PlanFile } from './settings/plan-files.ts';
 
@@ -9,13 +9,13 @@ export interface ServerOptions extends Omit<ServeOptions, 'prepare'> {
   readonly planFiles?: readonly PlanFile[];
 }
 
-export interface Server extends Replica {
+export interface Server extends Ports {
   readonly adminTokenFile: string;
   readonly embedded: boolean;
   stop(): Promise<void>;
 }
 
-/** Returns when it serves; until then it may wait for its database without end. */
+/** Returns when it serves. Until then it waits for its database, without a limit. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { settings } = options;
   const postgres = settings.databaseUrl === null ? await startEmbedded(options) : null;

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { beforeEach, expect, it } from 'vitest';
-import { Fault } from '../domain/error/fault.ts';
-import { KeepalivesAway } from '../store/agents/keepalive-store.ts';
-import { DatabaseAway } from '../store/database/database-away.ts';
-import { DATABASE_CAUSE, Readiness } from '../surfaces/readiness.ts';
+import { Fault } from '../../domain/error/fault.ts';
+import { KeepalivesAway } from '../../store/agents/keepalive-store.ts';
+import { DatabaseAway } from '../../store/database/database-away.ts';
+import { DATABASE_CAUSE, Readiness } from '../../surfaces/readiness.ts';
 import { LoopHealth } from './loop-health.ts';
 
 let now: number;
@@ -31,7 +31,7 @@ it('a loop that failed three times in a row makes the replica not ready, until i
   fail(1, new Error('x'));
   fail(3, new DatabaseAway('disk_full', null), 'sampling metrics');
   expect(readiness.causes).toEqual({
-    'watching agents': 'watching agents fails: unexpected error, the server log has it',
+    'watching agents': 'watching agents fails: unexpected error, see the server log',
     'sampling metrics': "sampling metrics fails: the database's disk is full",
   });
   loops.passed('watching agents');
@@ -91,9 +91,9 @@ it.each([
   [
     'a refused statement',
     Object.assign(new pg.DatabaseError('relation "secret" is gone', 1, 'error'), { code: '42P01' }),
-    'PostgreSQL refused a statement (SQLSTATE 42P01), the server log has it',
+    'PostgreSQL refused a statement (SQLSTATE 42P01), see the server log',
   ],
-  ['anything else', new Error('password=hunter2'), 'unexpected error, the server log has it'],
+  ['anything else', new Error('password=hunter2'), 'unexpected error, see the server log'],
 ])('shows %s in words that anyone may read', (_what, error, words) => {
   fail(3, error);
   expect(readiness.reason).toBe(`watching agents fails: ${words}`);
@@ -107,7 +107,7 @@ it('another system that is away is noted, and the replica stays ready', () => {
   expect(readiness.reason).toBeNull();
   expect(readiness.notes).toEqual({
     'reading the machines of site-a':
-      'reading the machines of site-a fails: unexpected error, the server log has it',
+      'reading the machines of site-a fails: unexpected error, see the server log',
     'watching agents': 'watching agents fails: the store of keepalives does not answer',
   });
   loops.passed('watching agents');

@@ -1,22 +1,20 @@
-/** The engine's dispatcher, told of a world that it does not know: machines, providers, steps and contracts. */
+/** The engine's dispatcher, joined with what the engine does not know: machines, providers, steps and completion policies. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { type MachineChange, mergeChanges } from '../domain/machine/machine-change.ts';
-import { Dispatcher } from '../engine/dispatcher.ts';
-import type { Job } from '../engine/job.ts';
-import type { CrashPoint } from '../engine/run-job.ts';
-import { StepFailure } from '../engine/step-handler.ts';
-import { endOf } from '../operations/end-of-operation.ts';
-import type { Provider } from '../providers/provider.ts';
-import type { ControlPlane } from '../steps/control-plane.ts';
-import { canUndo, handlerFor, isInstant } from '../steps/registry.ts';
-import type { Database } from '../store/database/database.ts';
-import type { DatabaseTime } from '../store/database/database-clock.ts';
-import type { MachineReader } from '../store/machines/machines.ts';
-import { PostgresOperationStore } from '../store/operations/writer/operation-store.ts';
-import type { LoopWatch } from '../time/repeat-until-stopped.ts';
-import type { Settings } from './settings/settings.ts';
+import { type MachineChange, mergeChanges } from '../../domain/machine/machine-change.ts';
+import { Dispatcher } from '../../engine/dispatcher.ts';
+import type { Job } from '../../engine/job.ts';
+import type { CrashPoint } from '../../engine/run-job.ts';
+import { StepFailure } from '../../engine/step-handler.ts';
+import { endOf } from '../../operations/end-of-operation.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { ControlPlane } from '../../steps/control-plane.ts';
+import { canUndo, handlerFor, isInstant } from '../../steps/registry.ts';
+import { PostgresOperationStore } from '../../store/operations/writer/operation-store.ts';
+import type { LoopWatch } from '../../time/repeat-until-stopped.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Store } from './open-store.ts';
 
 const MAX_LOG_BYTES = 1024 * 1024;
 
@@ -34,10 +32,8 @@ export interface DispatcherOptions {
 
 export function createDispatcher(
   options: DispatcherOptions,
-  database: Database,
-  clock: DatabaseTime,
+  { database, clock, machines }: Store,
   providers: ReadonlyMap<string, Provider>,
-  machines: MachineReader,
 ): Dispatcher<MachineChange> {
   const { settings, log } = options;
   return new Dispatcher<MachineChange>({
@@ -75,6 +71,7 @@ export function createDispatcher(
     onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
     watch: options.watch,
     onError: (error, during) => log.error({ err: error }, during),
-    onLeaseLost: (jobId) => log.warn({ operation: jobId }, 'lost the lease; another replica has it'),
+    onLeaseLost: (jobId) =>
+      log.warn({ operation: jobId }, 'lost the lease; another replica has the operation'),
   });
 }

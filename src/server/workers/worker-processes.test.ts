@@ -5,50 +5,50 @@ import pino from 'pino';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { readConfiguration } from '../settings/configuration.ts';
 import { readSettings, SettingError } from '../settings/settings.ts';
-import { WorkerCrew } from './worker-crew.ts';
+import { WorkerProcesses } from './worker-processes.ts';
 
 let folder: string;
-let crew: WorkerCrew | null = null;
+let processes: WorkerProcesses | null = null;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'ingot-test-crew-'));
+  folder = mkdtempSync(join(tmpdir(), 'ingot-test-workers-'));
 });
-afterEach(() => crew?.stop());
+afterEach(() => processes?.stop());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Workers that follow a script instead of serving. */
-function startCrew(script: string, workers: number) {
+function startWorkers(script: string, workers: number) {
   const exec = join(folder, 'worker.mjs');
   writeFileSync(
     exec,
     `for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
-     const say = (message) => process.send(message);
-     const told = (kind) => new Promise((resolve) =>
+     const send = (message) => process.send(message);
+     const received = (kind) => new Promise((resolve) =>
        process.on('message', (message) => message.kind === kind && resolve(message)));
-     void told('stop').then(() => process.exit(0));
+     void received('stop').then(() => process.exit(0));
      ${script}`,
   );
   const logged: string[] = [];
   const failures: Error[] = [];
-  crew = new WorkerCrew({
+  processes = new WorkerProcesses({
     settings: readSettings({}, { workers: String(workers) }, folder),
     configuration: readConfiguration(null),
     log: pino({ level: 'debug' }, { write: (line: string) => logged.push(line) }),
     onFailed: (error) => failures.push(error),
     exec,
   });
-  crew.start();
+  processes.start();
   const lines = (message: string) =>
     logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith(message));
-  return { crew, failures, lines };
+  return { processes, failures, lines };
 }
 
-const SERVE = `const start = told('start'); const prepared = told('prepared');
-  say({ kind: 'loaded' }); await start; await prepared; say({ kind: 'serving', ports: {} });`;
+const SERVE = `const start = received('start'); const prepared = received('prepared');
+  send({ kind: 'loaded' }); await start; await prepared; send({ kind: 'serving', ports: {} });`;
 
 it('starts a worker again that dies, under its number', async () => {
-  const { crew, failures, lines } = startCrew(SERVE, 2);
-  crew.report({ kind: 'prepared', url: 'postgresql://x', postgres: null });
-  await crew.allServing;
+  const { processes, failures, lines } = startWorkers(SERVE, 2);
+  processes.report({ kind: 'prepared', url: 'postgresql://x', postgres: null });
+  await processes.allServing;
   const [first] = lines('a worker was started');
   process.kill(first.pid, 'SIGKILL');
   await vi.waitFor(() => expect(lines('a worker was started')).toHaveLength(3), { timeout: 10_000 });
@@ -60,7 +60,7 @@ it('starts a worker again that dies, under its number', async () => {
 });
 
 it('gives up when workers keep dying before they serve', async () => {
-  const { failures, lines } = startCrew('process.exit(3);', 1);
+  const { failures, lines } = startWorkers('process.exit(3);', 1);
   await vi.waitFor(() => expect(failures).toHaveLength(1), { timeout: 20_000 });
   expect(failures[0]?.message).toMatch(
     /^5 workers in a row ended before they served, the last with exit code 3/,
@@ -69,8 +69,8 @@ it('gives up when workers keep dying before they serve', async () => {
 });
 
 it('reports the wrong setting that a worker found', async () => {
-  const { failures } = startCrew(
-    `const start = told('start'); say({ kind: 'loaded' }); await start;
+  const { failures } = startWorkers(
+    `const start = received('start'); send({ kind: 'loaded' }); await start;
      process.send({ kind: 'refused', message: 'INGOT_PRESENCE_URL: no answer: closed' }, () => process.exit(64));`,
     1,
   );

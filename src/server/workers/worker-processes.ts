@@ -2,8 +2,8 @@
  * The workers of a primary process: started, watched, started again when they die, and stopped together.
  *
  * A worker that dies is started again after a pause that grows while it keeps dying. Its work is taken over by the others when
- * its leases end, as with any replica. When none serves and several starts in a row came to nothing, there is no use in more of
- * them: the crew gives up.
+ * its leases end, as with any replica. When no worker serves and several starts in a row failed, more of them will not help:
+ * the primary gives up.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
@@ -13,15 +13,15 @@ import type { DatabaseState, FromWorker, ToWorker, WorkerStart } from './worker-
 
 const FIRST_RESTART_MS = 100;
 const MAX_RESTART_MS = 10_000;
-/** A worker that served for so long did not die of its start. */
+/** A worker that served for this long did not die because of its start. */
 const STEADY_MS = 60_000;
 const MAX_FAILED_STARTS = 5;
-/** Longer than every part of an orderly end may take. */
+/** Longer than any part of an orderly stop may take. */
 const STOP_GRACE_MS = 60_000;
 
-export interface CrewOptions extends Pick<WorkerStart, 'settings' | 'configuration'> {
+export interface WorkerProcessesOptions extends Pick<WorkerStart, 'settings' | 'configuration'> {
   readonly log: Logger;
-  /** Once: the crew can't go on. A SettingError is a worker's own. */
+  /** Called once, when no more workers are started. A SettingError comes from a worker. */
   readonly onFailed: (error: Error) => void;
   /** For tests: another program than Ingot's worker. */
   readonly exec?: string;
@@ -34,8 +34,8 @@ interface Member {
   servingSince: number | null;
 }
 
-export class WorkerCrew {
-  readonly #options: CrewOptions;
+export class WorkerProcesses {
+  readonly #options: WorkerProcessesOptions;
   readonly #members = new Map<number, Member>();
   readonly #deaths = new Map<number, number>();
   readonly #restarts = new Set<NodeJS.Timeout>();
@@ -43,21 +43,21 @@ export class WorkerCrew {
   #state: DatabaseState | null = null;
   #failedStarts = 0;
   #stopping = false;
-  #onMemberGone = () => {};
+  #onMemberExit = () => {};
   #onAllServing: () => void = () => {};
-  /** Once, at the start. */
+  /** Resolves once, after the start. */
   readonly allServing = new Promise<void>((resolve) => {
     this.#onAllServing = resolve;
   });
 
-  constructor(options: CrewOptions) {
+  constructor(options: WorkerProcessesOptions) {
     this.#options = options;
     cluster.setupPrimary({
       exec: options.exec ?? fileURLToPath(new URL('worker.js', import.meta.url)),
       args: [],
       serialization: 'advanced',
     });
-    // Whatever ends this process ends the workers: at a second Ctrl-C there is no time for more.
+    // Also without an orderly stop: at a second Ctrl-C, workers are killed with this process.
     process.on('exit', this.#killAll);
   }
 
@@ -70,22 +70,22 @@ export class WorkerCrew {
     for (const { worker, isLoaded } of this.#members.values()) if (isLoaded) send(worker, state);
   }
 
-  /** Returns when every worker is gone. */
+  /** Returns when every worker has exited. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const timer of this.#restarts) clearTimeout(timer);
     for (const { worker, isLoaded } of this.#members.values()) {
-      // One that still loads its code has nothing to hand over.
+      // A worker that still loads its code has nothing to hand over.
       if (isLoaded) send(worker, { kind: 'stop' });
       else worker.process.kill('SIGKILL');
     }
-    const impatience = setTimeout(this.#killAll, STOP_GRACE_MS);
+    const killTimer = setTimeout(this.#killAll, STOP_GRACE_MS);
     while (this.#members.size > 0) {
       await new Promise<void>((resolve) => {
-        this.#onMemberGone = resolve;
+        this.#onMemberExit = resolve;
       });
     }
-    clearTimeout(impatience);
+    clearTimeout(killTimer);
     process.off('exit', this.#killAll);
   }
 
@@ -106,7 +106,7 @@ export class WorkerCrew {
         this.#loaded(member);
         return;
       case 'serving':
-        this.#serves(member);
+        this.#nowServes(member);
         return;
       case 'refused':
         this.#refused(member, message.message);
@@ -122,14 +122,14 @@ export class WorkerCrew {
     if (this.#state) send(worker, this.#state);
   }
 
-  #serves(member: Member): void {
+  #nowServes(member: Member): void {
     member.servingSince ??= performance.now();
     this.#failedStarts = 0;
     const serving = [...this.#members.values()].filter(({ servingSince }) => servingSince !== null);
     if (serving.length === this.#options.settings.workers) this.#onAllServing();
   }
 
-  /** At the start it is the operator's mistake; later on it may pass, and others serve. */
+  /** While no worker serves, the operator's setting is wrong; later the cause may pass, and other workers serve. */
   #refused({ number }: Member, message: string): void {
     this.#options.log.error({ worker: number, problem: message }, 'a worker refuses to start');
     if (this.#stopping || this.#isAnyServing()) return;
@@ -140,7 +140,7 @@ export class WorkerCrew {
   #exited(member: Member, cause: string): void {
     const { number, worker, servingSince } = member;
     this.#members.delete(number);
-    this.#onMemberGone();
+    this.#onMemberExit();
     if (this.#stopping) return;
     const served = servingSince !== null;
     const steady = served && performance.now() - servingSince >= STEADY_MS;
@@ -181,7 +181,7 @@ export class WorkerCrew {
   }
 }
 
-/** One that is dying has no channel any more; its end is handled when it comes. */
+/** A dying worker has no channel any more; its exit is handled when it is reported. */
 function send(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, (error) => error && worker.emit('error', error));
 }

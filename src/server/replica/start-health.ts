@@ -1,8 +1,8 @@
-/** What a replica knows about itself: whether the database can be written, and how its background loops fare. */
+/** A replica's health: whether the database can be written, and whether its background loops pass. */
 import type { Logger } from 'pino';
-import type { Database } from '../store/database/database.ts';
-import { DatabaseProbe } from '../store/database/database-probe.ts';
-import { DATABASE_CAUSE, type Readiness } from '../surfaces/readiness.ts';
+import type { Database } from '../../store/database/database.ts';
+import { DatabaseProbe } from '../../store/database/database-probe.ts';
+import { DATABASE_CAUSE, type Readiness } from '../../surfaces/readiness.ts';
 import { LoopHealth } from './loop-health.ts';
 
 export interface Health {
@@ -35,7 +35,7 @@ export function startHealth(database: Database, readiness: Readiness, log: Logge
     loops,
     stop: async () => {
       await probe.stop();
-      // Whoever serves next with the same readiness finds out by itself.
+      // The next replica with the same readiness finds out by itself.
       loops.forget();
       readiness.clear(DATABASE_CAUSE);
     },

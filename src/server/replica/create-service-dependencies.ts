@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { sortableId } from '../../domain/id.ts';
+import type { MachineChange } from '../../domain/machine/machine-change.ts';
+import type { Dispatcher } from '../../engine/dispatcher.ts';
+import { packageVersion } from '../../package-root.ts';
+import type { Provider } from '../../providers/provider.ts';
+import { MachineRegistrar } from '../../store/machines/machines.ts';
+import { OperationStarter } from '../../store/operations/writer/operation-starter.ts';
+import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
+import type { Store } from './open-store.ts';
+import type { ReplicaOptions } from './replica-options.ts';
+
+export interface ServiceParts {
+  readonly store: Store;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly dispatcher: Dispatcher<MachineChange>;
+  readonly tokensChanged: () => void;
+}
+
+/** What the gRPC services use. */
+export function createServiceDependencies(
+  { configuration }: ReplicaOptions,
+  { store, providers, dispatcher, tokensChanged }: ServiceParts,
+): ServerDependencies {
+  const { database } = store;
+  return {
+    ...store,
+    providers,
+    registrar: new MachineRegistrar(database),
+    starter: new OperationStarter(database),
+    stepDefaults: {
+      timeoutSeconds: configuration.step_defaults.timeout_seconds,
+      maxRetries: configuration.step_defaults.max_retries,
+    },
+    defaultProvider: configuration.default_provider,
+    newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
+    newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),
+    wake: () => dispatcher.wake(),
+    notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
+    tokensChanged,
+    now: () => new Date(),
+    version: packageVersion(),
+  };
+}

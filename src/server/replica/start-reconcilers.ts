@@ -1,0 +1,81 @@
+/** The loops that keep presence, installations, service states and metric samples up to date. */
+import type { Logger } from 'pino';
+import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import { InstallWatch } from '../../reconcilers/install-watch.ts';
+import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
+import { PresenceWatch, type PresenceWatchOptions } from '../../reconcilers/presence-watch.ts';
+import { ServiceReconciler } from '../../reconcilers/service-reconciler.ts';
+import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
+import type { LoopHealth } from './loop-health.ts';
+import type { Store } from './open-store.ts';
+import type { ReplicaOptions } from './replica-options.ts';
+import type { RunningParts } from './running-parts.ts';
+
+export interface ReconcilerDependencies {
+  readonly store: Store;
+  readonly services: ServerDependencies;
+  readonly nodes: BootDependencies;
+  readonly loops: LoopHealth;
+  readonly running: RunningParts;
+}
+
+/** Returns the presence watch, which agent calls notify. */
+export function startReconcilers(options: ReplicaOptions, given: ReconcilerDependencies): PresenceWatch {
+  const { store, services, nodes, loops, running } = given;
+  const { settings, configuration, log } = options;
+  const presence = new PresenceWatch({
+    ...store,
+    elsewhere: settings.presenceUrl !== null,
+    watch: loops,
+    monotonicNow: () => performance.now(),
+    ...presenceLog(log),
+  });
+  running.start(presence);
+  if (settings.metricSampleSeconds > 0) {
+    running.start(new MetricSampler({ ...store, everySeconds: settings.metricSampleSeconds, watch: loops }));
+  }
+  running.start(
+    new ServiceReconciler({
+      database: store.database,
+      providers: services.providers,
+      actions: services,
+      intervalMs: configuration.looks.interval_seconds * 1000,
+      watch: loops,
+      upstreamWatch: loops.withoutReadiness,
+      onUnread: (provider, machineIds) =>
+        log.warn(
+          { provider, machines: machineIds.length, machine_ids: machineIds.slice(0, 10) },
+          'machines are left unchanged: their upstream describes them in an unknown format',
+        ),
+    }),
+  );
+  running.start(
+    new InstallWatch({
+      dependencies: nodes,
+      clock: store.clock,
+      stalledAfterSeconds: configuration.netboot.stalled_after_seconds,
+      watch: loops,
+    }),
+  );
+  return presence;
+}
+
+/** Changes of presence are logged as they happen; single keepalives are not. */
+function presenceLog(log: Logger): Pick<PresenceWatchOptions, 'onExpired' | 'onPoolHealth' | 'onLenient'> {
+  return {
+    onExpired: (machines) => {
+      for (const { machineId, pool } of machines) {
+        log.warn({ machine_id: machineId, pool_name: pool }, 'agent is lost: its keepalives stopped');
+      }
+    },
+    onPoolHealth: (pool, healthy) => {
+      if (healthy) log.info({ pool_name: pool }, 'pool is healthy, resuming pool sizing');
+      else log.warn({ pool_name: pool }, 'pool is degraded: no machine is schedulable');
+    },
+    onLenient: (forMs) =>
+      log.info(
+        { seconds: Math.ceil(forMs / 1000) },
+        'keepalives could not be received for a while; no agent is declared lost before it had time to send one',
+      ),
+  };
+}

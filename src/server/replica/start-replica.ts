@@ -1,0 +1,84 @@
+/**
+ * A replica: every part of the serving process, made and joined in the order in which they depend on each other. Nothing
+ * else in the code knows all of them.
+ */
+import { createHardwareMoves } from '../../operations/nodes/hardware-moves.ts';
+import { createNetworkInstalls } from '../../operations/nodes/network-installs.ts';
+import { createNodeServices } from '../../operations/nodes/stage-services.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { ControlPlane } from '../../steps/control-plane.ts';
+import type { Database } from '../../store/database/database.ts';
+import { Authenticator } from '../../surfaces/authenticate.ts';
+import { MachineTokens } from '../../surfaces/machine-tokens.ts';
+import { createProviders } from '../create-providers.ts';
+import { siteHooks } from '../settings/site-hooks.ts';
+import { createDispatcher } from './create-dispatcher.ts';
+import { createNodeDependencies } from './create-node-dependencies.ts';
+import { createServiceDependencies } from './create-service-dependencies.ts';
+import { openStore } from './open-store.ts';
+import { createNotifications } from './receive-notices.ts';
+import { type ReplicaOptions, SHUTDOWN_GRACE_MS } from './replica-options.ts';
+import type { RunningParts } from './running-parts.ts';
+import { startHealth } from './start-health.ts';
+import { startProbes } from './start-probes.ts';
+import { startReconcilers } from './start-reconcilers.ts';
+import { type Ports, startSurfaces } from './start-surfaces.ts';
+
+/** On a database that is prepared. What it starts is added to `running`, also when a later part fails to start. */
+export async function startReplica(
+  options: ReplicaOptions,
+  database: Database,
+  running: RunningParts,
+): Promise<Ports> {
+  const { configuration } = options;
+  const health = startHealth(database, options.readiness, options.log);
+  running.stopWith(() => health.stop());
+  const { loops } = health;
+  const providers = new Map<string, Provider>();
+  const providerNames = () => providers.keys();
+  const store = await openStore(options, { database, loops, running, providerNames });
+  const authenticator = new Authenticator(database, Date.now);
+  const machineTokens = new MachineTokens(database, Date.now);
+  const tokensChanged = () => {
+    authenticator.forget();
+    machineTokens.forget();
+  };
+
+  // The dispatcher runs steps, which use the control plane and the providers; those in turn start operations and wake it.
+  const dispatcher = createDispatcher(
+    { ...options, watch: loops, controlPlane: () => controlPlane },
+    store,
+    providers,
+  );
+  const services = createServiceDependencies(options, { store, providers, dispatcher, tokensChanged });
+  const nodes = createNodeDependencies(options, services);
+  for (const provider of createProviders(configuration, database, createNetworkInstalls(nodes))) {
+    providers.set(provider.name, provider);
+  }
+  let httpUrl = '';
+  const nodeServices = createNodeServices({
+    ...services,
+    serverUrl: () => configuration.netboot.base_url ?? httpUrl,
+    hooks: siteHooks(configuration),
+  });
+  const controlPlane: ControlPlane = { nodeServices, hardware: createHardwareMoves(nodes) };
+
+  const notifications = createNotifications({ store, dispatcher, tokensChanged }, loops);
+  await notifications.start();
+  running.stopWith(() => notifications.stop());
+  if (configuration.looks.enabled)
+    startProbes({ ...options, watch: loops }, database.url, providers, running);
+  running.start(store.clock);
+  dispatcher.start();
+  running.stopWith(() => dispatcher.stop(SHUTDOWN_GRACE_MS));
+  const presence = startReconcilers(options, { store, services, nodes, loops, running });
+  const surfaces = { services, nodes, authenticator, machineTokens, presence, loops, running };
+  return startSurfaces(options, surfaces, (port) => {
+    httpUrl = urlOf(options.settings.httpAddress.host, port);
+  });
+}
+
+/** For machines, unless the configuration names another URL: the address that this server listens on. */
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,171 @@
+/** The two ports of a replica: gRPC, and HTTP with the same services, the REST routes and the console. */
+import { join } from 'node:path';
+import { AgentCalls } from '../../operations/agents/agent-calls.ts';
+import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import { packageRoot } from '../../package-root.ts';
+import type { PresenceWatch } from '../../reconcilers/presence-watch.ts';
+import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
+import { ImageFiles } from '../../store/nodes/image-files.ts';
+import type { Authenticator } from '../../surfaces/authenticate.ts';
+import { consoleFiles } from '../../surfaces/console-files.ts';
+import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
+import type { MachineTokens } from '../../surfaces/machine-tokens.ts';
+import { type AgentRouteDependencies, agentRoutes } from '../../surfaces/rest/agent-routes.ts';
+import { netbootRoutes } from '../../surfaces/rest/netboot-routes.ts';
+import { nodeBulkRoutes } from '../../surfaces/rest/node-bulk-routes.ts';
+import { nodeRoutes } from '../../surfaces/rest/node-routes.ts';
+import { poolRoutes } from '../../surfaces/rest/pool-routes.ts';
+import { reportRoutes } from '../../surfaces/rest/report-routes.ts';
+import { adminService } from '../../surfaces/rpc/admin/admin-service.ts';
+import { fleetService } from '../../surfaces/rpc/fleet/fleet-service.ts';
+import { startGrpcServer } from '../../surfaces/rpc/grpc-server.ts';
+import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
+import type { CallDependencies, Service } from '../../surfaces/rpc/service.ts';
+import { machineServiceV1 } from '../../surfaces/rpc/v1/machine-service.ts';
+import { planService } from '../../surfaces/rpc/v1/plan-service.ts';
+import { runService } from '../../surfaces/rpc/v1/run-service.ts';
+import { machineService } from '../../surfaces/rpc/v2/machine-service.ts';
+import { operationService } from '../../surfaces/rpc/v2/operation-service.ts';
+import type { LoopHealth } from './loop-health.ts';
+import { type ReplicaOptions, SHUTDOWN_GRACE_MS } from './replica-options.ts';
+import type { RunningParts } from './running-parts.ts';
+
+export interface SurfaceDependencies {
+  readonly services: ServerDependencies;
+  readonly nodes: BootDependencies;
+  readonly authenticator: Authenticator;
+  readonly machineTokens: MachineTokens;
+  readonly presence: PresenceWatch;
+  readonly loops: LoopHealth;
+  readonly running: RunningParts;
+}
+
+export interface Ports {
+  readonly httpPort: number;
+  readonly grpcPort: number;
+}
+
+/** `onHttpPort` is called as soon as it is known. */
+export async function startSurfaces(
+  options: ReplicaOptions,
+  given: SurfaceDependencies,
+  onHttpPort: (port: number) => void,
+): Promise<Ports> {
+  const { settings, readiness } = options;
+  const {
+    running,
+    services: { feed, logs },
+  } = given;
+  const services = rpcServices(given.services);
+  const around = callDependencies(options, given);
+  const routes = restRoutes(options, given, around);
+  const http = await startHttpServer({ ...settings.httpAddress, services, around, routes, readiness });
+  running.stopWith(() => http.stop(SHUTDOWN_GRACE_MS));
+  onHttpPort(http.port);
+  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around, readiness });
+  running.stopWith(async () => {
+    grpc.drain();
+    http.drain();
+    feed.close();
+    logs.close();
+    await grpc.stop(SHUTDOWN_GRACE_MS);
+  });
+  return { httpPort: http.port, grpcPort: grpc.port };
+}
+
+function rpcServices(dependencies: ServerDependencies): Service[] {
+  return [
+    machineServiceV1(dependencies),
+    planService(dependencies),
+    runService(dependencies),
+    machineService(dependencies),
+    operationService(dependencies),
+    adminService(dependencies),
+    fleetService(dependencies),
+  ];
+}
+
+function callDependencies({ log }: ReplicaOptions, { authenticator }: SurfaceDependencies): CallDependencies {
+  return {
+    authenticator,
+    monotonicNow: () => performance.now(),
+    logCall: (entry) => log.debug(entry, 'call'),
+    logUnexpected: (error, requestId, method) =>
+      log.error({ err: error, requestId, method }, 'unexpected error'),
+  };
+}
+
+function restRoutes(
+  options: ReplicaOptions,
+  given: SurfaceDependencies,
+  { logUnexpected }: CallDependencies,
+): HttpOptions['routes'] {
+  const {
+    settings,
+    configuration: { netboot },
+  } = options;
+  const { authenticator, nodes } = given;
+  const agents = agentRouteDependencies(options, given, logUnexpected);
+  const rest = {
+    authenticator,
+    logUnexpected,
+    nodes,
+    stalledAfterSeconds: netboot.stalled_after_seconds,
+  };
+  const boot = {
+    ...rest,
+    files: new ImageFiles(settings.dataDir),
+    fetches: startBootFetchLog(options, given),
+    baseUrl: netboot.base_url,
+  };
+  return [
+    (app) => agentRoutes(app, agents),
+    (app) => poolRoutes(app, agents),
+    (app) => nodeRoutes(app, rest),
+    (app) => nodeBulkRoutes(app, rest),
+    (app) => reportRoutes(app, rest),
+    (app) => netbootRoutes(app, boot),
+    (app) => consoleFiles(app, { root: join(packageRoot(), 'dist/console') }),
+  ];
+}
+
+function agentRouteDependencies(
+  { log }: ReplicaOptions,
+  { services, authenticator, machineTokens, presence }: SurfaceDependencies,
+  logUnexpected: AgentRouteDependencies['logUnexpected'],
+): AgentRouteDependencies {
+  const { database, keepalives, ttls } = services;
+  const calls = new AgentCalls({
+    database,
+    keepalives,
+    ttls,
+    onReady: ({ machineId, poolName, hostname }) => {
+      presence.poolTouched(poolName);
+      log.info({ hostname, machine_id: machineId }, 'using existing machine');
+    },
+  });
+  return {
+    database,
+    keepalives,
+    calls,
+    tokens: machineTokens,
+    authenticator,
+    ttls,
+    logRegistration: (entry) => log.info(entry, 'request'),
+    logIgnored: (entry) => log.warn(entry, 'a part of a keepalive could not be stored'),
+    logUnexpected,
+  };
+}
+
+function startBootFetchLog(
+  { log }: ReplicaOptions,
+  { services, loops, running }: SurfaceDependencies,
+): BootFetchLog {
+  const fetches = new BootFetchLog({
+    database: services.database,
+    watch: loops.withoutReadiness,
+    onDropped: (count) => log.warn({ count }, 'boot fetches were not recorded: too many came at once'),
+  });
+  running.start(fetches);
+  return fetches;
+}
