@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { debianPostgres } from './test/parts/debian-postgres.ts';
+import { SkippedTests } from './test/setup/skipped-tests.ts';
 
 /**
  * Real machines take minutes: whoever waits for them last waits longest. What mostly waits runs beside those that need
@@ -57,6 +58,7 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    reporters: ['default', new SkippedTests()],
     sequence: { sequencer: LongestFirst },
     projects: [
       {
@@ -65,7 +67,7 @@ export default defineConfig({
           name: 'ingot',
           include: ['{src,console/src,test}/**/*.test.ts'],
           exclude: ['dist/**', '**/node_modules/**'],
-          globalSetup: ['test/setup/postgres.ts'],
+          globalSetup: ['test/setup/packages.ts', 'test/setup/postgres.ts'],
         },
       },
       ...(wholeSuite || debianPostgres() !== null

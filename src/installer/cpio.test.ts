@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { needs } from '../../test/parts/debian-packages.ts';
 import { type ArchiveEntry, cpioArchive } from './cpio.ts';
 
 const ENTRIES: readonly ArchiveEntry[] = [
@@ -23,8 +24,8 @@ describe('an archive', () => {
     expect(cpioArchive(ENTRIES).equals(cpioArchive(ENTRIES))).toBe(true);
   });
 
-  const busybox = spawnSync('busybox', ['cpio', '--help']).error === undefined;
-  it.skipIf(!busybox)('is one that cpio lists and reads', () => {
+  const programs = needs('busybox');
+  it.skipIf(programs.isMissing)(programs.title('is one that cpio lists and reads'), () => {
     const input = cpioArchive(ENTRIES);
     const listed = spawnSync('busybox', ['cpio', '-t'], { input, encoding: 'utf8' });
     expect(listed.stdout.trim().split('\n')).toEqual(['dev', 'dev/console', 'init']);

@@ -13,8 +13,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needs } from '../../test/parts/debian-packages.ts';
 
-const hasBusybox = spawnSync('busybox', ['true']).status === 0;
+const programs = needs('busybox');
 const scripts = fileURLToPath(new URL('.', import.meta.url));
 
 let root: string;
@@ -124,7 +125,7 @@ function run(commands: string): string {
   return stdout.trim();
 }
 
-describe.skipIf(!hasBusybox)('the installer’s look at disks', () => {
+describe.skipIf(programs.isMissing)(programs.title('the installer’s look at disks'), () => {
   it('finds those that can be written to, and none on USB', () => {
     expect(run('disks').split('\n')).toEqual(['vda', 'sda', 'nvme0n1']);
     expect(run('disk_usb=yes; disks').split('\n')).toEqual(['vda', 'sda', 'sdb', 'nvme0n1']);
@@ -152,63 +153,66 @@ describe.skipIf(!hasBusybox)('the installer’s look at disks', () => {
   });
 });
 
-it.skipIf(!hasBusybox)('the inventory is JSON of what the kernel and the firmware say', () => {
-  const inventory = JSON.parse(run('take_inventory; echo "$inventory"'));
-  expect(inventory).toMatchObject({
-    system: { vendor: 'Dell Inc.', model: 'Power\\Edge "R760"' },
-    cpu: { model: 'Fast CPU', sockets: 2, cores: 2, threads: 4, architecture: expect.any(String) },
-    gpus: [{ pci_address: '0000:01:00.0', vendor_id: '10de', device_id: '2330' }],
-  });
-  const module = {
-    slot: 'DIMM A1',
-    speed_mts: 4800,
-    manufacturer: 'Micron',
-    serial_number: 'SER1',
-    part_number: 'PART-9',
-  };
-  expect(inventory.memory).toEqual({
-    total_bytes: 1_024_000,
-    modules: [
-      { ...module, size_bytes: 64 * 1024 ** 3 },
-      { ...module, size_bytes: 16 * 1024 ** 3 },
-    ],
-  });
-  expect(inventory.disks).toEqual([
-    { name: 'vda', serial_number: 'V1', size_bytes: 2_048_000, transport: 'virtio', removable: false },
-    { name: 'vdb', size_bytes: 256_000, transport: 'virtio', removable: false },
-    {
-      name: 'sda',
-      model: 'Samsung SSD 860',
-      serial_number: 'S3Z8 "1"',
-      size_bytes: 1_024_000,
-      transport: 'sata',
-      rotational: false,
-      removable: false,
-    },
-    { name: 'sdb', model: 'Stick', size_bytes: 512_000, transport: 'usb', removable: true },
-    {
-      name: 'nvme0n1',
-      model: 'NVMe Fast',
-      serial_number: 'NV1',
-      size_bytes: 4_096_000,
-      transport: 'nvme',
-      removable: false,
-    },
-  ]);
-  expect(inventory.nics).toEqual([
-    {
-      name: 'eth0',
-      mac_address: '52:54:00:00:00:01',
-      speed_mbps: 25_000,
-      link: true,
-      driver: 'mlx5_core',
-      pci_address: '0000:3b:00.0',
-    },
-    { name: 'eth1', mac_address: '52:54:00:00:00:02' },
-  ]);
-});
+it.skipIf(programs.isMissing)(
+  programs.title('the inventory is JSON of what the kernel and the firmware say'),
+  () => {
+    const inventory = JSON.parse(run('take_inventory; echo "$inventory"'));
+    expect(inventory).toMatchObject({
+      system: { vendor: 'Dell Inc.', model: 'Power\\Edge "R760"' },
+      cpu: { model: 'Fast CPU', sockets: 2, cores: 2, threads: 4, architecture: expect.any(String) },
+      gpus: [{ pci_address: '0000:01:00.0', vendor_id: '10de', device_id: '2330' }],
+    });
+    const module = {
+      slot: 'DIMM A1',
+      speed_mts: 4800,
+      manufacturer: 'Micron',
+      serial_number: 'SER1',
+      part_number: 'PART-9',
+    };
+    expect(inventory.memory).toEqual({
+      total_bytes: 1_024_000,
+      modules: [
+        { ...module, size_bytes: 64 * 1024 ** 3 },
+        { ...module, size_bytes: 16 * 1024 ** 3 },
+      ],
+    });
+    expect(inventory.disks).toEqual([
+      { name: 'vda', serial_number: 'V1', size_bytes: 2_048_000, transport: 'virtio', removable: false },
+      { name: 'vdb', size_bytes: 256_000, transport: 'virtio', removable: false },
+      {
+        name: 'sda',
+        model: 'Samsung SSD 860',
+        serial_number: 'S3Z8 "1"',
+        size_bytes: 1_024_000,
+        transport: 'sata',
+        rotational: false,
+        removable: false,
+      },
+      { name: 'sdb', model: 'Stick', size_bytes: 512_000, transport: 'usb', removable: true },
+      {
+        name: 'nvme0n1',
+        model: 'NVMe Fast',
+        serial_number: 'NV1',
+        size_bytes: 4_096_000,
+        transport: 'nvme',
+        removable: false,
+      },
+    ]);
+    expect(inventory.nics).toEqual([
+      {
+        name: 'eth0',
+        mac_address: '52:54:00:00:00:01',
+        speed_mbps: 25_000,
+        link: true,
+        driver: 'mlx5_core',
+        pci_address: '0000:3b:00.0',
+      },
+      { name: 'eth1', mac_address: '52:54:00:00:00:02' },
+    ]);
+  },
+);
 
-describe.skipIf(!hasBusybox)('the words of the command line', () => {
+describe.skipIf(programs.isMissing)(programs.title('the words of the command line'), () => {
   const read = (words: string, commands: string) => {
     add('proc/cmdline', `BOOT_IMAGE=vmlinuz ${words}\n`);
     return run(`read_parameters; ${commands}`);

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { needs } from '../../test/parts/debian-packages.ts';
 import { type DnsmasqOptions, dnsmasqConfiguration } from './dnsmasq-configuration.ts';
 
 const FULL: DnsmasqOptions = {
@@ -80,18 +81,21 @@ describe('the configuration for dnsmasq', () => {
     expect(() => dnsmasqConfiguration({ ...FULL, [field]: value })).toThrow(/^--/);
   });
 
-  const hasDnsmasq = spawnSync('dnsmasq', ['--version']).error === undefined;
-  it.skipIf(!hasDnsmasq).each([FULL, PROXY])('is one that dnsmasq understands, in mode $mode', (options) => {
-    const dir = mkdtempSync(join(tmpdir(), 'ingot-dnsmasq-'));
-    try {
-      const file = join(dir, 'dnsmasq.conf');
-      // What is commented out must be right as well.
-      const text = dnsmasqConfiguration(options);
-      writeFileSync(file, text.replace(/^#(?=[a-z-]+(=|$))/gm, ''));
-      const { stderr } = spawnSync('dnsmasq', ['--test', '-C', file], { encoding: 'utf8' });
-      expect(stderr).toContain('syntax check OK');
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
-  });
+  const programs = needs('dnsmasq');
+  it.skipIf(programs.isMissing).each([FULL, PROXY])(
+    programs.title('is one that dnsmasq understands, in mode $mode'),
+    (options) => {
+      const dir = mkdtempSync(join(tmpdir(), 'ingot-dnsmasq-'));
+      try {
+        const file = join(dir, 'dnsmasq.conf');
+        // What is commented out must be right as well.
+        const text = dnsmasqConfiguration(options);
+        writeFileSync(file, text.replace(/^#(?=[a-z-]+(=|$))/gm, ''));
+        const { stderr } = spawnSync('dnsmasq', ['--test', '-C', file], { encoding: 'utf8' });
+        expect(stderr).toContain('syntax check OK');
+      } finally {
+        rmSync(dir, { recursive: true, force: true });
+      }
+    },
+  );
 });

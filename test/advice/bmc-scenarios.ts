@@ -6,9 +6,9 @@ import { datacenterConfiguration } from '../../src/providers/datacenter/datacent
 import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
 import { boot, call, newMac, report } from '../nodes/rest.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
-import { ensureSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import { type IpmitoolStandIn, standInForIpmitool } from './ipmitool-stand-in.ts';
 import { type RebootingHost, startRebootingHost } from './rebooting-host.ts';
@@ -37,7 +37,7 @@ export interface BmcScenarioSite {
 const IMAGE = 'debian-13';
 
 export async function openBmcScenarioSite(): Promise<BmcScenarioSite> {
-  const problem = ensureIpmi() ?? ensureSshd();
+  const { problem } = needs('ipmi', 'sshd');
   if (problem) throw new Error(problem);
   const [first, host, mixedUp] = await Promise.all([startBmc(), startRebootingHost(), startRebootingHost()]);
   const ipmitool = standInForIpmitool();

@@ -6,10 +6,11 @@ import { clustersConfiguration } from '../../src/clusters/cluster-configuration.
 import { FAILURE_CODES, type FailureCode } from '../../src/domain/error/failure-code.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh } from '../api/fleet.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import {
   changedAfterFailure,
@@ -43,7 +44,7 @@ const nameOf = (code: FailureCode) => code.toLowerCase().replaceAll('_', '-');
 const KNOWS_HOSTS: readonly FailureCode[] = ['HOST_KEY_MISMATCH', 'KNOWN_HOSTS_UNREADABLE'];
 
 export async function openHostSite(): Promise<HostSite> {
-  const problem = ensureSshd();
+  const { problem } = needs('sshd');
   if (problem) throw new Error(problem);
   const folder = mkdtempSync(join(tmpdir(), 'ingot-advice-host-'));
   const file = (code: FailureCode, name: string) => join(folder, `${code}.${name}`);

@@ -3,12 +3,13 @@
  * between quotes are the document's own.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type Redis, startRedis } from '../parts/redis.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { createMachine, type Enrolled, enrol, keepalive, post, registration } from './calls.ts';
 
-const noRedis = ensureRedis();
+const redisProgram = needs('redis');
 
 const KEYS = {
   state: 'provider:machine:{provider}:{pool}:{id}',
@@ -23,7 +24,7 @@ const LOG_LINES = {
   machine: 'INF using existing machine hostname=my-gpu-worker.beta9.headscale.internal machine_id=1165a9b6',
 } as const;
 
-describe.skipIf(noRedis !== null)(`document 5 in Redis ${noRedis ?? ''}`.trim(), () => {
+describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'), () => {
   let redis: Redis;
   let server: TestServer;
 

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { createPostgresKeepalives } from '../../src/store/agents/postgres-keepalives.ts';
 import { createRedisKeepalives } from '../../src/store/agents/redis-keepalives.ts';
-import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type Redis, startRedis } from '../parts/redis.ts';
 import { keepaliveStoreContract } from './keepalive-store-contract.ts';
 
 describe('in PostgreSQL', () => {
@@ -12,9 +13,9 @@ describe('in PostgreSQL', () => {
   });
 });
 
-const noRedis = ensureRedis();
+const redisProgram = needs('redis');
 
-describe.skipIf(noRedis !== null)(`in Redis ${noRedis ?? ''}`.trim(), () => {
+describe.skipIf(redisProgram.isMissing)(redisProgram.title('in Redis'), () => {
   let redis: Redis;
   beforeAll(async () => {
     redis = await startRedis();

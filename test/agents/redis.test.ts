@@ -1,13 +1,14 @@
 /** A server whose agents' presence is in Redis: what Redis shows, and what happens when it fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { needs } from '../parts/debian-packages.ts';
 import { cloneDatabase } from '../parts/postgres.ts';
-import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
+import { type Redis, startRedis } from '../parts/redis.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
 
-const noRedis = ensureRedis();
+const redisProgram = needs('redis');
 
 const cleanups: Array<() => Promise<void>> = [];
 afterEach(async () => {
@@ -59,7 +60,7 @@ function linesWith(server: TestServer, text: string): number {
   return server.logged.filter((line) => line.includes(text)).length;
 }
 
-describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), () => {
+describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'), () => {
   it('is under the keys that document 5 prints, with times to live and without a token', async () => {
     const redis = await newRedis();
     const server = await serverOn(redis);
@@ -240,7 +241,7 @@ describe.skipIf(noRedis !== null)(`presence in Redis ${noRedis ?? ''}`.trim(), (
   });
 });
 
-describe.skipIf(noRedis !== null)(`a server whose Redis is not there ${noRedis ?? ''}`.trim(), () => {
+describe.skipIf(redisProgram.isMissing)(redisProgram.title('a server whose Redis is not there'), () => {
   it('starts without it, says so, and serves agents when it is there', async () => {
     const redis = await newRedis({ password: 'very-secret-word' });
     await redis.kill();

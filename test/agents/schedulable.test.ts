@@ -1,35 +1,21 @@
 /** A machine that work must not be placed on is not offered, and everything that shows it says why. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
-import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
-import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
+import { describeInBothStores } from './both-stores.ts';
 import { createMachine, type Enrolled, enrol, get, keepalive, post, registration } from './calls.ts';
-
-const noRedis = ensureRedis();
 
 interface Listed {
   readonly state: Readonly<Record<string, unknown>>;
 }
 
-describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
-  if (store === 'Redis' && noRedis !== null) return it.skip(noRedis);
-
+describeInBothStores('with keepalives', (store) => {
   let server: TestServer;
-  let redis: Redis | null = null;
   let requests = 0;
-
   beforeAll(async () => {
-    if (store === 'Redis') redis = await startRedis();
-    server = await startTestServer({
-      pools: ['gpu', 'empty'],
-      ...(redis ? { presenceUrl: redis.url } : {}),
-    });
-  });
-  afterAll(async () => {
-    await server?.stop();
-    await redis?.stop();
+    server = await store.startServer({ pools: ['gpu', 'empty'] });
   });
 
   const requestId = () => {
@@ -161,7 +147,7 @@ describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
 
   it('one with an operation under way, whatever its type; and it is back when that ends', async () => {
     const pool = await newPool('working');
-    const machineId = `working-${store.toLowerCase()}`;
+    const machineId = `working-${store.name.toLowerCase()}`;
     await server.machines.registerMachine({
       machine: { machineId, labels: { 'fake/hang-step': 'reboot' }, spec: { provider: 'fake' } },
     });
@@ -201,9 +187,9 @@ describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
     await speaks();
     const { machineId } = machine;
     await ended(await server.admin.drainMachine({ machineId, requestId: requestId() }));
-    if (redis) expect(redis.cli('keys', `*${pool}*`)).toHaveLength(3);
+    expect(store.redisKeys(`*${pool}*`)).toHaveLength(store.name === 'Redis' ? 3 : 0);
     await ended(await server.admin.removeMachine({ machineId, requestId: requestId() }));
-    if (redis) expect(redis.cli('keys', `*${pool}*`)).toEqual([]);
+    expect(store.redisKeys(`*${pool}*`)).toEqual([]);
     expect(await list(`pool_name=${pool}`)).toEqual([]);
     expect(await server.admin.getPool({ name: pool })).toMatchObject({
       total: 0,
@@ -214,7 +200,7 @@ describe.each(['PostgreSQL', 'Redis'])('with keepalives in %s', (store) => {
       status: 403,
       body: { error_code: 'invalid_token', revoked: true },
     });
-    if (redis) expect(redis.cli('keys', `*${pool}*`)).toEqual([]);
+    expect(store.redisKeys(`*${pool}*`)).toEqual([]);
   });
 
   it('a pool with nothing to offer is degraded, whatever its agents say, and the log says both', async () => {

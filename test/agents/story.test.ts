@@ -1,27 +1,13 @@
 /** Document 5's complete example, as an agent and an operator live it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { TestServer } from '../parts/server.ts';
+import { describeInBothStores } from './both-stores.ts';
 import { createMachine, enrol, get, keepalive, post, registration } from './calls.ts';
 
-const noRedis = ensureRedis();
-
-describe.each(['PostgreSQL', 'Redis'])('presence in %s', (store) => {
-  if (store === 'Redis' && noRedis !== null) return it.skip(noRedis);
-
+describeInBothStores('presence', (store) => {
   let server: TestServer;
-  let redis: Redis | null = null;
-
   beforeAll(async () => {
-    if (store === 'Redis') redis = await startRedis();
-    server = await startTestServer({
-      pools: ['gpu', 'empty'],
-      ...(redis ? { presenceUrl: redis.url } : {}),
-    });
-  });
-  afterAll(async () => {
-    await server?.stop();
-    await redis?.stop();
+    server = await store.startServer({ pools: ['gpu', 'empty'] });
   });
 
   async function statusOf(machineId: string) {

@@ -6,7 +6,7 @@ import { CHROMIUM, Console } from './console.ts';
 
 const WATCH = '**/baremetal.fleet.v1.FleetService/WatchEvents';
 
-describe.skipIf(CHROMIUM === null)('kept open all day', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('kept open all day'), () => {
   let console: Console;
   let failed: string;
   let operationId: string;

@@ -5,13 +5,13 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { Role } from '../../src/domain/actor.ts';
-import { findChromium, launchChromium } from '../parts/chromium.ts';
+import { launchChromium } from '../parts/chromium.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
 
 const SCREENSHOTS = fileURLToPath(new URL('../../dist/screenshots/', import.meta.url));
 
-/** Null: tests that need a browser are skipped, visibly. */
-export const CHROMIUM = findChromium();
+export const CHROMIUM = needs('chromium');
 
 export interface OpenOptions {
   readonly role?: Role;
@@ -35,8 +35,7 @@ export class Console {
   }
 
   static async start(options: TestServerOptions = {}): Promise<Console> {
-    if (CHROMIUM === null) throw new Error('there is no Chromium');
-    const [server, browser] = await Promise.all([startTestServer(options), launchChromium(CHROMIUM)]);
+    const [server, browser] = await Promise.all([startTestServer(options), launchChromium()]);
     return new Console(server, browser, options);
   }
 

@@ -5,7 +5,7 @@ import { run } from '../api/fleet.ts';
 import { boot, createNode, newMac, nodeOf, report, setState } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
-describe.skipIf(CHROMIUM === null)('the hardware of a machine', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the hardware of a machine'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();

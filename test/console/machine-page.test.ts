@@ -5,7 +5,7 @@ import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_servic
 import { boot, call, nodeOf, prepareInstall } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
-describe.skipIf(CHROMIUM === null)('the page of a machine', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start({ pools: ['gpu'] });

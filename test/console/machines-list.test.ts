@@ -7,7 +7,7 @@ const MACHINES = 120;
 const ROW = 34;
 const idOf = (n: number) => `list-${String(n).padStart(3, '0')}`;
 
-describe.skipIf(CHROMIUM === null)('the list of machines', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the list of machines'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();

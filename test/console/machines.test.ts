@@ -4,7 +4,7 @@ import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 const FLEET = 100_000;
 
-describe.skipIf(CHROMIUM === null)('machines, in the browser', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('machines, in the browser'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, createNode, nodeOf, prepareInstall, report, setState } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible } from './console.ts';
 
-describe.skipIf(CHROMIUM === null)('nodes that are selected', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('nodes that are selected'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();

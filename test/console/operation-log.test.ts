@@ -5,7 +5,7 @@ import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
 const LINES = 5_000;
 
-describe.skipIf(CHROMIUM === null)('the log of an operation, in the browser', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the log of an operation, in the browser'), () => {
   let console: Console;
   let operationId: string;
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 import { fillFleet } from './sample-fleet.ts';
 
-describe.skipIf(CHROMIUM === null)('every page', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('every page'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start({ pools: ['gpu'] });

@@ -5,7 +5,7 @@ import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.
 import { newMachine, start, waitingAt } from '../api/fleet.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
 
-describe.skipIf(CHROMIUM === null)('maintenance and reimage, in the browser', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in the browser'), () => {
   let console: Console;
   beforeAll(async () => {
     console = await Console.start();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 import { CHROMIUM, Console } from './console.ts';
 
-describe.skipIf(CHROMIUM === null)('a session', () => {
+describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('a session'), () => {
   let console: Console;
   let database: TestDatabase;
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-console-'));

@@ -8,16 +8,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import type { Machine } from '../../src/domain/machine/machine.ts';
 import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { defineStep, handlerFor } from '../../src/steps/registry.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { attemptOf, drive } from './attempt.ts';
 import { bmcFields, machineWith } from './bmc-site.ts';
 import { callFor, createSite, failureOf, type Site } from './site.ts';
 
-const problem = ensureIpmi() ?? ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('ipmi', 'sshd');
 
-describe.skipIf(problem !== null)('a reboot', () => {
+describe.skipIf(programs.isMissing)(programs.title('a reboot'), () => {
   let bmc: IpmiBmc;
   let sshd: Sshd;
   let site: Site;

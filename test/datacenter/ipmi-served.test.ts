@@ -3,15 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run, start } from '../api/fleet.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { bmcFields, unusedKey } from './bmc-site.ts';
 
-const problem = ensureIpmi();
-if (problem) console.warn(problem);
+const programs = needs('ipmi');
 
-describe.skipIf(problem !== null)('through a server', () => {
+describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
   let bmc: IpmiBmc;
   let server: TestServer;
   let machineId: string;

@@ -5,17 +5,17 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Machine } from '../../src/domain/machine/machine.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { until } from '../parts/until.ts';
 import { createBmcSite, ipmitoolsOfOurs, machineWith } from './bmc-site.ts';
 import { callFor, failureOf, type Site } from './site.ts';
 
-const problem = ensureIpmi();
-if (problem) console.warn(problem);
+const programs = needs('ipmi');
 
 const { signal } = new AbortController();
 
-describe.skipIf(problem !== null)('a machine’s BMC', () => {
+describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   let bmc: IpmiBmc;
   let site: Site;
   let can: Site['can'];

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { needs } from '../parts/debian-packages.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
 import { type KubernetesObject, readSecret } from '../parts/kubernetes/objects.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import { callFor, clustersOf, createSite, failureOf, machineAt, type Site } from './site.ts';
 
-const problem = ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('sshd');
 
 /** The command lines and environments of everything that runs here, our own process left out. */
 function everythingThatRuns(): string {
@@ -25,7 +25,7 @@ function everythingThatRuns(): string {
     .join('\n');
 }
 
-describe.skipIf(problem !== null)('joining a cluster', () => {
+describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
   let api: ApiServer;
   let host: StandInHost;
   let sshd: Sshd;

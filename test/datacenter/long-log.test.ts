@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { newPlan, runEnded, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 
-const problem = ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('sshd');
 
 const LINES = 4_000;
 
@@ -17,7 +17,7 @@ const textOf = (data: Uint8Array) =>
     .replace(/ 0{990}$/m, '')
     .trim();
 
-describe.skipIf(problem !== null)('a long log', () => {
+describe.skipIf(programs.isMissing)(programs.title('a long log'), () => {
   let sshd: Sshd;
   let server: TestServer;
 

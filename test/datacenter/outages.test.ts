@@ -5,19 +5,19 @@ import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh, phaseOf } from '../api/fleet.ts';
 import { newPlan, startRun, v1Of } from '../api-v1/runs.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import { bmcFields } from './bmc-site.ts';
 
-const problem = ensureSshd() ?? ensureIpmi();
-if (problem) console.warn(problem);
+const programs = needs('sshd', 'ipmi');
 
 const PATIENCE_MS = 40_000;
 
-describe.skipIf(problem !== null)('an upstream that does not answer', () => {
+describe.skipIf(programs.isMissing)(programs.title('an upstream that does not answer'), () => {
   let sshd: Sshd;
   let bmc: IpmiBmc;
   let api: ApiServer;

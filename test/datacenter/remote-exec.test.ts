@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StepFailure } from '../../src/engine/step-handler.ts';
-import { createKey, ensureSshd, freePort, type Sshd, startSshd } from '../parts/sshd.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { createKey, freePort, type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 import { callFor, createSite, failureOf, machineAt, type Site } from './site.ts';
 
-const problem = ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('sshd');
 
-describe.skipIf(problem !== null)('a command on a host', () => {
+describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () => {
   let sshd: Sshd;
   let site: Site;
   let dir: string;
@@ -315,7 +315,7 @@ describe.skipIf(problem !== null)('a command on a host', () => {
   });
 });
 
-describe.skipIf(problem !== null)('a host with several keys', () => {
+describe.skipIf(programs.isMissing)(programs.title('a host with several keys'), () => {
   it('is asked for the one that is known of it', async () => {
     const sshd = await startSshd({ hostKeyType: 'rsa', config: [] });
     const site = createSite(sshd);
@@ -326,7 +326,7 @@ describe.skipIf(problem !== null)('a host with several keys', () => {
   });
 });
 
-describe.skipIf(problem !== null)('a look at a host', () => {
+describe.skipIf(programs.isMissing)(programs.title('a look at a host'), () => {
   const look = async (site: Site, endpoint: string) =>
     site.can.inspect.host(machineAt(endpoint), new AbortController().signal);
 
@@ -359,7 +359,7 @@ describe.skipIf(problem !== null)('a look at a host', () => {
   });
 });
 
-describe.skipIf(problem !== null)('a jump host', () => {
+describe.skipIf(programs.isMissing)(programs.title('a jump host'), () => {
   let jump: Sshd;
   let sshd: Sshd;
   let site: Site;

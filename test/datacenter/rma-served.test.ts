@@ -4,16 +4,16 @@ import { clustersConfiguration } from '../../src/clusters/cluster-configuration.
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, get, run as runOperation } from '../api/fleet.ts';
 import { run, runPhase, type V1, v1Of, view } from '../api-v1/runs.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { bmcFields, unusedKey } from './bmc-site.ts';
 
-const problem = ensureIpmi();
-if (problem) console.warn(problem);
+const programs = needs('ipmi');
 
-describe.skipIf(problem !== null)('an RMA of a datacenter’s machine in service', () => {
+describe.skipIf(programs.isMissing)(programs.title('an RMA of a datacenter’s machine in service'), () => {
   const machineId = 'dc-returned';
   const key = unusedKey();
   let api: ApiServer;

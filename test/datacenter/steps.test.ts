@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { NO_CONTROL_PLANE } from '../../src/steps/control-plane.fixture.ts';
 import { checkCapabilities, completeStep, defineStep, handlerFor } from '../../src/steps/registry.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { attemptOf } from './attempt.ts';
 import { clustersOf, createSite, machineAt, type Site } from './site.ts';
 
-const problem = ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('sshd');
 
-describe.skipIf(problem !== null)('the step kinds on a datacenter’s machine', () => {
+describe.skipIf(programs.isMissing)(programs.title('the step kinds on a datacenter’s machine'), () => {
   let api: ApiServer;
   let host: StandInHost;
   let sshd: Sshd;

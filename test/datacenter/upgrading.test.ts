@@ -15,17 +15,17 @@ import {
   type V1,
   v1Of,
 } from '../api-v1/runs.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createRecordingHost, type RecordingHost } from '../parts/recording-host.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { ensureSshd, type Sshd, startSshd } from '../parts/sshd.ts';
+import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
 
 const PACKAGING = ['dpkg', 'apt-mark', 'apt-get'];
-const problem = ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('sshd');
 
-describe.skipIf(problem !== null)('on a datacenter’s machine', () => {
+describe.skipIf(programs.isMissing)(programs.title('on a datacenter’s machine'), () => {
   let api: ApiServer;
   let host: RecordingHost;
   let sshd: Sshd;

@@ -6,7 +6,10 @@ import { DatabaseClock } from '../../src/store/database/database-clock.ts';
 import { stalledNodes } from '../../src/store/nodes/node-lists.ts';
 import { PostgresOperationStore } from '../../src/store/operations/writer/operation-store.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { type SteppedPostgres, startSteppedPostgres } from '../parts/stepped-postgres.ts';
+
+const faketime = needs('faketime');
 
 const HOUR = 3_600;
 const LEASE_MS = 10_000;
@@ -92,7 +95,7 @@ const waitingIn = () => secondsLeft('operations', 'due_at', `operation_id = 'wai
 const heldFor = () => secondsLeft('operations', 'due_at', `operation_id = 'held'`);
 const stalled = () => stalledNodes(database, 900, 10, clock.latest());
 
-describe('an hour back', () => {
+describe.skipIf(faketime.isMissing)(faketime.title('an hour back'), () => {
   beforeEach(async () => {
     postgres.setOffset(-HOUR);
     await clock.check();
@@ -128,7 +131,7 @@ describe('an hour back', () => {
   });
 });
 
-describe('an hour forward', () => {
+describe.skipIf(faketime.isMissing)(faketime.title('an hour forward'), () => {
   const store = () => new PostgresOperationStore(database, clock);
   const claim = async () =>
     (await store().claim('this-one', 10, LEASE_MS, 'counted')).jobs.map(({ id }) => id);
@@ -171,7 +174,7 @@ describe('an hour forward', () => {
   });
 });
 
-describe('several replicas', () => {
+describe.skipIf(faketime.isMissing)(faketime.title('several replicas'), () => {
   it('deal with a step once, and with the next one once more', async () => {
     const clocks = [clock, await openClock(), await openClock()];
     for (const offset of [-HOUR, HOUR]) {

@@ -7,9 +7,12 @@ import { packageVersion } from '../../src/package-root.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';
 import { enrol, keepalive, post } from '../agents/calls.ts';
 import { newMachine } from '../api/fleet.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { type SteppedPostgres, startSteppedPostgres } from '../parts/stepped-postgres.ts';
 import { until } from '../parts/until.ts';
+
+const faketime = needs('faketime');
 
 const HOUR = 3_600;
 const LEASE_MS = 2_000;
@@ -93,7 +96,7 @@ async function untilCompleted(operations: readonly string[]): Promise<void> {
 const stepsLogged = () =>
   servers.flatMap(({ logged }) => logged.filter((line) => line.includes(`the database's clock stepped`)));
 
-describe('a clock that steps back an hour', () => {
+describe.skipIf(faketime.isMissing)(faketime.title('a clock that steps back an hour'), () => {
   it('keeps no operation waiting, and is logged once although two replicas notice it', async () => {
     const operations = await startAll();
     await untilWaiting();
@@ -124,7 +127,7 @@ describe('a clock that steps back an hour', () => {
   });
 });
 
-describe('a clock that steps forward an hour', () => {
+describe.skipIf(faketime.isMissing)(faketime.title('a clock that steps forward an hour'), () => {
   it('fails no operation, although its time limit is shorter, and loses no agent', async () => {
     const agents = await Promise.all([enrol(theServer()), enrol(theServer())]);
     const operations = await startAll();
@@ -146,7 +149,7 @@ describe('a clock that steps forward an hour', () => {
   });
 });
 
-describe('a clock that steps back while no replica runs', () => {
+describe.skipIf(faketime.isMissing)(faketime.title('a clock that steps back while no replica runs'), () => {
   it('keeps no operation waiting after the start', async () => {
     const operations = await startAll();
     await untilWaiting();

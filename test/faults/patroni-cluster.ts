@@ -15,20 +15,17 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { installPackages } from '../parts/debian.ts';
+import { installTestPackages } from '../../scripts/install-test-packages.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { freePort } from '../parts/sshd.ts';
-import { BIN_DIR, configOf, type MemberPlace, PASSWORD } from './patroni-config.ts';
+import { configOf, type MemberPlace, PASSWORD } from './patroni-config.ts';
 
-const PROGRAMS = ['/usr/bin/patroni', '/usr/bin/etcd', `${BIN_DIR}/postgres`];
-const PACKAGES = ['postgresql-15', 'patroni', 'etcd-server', 'python3-etcd'];
 const READY_MS = 120_000;
 
 function requirePrograms(): void {
-  const missing = () => PROGRAMS.filter((program) => !existsSync(program));
-  if (missing().length > 0) installPackages(...PACKAGES);
-  if (missing().length > 0) {
-    throw new Error(`${missing().join(', ')} missing: apt-get install ${PACKAGES.join(' ')}`);
-  }
+  installTestPackages(['test/faults/run']);
+  const { problem } = needs('patroni');
+  if (problem !== null) throw new Error(problem);
 }
 
 /** PostgreSQL refuses to run as root. */

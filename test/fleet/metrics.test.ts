@@ -4,14 +4,12 @@ import { METRIC_NAMES } from '../../src/domain/agent/agent.ts';
 import { FleetService, type MetricSample } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { claimSample, readSamples, storeSamples } from '../../src/store/agents/metric-samples.ts';
 import { Database } from '../../src/store/database/database.ts';
+import { describeInBothStores } from '../agents/both-stores.ts';
 import { type Enrolled, enrol, keepalive, post } from '../agents/calls.ts';
 import { newMachine } from '../api/fleet.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
-import { ensureRedis, type Redis, startRedis } from '../parts/redis.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
-
-const noRedis = ensureRedis();
 
 function historyOf(server: TestServer, { machineId }: Pick<Enrolled, 'machineId'>): Promise<MetricSample[]> {
   const fleet = server.client(FleetService, server.adminToken);
@@ -20,64 +18,52 @@ function historyOf(server: TestServer, { machineId }: Pick<Enrolled, 'machineId'
 
 const cpus = (samples: readonly MetricSample[]) => samples.map(({ metrics }) => metrics.cpu_utilization_pct);
 
-describe.each(['PostgreSQL', 'Redis'] as const)('with keepalives in %s', (where) => {
-  describe.skipIf(where === 'Redis' && noRedis !== null)(noRedis ?? 'the history', () => {
-    let redis: Redis | null = null;
-    let server: TestServer;
+describeInBothStores('the history with keepalives', (store) => {
+  let server: TestServer;
 
-    beforeAll(async () => {
-      redis = where === 'Redis' ? await startRedis() : null;
-      server = await startTestServer({
-        pools: ['gpu'],
-        metricSampleSeconds: 1,
-        ...(redis && { presenceUrl: redis.url }),
-      });
-    });
-    afterAll(async () => {
-      await server?.stop();
-      await redis?.stop();
-    });
+  beforeAll(async () => {
+    server = await store.startServer({ pools: ['gpu'], metricSampleSeconds: 1 });
+  });
 
-    const tell = (machine: Enrolled, cpu: number) =>
-      post(server, 'keepalive', machine.token, keepalive(machine, { metrics: { cpu_utilization_pct: cpu } }));
+  const tell = (machine: Enrolled, cpu: number) =>
+    post(server, 'keepalive', machine.token, keepalive(machine, { metrics: { cpu_utilization_pct: cpu } }));
 
-    const stored = async ({ machineId }: Enrolled) =>
-      (await server.sql('SELECT at FROM metric_samples WHERE machine_id = $1', [machineId])).length;
+  const stored = async ({ machineId }: Enrolled) =>
+    (await server.sql('SELECT at FROM metric_samples WHERE machine_id = $1', [machineId])).length;
 
-    it('is what an agent told, oldest first, and ends with what it told last', async () => {
-      const machine = await enrol(server);
+  it('is what an agent told, oldest first, and ends with what it told last', async () => {
+    const machine = await enrol(server);
+    await until(
+      () => stored(machine),
+      (count) => count > 0,
+    );
+    for (const cpu of [20, 30]) {
+      const before = await stored(machine);
+      await sleep(1_100);
+      await tell(machine, cpu);
       await until(
         () => stored(machine),
-        (count) => count > 0,
+        (count) => count > before,
       );
-      for (const cpu of [20, 30]) {
-        const before = await stored(machine);
-        await sleep(1_100);
-        await tell(machine, cpu);
-        await until(
-          () => stored(machine),
-          (count) => count > before,
-        );
-      }
-      const sampled = await historyOf(server, machine);
-      expect(cpus(sampled)).toEqual([15.5, 20, 30]);
-      expect(sampled[0]?.metrics).toMatchObject({ memory_utilization_pct: 42.3, free_gpu_count: 1 });
-      const times = sampled.map(({ at }) => Number(at?.seconds) + Number(at?.nanos) / 1e9);
-      expect(times).toEqual([...times].sort((left, right) => left - right));
-      expect(Math.abs((times.at(-1) ?? 0) - Date.now() / 1000)).toBeLessThan(20);
-    });
+    }
+    const sampled = await historyOf(server, machine);
+    expect(cpus(sampled)).toEqual([15.5, 20, 30]);
+    expect(sampled[0]?.metrics).toMatchObject({ memory_utilization_pct: 42.3, free_gpu_count: 1 });
+    const times = sampled.map(({ at }) => Number(at?.seconds) + Number(at?.nanos) / 1e9);
+    expect(times).toEqual([...times].sort((left, right) => left - right));
+    expect(Math.abs((times.at(-1) ?? 0) - Date.now() / 1000)).toBeLessThan(20);
+  });
 
-    it('has nothing of an agent that has said nothing new', async () => {
-      const machine = await enrol(server);
-      await until(
-        () => stored(machine),
-        (count) => count > 0,
-      );
-      await sleep(3_500);
-      // A store that knows only the second is asked about a whole one.
-      expect(await stored(machine)).toBeLessThanOrEqual(2);
-      expect(cpus(await historyOf(server, machine))).toEqual([15.5]);
-    });
+  it('has nothing of an agent that has said nothing new', async () => {
+    const machine = await enrol(server);
+    await until(
+      () => stored(machine),
+      (count) => count > 0,
+    );
+    await sleep(3_500);
+    // A store that knows only the second is asked about a whole one.
+    expect(await stored(machine)).toBeLessThanOrEqual(2);
+    expect(cpus(await historyOf(server, machine))).toEqual([15.5]);
   });
 });
 

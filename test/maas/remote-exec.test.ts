@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clustersConfiguration } from '../../src/clusters/cluster-configuration.ts';
 import { newPlan, runPhase, startRun, v1Of } from '../api-v1/runs.ts';
+import { needs } from '../parts/debian-packages.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import type { TestServer } from '../parts/server.ts';
-import { createKey, ensureSshd } from '../parts/sshd.ts';
+import { createKey } from '../parts/sshd.ts';
 import { type DeployedHost, startDeployedHost } from './deployed-host.ts';
 import {
   ended,
@@ -22,10 +23,9 @@ import {
 } from './fleet.ts';
 
 const TIME_LIMIT = 120_000;
-const problem = ensureSshd();
-if (problem) console.warn(problem);
+const programs = needs('sshd');
 
-describe.skipIf(problem !== null).concurrent('on a machine that a MAAS deployed', () => {
+describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that a MAAS deployed'), () => {
   let folder: string;
   let site: MaasSite;
   let api: ApiServer;

@@ -12,9 +12,10 @@ import { datacenterConfiguration } from '../../src/providers/datacenter/datacent
 import { phaseOf, run } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
 import { boot, call, historyOf, nodeOf, prepareInstall } from '../nodes/rest.ts';
-import { buildTestInstaller, ensureBootImages } from '../parts/boot-images.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
-import { createQemuMachine, DISK_SERIAL, ensureQemu, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
+import { bootObstacle, buildTestInstaller } from '../parts/boot-images.ts';
+import { titleWith } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { createQemuMachine, DISK_SERIAL, NVME_SERIAL, type QemuMachine } from '../parts/qemu.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 
 const TIME_LIMIT = 300_000;
@@ -24,12 +25,11 @@ const NVME_MIB = 64;
 const ENDS_MIB = 64;
 /** `npm run test:erase` */
 const isShort = process.env.INGOT_LONG_TESTS !== '1';
-const obstacle = isShort ? null : (ensureQemu() ?? ensureIpmi() ?? (await ensureBootImages()));
-if (obstacle !== null) console.warn(obstacle);
+const obstacle = isShort ? null : await bootObstacle();
 
 const SECRET = Buffer.from('what a customer kept on the disk. '.repeat(32)).subarray(0, 1024);
 
-describe.skipIf(isShort || obstacle !== null)('an erasure of a real machine', () => {
+describe.skipIf(isShort || obstacle !== null)(titleWith('an erasure of a real machine', obstacle), () => {
   let server: TestServer;
   let bmc: IpmiBmc;
   let machine: QemuMachine;

@@ -5,9 +5,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { historyOf, nodeOf } from '../nodes/rest.ts';
-import { ensureBootImages } from '../parts/boot-images.ts';
-import { ensureIpmi } from '../parts/ipmi.ts';
-import { ensureQemu } from '../parts/qemu.ts';
+import { bootObstacle } from '../parts/boot-images.ts';
+import { titleWith } from '../parts/debian-packages.ts';
 import {
   corruptImage,
   discoverMachine,
@@ -23,10 +22,9 @@ import {
 
 const TIME_LIMIT = 400_000;
 const isWhole = process.env.INGOT_TELL !== undefined || process.env.INGOT_LONG_TESTS === '1';
-const obstacle = ensureQemu() ?? ensureIpmi() ?? (await ensureBootImages());
-if (obstacle !== null) console.warn(obstacle);
+const obstacle = await bootObstacle();
 
-describe.skipIf(obstacle !== null)('a real machine', () => {
+describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => {
   let site: PxeSite;
   let id: string;
   const startedAt = performance.now();

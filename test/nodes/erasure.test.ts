@@ -8,7 +8,8 @@ import { INSTALLER_MANIFEST } from '../../src/domain/install/installer-manifest.
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run } from '../api/fleet.ts';
 import { bmcFields, unusedKey } from '../datacenter/bmc-site.ts';
-import { ensureIpmi, type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import {
@@ -23,8 +24,7 @@ import {
   type TestNode,
 } from './rest.ts';
 
-const problem = ensureIpmi();
-if (problem) console.warn(problem);
+const programs = needs('ipmi');
 const TIME_LIMIT = 60_000;
 
 const DISKS = [
@@ -52,7 +52,7 @@ const DISKS = [
   },
 ];
 
-describe.skipIf(problem !== null)('an erasure', () => {
+describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
   let server: TestServer;
   let bmc: IpmiBmc;
   let dataDir: string;

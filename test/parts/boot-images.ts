@@ -22,7 +22,7 @@ import { downloadPackage } from '../../src/installer/debian-package.ts';
 import { initramfs } from '../../src/installer/initramfs.ts';
 import { InstallerError } from '../../src/installer/installer-error.ts';
 import { readBusybox, readKernel } from '../../src/installer/kernel.ts';
-import { installPackages } from './debian.ts';
+import { needs } from './debian-packages.ts';
 import { GUEST_SERVER } from './qemu.ts';
 
 const KERNEL_PACKAGE = 'linux-image-cloud-amd64';
@@ -36,23 +36,16 @@ const DRIVERS = [
   'fs/nls/nls_cp437',
   'fs/nls/nls_utf8',
 ];
-const PACKAGES = ['syslinux', 'mtools', 'busybox-static'];
 
-/** Installs what is missing where that is possible. Returns why there can be no images, or null. */
-export async function ensureBootImages(): Promise<string | null> {
-  const isThere = () =>
-    existsSync('/bin/busybox') &&
-    ['syslinux', 'mformat'].every(
-      (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined,
-    );
-  if (!isThere()) installPackages(...PACKAGES);
-  if (!isThere())
-    return `skipped: there is no syslinux, mtools or busybox, and they could not be installed (Debian: apt-get install ${PACKAGES.join(' ')})`;
+/** Why no machine can boot here, or null. */
+export async function bootObstacle(): Promise<string | null> {
+  const { problem } = needs('qemu', 'ipmi', 'bootImages');
+  if (problem !== null) return problem;
   try {
     await kernelPackage();
     return null;
   } catch (error) {
-    if (error instanceof InstallerError) return `skipped: no kernel for the machines: ${error.message}`;
+    if (error instanceof InstallerError) return `no kernel for the machines: ${error.message}`;
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /** Debian's PostgreSQL, which is older than the one that comes with Ingot. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { installTestPackages } from '../../scripts/install-test-packages.ts';
 import type { Binaries } from '../../src/store/embedded/binaries.ts';
-import { installPackages } from './debian.ts';
 
 const ROOT = '/usr/lib/postgresql';
 
@@ -18,7 +18,7 @@ export function debianPostgres(): Binaries | null {
 }
 
 export function installedDebianPostgres(): Binaries {
-  if (debianPostgres() === null) installPackages('postgresql');
+  if (debianPostgres() === null) installTestPackages(['debian-postgresql']);
   const binaries = debianPostgres();
   if (binaries === null)
     throw new Error(`Debian's package postgresql is not installed: ${ROOT} has no server`);

@@ -9,16 +9,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { installPackages } from './debian.ts';
-
-/** Installs what is missing where that is possible. Returns why there can be no BMC, or null. */
-export function ensureIpmi(): string | null {
-  const isThere = () =>
-    ['ipmi_sim', 'ipmitool'].every((program) => spawnSync(program, ['-V']).error === undefined);
-  if (!isThere()) installPackages('openipmi', 'ipmitool');
-  if (isThere()) return null;
-  return 'skipped: there is no ipmi_sim or no ipmitool, and they could not be installed (Debian: apt-get install openipmi ipmitool)';
-}
 
 const USER = 'admin';
 /** Of a shape that can be searched for in everything that is written anywhere. */

@@ -2,26 +2,14 @@
  * An ARM64 machine: QEMU's `virt` without acceleration, with UEFI. Debian has no iPXE for it, so the test does what iPXE would
  * do: it fetches the script, the kernel and the initramfs, and hands them to the firmware.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installPackages } from './debian.ts';
+import { REQUIREMENTS } from './debian-packages.ts';
 import { GUEST_SERVER } from './qemu.ts';
 
-const FIRMWARE = '/usr/share/qemu-efi-aarch64/QEMU_EFI.fd';
-const PROGRAMS = ['qemu-system-aarch64', 'busybox'];
-const PACKAGES = ['qemu-system-arm', 'qemu-efi-aarch64', 'busybox-static'];
-
-/** Installs what is missing where that is possible. Returns why there can be no machine, or null. */
-export function ensureArm64Qemu(): string | null {
-  const isThere = () =>
-    existsSync(FIRMWARE) &&
-    PROGRAMS.every((program) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined);
-  if (!isThere()) installPackages(...PACKAGES);
-  if (isThere()) return null;
-  return `skipped: there is no QEMU for ARM64, and it could not be installed (Debian: apt-get install ${PACKAGES.join(' ')})`;
-}
+const [, , FIRMWARE] = REQUIREMENTS.arm64.files;
 
 export interface Arm64Boot {
   readonly kernel: Buffer;

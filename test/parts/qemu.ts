@@ -6,11 +6,10 @@
  * server, as GUEST_SERVER; `restrict` keeps everything else of this host and its network from it.
  */
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -24,24 +23,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IPXE_QUERY } from '../../src/domain/install/ipxe-query.ts';
-import { installPackages } from './debian.ts';
 
 /** Where the machine finds the server, whatever port that has on this host. */
 export const GUEST_SERVER = 'http://10.0.2.100:8080';
-
-const PROGRAMS = ['qemu-system-x86_64', 'qemu-img', 'busybox'];
-const FILES = ['/usr/share/seabios/bios-256k.bin', '/usr/lib/ipxe/qemu/pxe-virtio.rom'];
-const PACKAGES = ['qemu-system-x86', 'qemu-utils', 'seabios', 'ipxe-qemu', 'busybox-static'];
-
-/** Installs what is missing where that is possible. Returns why there can be no machine, or null. */
-export function ensureQemu(): string | null {
-  const isThere = () =>
-    FILES.every((file) => existsSync(file)) &&
-    PROGRAMS.every((program) => spawnSync(program, ['--help'], { stdio: 'ignore' }).error === undefined);
-  if (!isThere()) installPackages(...PACKAGES);
-  if (isThere()) return null;
-  return `skipped: there is no QEMU with its ROMs, and it could not be installed (Debian: apt-get install ${PACKAGES.join(' ')})`;
-}
 
 /** As the machine reads them. */
 export const DISK_SERIAL = 'VIRTIO-DISK-1';

@@ -3,22 +3,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { installPackages } from './debian.ts';
 import { freePort } from './sshd.ts';
 
 const SERVER = 'redis-server';
 const CLI = 'redis-cli';
-
-/** Installs what is missing where that is possible. Returns why there can be no Redis, or null. */
-export function ensureRedis(): string | null {
-  if (!isThere()) installPackages('redis-server', 'redis-tools');
-  if (isThere()) return null;
-  return `skipped: there is no ${SERVER}, and it could not be installed (Debian: apt-get install redis-server)`;
-}
-
-function isThere(): boolean {
-  return [SERVER, CLI].every((program) => spawnSync(program, ['--version']).status === 0);
-}
 
 export interface Redis {
   readonly url: string;

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -14,16 +13,8 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { installPackages } from './debian.ts';
 
 const SSHD = '/usr/sbin/sshd';
-
-/** Installs what is missing where that is possible. Returns why there can be no sshd, or null. */
-export function ensureSshd(): string | null {
-  if (!existsSync(SSHD)) installPackages('openssh-server');
-  if (existsSync(SSHD) && spawnSync('ssh-keygen', ['-?']).error === undefined) return null;
-  return `skipped: there is no ${SSHD}, and it could not be installed (Debian: apt-get install openssh-server)`;
-}
 
 export interface SshdOptions {
   /** What commands find in their environment. */

@@ -3,7 +3,7 @@
  * clock of the day is changed; sleeps and timeouts inside PostgreSQL go by the monotonic clock, as on a real host.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,20 +12,7 @@ import { chooseAccount, giveTo } from '../../src/store/embedded/account.ts';
 import { findBinaries } from '../../src/store/embedded/binaries.ts';
 import { clusterIn, ensureCluster } from '../../src/store/embedded/cluster.ts';
 import { makeSocketDir, removeSocketDir, socketUrl } from '../../src/store/embedded/socket-dir.ts';
-import { installPackages } from './debian.ts';
-
-const LIBRARIES = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map(
-  (machine) => `/usr/lib/${machine}/faketime/libfaketime.so.1`,
-);
-
-/** Installs it where that is possible and missing. */
-function libfaketime(): string {
-  const find = () => LIBRARIES.find((file) => existsSync(file));
-  if (find() === undefined) installPackages('libfaketime');
-  const found = find();
-  if (found === undefined) throw new Error('libfaketime is missing: apt-get install libfaketime');
-  return found;
-}
+import { findFile, REQUIREMENTS } from './debian-packages.ts';
 
 export interface SteppedPostgres {
   readonly url: string;
@@ -36,7 +23,8 @@ export interface SteppedPostgres {
 }
 
 export async function startSteppedPostgres(): Promise<SteppedPostgres> {
-  const library = libfaketime();
+  const library = findFile(REQUIREMENTS.faketime.files[0]);
+  if (library === undefined) throw new Error('libfaketime is missing');
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-stepped-'));
   const cluster = clusterIn(dataDir);
   const account = chooseAccount(cluster);

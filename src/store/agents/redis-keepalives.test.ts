@@ -1,11 +1,12 @@
 /** What only Redis can do wrong; what every store promises is in test/agents/keepalive-store-contract.ts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ensureRedis, type Redis, startRedis } from '../../../test/parts/redis.ts';
+import { needs } from '../../../test/parts/debian-packages.ts';
+import { type Redis, startRedis } from '../../../test/parts/redis.ts';
 import { type KeepaliveStore, KeepalivesAway, type LiveEntry } from './keepalive-store.ts';
 import { createRedisKeepalives } from './redis-keepalives.ts';
 
-const noRedis = ensureRedis();
+const redisProgram = needs('redis');
 const TTLS = { keepaliveSeconds: 1, pendingSeconds: 1 };
 const PREFIX = 'provider:machine:generic:gpu:';
 const INDEX = `${PREFIX}machine_index`;
@@ -47,7 +48,7 @@ const ready = (machineId: string): LiveEntry => ({
   keepalive: said(machineId),
 });
 
-describe.skipIf(noRedis !== null)(`keepalives in Redis ${noRedis ?? ''}`.trim(), () => {
+describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'), () => {
   let store: KeepaliveStore;
   const outcomes = async (...ids: string[]) => (await store.keep(ids.map(said))).map((one) => one.outcome);
 
