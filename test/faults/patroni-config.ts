@@ -1,7 +1,7 @@
 /** The configuration of one member of the Patroni cluster. */
 import { join } from 'node:path';
 
-export const BIN_DIR = '/usr/lib/postgresql/15/bin';
+const BIN_DIR = '/usr/lib/postgresql/15/bin';
 export const PASSWORD = 'failover';
 
 export interface MemberPlace {
