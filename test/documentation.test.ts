@@ -47,6 +47,15 @@ describe('Links of the documentation', () => {
     expect(brokenLinks(page)).toEqual([]);
   });
 
+  it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', 'docs/README.md'])(
+    '%s names only files that are there',
+    (page) => {
+      const text = readFileSync(join(root, page), 'utf8');
+      const named = [...text.matchAll(/`((?:src|test|console|proto|scripts|bench|docs)\/[\w./-]+)`/g)];
+      expect(named.map(([, path = '']) => path).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    },
+  );
+
   it('docs/README.md lists every page', () => {
     const index = readFileSync(join(root, 'docs/README.md'), 'utf8');
     const unlisted = pages
