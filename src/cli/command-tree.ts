@@ -9,13 +9,16 @@ import { poolGroup } from './commands/administration/pool-group.ts';
 import { tokenGroup } from './commands/administration/token-group.ts';
 import { listEvents } from './commands/fleet/list-events.ts';
 import { showOverview } from './commands/fleet/show-overview.ts';
-import { imageGroup, workflowGroup } from './commands/images/image-group.ts';
+import { imageGroup } from './commands/images/image-group.ts';
+import { installProfileGroup } from './commands/install-profiles/install-profile-group.ts';
 import { createMachine } from './commands/machines/create-machine.ts';
+import { explainMachine } from './commands/machines/explain-machine.ts';
 import { clearMachine, flagMachine, unflagMachine } from './commands/machines/flag-machine.ts';
 import { importMachines } from './commands/machines/import-machines.ts';
 import { lifecycleCommand } from './commands/machines/lifecycle-command.ts';
 import { listMachines } from './commands/machines/list-machines.ts';
 import { registerMachine, updateMachine } from './commands/machines/register-machine.ts';
+import { setServiceState } from './commands/machines/set-service-state.ts';
 import { showMachine } from './commands/machines/show-machine.ts';
 import { nodeGroup } from './commands/nodes/node-group.ts';
 import { cancelByOperator, cancelOperation } from './commands/operations/cancel-operation.ts';
@@ -32,10 +35,8 @@ import { eraseMachine, migrateMachine } from './commands/workflows/hardware-work
 import {
   decommissionMachine,
   drainMachine,
-  explainMachine,
   onboardMachine,
   removeMachine,
-  setService,
 } from './commands/workflows/service-workflows.ts';
 import { EXIT_CODES } from './errors/exit-code.ts';
 import { RUNS } from './operations/v1-runs.ts';
@@ -84,7 +85,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   root.addCommand(operationGroup(context));
   root.addCommand(nodeGroup(context));
   root.addCommand(imageGroup(context));
-  root.addCommand(workflowGroup(context));
+  root.addCommand(installProfileGroup(context));
   root.addCommand(poolGroup(context));
   root.addCommand(planGroup(context));
   root.addCommand(runGroup(context));
@@ -108,7 +109,7 @@ const SERVICE_COMMANDS = [
   removeMachine,
   eraseMachine,
   migrateMachine,
-  setService,
+  setServiceState,
 ] as const;
 
 function lifecycleCommands(context: CommandContext): Command[] {

@@ -1,10 +1,9 @@
-/** Images and workflows: what nodes are installed with, and how. */
+/** The commands of images: the disk images that nodes are installed with. */
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
-import { parse } from 'yaml';
 import { bytesText } from '../../../domain/agent/metric-text.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Rest } from '../../connection/rest-client.ts';
@@ -22,20 +21,6 @@ interface ImageBody {
   readonly virtual_size_bytes: number | null;
   readonly created_by: string;
   readonly created_at: string;
-}
-
-interface WorkflowBody {
-  readonly name: string;
-  readonly description: string;
-  readonly kernel: string;
-  readonly initrd: string;
-  readonly cmdline: string;
-  readonly image: { readonly name?: string; readonly url?: string } | null;
-  readonly post_install: string;
-  readonly disk: Readonly<Record<string, unknown>> | null;
-  readonly has_user_data: boolean;
-  readonly user_data: string | null;
-  readonly network_config: string | null;
 }
 
 interface Answer<T> {
@@ -187,108 +172,6 @@ function removeImage(context: CommandContext): Command {
       writeOne(context.out, options.output, IMAGES, data, () =>
         context.out.line(`removed ${plainText(data.name)}`),
       );
-      return 'ok';
-    }),
-  );
-}
-
-const imageText = ({ image }: WorkflowBody): string => image?.name ?? image?.url ?? '';
-
-const WORKFLOW_COLUMNS: readonly Column<WorkflowBody>[] = [
-  { header: 'WORKFLOW', cell: ({ name }) => name },
-  { header: 'IMAGE', cell: imageText },
-  { header: 'KERNEL', cell: ({ kernel }) => kernel },
-  { header: 'POST_INSTALL', cell: (workflow) => workflow.post_install },
-  { header: 'DESCRIPTION', cell: ({ description }) => description },
-];
-
-const WORKFLOWS: Rendering<WorkflowBody> = {
-  json: (workflow) => ({ ...workflow }) as never,
-  name: ({ name }) => name,
-  columns: WORKFLOW_COLUMNS,
-  wideColumns: [...WORKFLOW_COLUMNS, { header: 'CMDLINE', cell: ({ cmdline }) => cmdline }],
-};
-
-export function workflowGroup(context: CommandContext): Command {
-  return new Command('workflow')
-    .description('Workflows: recipes of installations over the network')
-    .addCommand(createWorkflow(context))
-    .addCommand(listWorkflows(context))
-    .addCommand(showWorkflow(context), { isDefault: true })
-    .addCommand(removeWorkflow(context));
-}
-
-function createWorkflow(context: CommandContext): Command {
-  const command = new Command('create')
-    .description('Store a workflow from a JSON or YAML file (admin); one of the same name is replaced')
-    .requiredOption('-f, --file <path>', 'the file; - for standard input');
-  return addOutput(command).action(
-    context.restAction<{ output: OutputFormat; file: string }>(async ({ options, rest }) => {
-      const { data } = await rest.call<Answer<WorkflowBody>>(
-        'POST',
-        '/workflows',
-        readFile(context, options.file),
-      );
-      writeOne(context.out, options.output, WORKFLOWS, data, () =>
-        context.out.line(`stored workflow ${plainText(data.name)}`),
-      );
-      return 'ok';
-    }),
-  );
-}
-
-function readFile(context: CommandContext, given: string): unknown {
-  const file = given === '-' ? 0 : context.pathOf(given);
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(
-      `${given} can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-    );
-  }
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new UsageError(`${given}: ${(error as Error).message.split('\n')[0]}`);
-  }
-}
-
-function listWorkflows(context: CommandContext): Command {
-  return addOutput(new Command('list').description('List workflows')).action(
-    context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
-      const { data } = await rest.call<Answer<WorkflowBody[]>>('GET', '/workflows');
-      await writeList(context.out, options.output, WORKFLOWS, [data]);
-      return 'ok';
-    }),
-  );
-}
-
-function showWorkflow(context: CommandContext): Command {
-  const command = new Command('show').description('Show one workflow').argument('<name>');
-  return addOutput(command).action(
-    context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
-      const { data } = await rest.call<Answer<WorkflowBody>>('GET', `/workflows/${encodeURIComponent(name)}`);
-      writeOne(context.out, options.output, WORKFLOWS, data, () => {
-        for (const [field, value] of Object.entries(data)) {
-          // Of several lines, and perhaps with secrets: who wants to see it asks for JSON.
-          if (field === 'user_data' || field === 'network_config') continue;
-          const text =
-            typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
-          context.out.line(`${`${field}:`.padEnd(14)}${plainText(text) || '-'}`);
-        }
-      });
-      return 'ok';
-    }),
-  );
-}
-
-function removeWorkflow(context: CommandContext): Command {
-  const command = new Command('remove').description('Remove a stored workflow (admin)').argument('<name>');
-  return command.action(
-    context.restAction<Record<string, never>>(async ({ args: [name = ''], rest }) => {
-      await rest.call('DELETE', `/workflows/${encodeURIComponent(name)}`);
-      context.out.line(`removed workflow ${plainText(name)}`);
       return 'ok';
     }),
   );

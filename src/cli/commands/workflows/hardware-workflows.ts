@@ -5,7 +5,7 @@ import { HARDWARE_OPERATIONS } from '../../../domain/operation/hardware-operatio
 import { Overwrite_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { several } from '../../input/options.ts';
-import { workflowCommand } from './service-workflows.ts';
+import { workflowCommand } from './workflow-command.ts';
 
 const ERASE_HELP = `
 Needs phase MAINTENANCE and install state active (or deprovisioning, to take an erasure up again). The machine boots

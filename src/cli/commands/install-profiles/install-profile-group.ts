@@ -1,0 +1,130 @@
+/** The commands of install profiles. The REST API and the command line call them workflows (docs/nodes.md). */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { parse } from 'yaml';
+import type { CommandContext } from '../../command-context.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { addOutput } from '../../input/options.ts';
+import { type OutputFormat, type Rendering, writeList, writeOne } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import type { Column } from '../../output/table.ts';
+
+interface ProfileBody {
+  readonly name: string;
+  readonly description: string;
+  readonly kernel: string;
+  readonly initrd: string;
+  readonly cmdline: string;
+  readonly image: { readonly name?: string; readonly url?: string } | null;
+  readonly post_install: string;
+  readonly disk: Readonly<Record<string, unknown>> | null;
+  readonly has_user_data: boolean;
+  readonly user_data: string | null;
+  readonly network_config: string | null;
+}
+
+interface Answer<T> {
+  readonly data: T;
+}
+
+const imageText = ({ image }: ProfileBody): string => image?.name ?? image?.url ?? '';
+
+const PROFILE_COLUMNS: readonly Column<ProfileBody>[] = [
+  { header: 'WORKFLOW', cell: ({ name }) => name },
+  { header: 'IMAGE', cell: imageText },
+  { header: 'KERNEL', cell: ({ kernel }) => kernel },
+  { header: 'POST_INSTALL', cell: (profile) => profile.post_install },
+  { header: 'DESCRIPTION', cell: ({ description }) => description },
+];
+
+const PROFILES: Rendering<ProfileBody> = {
+  json: (profile) => ({ ...profile }) as never,
+  name: ({ name }) => name,
+  columns: PROFILE_COLUMNS,
+  wideColumns: [...PROFILE_COLUMNS, { header: 'CMDLINE', cell: ({ cmdline }) => cmdline }],
+};
+
+export function installProfileGroup(context: CommandContext): Command {
+  return new Command('workflow')
+    .description('Workflows: recipes of installations over the network')
+    .addCommand(createProfile(context))
+    .addCommand(listProfiles(context))
+    .addCommand(showProfile(context), { isDefault: true })
+    .addCommand(removeProfile(context));
+}
+
+function createProfile(context: CommandContext): Command {
+  const command = new Command('create')
+    .description('Store a workflow from a JSON or YAML file (admin); one of the same name is replaced')
+    .requiredOption('-f, --file <path>', 'the file; - for standard input');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat; file: string }>(async ({ options, rest }) => {
+      const { data } = await rest.call<Answer<ProfileBody>>(
+        'POST',
+        '/workflows',
+        readFile(context, options.file),
+      );
+      writeOne(context.out, options.output, PROFILES, data, () =>
+        context.out.line(`stored workflow ${plainText(data.name)}`),
+      );
+      return 'ok';
+    }),
+  );
+}
+
+function readFile(context: CommandContext, given: string): unknown {
+  const file = given === '-' ? 0 : context.pathOf(given);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `${given} can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+    );
+  }
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${given}: ${(error as Error).message.split('\n')[0]}`);
+  }
+}
+
+function listProfiles(context: CommandContext): Command {
+  return addOutput(new Command('list').description('List workflows')).action(
+    context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
+      const { data } = await rest.call<Answer<ProfileBody[]>>('GET', '/workflows');
+      await writeList(context.out, options.output, PROFILES, [data]);
+      return 'ok';
+    }),
+  );
+}
+
+function showProfile(context: CommandContext): Command {
+  const command = new Command('show').description('Show one workflow').argument('<name>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [name = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<ProfileBody>>('GET', `/workflows/${encodeURIComponent(name)}`);
+      writeOne(context.out, options.output, PROFILES, data, () => {
+        for (const [field, value] of Object.entries(data)) {
+          // Of several lines, and perhaps with secrets: who wants to see it asks for JSON.
+          if (field === 'user_data' || field === 'network_config') continue;
+          const text =
+            typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
+          context.out.line(`${`${field}:`.padEnd(14)}${plainText(text) || '-'}`);
+        }
+      });
+      return 'ok';
+    }),
+  );
+}
+
+function removeProfile(context: CommandContext): Command {
+  const command = new Command('remove').description('Remove a stored workflow (admin)').argument('<name>');
+  return command.action(
+    context.restAction<Record<string, never>>(async ({ args: [name = ''], rest }) => {
+      await rest.call('DELETE', `/workflows/${encodeURIComponent(name)}`);
+      context.out.line(`removed workflow ${plainText(name)}`);
+      return 'ok';
+    }),
+  );
+}

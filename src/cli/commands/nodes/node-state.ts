@@ -1,0 +1,74 @@
+/** Changes the install state of one node. */
+import { Command } from 'commander';
+import { installLifecycle } from '../../../domain/install/install-state.ts';
+import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
+import type { CommandContext } from '../../command-context.ts';
+import type { Rest } from '../../connection/rest-client.ts';
+import { addOutput } from '../../input/options.ts';
+import { type OutputFormat, writeOne } from '../../output/format.ts';
+import { plainText } from '../../output/plain-text.ts';
+import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
+
+interface ChangeOptions {
+  readonly output: OutputFormat;
+  readonly fullOverwrite?: true;
+  readonly comment?: string;
+  readonly force?: boolean;
+}
+
+async function changeState(
+  context: CommandContext,
+  rest: Rest,
+  id: string,
+  state: string,
+  options: ChangeOptions,
+): Promise<void> {
+  const { comment, force = false, fullOverwrite } = options;
+  const overwrite = fullOverwrite ? { overwrite: 'whole' } : {};
+  const body = { state, force, ...overwrite, ...(comment === undefined ? {} : { comment }) };
+  const { data, message = '' } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
+  // What the node still lacks follows its state.
+  const lacks = message.startsWith(`Node is ${data.state}: `)
+    ? message.slice(`Node is ${data.state}`.length)
+    : '';
+  writeOne(context.out, options.output, nodes(context.now()), data, () =>
+    context.out.line(`${plainText(data.id)} is ${plainText(data.state)}${plainText(lacks)}`),
+  );
+}
+
+export function setNodeState(context: CommandContext): Command {
+  const command = new Command('state')
+    .description('Move a node to another install state')
+    .argument('<node-id>')
+    .argument('<state>', statesOf(installLifecycle).join(', '))
+    .option('--comment <text>', 'goes into the history')
+    .option(
+      '--force',
+      'past the limit of attempts, whose counter begins again; an illegal step stays illegal',
+    )
+    .option(
+      '--full-overwrite',
+      'with deprovisioning: write over the whole of disks that have no erase command; may take hours',
+    );
+  return addOutput(command).action(
+    context.restAction<ChangeOptions>(async ({ args: [id = '', state = ''], options, rest }) => {
+      await changeState(context, rest, id, state, options);
+      return 'ok';
+    }),
+  );
+}
+
+export function retireNode(context: CommandContext): Command {
+  const command = new Command('retire')
+    .description('Retire a node for good (admin): nothing is ever installed on it again')
+    .argument('<node-id>');
+  return addOutput(command).action(
+    context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
+      const { data } = await rest.call<Answer<NodeBody>>('DELETE', nodePath(id));
+      writeOne(context.out, options.output, nodes(context.now()), data, () =>
+        context.out.line(`${plainText(data.id)} is ${plainText(data.state)}`),
+      );
+      return 'ok';
+    }),
+  );
+}
