@@ -18,7 +18,7 @@ export interface SignalSource {
   off(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
 }
 
-/** Everything that the command line has of the world around it. */
+/** Everything that a command takes from its process. */
 export interface CommandEnvironment {
   readonly program: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,13 +31,13 @@ export interface CommandEnvironment {
   readonly newRequestId: () => string;
 }
 
-export interface Given<O> {
+export interface CommandInput<O> {
   readonly args: readonly string[];
   readonly options: O;
   readonly api: Api;
 }
 
-export interface GivenRest<O> {
+export interface RestInput<O> {
   readonly args: readonly string[];
   readonly options: O;
   readonly rest: Rest;
@@ -49,7 +49,7 @@ interface ConnectionOptions {
   readonly tokenFile?: string;
 }
 
-/** What a command works with: where to write, whom to call, and how it ended. */
+/** What every command has: its output, its connection and its exit code. */
 export class CommandContext {
   readonly program: string;
   readonly env: CommandEnvironment['env'];
@@ -59,44 +59,44 @@ export class CommandContext {
   readonly now: () => number;
   readonly newRequestId: () => string;
   exitCode: number = EXIT_CODES.ok.code;
-  /** What the hints of this command speak of. */
-  subject: OperationSource = OPERATIONS;
+  /** Which commands the hints name: those of operations or those of runs. */
+  source: OperationSource = OPERATIONS;
   #api: Api | undefined;
   readonly #cwd: string;
   readonly #signals: SignalSource;
   readonly #abandoned = new AbortController();
 
-  constructor(around: CommandEnvironment) {
-    this.program = around.program;
-    this.env = around.env;
-    this.stdin = around.stdin;
-    this.out = new TextSink(around.stdout, around.env);
-    this.err = new TextSink(around.stderr, around.env);
-    this.now = around.now;
-    this.newRequestId = around.newRequestId;
-    this.#cwd = around.cwd;
-    this.#signals = around.signals;
+  constructor(environment: CommandEnvironment) {
+    this.program = environment.program;
+    this.env = environment.env;
+    this.stdin = environment.stdin;
+    this.out = new TextSink(environment.stdout, environment.env);
+    this.err = new TextSink(environment.stderr, environment.env);
+    this.now = environment.now;
+    this.newRequestId = environment.newRequestId;
+    this.#cwd = environment.cwd;
+    this.#signals = environment.signals;
   }
 
-  /** The connection, once a command has asked for one. */
+  /** The connection, if the command has opened one. */
   get api(): Api | undefined {
     return this.#api;
   }
 
-  /** Makes a commander action of a function that needs the server. */
-  action<O>(run: (given: Given<O>) => Promise<Exit>): (...given: unknown[]) => Promise<void> {
-    return async (...given) => {
-      const command = given.at(-1) as Command;
+  /** Turns a function that calls the gRPC API into an action of commander. */
+  action<O>(run: (input: CommandInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
+    return async (...parameters) => {
+      const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
       const exit = await run({ args: command.args, options, api: this.#connect(options) });
       this.exitCode = EXIT_CODES[exit].code;
     };
   }
 
-  /** The same for what is on the HTTP port. */
-  restAction<O>(run: (given: GivenRest<O>) => Promise<Exit>): (...given: unknown[]) => Promise<void> {
-    return async (...given) => {
-      const command = given.at(-1) as Command;
+  /** Turns a function that calls the REST API into an action of commander. */
+  restAction<O>(run: (input: RestInput<O>) => Promise<Exit>): (...parameters: unknown[]) => Promise<void> {
+    return async (...parameters) => {
+      const command = parameters.at(-1) as Command;
       const options = command.optsWithGlobals<O & ConnectionOptions>();
       const server = serverAddress(options.server, this.env);
       const token = findToken({ tokenFile: options.tokenFile, env: this.env, cwd: this.#cwd, server });
@@ -115,16 +115,16 @@ export class CommandContext {
 
   report(error: unknown): ErrorReport {
     const { program, api } = this;
-    const { commands } = this.subject;
+    const { commands } = this.source;
     return reportOf(error, { program, commands, address: api?.address, tokenOrigin: api?.tokenOrigin });
   }
 
-  /** A file that was named on the command line. */
+  /** The absolute path of a file argument. */
   pathOf(file: string): string {
     return resolve(this.#cwd, file);
   }
 
-  /** Nobody reads what the command writes: whatever it waits for, it need not. */
+  /** The output is closed: the command stops waiting for anything. */
   abandon(): void {
     this.#abandoned.abort();
   }
@@ -133,7 +133,7 @@ export class CommandContext {
     return this.#abandoned.signal.aborted;
   }
 
-  /** While `run` is under way, Ctrl-C ends it in good order instead of the process. */
+  /** While `run` is running, Ctrl-C and SIGTERM abort its signal instead of ending the process. */
   async interruptible<T>(run: (interrupted: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const interrupt = (): void => controller.abort();

@@ -1,4 +1,4 @@
-/** The command line: reads what was typed, runs the command, and answers with an exit code. */
+/** The entry of the client: parses the arguments, runs the command and returns its exit code. */
 import { randomUUID } from 'node:crypto';
 import { type Argument, type Command, CommanderError } from 'commander';
 import { CommandContext, type CommandEnvironment } from './command-context.ts';
@@ -9,7 +9,7 @@ import { EXIT_CODES } from './errors/exit-code.ts';
 export interface ClientInvocation
   extends Pick<CommandEnvironment, 'program' | 'env' | 'stdin' | 'stdout' | 'stderr'>,
     Partial<Pick<CommandEnvironment, 'cwd' | 'signals' | 'now' | 'newRequestId'>> {
-  /** What was typed after the program's name. */
+  /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly extraCommands?: readonly ExtraCommand[];
 }
@@ -23,8 +23,8 @@ export async function runClient(invocation: ClientInvocation): Promise<number> {
     newRequestId: randomUUID,
     ...invocation,
   });
-  // `ingot list | head` closes our output while we write: that ends the command, and it is no failure.
-  const readerWentAway = new Promise<number>((resolve, reject) => {
+  // `ingot list | head` closes stdout early. That ends the command, without an error.
+  const outputClosed = new Promise<number>((resolve, reject) => {
     for (const stream of [stdout, stderr]) {
       stream.on('error', (error: NodeJS.ErrnoException) => {
         context.abandon();
@@ -34,7 +34,7 @@ export async function runClient(invocation: ClientInvocation): Promise<number> {
     }
   });
   try {
-    return await Promise.race([runCommand(context, invocation), readerWentAway]);
+    return await Promise.race([runCommand(context, invocation), outputClosed]);
   } finally {
     context.api?.close();
   }
@@ -42,7 +42,7 @@ export async function runClient(invocation: ClientInvocation): Promise<number> {
 
 async function runCommand(context: CommandContext, invocation: ClientInvocation): Promise<number> {
   const root = commandTree(context, invocation.extraCommands ?? []);
-  for (const command of withSubcommands(root)) takeOver(command, context);
+  for (const command of withSubcommands(root)) overrideOutput(command, context);
   try {
     await root.parseAsync([...invocation.argv], { from: 'user' });
     return context.exitCode;
@@ -56,7 +56,7 @@ async function runCommand(context: CommandContext, invocation: ClientInvocation)
   }
 }
 
-/** A list of commands says what each works on; its options are for its own help. */
+/** The list of commands shows the arguments of each; its options are in its own help. */
 function argumentTerm(argument: Argument): string {
   const name = argument.variadic ? `${argument.name()}...` : argument.name();
   return argument.required ? `<${name}>` : `[${name}]`;
@@ -66,8 +66,8 @@ function withSubcommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
-/** Commander writes and exits by itself unless it is told, for each command, not to. */
-function takeOver(command: Command, { out, err, program }: CommandContext): void {
+/** Commander writes and exits by itself unless each command overrides it. */
+function overrideOutput(command: Command, { out, err, program }: CommandContext): void {
   command.exitOverride();
   command.configureHelp({
     subcommandTerm: (sub) => {

@@ -1,7 +1,7 @@
 /**
- * Every command, in one place. A noun has a group (`ingot machine list`, `ingot op cancel`), and the verbs of
- * the design document are the short way to the same commands (`ingot list`, `ingot logs`). A group that is
- * given no verb shows: `ingot op <id>` is `ingot op show <id>`.
+ * The tree of all commands. Each noun has a group (`ingot machine list`, `ingot op cancel`), and the most frequent verbs are
+ * also at the top (`ingot list`, `ingot logs`). The default command of a group is show: `ingot op <id>` is
+ * `ingot op show <id>`.
  */
 import { Command } from 'commander';
 import type { CommandContext } from './command-context.ts';
@@ -42,13 +42,13 @@ import { EXIT_CODES } from './errors/exit-code.ts';
 import { RUNS } from './operations/v1-runs.ts';
 import { OPERATIONS } from './operations/v2-operations.ts';
 
-/** A command that the client lists but does not own, such as the one that starts the server. */
+/** A command of the program that is not a client of the server, such as `serve`. */
 export interface ExtraCommand {
   readonly name: string;
   readonly description: string;
   readonly options: readonly { readonly flags: string; readonly description: string }[];
   readonly helpAfter?: string;
-  /** Options of the commands above it are among them: `--server` is read before anybody knows whose it is. */
+  /** `options` includes those of the parent commands, such as `--server`. */
   readonly run: (options: Readonly<Record<string, unknown>>) => Promise<number>;
   readonly subcommands?: readonly ExtraCommand[];
 }
@@ -72,7 +72,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   for (const command of lifecycleCommands(context)) root.addCommand(command);
   root.addCommand(explainMachine(context));
 
-  root.commandsGroup('Into service and out:');
+  root.commandsGroup('Service:');
   for (const command of SERVICE_COMMANDS) root.addCommand(command(context));
 
   root.commandsGroup('Operations:');
@@ -80,7 +80,7 @@ export function commandTree(context: CommandContext, extra: readonly ExtraComman
   for (const command of [watchFleet, streamLogs, cancelOperation])
     root.addCommand(command(context, OPERATIONS));
 
-  root.commandsGroup('By noun:');
+  root.commandsGroup('All commands of a noun:');
   root.addCommand(machineGroup(context));
   root.addCommand(operationGroup(context));
   root.addCommand(nodeGroup(context));
@@ -122,7 +122,7 @@ function lifecycleCommands(context: CommandContext): Command[] {
 }
 
 function machineGroup(context: CommandContext): Command {
-  const group = new Command('machine').description('Everything about machines');
+  const group = new Command('machine').description('All commands of machines');
   group.addCommand(showMachine(context), { isDefault: true });
   for (const command of [listMachines, createMachine, registerMachine, updateMachine, importMachines]) {
     group.addCommand(command(context));
@@ -134,7 +134,7 @@ function machineGroup(context: CommandContext): Command {
 }
 
 function operationGroup(context: CommandContext): Command {
-  const group = new Command('op').alias('operation').description('Everything about operations');
+  const group = new Command('op').alias('operation').description('All commands of operations');
   group.addCommand(showOperation(context, OPERATIONS), { isDefault: true });
   group.addCommand(listOperations(context, OPERATIONS, 'list'));
   group.addCommand(attachOperation(context, OPERATIONS, 'watch'));
@@ -144,11 +144,11 @@ function operationGroup(context: CommandContext): Command {
   return group;
 }
 
-/** `run watch` tells of machines, like `watch`; one run is followed by `run attach`. */
+/** `run watch` shows the runs of machines, like `watch`; `run attach` follows one run. */
 function runGroup(context: CommandContext): Command {
-  const group = new Command('run').description('Everything about runs: plans carried out on machines');
+  const group = new Command('run').description('All commands of runs: executions of plans on machines');
   group.hook('preAction', () => {
-    context.subject = RUNS;
+    context.source = RUNS;
   });
   group.addCommand(showOperation(context, RUNS), { isDefault: true });
   group.addCommand(startRun(context));

@@ -89,7 +89,7 @@ describe('a bulk action', () => {
     const { code, stdout, stderr } = await cli.run('reboot machine-1 machine-2 --timeout 200ms');
     expect(code).toBe(8);
     expect(stdout).toContain('machine-1  op-machine-1  PENDING\n');
-    expect(stderr).toContain('2 operations go on');
+    expect(stderr).toContain('2 operations continue on the server');
   });
 
   it('stops starting on Ctrl-C and says what was not started', async () => {
@@ -180,7 +180,7 @@ describe('a selection', () => {
   it.each([
     ['reboot', 'which machine?'],
     ['reboot machine-1 -l rack=r42', 'not both'],
-    ['reboot --all -l rack=r42', 'leave --filter and -l out'],
+    ['reboot --all -l rack=r42', 'remove --filter and -l'],
     ['reboot ""', 'empty'],
     ['reboot -l rack', 'key=value'],
   ])('%j is refused as usage', async (line, complaint) => {

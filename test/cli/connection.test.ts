@@ -83,7 +83,7 @@ describe('the token', () => {
     const { code, stderr } = await cli.run('list', { env: { INGOT_TOKEN: 'a\nb' } });
     expect({ code, stderr }).toEqual({
       code: 64,
-      stderr: 'error: INGOT_TOKEN: the token has characters that no token has\n',
+      stderr: 'error: INGOT_TOKEN: the token has invalid characters\n',
     });
   });
 });

@@ -34,7 +34,7 @@ describe('ingot erase', () => {
     expect(sent('eraseMachine')).toHaveLength(calls);
   });
 
-  it('does nothing where nobody can be asked, unless it is told so', async () => {
+  it('does nothing without a terminal to ask on, unless --yes is given', async () => {
     const refused = await cli.run('erase machine-1');
     expect(refused.stderr).toContain('add --yes');
     expect(sent('eraseMachine')).toHaveLength(0);

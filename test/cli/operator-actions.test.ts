@@ -233,13 +233,13 @@ Who:      admin
       },
     };
     const { stdout } = await cli.run('explain gpu-1');
-    expect(stdout).toMatch(/^Upstream: site-a says Broken \(power off, id abc123\)$/m);
+    expect(stdout).toMatch(/^Upstream: site-a reports Broken \(power off, id abc123\)$/m);
     expect(stdout).toMatch(/^Since: {4}\S+/m);
     expect(stdout).toMatch(/^Seen: {5}.* ago\)$/m);
     expect(stdout).toMatch(/^Drift: {4}site-a says Broken, and a node that is active should be Deployed$/m);
     expect(stdout).not.toContain('Forced:');
     const shown = (await cli.run('show gpu-1')).stdout;
-    expect(shown).toMatch(/^Upstream: {11}site-a says Broken \(power off, id abc123\)$/m);
+    expect(shown).toMatch(/^Upstream: {11}site-a reports Broken \(power off, id abc123\)$/m);
     expect(shown).toMatch(/^Seen: {15}.* ago\)$/m);
     expect(shown).toMatch(/^Drift: {14}site-a says Broken, and a node that is active should be Deployed$/m);
     expect(shown).toMatch(/^Explained: {10}gpu-1 is not in service\.$/m);

@@ -105,7 +105,7 @@ Default for:  -
     cli.fleet.plans.set('a', create(PlanSchema, { planId: 'a', defaultFor: 'REBOOT', steps: [] }));
     const { stdout } = await cli.run('plan show a -o yaml');
     const { code, stderr } = await cli.run('plan create -f -', { input: stdout });
-    expect(stderr).toBe('default_for is the server’s to set; left out\nstored a\n');
+    expect(stderr).toBe('default_for is set by the server; ignored\nstored a\n');
     expect(code).toBe(0);
     expect(sent()[0]?.request.plan.defaultFor).toBe('');
   });
@@ -118,9 +118,9 @@ Default for:  -
     expect(stderr).toBe(`\
 error: p.yaml: 4 mistakes
   p.yaml:11: steps[2].name must be text; put it in quotes
-  p.yaml:12: steps[2].netbot: there is no such field; there are ${fields}
-  p.yaml:13: steps[3].reboot.hard: there is no such field; there are mode
-  p.yaml:13: steps[3].ssh: there is reboot already, and only one of them can be
+  p.yaml:12: steps[2].netbot: unknown field; the fields are ${fields}
+  p.yaml:13: steps[3].reboot.hard: unknown field; the fields are mode
+  p.yaml:13: steps[3].ssh: reboot is set already, and only one of them may be
 `);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(cli.fleet.calls).toEqual([]);
@@ -129,7 +129,7 @@ error: p.yaml: 4 mistakes
   it.each([
     ['{\n "plan_id": "a",\n "steps": [\n}', 'stdin:4: '],
     ['plan_id: a\nplan_id: b\n', 'stdin:2: Map keys must be unique'],
-    ['plan_id: a\n---\nplan_id: b\n', 'stdin:2: a second document begins here'],
+    ['plan_id: a\n---\nplan_id: b\n', 'stdin:2: a second YAML document starts here'],
     ['', 'stdin: is empty'],
     ['# nothing\n', 'stdin: is empty'],
     ['- a\n', 'stdin:1: a plan must have fields: plan_id, display_name, steps, default_for'],
@@ -141,8 +141,8 @@ error: p.yaml: 4 mistakes
     ['steps:\n  - ssh: {repeatable: maybe}\n', 'stdin:2: steps[0].ssh.repeatable must be true or false'],
     ['plan_id: *gone\n', 'plan_id'],
     ['plan_id: !!binary x\n', 'stdin:1: '],
-    ['"\\e[31m": red\n', 'stdin:1: \\x1b[31m: there is no such field'],
-    [`plan_id: ${'x'.repeat(1024 * 1024)}`, 'stdin: more than 1 MiB is no plan'],
+    ['"\\e[31m": red\n', 'stdin:1: \\x1b[31m: unknown field'],
+    [`plan_id: ${'x'.repeat(1024 * 1024)}`, 'stdin: larger than 1 MiB, the limit for a plan'],
   ])('refuses %j', async (input, complaint) => {
     const { code, stdout, stderr } = await cli.run('plan create -f -', { input });
     expect(stderr).toContain(`error: ${complaint.startsWith('stdin') ? complaint : ''}`);
@@ -154,7 +154,7 @@ error: p.yaml: 4 mistakes
 
   it('refuses a file that is not there', async () => {
     const { code, stderr } = await cli.run('plan create -f none.yaml');
-    expect(stderr).toContain('error: can’t read none.yaml: ENOENT');
+    expect(stderr).toContain("error: can't read none.yaml: ENOENT");
     expect(code).toBe(64);
     expect(await cli.run('plan create')).toMatchObject({
       code: 64,

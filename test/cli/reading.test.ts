@@ -77,7 +77,11 @@ machine-2    MAINTENANCE  MAINT      -          -            -          -       
   it('of nothing is an empty stdout and a hint, or an empty array', async () => {
     cli.fleet.machines.clear();
     const empty = await cli.run('list');
-    expect(empty).toEqual({ code: 0, stdout: '', stderr: 'no machines yet; make some: ingot import 3\n' });
+    expect(empty).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'no machines yet; register some: ingot import 3\n',
+    });
     expect((await cli.run('list -o json')).stdout).toBe('[]\n');
     expect((await cli.run('list -o jsonl')).stdout).toBe('');
   });
@@ -291,7 +295,7 @@ describe('writing', () => {
   it('imports what is missing and leaves alone what exists', async () => {
     const { stdout, stderr } = await cli.run('import 3 -l env=demo --customer-id acme --rack r1 -o name');
     expect(stdout).toBe('machine-1\nmachine-2\nmachine-3\n');
-    expect(stderr).toBe('registered 1 machines; 2 existed and stay as they are\n');
+    expect(stderr).toBe('registered 1 machines; 2 existed and were not changed\n');
     const registered = cli.fleet.calls.filter(({ method }) => method === 'registerMachine');
     expect(registered.map(({ request }) => request.machine)).toMatchObject([
       { machineId: 'machine-3', spec: { customerId: 'acme', location: { rack: 'r1' } } },
@@ -314,7 +318,9 @@ describe('writing', () => {
   it('makes, lists and revokes tokens', async () => {
     const made = await cli.run('token create ci --role operator --expires 30d', { now: () => START });
     expect(made.stdout).toBe('ingot_secret\n');
-    expect(made.stderr).toBe('token ci (operator), good until 2026-03-01T10:00:00Z; it is not shown again\n');
+    expect(made.stderr).toBe(
+      'token ci (operator), valid until 2026-03-01T10:00:00Z; it is not shown again\n',
+    );
     expect(JSON.parse((await cli.run('token create ci --role VIEWER -o json')).stdout)).toEqual({
       token: { name: 'ci', role: 'viewer', created_by: '' },
       secret: 'ingot_secret',

@@ -83,7 +83,7 @@ describe('run start', () => {
       '│ ✗ FAILED\n│ Duration: 12s\n│ Error: SSH connection refused [EXECUTION_FAILED]\n',
     );
     expect(stdout).toContain('│ Banners: NeedsIntervention\n');
-    expect(stderr).toContain('  look: ingot run logs run-1\n  machine: ingot show machine-1\n');
+    expect(stderr).toContain('  log: ingot run logs run-1\n  machine: ingot show machine-1\n');
     expect(code).toBe(1);
   });
 
@@ -99,7 +99,7 @@ describe('run start', () => {
     expect(code).toBe(8);
     expect(stderr).toBe(`\
 request-id: made-up-id
-still running after 0.3s (--timeout): run-1 goes on
+still running after 0.3s (--timeout): run-1 continues on the server
   attach: ingot run attach run-1   (or ingot run watch machine-1)
   log: ingot run logs run-1
   cancel: ingot run cancel run-1

@@ -81,7 +81,7 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     await until(() => watched() && seen.text.includes('REBOOT PENDING'));
     child.stdin?.write('\u0003');
     expect(await ended).toBe(8);
-    expect(screen(seen.text)).toContain('detached: op-1 goes on');
+    expect(screen(seen.text)).toContain('detached: op-1 continues on the server');
     expect(cli.fleet.calls.map(({ method }) => method)).not.toContain('cancelOperation');
   });
 

@@ -157,7 +157,7 @@ describe('a reimage', () => {
     expect(stdout).toContain(
       '│ ✗ FAILED\n│ Duration: 12s\n│ Error: SSH connection refused [EXECUTION_FAILED]\n',
     );
-    expect(stderr).toContain('  look: bmdemo-cli logs op-abc123\n');
+    expect(stderr).toContain('  log: bmdemo-cli logs op-abc123\n');
     expect(code).toBe(1);
   });
 

@@ -31,7 +31,7 @@ describe('waiting', () => {
     expect(code).toBe(8);
     expect(stderr).toBe(`\
 request-id: made-up-id
-still running after 0.3s (--timeout): op-1 goes on
+still running after 0.3s (--timeout): op-1 continues on the server
   attach: ingot op watch op-1   (or ingot watch machine-1)
   log: ingot logs op-1
   cancel: ingot cancel op-1
@@ -45,7 +45,7 @@ still running after 0.3s (--timeout): op-1 goes on
     running.signals.emit('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).toBe(8);
-    expect(stderr).toContain('detached: op-1 goes on\n  attach: ingot op watch op-1');
+    expect(stderr).toContain('detached: op-1 continues on the server\n  attach: ingot op watch op-1');
     expect(cli.fleet.calls.map(({ method }) => method)).not.toContain('cancelOperation');
     expect(running.signals.listenerCount('SIGINT')).toBe(0);
   });

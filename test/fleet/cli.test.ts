@@ -162,7 +162,7 @@ describe('events', () => {
 });
 
 describe('overview', () => {
-  it('shows counts, what needs somebody, and what takes too long', async () => {
+  it('shows counts, what needs attention, and what is overdue', async () => {
     const labels = { 'fake/fail-step': 'verify' };
     const spec = { targetClusterRef: 'c' };
     const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels, spec });
@@ -181,10 +181,10 @@ describe('overview', () => {
     const { code, stdout } = await ingot('overview');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /Upstreams that can’t be read:\nPROVIDER .*\nsite-a +2h ago +it lists none of its machines\nsite-b +never +it does not answer\n\n/,
+      /Unreadable upstreams:\nPROVIDER .*\nsite-a +2h ago +it lists none of its machines\nsite-b +never +it does not answer\n\n/,
     );
     expect(stdout).toMatch(/^machines +\d+\neffective_state +.*ATTENTION 1/);
-    expect(stdout).toMatch(/ended in 24 h +.*FAILED 1/);
+    expect(stdout).toMatch(/finished in 24 h +.*FAILED 1/);
     expect(stdout).toMatch(new RegExp(`1 +NeedsIntervention .*${machineId}: .*attention=NeedsIntervention`));
     expect(stdout).toMatch(/1 +service +draining +4h 0m .*service=draining AND service_since</);
     const json = JSON.parse((await ingot('overview -o json')).stdout);

@@ -9,7 +9,7 @@ import { durationText } from '../output/time-text.ts';
 import { elapsedMs, errorText, operationRendering, phaseColour } from '../rendering/operation-rendering.ts';
 import type { Bulk } from './start-on-many.ts';
 
-/** One line a machine as it is settled, and the sum at the end. */
+/** Prints one line for each machine when its result is known, and the totals at the end. */
 export class BulkResults {
   readonly #bulk: Bulk;
   readonly #live: LiveLine;

@@ -1,7 +1,6 @@
 /**
- * One operation or run on each of many machines. The machines are a fixed list by now: it was shown, it was agreed
- * to, and it is what is worked on, whatever a filter would say a moment later. Every machine gets one result
- * line; a machine that refuses does not stop the others.
+ * Starts one operation on each of many machines. The machines are the fixed list that was shown and confirmed, whatever the
+ * filter would match by now. Each machine has one result line; a refusal does not stop the others.
  */
 import { setMaxListeners } from 'node:events';
 import type { CommandContext } from '../command-context.ts';
@@ -18,9 +17,9 @@ import { displayWidth, plainText } from '../output/plain-text.ts';
 import { BulkResults } from './bulk-results.ts';
 import { forEachBounded } from './for-each-bounded.ts';
 
-const STARTS_AT_A_TIME = 16;
+const CONCURRENT_STARTS = 16;
 const OPERATIONS_PER_WATCH = 50;
-const SHOWN_AT_MOST = 200;
+const MOST_IDS_SHOWN = 200;
 
 export interface BulkOptions {
   readonly output: OutputFormat;
@@ -37,31 +36,31 @@ export interface Bulk {
   readonly options: BulkOptions;
 }
 
-export interface Agreement {
+export interface Confirmation {
   readonly verb: string;
   readonly isDestructive: boolean;
   readonly yes: boolean;
 }
 
-/** Shows how many and which, then asks where asking is due. */
-export async function agree(
+/** Lists the machines, and asks for confirmation where the operation is destructive or a filter selected them. */
+export async function confirmSelection(
   context: CommandContext,
   selection: Selection,
-  agreement: Agreement,
+  confirmation: Confirmation,
 ): Promise<void> {
   const { machineIds, criterion } = selection;
   const count = `${machineIds.length} machine${machineIds.length === 1 ? '' : 's'}`;
   const by = criterion === undefined ? '' : ` (${plainText(criterion)})`;
-  context.err.line(`${agreement.verb} ${count}${by}:`);
+  context.err.line(`${confirmation.verb} ${count}${by}:`);
   for (const line of idLines(machineIds, context.err.columns)) context.err.line(line);
-  const isDue = agreement.isDestructive || criterion !== undefined;
-  if (isDue && !agreement.yes) await confirm(context, `${agreement.verb} ${count}?`);
+  const needsConfirmation = confirmation.isDestructive || criterion !== undefined;
+  if (needsConfirmation && !confirmation.yes) await confirm(context, `${confirmation.verb} ${count}?`);
 }
 
 function idLines(machineIds: readonly string[], columns: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const id of machineIds.slice(0, SHOWN_AT_MOST).map(plainText)) {
+  for (const id of machineIds.slice(0, MOST_IDS_SHOWN).map(plainText)) {
     if (line !== '' && displayWidth(line) + displayWidth(id) + 4 > columns) {
       lines.push(`  ${line}`);
       line = '';
@@ -69,8 +68,8 @@ function idLines(machineIds: readonly string[], columns: number): string[] {
     line += line === '' ? id : `  ${id}`;
   }
   if (line !== '') lines.push(`  ${line}`);
-  const more = machineIds.length - SHOWN_AT_MOST;
-  return more > 0 ? [...lines, `  … and ${more} more`] : lines;
+  const more = machineIds.length - MOST_IDS_SHOWN;
+  return more > 0 ? [...lines, `  ... and ${more} more`] : lines;
 }
 
 export async function runBulk(bulk: Bulk): Promise<Exit> {
@@ -84,7 +83,7 @@ export async function runBulk(bulk: Bulk): Promise<Exit> {
 }
 
 async function startEach(bulk: Bulk, results: BulkResults, interrupted: AbortSignal): Promise<void> {
-  await forEachBounded(bulk.machineIds, STARTS_AT_A_TIME, async (machineId) => {
+  await forEachBounded(bulk.machineIds, CONCURRENT_STARTS, async (machineId) => {
     if (interrupted.aborted) return;
     try {
       results.started(await bulk.start(machineId));
@@ -101,7 +100,7 @@ async function waitForEach(bulk: Bulk, results: BulkResults, signal: AbortSignal
     notify: (message) => results.notify(message),
     address: api.address,
   });
-  // Every watch listens to it: as many as the fleet needs, and not a leak.
+  // Every watch adds a listener. Their number grows with the fleet: this is not a leak.
   setMaxListeners(0, signal);
   const open = results.open();
   const groups: string[][] = [];
@@ -117,7 +116,7 @@ async function waitForEach(bulk: Bulk, results: BulkResults, signal: AbortSignal
     clearInterval(timer);
     if (signal.aborted && results.open().length > 0) {
       results.notify(
-        `${results.open().length} ${source.noun}s go on; see them: ${context.program} ${source.commands.list} --filter "phase=RUNNING"`,
+        `${results.open().length} ${source.noun}s continue on the server; list them: ${context.program} ${source.commands.list} --filter "phase=RUNNING"`,
       );
     }
   }

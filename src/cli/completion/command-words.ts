@@ -8,24 +8,24 @@ export interface CompletableOption {
   readonly choices: readonly string[];
 }
 
-/** One command as a shell completes it. */
+/** What a shell completes for one command. */
 export interface CommandWords {
-  /** The words that lead here, without the program: ['op', 'show']. */
+  /** The path of the command, without the program: ['op', 'show']. */
   readonly path: readonly string[];
   readonly subcommands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly CompletableOption[];
-  /** The values that its arguments may have, where they are a closed set. */
+  /** The allowed values of its arguments, if they are a closed set. */
   readonly values: readonly string[];
 }
 
-/** Reads the tree of commands, so that completion knows whatever the program knows. */
+/** Reads the command tree, so that completion has everything that the program has. */
 export function commandWords(program: Command): CommandWords[] {
   return walk(program, [], []);
 }
 
 function walk(command: Command, path: readonly string[], inherited: readonly Option[]): CommandWords[] {
   const own = command.options.filter(({ hidden }) => !hidden);
-  // A command may describe an option of those above it in its own words.
+  // A command may declare an option of its parents with another description.
   const shown = [...own, ...inherited.filter(({ long }) => !own.some((option) => option.long === long))];
   const here: CommandWords = {
     path,

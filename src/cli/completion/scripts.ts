@@ -1,4 +1,4 @@
-/** Completion scripts, written out in full: a shell that completes never starts the program. */
+/** Completion scripts with all words in them: completing never starts the program. */
 import type { CommandWords } from './command-words.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -11,7 +11,7 @@ export function completionScript(shell: Shell, program: string, commands: readon
 const SCRIPTS = { bash, zsh, fish } as const satisfies Record<Shell, typeof bash>;
 
 const nameOf = (program: string): string => `_${program.replace(/[^A-Za-z0-9]/g, '_')}_completion`;
-/** `op show` is known as "/op/show", the program itself as "". */
+/** The key of `op show` is "/op/show", that of the program is "". */
 const keyOf = (path: readonly string[]): string => path.map((word) => `/${word}`).join('');
 const single = (text: string): string => `'${text.replace(/'/g, `'\\''`)}'`;
 
@@ -21,7 +21,7 @@ function words({ subcommands, values }: CommandWords): string {
 
 const flagsOf = ({ options }: CommandWords): string => options.flatMap(({ flags }) => flags).join(' ');
 
-/** For each option with a value: its choices, empty when any text will do. */
+/** For each option with a value: its choices, empty for free text. */
 function valueCases(commands: readonly CommandWords[]): string[] {
   return commands.flatMap(({ path, options }) =>
     options
@@ -33,7 +33,7 @@ function valueCases(commands: readonly CommandWords[]): string[] {
   );
 }
 
-/** What bash and zsh share: the tables, and where in the tree of commands the line has come to. */
+/** Shared by bash and zsh: the tables, and the command that the line has reached. */
 function tables(name: string, commands: readonly CommandWords[]): string {
   const paths = commands.filter(({ path }) => path.length > 0).map(({ path }) => single(keyOf(path)));
   return `${name}_value() {

@@ -10,7 +10,7 @@ import type { FoundToken } from './find-token.ts';
 import { type Client, createClient } from './grpc-client.ts';
 import { addressText, type ServerAddress } from './server-address.ts';
 
-/** The server as a command sees it. */
+/** The clients of all gRPC services, on one channel. */
 export interface Api {
   readonly address: string;
   readonly tokenOrigin: string;
@@ -25,12 +25,12 @@ export interface Api {
 }
 
 const CHANNEL_OPTIONS = {
-  // A page of a thousand machines with large labels is more than the default of 4 MB.
+  // A page of a thousand machines with large labels exceeds the default of 4 MB.
   'grpc.max_receive_message_length': -1,
-  // Notices a server that vanished without closing the connection.
+  // Detects a server that disappeared without closing the connection.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
-  // A command that waits through a restart should not sleep through the return.
+  // A command that waits for a restart reconnects soon after it.
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 2_000,
 };

@@ -18,7 +18,7 @@ export interface CallErrorDetail {
   readonly violations: readonly { readonly subject: string; readonly description: string }[];
 }
 
-/** An answer that was not the one asked for. */
+/** A call that failed. */
 export class CallError extends Error {
   readonly code: status;
   readonly reason: string;
@@ -48,7 +48,7 @@ export function callErrorFrom(error: ServiceError): CallError {
   try {
     readStatus(encoded, detail);
   } catch {
-    // Details that can't be read must not hide the error that they belong to.
+    // The error is reported without its details if they can't be decoded.
   }
   return new CallError(detail);
 }
@@ -78,11 +78,11 @@ function readStatus(
   }
 }
 
-/** No answer came, and the same call may be answered later: the server is away, or cut the line. */
+/** No response, but the same call may succeed later: the server is down, or closed the connection. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof CallError)) return false;
   if (error.code === status.UNAVAILABLE || error.reason === 'WATCH_TOO_SLOW') return true;
-  // How a server that is killed, or shuts down, ends the streams that it still has open.
+  // The errors of open streams when a server is killed or shuts down.
   const isReset =
     error.reason === status[error.code] && /RST_STREAM|cancelled|Connection dropped/i.test(error.message);
   return isReset && (error.code === status.INTERNAL || error.code === status.CANCELLED);

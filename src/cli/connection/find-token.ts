@@ -16,13 +16,13 @@ export interface TokenSources {
 
 export interface FoundToken {
   readonly token: string | undefined;
-  /** What to tell somebody whom the server does not know. */
+  /** Where the token is from, for the hint of an authentication error. */
   readonly origin: string;
 }
 
 /**
- * The token that was named, else the one that a server on this machine wrote. A token that merely lies on
- * this disk is never sent to another host.
+ * The token of the flag or the variable, otherwise the one that a server on this machine wrote. A token that was only found
+ * on this disk is never sent to another host.
  */
 export function findToken({ tokenFile, env, cwd, server }: TokenSources): FoundToken {
   if (tokenFile !== undefined)
@@ -30,7 +30,7 @@ export function findToken({ tokenFile, env, cwd, server }: TokenSources): FoundT
   if (env.INGOT_TOKEN)
     return { token: checked(env.INGOT_TOKEN.trim(), 'INGOT_TOKEN'), origin: 'INGOT_TOKEN' };
   if (!isThisMachine(server))
-    return { token: undefined, origin: 'nowhere: a token found on this disk is not sent to another machine' };
+    return { token: undefined, origin: 'nowhere: a token on this disk is not sent to another machine' };
   const unreadable: string[] = [];
   for (const folder of dataFolders(env, cwd)) {
     const path = join(folder, ADMIN_TOKEN_FILE);
@@ -41,7 +41,7 @@ export function findToken({ tokenFile, env, cwd, server }: TokenSources): FoundT
   const [path] = unreadable;
   return {
     token: undefined,
-    origin: path === undefined ? 'nowhere: none was found' : `nowhere: ${path} is not readable for you`,
+    origin: path === undefined ? 'nowhere: none found' : `nowhere: ${path} is not readable for you`,
   };
 }
 
@@ -73,9 +73,8 @@ function readNamed(path: string): string {
   return checked(found, '--token-file');
 }
 
-/** Anything else could not travel in a header, and the library's own complaint would not name the setting. */
+/** Other characters are not allowed in a header, and the library's error would not name the setting. */
 function checked(token: string, setting: string): string {
-  if (!/^[\x21-\x7e]+$/.test(token))
-    throw new UsageError(`${setting}: the token has characters that no token has`);
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError(`${setting}: the token has invalid characters`);
   return token;
 }

@@ -1,4 +1,4 @@
-/** Calls a gRPC service by its generated description: a promise for one answer, an async iterable for a stream. */
+/** Calls a gRPC service by its generated descriptor: a promise for a unary call, an async iterable for a stream. */
 import {
   create,
   type DescMessage,
@@ -26,7 +26,7 @@ export type Client<S extends DescService> = {
       : never;
 };
 
-/** A call that has no answer by then has none that a person still waits for. */
+/** The time limit of a unary call. */
 const UNARY_TIMEOUT_MS = 30_000;
 
 export interface ClientSettings {
@@ -96,7 +96,7 @@ function streamCall(method: DescMethod, settings: ClientSettings) {
       throw isServiceError(error) ? callErrorFrom(error) : error;
     } finally {
       options.signal?.removeEventListener('abort', cancel);
-      // A consumer that stops early must not leave the server sending; the error that this causes is nobody's.
+      // A reader that stops early cancels the call. The error of the cancellation is expected.
       call.on('error', () => {});
       call.cancel();
     }

@@ -10,7 +10,7 @@ export interface PageRequest {
   readonly pageToken: string;
 }
 
-/** Walks a list call to its end, or to `limit` items. */
+/** Reads a list call page by page, to its end or up to `limit` items. */
 export async function* pagesOf<T>(
   list: (page: PageRequest) => Promise<Page<T>>,
   limit: number | undefined,

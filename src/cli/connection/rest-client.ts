@@ -1,4 +1,4 @@
-/** The REST part of the API, on the server's HTTP port: nodes, images, workflows. */
+/** The client of the REST API: nodes, images, workflows. */
 import { status } from '@grpc/grpc-js';
 import { UsageError } from '../errors/usage-error.ts';
 import { CallError } from './call-error.ts';
@@ -14,7 +14,7 @@ export interface Rest {
   putBytes<T>(path: string, bytes: Uint8Array<ArrayBuffer>, range: string): Promise<T>;
 }
 
-/** Beside the gRPC port of the same server, unless it is said where. */
+/** The URL of the flag or the variable; otherwise the default HTTP port of the gRPC server's host. */
 export function restUrl(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,

@@ -10,7 +10,7 @@ export interface ServerAddress {
 const DEFAULT_SERVER = '127.0.0.1:50051';
 const SHAPE = /^(?:(grpcs?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})\/?$/;
 
-/** `setting` is where the value came from, so that the error names what to change. */
+/** `setting` names the source of the value in the error. */
 function parseServerAddress(value: string, setting: string): ServerAddress {
   const [, scheme, host, port] = SHAPE.exec(value) ?? [];
   const number = Number(port);
@@ -33,7 +33,7 @@ export function addressText({ host, port }: ServerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether the server runs here: only then is a token found on this disk meant for it. */
+/** Whether the server runs on this machine. Only then is the token of the data directory sent to it. */
 export function isThisMachine({ host }: ServerAddress): boolean {
   if (host === 'localhost' || host === hostname() || host === '::1' || /^127\./.test(host)) return true;
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === host));

@@ -1,6 +1,6 @@
 /**
- * The long form: a header box, each step with its log lines, a box with the outcome and one with what became
- * of the machine. On a terminal a live line runs below; elsewhere every change is a line of its own.
+ * The full display: a header box, each step with its log lines, a box with the outcome and a box with the machine's state.
+ * A terminal has a live line below; elsewhere every change is a line.
  */
 import type { OperationDisplay } from '../operations/follow-operation.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
@@ -15,8 +15,8 @@ import { LiveLine } from './live-line.ts';
 import { progressText } from './progress-text.ts';
 
 const RULE = '─'.repeat(61);
-/** Only a wait that lasts is worth a line of its own. */
-const WAIT_WORTH_TELLING_MS = 10_000;
+/** A shorter wait has no line. */
+const SHORTEST_WAIT_SHOWN_MS = 10_000;
 
 export class BoxDisplay implements OperationDisplay {
   readonly #sink: TextSink;
@@ -25,11 +25,11 @@ export class BoxDisplay implements OperationDisplay {
   readonly #live: LiveLine;
   readonly #started = new Set<string>();
   readonly #ended = new Set<string>();
-  /** The last percentage that was told of a step, by a log line or by a line of ours. */
-  readonly #told = new Map<string, number>();
+  /** The last percentage that was printed for each step, by a log line or by a progress line. */
+  readonly #printedPercent = new Map<string, number>();
   #operation: OperationView;
-  #wait = { reason: '', since: 0, isTold: true };
-  #isCancelTold = false;
+  #wait = { reason: '', since: 0, isPrinted: true };
+  #isCancelPrinted = false;
 
   constructor(sink: TextSink, source: OperationSource, operation: OperationView, now: () => number) {
     this.#source = source;
@@ -52,9 +52,9 @@ export class BoxDisplay implements OperationDisplay {
   update(operation: OperationView): void {
     this.#operation = operation;
     const reason = operation.more?.waitingFor ?? '';
-    if (reason !== this.#wait.reason) this.#wait = { reason, since: this.#now(), isTold: reason === '' };
-    if (operation.cancelRequested && !this.#isCancelTold) {
-      this.#isCancelTold = true;
+    if (reason !== this.#wait.reason) this.#wait = { reason, since: this.#now(), isPrinted: reason === '' };
+    if (operation.cancelRequested && !this.#isCancelPrinted) {
+      this.#isCancelPrinted = true;
       this.#line('⊘ Cancel requested; stopping...');
     }
   }
@@ -81,13 +81,13 @@ export class BoxDisplay implements OperationDisplay {
 
   tick(): void {
     this.#live.show(progressText(this.#operation, this.#now()));
-    const { reason, since, isTold } = this.#wait;
-    if (this.#sink.isTerminal || isTold || this.#now() - since < WAIT_WORTH_TELLING_MS) return;
-    this.#wait = { ...this.#wait, isTold: true };
+    const { reason, since, isPrinted } = this.#wait;
+    if (this.#sink.isTerminal || isPrinted || this.#now() - since < SHORTEST_WAIT_SHOWN_MS) return;
+    this.#wait = { ...this.#wait, isPrinted: true };
     this.#line(`│ ${this.#tag(this.#operation.currentStep)}waiting for ${plainText(reason)}`);
   }
 
-  /** Leaves the last line free. */
+  /** Clears the live line. */
   hide(): void {
     this.#live.hide();
   }
@@ -140,23 +140,23 @@ export class BoxDisplay implements OperationDisplay {
 
   #log(stepName: string, text: string): void {
     const step = this.#operation.steps.find(({ name }) => name === stepName);
-    // Its line can be here before the news that the step has begun.
+    // A log line can arrive before the event that the step has started.
     if (step !== undefined && !this.#ended.has(stepName)) this.#start(step);
     const percent = /(\d{1,3})%/.exec(text)?.[1];
-    if (percent !== undefined && this.#isTold(stepName, Number(percent)) && /^Progress: \d+%$/.test(text))
+    if (percent !== undefined && this.#isPrinted(stepName, Number(percent)) && /^Progress: \d+%$/.test(text))
       return;
     this.#line(`│ ${this.#tag(stepName)}${plainLogLine(text)}`);
   }
 
   #progress(step: StepView): void {
-    if (this.#sink.isTerminal || this.#isTold(step.name, step.progressPercent)) return;
+    if (this.#sink.isTerminal || this.#isPrinted(step.name, step.progressPercent)) return;
     this.#line(`│ ${this.#tag(step.name)}Progress: ${step.progressPercent}%`);
   }
 
-  #isTold(stepName: string, percent: number): boolean {
-    const isTold = this.#told.get(stepName) === percent;
-    this.#told.set(stepName, percent);
-    return isTold;
+  #isPrinted(stepName: string, percent: number): boolean {
+    const isPrinted = this.#printedPercent.get(stepName) === percent;
+    this.#printedPercent.set(stepName, percent);
+    return isPrinted;
   }
 
   #tag(stepName: string): string {

@@ -1,4 +1,4 @@
-/** The short form: nothing but a live line on a terminal, then one line that tells how it ended. */
+/** The short display: a live line on a terminal, then one line with the outcome. */
 import type { OperationDisplay } from '../operations/follow-operation.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
 import type { OperationPhase, OperationView } from '../operations/operation-view.ts';
@@ -27,7 +27,7 @@ export class BriefDisplay implements OperationDisplay {
 
   update(operation: OperationView): void {
     this.#operation = operation;
-    // A stream that came late may have missed it, but what has ended and was started has been running.
+    // A late stream may have missed RUNNING, but an operation that was started has been running.
     const isPastRunning = operation.phase !== 'PENDING' && operation.startedAt !== undefined;
     if (isPastRunning && this.#phases.at(-1) === 'PENDING') this.#pass('RUNNING');
     this.#pass(operation.phase);

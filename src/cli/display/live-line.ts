@@ -4,7 +4,7 @@ import type { TextSink } from '../output/text-sink.ts';
 const ERASE = '\r\u001b[2K';
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** The last line of a terminal, redrawn in place; on anything but a terminal it does not exist. */
+/** The last line of a terminal, redrawn in place. Without a terminal it does nothing. */
 export class LiveLine {
   readonly #sink: TextSink;
   #isShown = false;
@@ -21,7 +21,7 @@ export class LiveLine {
     this.#isShown = true;
   }
 
-  /** Makes room for a line that stays. */
+  /** Clears the line, before a permanent one is written. */
   hide(): void {
     if (this.#isShown) this.#sink.write(ERASE);
     this.#isShown = false;

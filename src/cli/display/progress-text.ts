@@ -2,7 +2,7 @@ import type { OperationView } from '../operations/operation-view.ts';
 import { durationText } from '../output/time-text.ts';
 import { elapsedMs } from '../rendering/operation-rendering.ts';
 
-/** The live line of one operation or run: step, percentage, elapsed time, and what it waits for. */
+/** The live line of an operation: step, percentage, elapsed time, and what it waits for. */
 export function progressText(operation: OperationView, now: number): string {
   const index = operation.steps.findIndex(({ name }) => name === operation.currentStep);
   const step = operation.steps[index];

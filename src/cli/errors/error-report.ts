@@ -1,4 +1,4 @@
-/** Turns what went wrong into what a person needs: the fact, its reason code, and the command that fixes it. */
+/** Turns an error into its message, its reason code and the commands that fix it. */
 import { status } from '@grpc/grpc-js';
 import { type FixValues, fillIn, fixCommands } from '../../domain/error/fix-commands.ts';
 import { isPhaseGated, PHASE_GATED_TYPES } from '../../domain/operation/phase-gated-type.ts';
@@ -10,7 +10,7 @@ import { Declined, UsageError } from './usage-error.ts';
 
 export interface ReportContext {
   readonly program: string;
-  /** Those of what the command speaks of: operations, or runs. */
+  /** The commands of operations, or those of runs. */
   readonly commands: OperationSource['commands'];
   readonly address?: string | undefined;
   readonly tokenOrigin?: string | undefined;
@@ -19,7 +19,7 @@ export interface ReportContext {
 export interface ErrorReport {
   readonly exit: Exit;
   readonly message: string;
-  /** What is wrong in particular, where the message does not say. */
+  /** The single mistakes, where the message does not name them. */
   readonly details: readonly string[];
   readonly fixes: readonly string[];
 }
@@ -78,7 +78,7 @@ export function reportOf(error: unknown, context: ReportContext): ErrorReport {
   return { exit: error instanceof Declined ? 'canceled' : 'failed', message, details: [], fixes: [] };
 }
 
-/** The fields that the server complains about, unless its message is the complaint. */
+/** The fields that the server rejects, unless its message names them already. */
 function violationsOf({ code, message, violations }: CallError): string[] {
   if (code !== status.INVALID_ARGUMENT) return [];
   return violations

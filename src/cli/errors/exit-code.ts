@@ -1,10 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import type { OperationPhase } from '../operations/operation-view.ts';
 
-/** What a script can branch on. `--help` prints this table. */
+/** The exit codes, for scripts. `--help` prints this table. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'ok' },
-  failed: { code: 1, meaning: 'failed, not found, or no server answers' },
+  failed: { code: 1, meaning: 'failed, not found, or the server does not respond' },
   canceled: { code: 2, meaning: 'canceled, or declined at the question' },
   notAllowed: { code: 4, meaning: 'not allowed: no token, or its role is too low' },
   precondition: { code: 5, meaning: 'refused: the machine or operation is not in a state for it' },
@@ -43,7 +43,7 @@ export const EXIT_OF_PHASE = {
   CANCELED: 'canceled',
 } as const satisfies Record<OperationPhase, Exit>;
 
-/** The one answer to many results: what most needs somebody's eye comes first. */
+/** The exit of a command with several results is the first of these that occurred. */
 const WORST_FIRST = [
   'failed',
   'notAllowed',

@@ -1,7 +1,7 @@
-/** The command was typed wrong; nothing was sent. */
+/** Wrong arguments. Nothing was sent. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-  /** Each mistake, where there are several. */
+  /** The single mistakes, if there are several. */
   readonly details: readonly string[];
 
   constructor(message: string, details: readonly string[] = []) {
@@ -10,7 +10,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Somebody answered no, or nobody could be asked; nothing was done. */
+/** The user declined, or there was no terminal to ask on. Nothing was done. */
 export class Declined extends Error {
   override readonly name = 'Declined';
 }

@@ -1,13 +1,13 @@
 import type { CommandContext } from '../command-context.ts';
 import { Declined } from '../errors/usage-error.ts';
 
-/** Asks on a terminal; anything but yes is a no, and where nobody can be asked the answer is no. */
+/** Asks on a terminal. Anything but yes declines, and so does a command without a terminal. */
 export async function confirm(context: CommandContext, question: string): Promise<void> {
   const answer = await ask(context, `${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer)) throw new Declined('declined: nothing was done');
 }
 
-/** For what can't be taken back: only the machine's own name is a yes. */
+/** For what can't be undone: the user types the machine's name to confirm. */
 export async function confirmName(context: CommandContext, verb: string, name: string): Promise<void> {
   const answer = await ask(context, `Type ${name} to ${verb} it: `);
   if (answer !== name) throw new Declined('declined: nothing was done');
@@ -16,9 +16,7 @@ export async function confirmName(context: CommandContext, verb: string, name: s
 async function ask(context: CommandContext, question: string): Promise<string> {
   const { stdin, err } = context;
   if (stdin.isTTY !== true || !err.isTerminal) {
-    throw new Declined(
-      'nobody can be asked here: nothing was done; add --yes to go ahead without a question',
-    );
+    throw new Declined('no terminal to ask on: nothing was done; add --yes to skip the question');
   }
   err.write(question);
   const answer = await context.interruptible((interrupted) => readLine(stdin, interrupted));
@@ -26,7 +24,7 @@ async function ask(context: CommandContext, question: string): Promise<string> {
   return answer?.trim() ?? '';
 }
 
-/** undefined when the input ends, or Ctrl-C comes, before an answer. */
+/** undefined when the input ends, or on Ctrl-C, before an answer. */
 function readLine(stdin: CommandContext['stdin'], interrupted: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     let typed = '';

@@ -1,4 +1,4 @@
-/** Writes filters in the server's grammar; `--filter` and every `-l` must all hold. */
+/** Composes filters in the server's grammar: `--filter` and every `-l` are joined with AND. */
 import { quote } from '../../domain/filter/quote.ts';
 
 const BARE = /^[A-Za-z0-9_/][A-Za-z0-9_/-]*$/;

@@ -12,7 +12,7 @@ export interface SelectionOptions {
 
 export interface Selection {
   readonly machineIds: readonly string[];
-  /** In words, when a filter chose the machines and nobody typed their names. */
+  /** The filter that selected the machines; undefined when their ids were typed. */
   readonly criterion: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function* machinePages(
   }, limit);
 }
 
-/** The filter is asked once; from then on the selection is a list of names, whatever changes meanwhile. */
+/** Evaluates the filter once. The selection is then a fixed list of ids, whatever changes meanwhile. */
 export async function selectMachines(
   api: Api,
   typed: readonly string[],
@@ -42,7 +42,7 @@ export async function selectMachines(
   if (typed.length > 0 && isByFilter)
     throw new UsageError('give machine ids, or --filter, -l or --all, not both');
   if (filter !== '' && options.all === true)
-    throw new UsageError('--all means every machine: leave --filter and -l out');
+    throw new UsageError('--all selects every machine: remove --filter and -l');
   if (typed.length === 0 && !isByFilter) {
     throw new UsageError('which machine? give a machine id, several, or --filter, -l or --all');
   }

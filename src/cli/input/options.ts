@@ -8,30 +8,31 @@ const LONGEST_TIMEOUT_MS = 7 * 24 * 60 * 60 * 1000;
 
 export function duration(text: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0) throw new InvalidArgumentError('Give a time like 30s, 5m, 1h or 30d.');
+  if (ms === undefined || ms <= 0)
+    throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 1h or 30d.');
   return ms;
 }
 
 function timeout(text: string): number {
   const ms = duration(text);
-  if (ms > LONGEST_TIMEOUT_MS) throw new InvalidArgumentError('At most 7d.');
+  if (ms > LONGEST_TIMEOUT_MS) throw new InvalidArgumentError('The maximum is 7d.');
   return Math.ceil(ms);
 }
 
 export function wholeNumber(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
-    throw new InvalidArgumentError('Give a whole number from 1 to 1000000.');
+    throw new InvalidArgumentError('Expected a whole number from 1 to 1000000.');
   }
   return number;
 }
 
 type Pair = readonly [string, string];
 
-/** k=v, as often as given. */
+/** Collects repeated key=value options. */
 export function pairs(text: string, before: readonly Pair[] = []): readonly Pair[] {
   const split = text.indexOf('=');
-  if (split < 1) throw new InvalidArgumentError('Give key=value.');
+  if (split < 1) throw new InvalidArgumentError('Expected key=value.');
   return [...before, [text.slice(0, split), text.slice(split + 1)]];
 }
 
@@ -52,7 +53,7 @@ export function several(text: string, before: readonly string[] = []): readonly 
 
 export function addOutput(command: Command): Command {
   return command.addOption(
-    new Option('-o, --output <format>', 'form of the data on stdout')
+    new Option('-o, --output <format>', 'format of the data on stdout')
       .choices(OUTPUT_FORMATS)
       .default('table'),
   );
@@ -66,8 +67,8 @@ export function addFilter(command: Command): Command {
 
 export function addLimit(command: Command): Command {
   return command
-    .addOption(new Option('--limit <n>', 'stop after n').argParser(wholeNumber))
-    .addOption(new Option('--all', 'everything, however much it is (the default)').conflicts('limit'));
+    .addOption(new Option('--limit <n>', 'at most n items').argParser(wholeNumber))
+    .addOption(new Option('--all', 'all items (the default)').conflicts('limit'));
 }
 
 export function addTimeout(command: Command, standard: string): Command {
@@ -79,16 +80,16 @@ export function addTimeout(command: Command, standard: string): Command {
 }
 
 export function addWaiting(command: Command, standard: string, noun: 'operation' | 'run'): Command {
-  command.option('--wait', `wait until the ${noun} has ended (the default)`);
+  command.option('--wait', `wait until the ${noun} is finished (the default)`);
   command.option('--no-wait', `return as soon as the ${noun} is accepted`);
   command.setOptionValueWithSource('wait', true, 'default');
   return addQuiet(addTimeout(command, standard));
 }
 
 export function addQuiet(command: Command): Command {
-  return command.option('-q, --quiet', 'one line instead of the running display');
+  return command.option('-q, --quiet', 'one line instead of the live display');
 }
 
 export function addReason(command: Command): Command {
-  return command.requiredOption('--reason <text>', 'why; goes into the history');
+  return command.requiredOption('--reason <text>', 'the reason, kept in the history');
 }

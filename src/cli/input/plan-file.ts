@@ -1,7 +1,6 @@
 /**
- * Reads a plan that somebody wrote, as YAML or JSON (which is YAML too). Whatever is wrong with its form is told
- * with file and line, all of it at once; whether the plan makes sense is for the server to say, and the line of
- * the field that it complains about is still known here.
+ * Reads a plan file, YAML or JSON (which is YAML too). All mistakes in its structure are reported at once, with file and
+ * line. The server validates the content; `placeOf` finds the line of a field that it rejects.
  */
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
@@ -14,14 +13,14 @@ import { ShapeCheck } from './plan-shape.ts';
 const LARGEST_BYTES = 1024 * 1024;
 
 export interface PlanSource {
-  /** As it was typed, for messages. */
+  /** The path as typed, for messages. */
   readonly name: string;
   readonly bytes: Readable;
 }
 
 export interface PlanFile {
   readonly plan: Plan;
-  /** `plan.yaml:7`, for a path such as steps[1].name; the nearest line that there is when it has none. */
+  /** `plan.yaml:7` for a path such as steps[1].name; the line of the closest parent if the field is absent. */
   readonly placeOf: (fieldPath: string) => string;
 }
 
@@ -43,9 +42,9 @@ async function readText({ name, bytes }: PlanSource): Promise<string> {
       if (size > LARGEST_BYTES) break;
     }
   } catch (error) {
-    throw new UsageError(`can’t read ${name}: ${error instanceof Error ? error.message : error}`);
+    throw new UsageError(`can't read ${name}: ${error instanceof Error ? error.message : error}`);
   }
-  if (size > LARGEST_BYTES) throw new UsageError(`${name}: more than 1 MiB is no plan`);
+  if (size > LARGEST_BYTES) throw new UsageError(`${name}: larger than 1 MiB, the limit for a plan`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
@@ -57,9 +56,10 @@ function parsePlan(name: string, text: string): PlanFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
   const at = (offset: number): string => `${name}:${lines.linePos(offset).line}`;
-  // One slip of syntax makes others of what follows: the first is the one to mend.
-  const [slip] = [...document.errors, ...document.warnings];
-  if (slip !== undefined) throw new UsageError(`${at(slip.pos[0])}: ${SYNTAX[slip.code] ?? slip.message}`);
+  // One syntax error causes others after it: report the first.
+  const [syntaxError] = [...document.errors, ...document.warnings];
+  if (syntaxError !== undefined)
+    throw new UsageError(`${at(syntaxError.pos[0])}: ${SYNTAX[syntaxError.code] ?? syntaxError.message}`);
   if (document.contents === null) throw new UsageError(`${name}: is empty`);
   const problems: string[] = [];
   const check = new ShapeCheck(document, (node, problem) =>
@@ -76,7 +76,7 @@ function parsePlan(name: string, text: string): PlanFile {
 }
 
 const SYNTAX: Readonly<Record<string, string>> = {
-  MULTIPLE_DOCS: 'a second document begins here; a file holds one plan',
+  MULTIPLE_DOCS: 'a second YAML document starts here; a file holds one plan',
 };
 
 function wrong(name: string, problems: readonly string[]): UsageError {
@@ -86,7 +86,7 @@ function wrong(name: string, problems: readonly string[]): UsageError {
     : new UsageError(`${name}: ${problems.length} mistakes`, problems);
 }
 
-/** The node of plan.steps[1].name, or of the nearest thing around it. */
+/** The node of plan.steps[1].name, or of its closest parent. */
 function nodeAt(document: Document, path: string): Node | undefined {
   const keys = [...path.matchAll(/[^.[\]]+/g)].map(([key]) => (/^\d+$/.test(key) ? Number(key) : key));
   if (keys[0] === 'plan') keys.shift();

@@ -1,4 +1,4 @@
-/** Compares a document that somebody wrote with the message that it is to become. */
+/** Compares a YAML document with the protobuf message that it describes. */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 
@@ -7,7 +7,7 @@ interface ScalarShape {
   readonly words: string;
 }
 
-/** The others occur in no plan. */
+/** The scalar types that plans use. */
 const SCALARS: Partial<Record<ScalarType, ScalarShape>> = {
   [ScalarType.STRING]: { is: (value) => typeof value === 'string', words: 'text; put it in quotes' },
   [ScalarType.BOOL]: { is: (value) => typeof value === 'boolean', words: 'true or false' },
@@ -40,22 +40,22 @@ export class ShapeCheck {
       const fieldPath = path === '' ? name : `${path}.${name}`;
       const field = desc.fields.find((known) => known.name === name || known.jsonName === name);
       if (field === undefined) {
-        this.#report(keyNode, `${fieldPath}: there is no such field; there are ${namesOf(desc)}`);
+        this.#report(keyNode, `${fieldPath}: unknown field; the fields are ${namesOf(desc)}`);
         continue;
       }
-      // The fields of a oneof share one place: a step has one kind.
+      // Only one field of a oneof may be set: a step has one kind.
       const place = field.oneof === undefined ? field.name : `one of ${field.oneof.name}`;
       const other = taken.get(place);
       taken.set(place, name);
       if (other === undefined) this.#field(field, value ?? keyNode, fieldPath);
-      else this.#report(keyNode, `${fieldPath}: there is ${other} already, and only one of them can be`);
+      else this.#report(keyNode, `${fieldPath}: ${other} is set already, and only one of them may be`);
     }
   }
 
   #field(field: DescField, written: unknown, path: string): void {
     const node = this.#resolve(written);
     const isNull = isScalar(node) && node.value === null;
-    // No value is no field, as in protobuf's JSON; but `reboot:` was meant to be one.
+    // An empty value is an absent field, as in protobuf's JSON; but `reboot:` was meant to be one.
     if (isNull && field.fieldKind === 'message')
       this.#report(node, `${path} is empty; write {} for its defaults`);
     if (isNull) return;

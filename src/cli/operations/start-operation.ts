@@ -1,9 +1,9 @@
 /**
- * Starts an operation or a run on one machine, or on each of many, under one request id. One machine is waited
- * for with the full display; for many, each gets a line.
+ * Starts an operation on one machine, or on each of many, with one request id. One machine has the full display; with many,
+ * each machine has a line.
  */
 import type { Command } from 'commander';
-import { agree, runBulk } from '../bulk/start-on-many.ts';
+import { confirmSelection, runBulk } from '../bulk/start-on-many.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Api } from '../connection/api.ts';
 import { isConnectionLost } from '../connection/call-error.ts';
@@ -37,23 +37,23 @@ export interface Start {
   readonly api: Api;
   readonly source: OperationSource;
   readonly selection: Selection;
-  /** What is done, in the words of a question: "reimage 2 machines?" */
+  /** The verb of the question, "reimage 2 machines?" */
   readonly verb: string;
   readonly isDestructive: boolean;
-  /** One machine is confirmed by its name, too. */
+  /** Also one machine needs a confirmation: its name. */
   readonly confirmsName?: true;
   readonly start: (request: StartRequest) => Promise<OperationView>;
-  /** The command line that asks for the same on one machine, without its request id. */
-  readonly sameAgain: (machineId: string) => string;
+  /** The command line that repeats the start on one machine, without the request id. */
+  readonly retryCommand: (machineId: string) => string;
   readonly options: StartOptions;
 }
 
 export function addStarting(command: Command, noun: OperationSource['noun']): Command {
   return command
-    .option('-y, --yes', 'do not ask before working on many machines')
+    .option('-y, --yes', 'do not ask for confirmation')
     .option(
       '--request-id <id>',
-      `idempotency key: the same id never starts a second ${noun} (default: made up)`,
+      `idempotency key: the same id never starts a second ${noun} (default: generated)`,
     );
 }
 
@@ -69,7 +69,7 @@ export async function startOperation(start: Start): Promise<Exit> {
     return 'ok';
   }
   const isBulk = selection.machineIds.length > 1 || selection.criterion !== undefined;
-  if (isBulk) await agree(context, selection, { verb, isDestructive, yes: options.yes === true });
+  if (isBulk) await confirmSelection(context, selection, { verb, isDestructive, yes: options.yes === true });
   else if (start.confirmsName && options.yes !== true) await confirmName(context, verb, only);
   const requestId = options.requestId ?? context.newRequestId();
   if (options.requestId === undefined) context.err.line(`request-id: ${requestId}`);
@@ -92,8 +92,8 @@ async function startOne(start: Start, request: StartRequest): Promise<Exit> {
   const { machineId, requestId } = request;
   const before = options.wait ? await source.machine(api, machineId) : undefined;
   const operation = await start.start(request).catch((error: unknown) => {
-    // Nobody knows whether it was accepted. The same request id makes asking again safe.
-    const again = plainText(`${start.sameAgain(machineId)} --request-id=${requestId}`);
+    // The server may have accepted it. A retry with the same request id is safe.
+    const again = plainText(`${start.retryCommand(machineId)} --request-id=${requestId}`);
     if (isConnectionLost(error)) context.err.line(`  retry safely: ${again}`);
     throw error;
   });

@@ -1,4 +1,4 @@
-/** Waits for one operation or run in front of somebody, and turns how it ended into an exit code. */
+/** Shows one operation until it is finished, and turns its outcome into an exit code. */
 import type { PhaseGatedType } from '../../domain/operation/phase-gated-type.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Api } from '../connection/api.ts';
@@ -25,12 +25,12 @@ export interface Waiting {
   readonly api: Api;
   readonly source: OperationSource;
   readonly operation: OperationView;
-  /** The machine as it was before the operation began, where the caller knows. */
+  /** The machine before the operation started, if the caller has it. */
   readonly before?: MachineView | undefined;
   readonly options: WaitOptions;
 }
 
-/** These have one step and end at once; a box around them would say less than a line. */
+/** These have one short step: one line shows more than a box. */
 const BRIEF_TYPES: readonly string[] = [
   'ENTER_MAINTENANCE',
   'EXIT_MAINTENANCE',
@@ -45,11 +45,15 @@ export async function waitForOperation(waiting: Waiting): Promise<Exit> {
     const operation = await (isBrief ? waitBriefly(waiting, signal) : waitWithBoxes(waiting, signal));
     writeData(waiting, operation);
     if (isFinished(operation)) {
-      sayWhatNext(waiting, operation);
+      writeNextSteps(waiting, operation);
     } else if (interrupted.aborted) {
-      sayHowToAttach(waiting, operation, 'detached');
+      writeHowToAttach(waiting, operation, 'detached');
     } else {
-      sayHowToAttach(waiting, operation, `still running after ${durationText(options.timeout)} (--timeout)`);
+      writeHowToAttach(
+        waiting,
+        operation,
+        `still running after ${durationText(options.timeout)} (--timeout)`,
+      );
     }
     return EXIT_OF_PHASE[operation.phase];
   });
@@ -80,8 +84,8 @@ async function waitWithBoxes(waiting: Waiting, signal: AbortSignal): Promise<Ope
     const after = await source.machine(api, machineId);
     display.machineState({ before: waiting.before ?? during, during, after });
   } catch (error) {
-    // The operation has ended as it has, whether or not its machine can be read now.
-    context.err.line(`machine state not known: ${context.report(error).message}`);
+    // The outcome of the operation does not depend on reading its machine.
+    context.err.line(`can't read the machine's state: ${context.report(error).message}`);
   }
   return operation;
 }
@@ -98,7 +102,7 @@ function following(
   return { api, source, operation, display, signal, now: context.now, notify };
 }
 
-/** For people the display is the output; otherwise stdout belongs to the data. */
+/** In the formats for people the display is the output; otherwise stdout is for the data. */
 function sinkFor({ context, options }: Waiting) {
   return isForPeople(options.output) ? context.out : context.err;
 }
@@ -108,23 +112,23 @@ function writeData({ context, source, options }: Waiting, operation: OperationVi
   writeOne(context.out, options.output, operationRendering(source, context.now()), operation, () => {});
 }
 
-function sayWhatNext(
+function writeNextSteps(
   { context: { program, err }, source }: Waiting,
   { phase, id, machineId }: OperationView,
 ): void {
   if (phase !== 'FAILED') return;
-  err.line(`  look: ${program} ${source.commands.logs} ${plainText(id)}`);
+  err.line(`  log: ${program} ${source.commands.logs} ${plainText(id)}`);
   err.line(`  machine: ${program} show ${plainText(machineId)}`);
 }
 
-function sayHowToAttach(
+function writeHowToAttach(
   { context, source: { commands } }: Waiting,
   operation: OperationView,
   why: string,
 ): void {
   const { program, err } = context;
   const [id, machineId] = [plainText(operation.id), plainText(operation.machineId)];
-  err.line(`${why}: ${id} goes on`);
+  err.line(`${why}: ${id} continues on the server`);
   err.line(`  attach: ${program} ${commands.attach} ${id}   (or ${program} ${commands.watch} ${machineId})`);
   err.line(`  log: ${program} ${commands.logs} ${id}`);
   err.line(`  cancel: ${program} ${commands.cancel} ${id}`);

@@ -43,7 +43,7 @@ async function watchEach(watch: OperationsWatch): Promise<void> {
   });
   for await (const event of events) {
     if (event.operation !== undefined) take(event.operation, event.ts);
-    // The first batch may hold active operation only: what is not in it has ended already.
+    // The snapshot may hold only active operations: one that is not in it is finished.
     if (event.kind === 'synced') {
       const missing = [...open].filter((id) => !seen.has(id));
       for (const id of missing) {

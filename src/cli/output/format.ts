@@ -1,6 +1,5 @@
 /**
- * The forms in which a command gives its data. Whatever the form, data goes to stdout and nothing else does,
- * so that `-o json` can be piped as it is.
+ * The output formats. In every format data, and only data, goes to stdout, so that `-o json` can be piped.
  */
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
 import { Document, isScalar, Scalar, visit } from 'yaml';
@@ -11,7 +10,7 @@ import type { TextSink } from './text-sink.ts';
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'jsonl', 'yaml', 'name'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** How one kind of thing looks in each form. */
+/** How items of one type are written in each format. */
 export interface Rendering<T> {
   readonly json: (item: T) => JsonValue;
   readonly name: (item: T) => string;
@@ -24,7 +23,7 @@ export function isForPeople(format: OutputFormat): format is 'table' | 'wide' {
 }
 
 export function jsonOf<D extends DescMessage>(schema: D, item: MessageShape<D>): JsonValue {
-  // Every field is there, so that a script can tell false from a name that it misspelled.
+  // With all fields, so that a script can distinguish false from a misspelled name.
   return toJson(schema, item, { useProtoFieldName: true, alwaysEmitImplicit: true });
 }
 
@@ -40,7 +39,7 @@ export function yamlText(value: unknown): string {
   const document = new Document(value);
   visit(document, {
     Scalar(_key, node) {
-      // Only a double-quoted YAML string can spell a control character out; several lines need no quotes.
+      // Only a double-quoted YAML string can escape a control character; line breaks need no quotes.
       const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
       if (text.split('\n').some((line) => plainText(line) !== line)) node.type = Scalar.QUOTE_DOUBLE;
     },
@@ -48,7 +47,7 @@ export function yamlText(value: unknown): string {
   return plainJson(document.toString({ lineWidth: 0 }));
 }
 
-/** Writes the pages of a list and tells how many items there were. JSON and YAML come whole or not at all. */
+/** Writes the pages of a list and returns the number of items. JSON and YAML are written complete or not at all. */
 export async function writeList<T>(
   sink: TextSink,
   format: OutputFormat,
@@ -84,7 +83,7 @@ export async function writeList<T>(
   return count;
 }
 
-/** Writes one thing; for people, as `detail` tells it. */
+/** Writes one item; in the formats for people with `detail`. */
 export function writeOne<T>(
   sink: TextSink,
   format: OutputFormat,
@@ -112,7 +111,7 @@ export function writeOne<T>(
   }
 }
 
-/** Writes one element of a stream that has no end: JSON a line, YAML documents. */
+/** Writes one item of an endless stream: JSON one per line, YAML one per document. */
 export function writeStreamed<T>(
   sink: TextSink,
   format: OutputFormat,

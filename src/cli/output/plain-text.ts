@@ -1,7 +1,7 @@
 /**
- * Text from machines and servers (labels, log lines, messages) ends up on somebody's terminal, where control
- * characters are commands. Everything that a person reads goes through here first; bidirectional overrides
- * count as control characters because they make a line read as what it is not.
+ * Text from machines and servers (labels, log lines, messages) is printed on terminals, where control characters are
+ * commands. All text output goes through here. Bidirectional overrides count as control characters, because they make a line
+ * read as something else.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is this file's purpose
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
@@ -14,7 +14,7 @@ function visible(char: string): string {
   return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).padStart(2, '0')}`;
 }
 
-/** One line, with every control character spelled out. */
+/** One line, with every control character escaped. */
 export function plainText(text: string): string {
   return text.replace(CONTROL, visible);
 }
@@ -23,7 +23,7 @@ export function plainLogLine(text: string): string {
   return text.replace(CONTROL_BUT_TAB, visible);
 }
 
-/** JSON.stringify leaves some control characters as they are; inside a JSON string an escape means the same. */
+/** Escapes the control characters that JSON.stringify leaves unescaped. */
 export function plainJson(json: string): string {
   return json.replace(
     NOT_ESCAPED_BY_JSON,
@@ -33,7 +33,7 @@ export function plainJson(json: string): string {
 
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
-/** First and last code points that take two columns: East Asian wide and full width, and emoji. */
+/** Ranges of code points that take two columns: East Asian wide and full width, and emoji. */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x231a, 0x231b],
@@ -77,7 +77,7 @@ function charWidth(char: string): number {
   return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
 }
 
-/** How many columns a terminal gives to a text without control characters. */
+/** The number of terminal columns of a text without control characters. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const char of text) width += charWidth(char);
@@ -88,7 +88,7 @@ export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Cuts a text that would not fit, and says that it did. */
+/** Cuts a text to a width, and marks the cut with an ellipsis. */
 export function cutTo(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let fitted = '';

@@ -11,7 +11,7 @@ export interface Column<T> {
 
 const GAP = '  ';
 
-/** A table that can be written page by page: columns grow with a later page, and the header stays alone. */
+/** A table that is written page by page: the header once, and columns that become wider with a later page. */
 export class Table<T> {
   readonly #sink: TextSink;
   readonly #columns: readonly Column<T>[];

@@ -3,9 +3,9 @@ import { type Colour, paint } from './colour.ts';
 
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** One of the two places where a command writes, and what that place can show. */
+/** stdout or stderr, with what it supports: colours, a live line, its width. */
 export class TextSink {
-  /** A terminal that understands control codes. */
+  /** A terminal that supports control codes. */
   readonly isTerminal: boolean;
   readonly #stream: OutputStream;
   readonly #hasColour: boolean;
@@ -32,7 +32,7 @@ export class TextSink {
     return this.#hasColour && colour !== undefined ? paint(text, colour) : text;
   }
 
-  /** Settles when a slow reader has caught up, so that a long list does not pile up in memory. */
+  /** Resolves when a slow reader has caught up, so that a long list does not accumulate in memory. */
   async drained(): Promise<void> {
     const stream = this.#stream;
     if (!stream.writableNeedDrain || stream.destroyed) return;

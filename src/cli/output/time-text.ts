@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
-/** Reads 500ms, 30s, 5m, 1h, 1h30m or 30d; undefined when it is none of them. */
+/** Parses 500ms, 30s, 5m, 1h, 1h30m or 30d; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined;
   let total = 0;
@@ -35,7 +35,7 @@ export function ageText(since: Timestamp | undefined, now: number): string {
   return `${Math.floor(ms / DAY)}d`;
 }
 
-/** 10:00:01 where the reader is. */
+/** 10:00:01 in local time. */
 export function clockText(at: Timestamp | undefined): string {
   return at === undefined ? '--:--:--' : new Date(timestampMs(at)).toTimeString().slice(0, 8);
 }

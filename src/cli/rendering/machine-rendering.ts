@@ -25,7 +25,7 @@ export function effectiveStateColour(state: string): Colour | undefined {
   return isKnown(state) ? EFFECTIVE_STATES[state].colour : undefined;
 }
 
-/** In a table the state has a short form or a mark where the design document gives it one. */
+/** The short forms and marks of a state in a table. */
 const TABLE_FORM = {
   NEW: 'NEW',
   IDLE: 'IDLE',
@@ -91,7 +91,7 @@ const HOSTNAME_COLUMN: Column<Machine> = {
   cell: ({ status }) => status?.agent?.hostname ?? '',
 };
 
-/** Yes, or why not in a word. */
+/** Yes, or no with the reason code. */
 function schedulableCell({ status }: Machine): string {
   return status?.schedulable ? 'yes' : `no: ${status?.unschedulableReason || 'not known'}`;
 }
@@ -99,16 +99,16 @@ function schedulableCell({ status }: Machine): string {
 function schedulableText({ status }: Machine): string {
   return status?.schedulable
     ? 'yes'
-    : `no, because ${status?.unschedulableMessage || 'of a reason not given'}`;
+    : `no, because ${status?.unschedulableMessage || 'of an unknown reason'}`;
 }
 
-/** "8 × NVIDIA H100 80GB HBM3", or the number alone where no model is known. */
+/** "8 × NVIDIA H100 80GB HBM3", or the count alone if no model is known. */
 function gpusText({ gpuCount, gpus }: Agent): string {
   const models = gpus.map(({ model, count }) => `${count} × ${model}`).join(', ');
   return models === '' ? String(gpuCount) : `${gpuCount} (${models})`;
 }
 
-/** What the agents tell, where there are some. */
+/** The columns for machines with agents. */
 function agentColumns(now: number): Column<Machine>[] {
   return [
     { header: 'POOL', cell: ({ status }) => status?.pool ?? '' },
@@ -128,7 +128,7 @@ function agentColumns(now: number): Column<Machine>[] {
 }
 
 export interface MachineColumns {
-  /** Some of the machines have agents. */
+  /** At least one of the machines has an agent. */
   readonly agents: boolean;
 }
 
@@ -151,7 +151,7 @@ export function machineRendering(
   };
 }
 
-/** Everything about a machine; with document 1's view of it beside that of document 2, where it is known. */
+/** Everything about a machine. With `v1`, the state has two columns: v2 and v1. */
 export function writeMachineDetail(sink: TextSink, machine: Machine, now: number, v1?: MachineView): void {
   const view = machineView(machine);
   const spec = specOfMessage(machine.spec);
@@ -177,7 +177,7 @@ export function writeMachineDetail(sink: TextSink, machine: Machine, now: number
   ]).write(conditions);
 }
 
-/** What is known of the agent; nothing of a machine that never had one. */
+/** The agent's data; nothing for a machine that never had an agent. */
 function writeAgent(sink: TextSink, machine: Machine, now: number): void {
   const { status } = machine;
   if (status === undefined || (status.presence === '' && status.service === '')) return;

@@ -1,4 +1,4 @@
-/** The state of a machine as one of the two APIs shows it. */
+/** The state of a machine as v1 or v2 reports it. */
 import { CONDITION_TYPES } from '../../domain/condition/condition.ts';
 import {
   type Machine as V1Machine,
@@ -14,9 +14,9 @@ import {
 export interface MachineView {
   readonly phase: string;
   readonly effectiveState: string;
-  /** Shown over the effective state. */
+  /** v1 shows them above the effective state. */
   readonly banners: readonly string[];
-  /** The operation or run that is under way; empty when none is. */
+  /** The id of the active operation or run; empty when there is none. */
   readonly activeId: string;
   readonly conditions: readonly Pick<Condition, 'type' | 'status'>[];
 }
@@ -41,7 +41,7 @@ export function v1MachineView({ status }: V1Machine): MachineView {
   };
 }
 
-/** In the order in which they are always told. */
+/** In the order of CONDITION_TYPES. */
 export function inOrder<C extends Pick<Condition, 'type'>>(conditions: readonly C[]): C[] {
   const rank = (type: string): number => (CONDITION_TYPES as string[]).indexOf(type);
   return [...conditions].sort((a, b) => rank(a.type) - rank(b.type));

@@ -1,4 +1,4 @@
-/** Nodes as the REST API tells them, and as the command line shows them. */
+/** Nodes: the body of the REST API, and the columns of the command line. */
 import type { Rendering } from '../output/format.ts';
 import type { Column } from '../output/table.ts';
 import { ageText } from '../output/time-text.ts';

@@ -36,7 +36,7 @@ export function errorText({ error }: OperationView): string {
   return error.code === '' ? error.message : `${error.message} [${error.code}]`;
 }
 
-/** What the step is called where a line is tagged with it: its kind, as the design document draws it. */
+/** The tag of a step's log lines: its kind. */
 export function tagOf(operation: OperationView, stepName: string): string {
   return operation.steps.find(({ name }) => name === stepName)?.kind || stepName;
 }
@@ -93,7 +93,7 @@ export function writeOperationDetail(
   now: number,
 ): void {
   const { more } = operation;
-  // What an API does not tell is left out; what it tells and is empty shows as a dash.
+  // A field that the API does not have is left out; an empty field shows as a dash.
   const lines: readonly (readonly [string, string | undefined])[] = [
     [source.title, operation.id],
     ['Machine', operation.machineId],
@@ -142,7 +142,7 @@ function stepDuration(step: StepView, now: number): string {
   return step.startedAt === undefined ? '' : durationText(endMs(step, now) - timestampMs(step.startedAt));
 }
 
-/** A mark for each step, and how often one was tried again: ✓netboot ✗repave(2) ·verify */
+/** A mark for each step, and its retries: ✓netboot ✗repave(2) ·verify */
 function stepsCell({ steps }: OperationView): string {
   return steps
     .map(({ name, state, retryCount }) => {
@@ -151,7 +151,7 @@ function stepsCell({ steps }: OperationView): string {
     .join(' ');
 }
 
-/** The operations of one machine, below what is told of it. */
+/** The last operations of one machine. */
 export function writeHistory(sink: TextSink, operations: readonly OperationView[], now: number): void {
   new Table<OperationView>(sink, [
     { header: 'OPERATION_ID', cell: ({ id }) => id },

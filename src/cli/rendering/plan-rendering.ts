@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Plan>[] = [
 ];
 
 export const PLANS: Rendering<Plan> = {
-  // As a plan file would hold it, and not with every field there is: what is shown can be edited and stored.
+  // As in a plan file, without empty fields, so that the output can be edited and stored.
   json: (plan) => toJson(PlanSchema, plan, { useProtoFieldName: true }),
   name: ({ planId }) => planId,
   columns: COLUMNS,
@@ -46,7 +46,7 @@ function stepCells(step: Step, index: number): string[] {
   return [`${index + 1}. ${plainText(name)}`, kind.case ?? '?', `timeout ${timeoutSeconds}s`, retries];
 }
 
-/** What the step's kind was told, as it would stand in a plan file. */
+/** The configuration of the step, as in a plan file. */
 function configLines(step: Step): string[] {
   const json = toJson(StepSchema, step, { useProtoFieldName: true }) as Record<string, unknown>;
   const config = (json[step.kind.case ?? ''] ?? {}) as object;

@@ -1,4 +1,4 @@
-/** One pool in full, for people. */
+/** The details of one pool. */
 import { METRIC_NAMES, METRICS } from '../../domain/agent/agent.ts';
 import { bytesText, metricText } from '../../domain/agent/metric-text.ts';
 import {

@@ -1,4 +1,4 @@
-/** What an upstream such as MAAS says of a machine, for people. */
+/** The state of a machine in its upstream, such as MAAS. */
 import type { UpstreamView } from '../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { padEnd, plainText } from '../output/plain-text.ts';
 import type { TextSink } from '../output/text-sink.ts';
@@ -16,7 +16,7 @@ export function writeUpstream(
   const line = (title: string, text: string) =>
     sink.line(`${padEnd(`${title}:`, titleWidth)}${plainText(text)}`);
   const details = [power && `power ${power}`, upstreamId && `id ${upstreamId}`].filter(Boolean).join(', ');
-  line('Upstream', `${source} says ${state}${details && ` (${details})`}`);
+  line('Upstream', `${source} reports ${state}${details && ` (${details})`}`);
   line('Since', instantText(since));
   line('Seen', `${instantText(seenAt)} (${ageText(seenAt, now)} ago)`);
   if (failure !== '') line('Unread', failure);

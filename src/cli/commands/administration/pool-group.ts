@@ -88,11 +88,11 @@ function createPool(context: CommandContext): Command {
 
 function listPools(context: CommandContext): Command {
   const command = new Command('list')
-    .description('Show each pool’s health, its machines by presence, and the sums of their metrics')
+    .description("Show each pool's health, its machines by presence, and the sums of their metrics")
     .addHelpText(
       'after',
       `
-SCHEDULABLE is how many machines work may be placed on, of how many there are. A pool is healthy with at least one.
+SCHEDULABLE is the number of schedulable machines out of all. A pool is healthy with at least one.
 Metrics and GPUs are those of the schedulable machines: sums, and averages of percentages.`,
     );
   return addOutput(command).action(
@@ -100,7 +100,7 @@ Metrics and GPUs are those of the schedulable machines: sums, and averages of pe
       const { pools } = await api.admin.listPools({});
       const written = await writeList(context.out, options.output, POOLS, [pools]);
       if (written === 0 && isForPeople(options.output)) {
-        context.err.line(`no pools yet; make one: ${context.program} pool create <name>`);
+        context.err.line(`no pools yet; create one: ${context.program} pool create <name>`);
       }
       return 'ok';
     }),
@@ -109,13 +109,13 @@ Metrics and GPUs are those of the schedulable machines: sums, and averages of pe
 
 function showPool(context: CommandContext): Command {
   const command = new Command('show')
-    .description('Show one pool: what it can take, and why the rest of its machines can’t take work')
+    .description('Show one pool: its capacity, and why its other machines are not schedulable')
     .argument('<name>')
     .addHelpText(
       'after',
       `
-Of CPU, memory and GPUs the first figure is what the schedulable machines have, the second what all have. The reasons are
-those of the filter unschedulable_reason, so \`machine list --filter 'pool=gpu AND unschedulable_reason=draining'\` names
+CPU, memory and GPUs have two figures: the schedulable machines, and all machines. The reasons are the values of the filter
+field unschedulable_reason, so \`machine list --filter 'pool=gpu AND unschedulable_reason=draining'\` names
 the machines.`,
     );
   return addOutput(command).action(

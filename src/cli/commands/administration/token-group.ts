@@ -44,10 +44,10 @@ export function tokenGroup(context: CommandContext): Command {
 
 function createToken(context: CommandContext): Command {
   const command = new Command('create')
-    .description('Create a token; it is shown this once')
+    .description('Create a token; it is shown only once')
     .argument('<name>')
-    .addOption(oneOf(new Option('--role <role>', 'what it may do'), ROLES).makeOptionMandatory())
-    .option('--expires <time>', 'how long it is good for: 12h, 30d (default: until revoked)', duration);
+    .addOption(oneOf(new Option('--role <role>', 'its role'), ROLES).makeOptionMandatory())
+    .option('--expires <time>', 'its lifetime: 12h, 30d (default: until revoked)', duration);
   return addOutput(command).action(
     context.action<{ output: OutputFormat; role: string; expires?: number }>(
       async ({ args: [name = ''], options, api }) => {
@@ -61,11 +61,11 @@ function createToken(context: CommandContext): Command {
           columns: [],
           wideColumns: [],
         };
-        // The secret alone, so that INGOT_TOKEN=$(… token create …) operations.
+        // Only the secret, so that INGOT_TOKEN=$(ingot token create ...) works.
         writeOne(context.out, options.output, rendering, created, () => context.out.line(created.secret));
         if (isForPeople(options.output)) {
           const until = expiresAt === undefined ? 'until it is revoked' : `until ${instantText(expiresAt)}`;
-          context.err.line(`token ${name} (${options.role}), good ${until}; it is not shown again`);
+          context.err.line(`token ${name} (${options.role}), valid ${until}; it is not shown again`);
         }
         return 'ok';
       },
@@ -85,7 +85,7 @@ function listTokens(context: CommandContext): Command {
 
 function revokeToken(context: CommandContext): Command {
   const command = new Command('revoke')
-    .description('Revoke a token: it opens nothing any more')
+    .description('Revoke a token: it is refused from now on')
     .argument('<name>');
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ args: [name = ''], options, api }) => {

@@ -56,12 +56,12 @@ const EVENTS: Rendering<Event> = {
 
 export function listEvents(context: CommandContext): Command {
   const command = new Command('events')
-    .description('Show what happened, newest first, or follow what happens')
+    .description('Show the event log, newest first, or follow it')
     .option('--filter <filter>', 'for example: kind=condition AND to=true')
-    .option('-m, --machine <machine-id>', 'of this machine only')
+    .option('-m, --machine <machine-id>', 'only of this machine')
     .addOption(new Option('--limit <n>', 'the newest n').argParser(wholeNumber).default(DEFAULT_LIMIT))
-    .addOption(new Option('--all', 'everything, however much it is').conflicts('limit'))
-    .option('-f, --follow', 'tell what happens from now on instead, until Ctrl-C')
+    .addOption(new Option('--all', 'all events').conflicts('limit'))
+    .option('-f, --follow', 'print new events instead, until Ctrl-C')
     .addHelpText(
       'after',
       `\nFields of the filter: kind (${EVENT_KINDS.join(', ')}), subject,\nmachine_id, operation_id, actor_kind, actor_id, from, to, comment, at. Events of tokens are for admins only.`,
@@ -127,7 +127,7 @@ function lineOf(event: Event): string {
   return `[${clockText(event.at)}] ${plainText(parts.filter((part) => part !== '').join('  '))}`;
 }
 
-/** Where the subject is the machine itself, it is in its own column already. */
+/** Empty if the subject is the machine itself, which has its own column. */
 function subjectOf({ subject, machineId }: Event): string {
   return subject === machineId ? '' : subject;
 }

@@ -24,7 +24,7 @@ const OVERVIEW: Rendering<Overview> = {
 
 export function showOverview(context: CommandContext): Command {
   const command = new Command('overview').description(
-    'Show the fleet at a glance: counts, what needs somebody, what takes too long',
+    'Show an overview of the fleet: counts, machines that need attention, overdue states',
   );
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ options, api }) => {
@@ -42,21 +42,21 @@ function describe(context: CommandContext, overview: Overview): void {
     ...overview.facets.map((facet) => [facet.field, facetText(context, facet)] as const),
     ['agents', `ready ${overview.agentsReady}, lost ${overview.agentsLost}`],
     ['schedulable', `${overview.machinesSchedulable} machines`],
-    ['under way', countsText(overview.operationsUnderWay)],
-    ['ended in 24 h', countsText(overview.operationsEnded)],
+    ['active', countsText(overview.operationsUnderWay)],
+    ['finished in 24 h', countsText(overview.operationsEnded)],
   ];
   const width = Math.max(...counts.map(([name]) => displayWidth(name)));
   for (const [name, text] of counts) out.line(`${padEnd(name, width)}  ${text}`);
   if (overview.attention.length > 0) {
-    out.line('\nNeeds somebody:');
+    out.line('\nNeeds attention:');
     new Table(out, attentionColumns(context.now())).write(overview.attention);
   }
   if (overview.unhealthyUpstreams.length > 0) {
-    out.line('\nUpstreams that can’t be read:');
+    out.line('\nUnreadable upstreams:');
     new Table(out, upstreamColumns(context.now())).write(overview.unhealthyUpstreams);
   }
   if (overview.overdue.length > 0) {
-    out.line('\nLonger than it should be:');
+    out.line('\nOverdue:');
     new Table(out, OVERDUE_COLUMNS).write(overview.overdue);
   }
 }

@@ -49,7 +49,7 @@ const IMAGES: Rendering<ImageBody> = {
 
 export function imageGroup(context: CommandContext): Command {
   return new Command('image')
-    .description('Images that nodes are installed with')
+    .description('Disk images for installations')
     .addCommand(addImage(context))
     .addCommand(listImages(context))
     .addCommand(removeImage(context));
@@ -62,13 +62,13 @@ interface AddOptions {
 
 function addImage(context: CommandContext): Command {
   const command = new Command('add')
-    .description('Send an image to the server (admin); what was sent before a break is not sent again')
+    .description('Upload an image to the server (admin); an interrupted upload continues')
     .argument('<name>', 'such as ubuntu-22.04')
     .argument(
       '<file>',
       'a disk image: raw, compressed with gzip, xz or zstd, or qcow2 without a backing file',
     )
-    .option('--sha256 <digest>', 'what the file’s digest must be; a file that has another is not sent');
+    .option('--sha256 <digest>', 'the expected digest; a file with another digest is not uploaded');
   return addOutput(command).action(
     context.restAction<AddOptions>(async ({ args: [name = '', given = ''], options, rest }) => {
       const file = context.pathOf(given);
@@ -115,7 +115,7 @@ async function send(
   context: CommandContext,
   rest: Rest,
   { name, file, sha256 }: Sending,
-  tellsProgress: boolean,
+  showsProgress: boolean,
 ): Promise<ImageBody> {
   const path = `/images/${encodeURIComponent(name)}`;
   const { data: upload } = await rest.call<Answer<{ offset: number; piece_bytes: number }>>(
@@ -126,7 +126,7 @@ async function send(
   try {
     const { size } = await handle.stat();
     if (size === 0) throw new UsageError(`${file} is empty`);
-    // The last piece is what makes an image of the bytes, so it is sent even when all of them are there.
+    // The last piece completes the image, so it is sent even if the server has all bytes.
     let offset = upload.offset >= size ? Math.max(0, size - upload.piece_bytes) : upload.offset;
     for (;;) {
       const bytes = await piece(handle, offset, Math.min(upload.piece_bytes, size - offset));
@@ -138,7 +138,7 @@ async function send(
       );
       offset += bytes.length;
       if (offset >= size) return data;
-      if (tellsProgress) context.err.line(`sent ${bytesText(offset)} of ${bytesText(size)}`);
+      if (showsProgress) context.err.line(`sent ${bytesText(offset)} of ${bytesText(size)}`);
     }
   } finally {
     await handle.close();

@@ -46,7 +46,7 @@ const PROFILES: Rendering<ProfileBody> = {
 
 export function installProfileGroup(context: CommandContext): Command {
   return new Command('workflow')
-    .description('Workflows: recipes of installations over the network')
+    .description('Workflows: profiles of installations over the network')
     .addCommand(createProfile(context))
     .addCommand(listProfiles(context))
     .addCommand(showProfile(context), { isDefault: true })
@@ -106,7 +106,7 @@ function showProfile(context: CommandContext): Command {
       const { data } = await rest.call<Answer<ProfileBody>>('GET', `/workflows/${encodeURIComponent(name)}`);
       writeOne(context.out, options.output, PROFILES, data, () => {
         for (const [field, value] of Object.entries(data)) {
-          // Of several lines, and perhaps with secrets: who wants to see it asks for JSON.
+          // These have several lines and may contain secrets: they are only in JSON.
           if (field === 'user_data' || field === 'network_config') continue;
           const text =
             typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');

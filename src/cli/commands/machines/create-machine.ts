@@ -25,16 +25,13 @@ const CREATED: Rendering<CreateMachineResponse> = {
 
 export function createMachine(context: CommandContext): Command {
   const command = new Command('create')
-    .description('Make a machine for an agent, with the token that it registers with')
+    .description('Create a machine for an agent, with the token for its registration')
     .requiredOption('--pool <name>', 'the worker pool that it belongs to')
     .option('--provider <name>', 'its provider (default: generic)')
-    .option(
-      '--machine-id <id>',
-      'let an agent in on a machine that exists; a token it had is no good any more',
-    )
+    .option('--machine-id <id>', 'issue a token for an existing machine; its previous token becomes invalid')
     .addHelpText(
       'after',
-      '\nThe token is shown this once. The entry expires unless its agent registers in time (an hour).',
+      '\nThe token is shown only once. The machine expires unless its agent registers within an hour.',
     );
   return addOutput(command).action(
     context.action<CreateOptions>(async ({ options, api }) => {
@@ -50,7 +47,7 @@ export function createMachine(context: CommandContext): Command {
           `register it before ${instantText(created.expiresAt)}; the token is not shown again`,
         );
         context.err.line(
-          `on the machine: INGOT_MACHINE_TOKEN=… ${context.program} agent --server <url> --machine-id ${id} --pool ${plainText(pool)}`,
+          `on the machine: INGOT_MACHINE_TOKEN=... ${context.program} agent --server <url> --machine-id ${id} --pool ${plainText(pool)}`,
         );
       }
       return 'ok';

@@ -8,7 +8,7 @@ import { writeUpstream } from '../../rendering/upstream-rendering.ts';
 
 export function explainMachine(context: CommandContext): Command {
   const command = new Command('explain')
-    .description('Say why a machine is not in service, what unblocks it and who must act')
+    .description('Explain why a machine is not in service, what unblocks it and who must act')
     .argument('<machine-id>');
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ args: [machineId = ''], options, api }) => {

@@ -32,12 +32,12 @@ export function flagMachine(context: CommandContext): Command {
 }
 
 export function unflagMachine(context: CommandContext): Command {
-  return flagCommand(context, 'unflag', 'Take a flag off a machine (admin)');
+  return flagCommand(context, 'unflag', 'Remove a flag from a machine (admin)');
 }
 
 export function clearMachine(context: CommandContext): Command {
   const command = new Command('clear')
-    .description('Say that somebody looked: NeedsIntervention becomes false (admin)')
+    .description('Clear NeedsIntervention after an intervention (admin)')
     .argument('<machine-id>');
   return addOutput(addReason(command)).action(
     context.action<AdminOptions>(async ({ args: [machineId = ''], options, api }) => {

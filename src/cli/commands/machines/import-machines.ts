@@ -19,41 +19,41 @@ interface ImportOptions {
 
 const SHARED_FIELDS = SPEC_FIELD_NAMES.filter((name) => SPEC_FIELDS[name].values === 'shared');
 
-const CALLS_AT_A_TIME = 32;
+const CONCURRENT_CALLS = 32;
 const MOST = 100_000;
 
 function count(text: string): number {
   const number = wholeNumber(text);
-  if (number > MOST) throw new InvalidArgumentError(`At most ${MOST} at a time.`);
+  if (number > MOST) throw new InvalidArgumentError(`The maximum is ${MOST}.`);
   return number;
 }
 
 export function importMachines(context: CommandContext): Command {
   const command = new Command('import')
-    .description('Register N machines: machine-1 to machine-N; those that exist stay as they are')
+    .description('Register N machines: machine-1 to machine-N; existing ones are not changed')
     .argument('<N>', 'how many', count)
-    .option('--prefix <text>', 'what their ids start with', 'machine-')
+    .option('--prefix <text>', 'the prefix of their ids', 'machine-')
     .option('-l, --label <key=value>', 'set a label (may be repeated)', pairs);
   return addOutput(addSpecOptions(command, SHARED_FIELDS)).action(
     context.action<ImportOptions>(async ({ args: [n], options, api }) => {
       const ids = Array.from({ length: Number(n) }, (_, i) => `${options.prefix}${i + 1}`);
       const machines = new Map<string, Machine>();
       let existing = 0;
-      await forEachBounded(ids, CALLS_AT_A_TIME, async (machineId) => {
+      await forEachBounded(ids, CONCURRENT_CALLS, async (machineId) => {
         const found = await find(api, machineId);
         if (found !== undefined) existing += 1;
         machines.set(machineId, found ?? (await register(api, machineId, options)));
       });
       const inOrder = ids.flatMap((id) => machines.get(id) ?? []);
       await writeList(context.out, options.output, machineRendering(context.now()), [inOrder]);
-      const kept = existing === 0 ? '' : `; ${existing} existed and stay as they are`;
+      const kept = existing === 0 ? '' : `; ${existing} existed and were not changed`;
       context.err.line(`registered ${ids.length - existing} machines${kept}`);
       return 'ok';
     }),
   );
 }
 
-/** Registering an existing machine would replace its labels and spec: an import must not. */
+/** Registering an existing machine would replace its labels and spec. An import does not. */
 async function find(api: Api, machineId: string): Promise<Machine | undefined> {
   try {
     return await api.machines.getMachine({ machineId });

@@ -1,4 +1,4 @@
-/** reboot, reimage, enter-maintenance and exit-maintenance: the same command around four calls. */
+/** reboot, reimage, enter-maintenance and exit-maintenance: one command for four calls. */
 import { Command } from 'commander';
 import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../../domain/operation/phase-gated-type.ts';
 import type { Operation } from '../../../gen/baremetal/v2/operation_pb.ts';
@@ -32,7 +32,7 @@ const VERBS = {
     start: (api, { machineId, requestId }) => api.machines.rebootMachine({ machineId, requestId }),
   },
   REIMAGE: {
-    description: 'Reimage (requires MAINTENANCE); destroys what is on the disk',
+    description: 'Reimage (requires MAINTENANCE); erases the disk',
     timeout: '2h',
     start: (api, request) => api.machines.reimageMachine(request),
   },
@@ -55,7 +55,7 @@ export function lifecycleCommand(context: CommandContext, type: PhaseGatedType):
   if (type === 'REIMAGE')
     command.option(
       '--image <ref>',
-      'OS image, for example ubuntu-2204, or ubuntu/noble on a MAAS (default: the provider’s)',
+      "OS image, for example ubuntu-2204, or ubuntu/noble on MAAS (default: the provider's)",
     );
   addStarting(addFilter(command).option('--all', 'every machine'), 'operation');
   return addOutput(addWaiting(command, timeout, 'operation')).action(
@@ -70,7 +70,7 @@ export function lifecycleCommand(context: CommandContext, type: PhaseGatedType):
         verb,
         isDestructive: destructive,
         start: async (request) => operationView(await VERBS[type].start(api, { ...request, imageRef })),
-        sameAgain: (machineId) =>
+        retryCommand: (machineId) =>
           `${context.program} ${verb} ${machineId}${imageRef === '' ? '' : ` --image ${imageRef}`}`,
         options,
       });

@@ -25,7 +25,9 @@ export function listMachines(context: CommandContext): Command {
       const count = await writeList(context.out, options.output, rendering, withFirst(first, pages));
       if (count === 0 && isForPeople(options.output)) {
         const next =
-          filter === '' ? `no machines yet; make some: ${context.program} import 3` : 'no machine matches';
+          filter === ''
+            ? `no machines yet; register some: ${context.program} import 3`
+            : 'no machine matches';
         context.err.line(next);
       }
       return 'ok';

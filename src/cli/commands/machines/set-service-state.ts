@@ -6,12 +6,12 @@ import { writeMachine } from './show-machine.ts';
 
 export function setServiceState(context: CommandContext): Command {
   const command = new Command('service')
-    .description('Set a service state that is a person’s to set, such as quarantined to active')
+    .description('Set the service state of a machine, such as quarantined to active')
     .argument('<machine-id>')
     .addArgument(oneOf(new Argument('<state>'), ['active', 'quarantined', 'offline', 'retired']));
   command.option(
     '--force',
-    'to active although its upstream, such as MAAS, says that it is not deployed; counts until that says something else',
+    'set active although the upstream, such as MAAS, reports that the machine is not deployed; until the upstream reports another state',
   );
   return addOutput(addReason(command)).action(
     context.action<{ output: OutputFormat; reason: string; force?: true }>(

@@ -19,7 +19,7 @@ export function showMachine(context: CommandContext): Command {
     .alias('get')
     .description('Show one machine: its state in both APIs, its conditions, its last operations')
     .argument('<machine-id>')
-    .addHelpText('after', '\nAs data (-o json, yaml, …) it is the machine of baremetal.v2 and nothing else.');
+    .addHelpText('after', '\nWith -o json, jsonl or yaml the output is the machine of baremetal.v2 only.');
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ args: [machineId = ''], options, api }) => {
       if (isForPeople(options.output)) await writeWhole(context, api, machineId);
@@ -49,7 +49,7 @@ async function writeWhole(context: CommandContext, api: Api, machineId: string):
   writeHistory(context.out, items, now);
 }
 
-/** Where an upstream says something, what that means is not in the machine itself. */
+/** The machine has the upstream's state; the explanation says what it means. */
 async function writeExplained(context: CommandContext, api: Api, machineId: string): Promise<void> {
   const { summary, upstream } = await api.admin.explainMachine({ machineId });
   context.out.line('');
@@ -57,7 +57,7 @@ async function writeExplained(context: CommandContext, api: Api, machineId: stri
   context.out.line(`${padEnd('Explained:', TITLE_WIDTH)}${plainText(summary)}`);
 }
 
-/** What an answer that holds a machine tells of it. */
+/** Writes the machine of a response. */
 export function writeMachine(context: CommandContext, output: OutputFormat, machine: Machine): void {
   const now = context.now();
   writeOne(context.out, output, machineRendering(now), machine, () =>

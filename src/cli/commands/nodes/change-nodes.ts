@@ -1,9 +1,9 @@
-/** One change for many nodes: those that are named, or those that a filter finds. Each has its own result. */
+/** Changes many nodes with one request: the nodes with these ids, or those that match a filter. Each node has a result. */
 import { status } from '@grpc/grpc-js';
 import { Command, Option } from 'commander';
 import { installLifecycle } from '../../../domain/install/install-state.ts';
 import { statesOf } from '../../../domain/lifecycle/lifecycle.ts';
-import { agree } from '../../bulk/start-on-many.ts';
+import { confirmSelection } from '../../bulk/start-on-many.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { CallError } from '../../connection/call-error.ts';
 import type { Rest } from '../../connection/rest-client.ts';
@@ -46,11 +46,11 @@ function addSelection(command: Command): Command {
       .option('--tag <tag>', 'all with this tag')
       .option('--group <name>', 'all in this group')
       .option('--search <text>', 'all where an id, a name, an address or a serial number contains it')
-      .option('-y, --yes', 'do not ask before changing what a filter found'),
+      .option('-y, --yes', 'do not ask for confirmation'),
   );
 }
 
-/** The filter is asked once; from then on the selection is a list of names. */
+/** Evaluates the filter once. The selection is then a fixed list of ids. */
 async function selectNodes(rest: Rest, typed: readonly string[], options: SelectOptions): Promise<Selection> {
   const query = new URLSearchParams();
   for (const [option, parameter] of Object.entries(FILTERS)) {
@@ -93,7 +93,7 @@ async function changeNodes(change: BulkChange): Promise<Exit> {
     return 'ok';
   }
   if (criterion !== undefined)
-    await agree(context, selection, { verb, isDestructive: false, yes: options.yes === true });
+    await confirmSelection(context, selection, { verb, isDestructive: false, yes: options.yes === true });
   const results: ResultBody[] = [];
   for (let from = 0; from < machineIds.length; from += PAGE) {
     const node_ids = machineIds.slice(from, from + PAGE);
@@ -146,17 +146,17 @@ interface ApproveOptions extends SelectOptions {
 
 export function approveNodes(context: CommandContext): Command {
   const command = new Command('approve')
-    .description('Approve discovered nodes: each is installed when it boots next')
-    .argument(
-      '[node-id...]',
-      'nodes; or those that a filter finds, of which only discovered ones are approved',
+    .description('Approve discovered nodes: each is installed at its next boot')
+    .argument('[node-id...]', 'nodes; with a filter instead, only discovered nodes are approved')
+    .option(
+      '--workflow <name>',
+      'the workflow to install with (default: the assigned one, or the default workflow)',
     )
-    .option('--workflow <name>', 'what to install; without it, the one it has, or the default')
-    .option('--comment <text>', 'goes into the history');
+    .option('--comment <text>', 'kept in the history');
   return addSelection(command).action(
     context.restAction<ApproveOptions>(async ({ args: typed, options, rest }) => {
       const { workflow, comment } = options;
-      // A filter finds those that wait; a node that is named may be reset or imaged again by this, too.
+      // A filter selects discovered nodes; an explicit id may also reset a node or install it again.
       const isByFilter = typed.length === 0 && [options.tag, options.group, options.search].some(Boolean);
       return changeNodes({
         context,
@@ -203,8 +203,8 @@ export function tagNodes(context: CommandContext): Command {
 
 export function assignWorkflow(context: CommandContext): Command {
   const command = new Command('workflow')
-    .description('Give nodes a workflow: what is installed when they are approved')
-    .argument('<workflow>', 'its name; "" takes it off, and the default counts')
+    .description('Assign a workflow to nodes: it is used when they are approved')
+    .argument('<workflow>', 'its name; "" removes it, so that the default is used')
     .argument('[node-id...]');
   return addSelection(command).action(
     context.restAction<SelectOptions>(async ({ args: [workflow = '', ...typed], options, rest }) =>
@@ -213,11 +213,11 @@ export function assignWorkflow(context: CommandContext): Command {
         rest,
         typed,
         options,
-        verb: `give the workflow ${workflow || 'by default'} to`,
+        verb: `assign the workflow ${workflow || '(default)'} to`,
         path: '/nodes/bulk/workflow',
         body: { workflow },
-        line: ({ id, workflow: given }) =>
-          `${plainText(id)} has the workflow ${plainText(given ?? 'by default')}`,
+        line: ({ id, workflow: assigned }) =>
+          `${plainText(id)} has the workflow ${plainText(assigned ?? '(default)')}`,
       }),
     ),
   );

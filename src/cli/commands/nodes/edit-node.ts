@@ -1,4 +1,4 @@
-/** What an operator says of one node; it stays until it is cleared, whatever the machine reports. */
+/** Edits fields of one node. An edited field keeps its value until it is cleared, whatever the machine reports. */
 import { Command, Option } from 'commander';
 import { ARCHITECTURES, BOOT_MODES } from '../../../domain/install/node.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -8,7 +8,7 @@ import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/node-rendering.ts';
 
-/** The options, by the field that each sets. */
+/** The field that each option sets. */
 const FIELDS = {
   hostname: 'hostname',
   vendor: 'vendor',
@@ -28,19 +28,19 @@ type EditOptions = Partial<Record<keyof typeof FIELDS, string>> & {
 
 export function editNode(context: CommandContext): Command {
   const command = new Command('edit')
-    .description('Correct what is known of a node; what is edited stays, whatever the machine reports')
+    .description('Edit fields of a node; an edited field keeps its value, whatever the machine reports')
     .argument('<node-id>')
     .option('--hostname <name>', 'its host name')
-    .option('--vendor <text>', 'who made it')
+    .option('--vendor <text>', 'its manufacturer')
     .option('--model <text>', 'its model')
     .option('--serial-number <text>', 'its serial number')
     .option('--system-uuid <text>', 'its UUID')
-    .addOption(oneOf(new Option('--arch <name>', 'its processor'), ARCHITECTURES))
+    .addOption(oneOf(new Option('--arch <name>', 'its CPU architecture'), ARCHITECTURES))
     .addOption(oneOf(new Option('--boot-mode <mode>', 'how it boots'), BOOT_MODES))
     .option('--group <name>', 'its group: the label `group` of the machine')
     .option('--notes <text>', 'for people')
     .addOption(
-      new Option('--clear <field...>', 'fields that the machine may report again').choices(
+      new Option('--clear <field...>', "fields to take from the machine's reports again").choices(
         Object.values(FIELDS),
       ),
     );

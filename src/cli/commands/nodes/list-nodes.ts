@@ -63,9 +63,7 @@ interface ListOptions {
 
 export function listNodes(context: CommandContext): Command {
   const command = new Command('list')
-    .description(
-      'List every machine with its service state, newest first; `node show` tells of its installation',
-    )
+    .description('List every machine with its service state, newest first; `node show` has the installation')
     .addOption(
       oneOf(new Option('--service <state>', 'only in this service state'), statesOf(serviceLifecycle)),
     )
@@ -75,13 +73,13 @@ export function listNodes(context: CommandContext): Command {
     .option('--group <name>', 'only in this group')
     .option('--mac <address>', 'only the one with this MAC address')
     .option('--search <text>', 'only where an id, a name, an address or a serial number contains it')
-    .option('--limit <n>', 'at most so many', wholeNumber);
+    .option('--limit <n>', 'at most n', wholeNumber);
   return addOutput(command).action(
     context.restAction<ListOptions>(async ({ options, rest }) => {
       const pages = inventoryPages(rest, options);
       const count = await writeList(context.out, options.output, INVENTORY, pages);
       if (count === 0 && isForPeople(options.output)) {
-        context.err.line('no nodes; a machine that boots from the network appears here by itself');
+        context.err.line('no nodes; a machine that boots over the network appears here by itself');
       }
       return 'ok';
     }),

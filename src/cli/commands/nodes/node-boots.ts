@@ -62,7 +62,7 @@ export function nodeBoots(context: CommandContext): Command {
     )
     .argument('[node-id]')
     .option('--mac <address>', 'only scripts that were asked for with this MAC address; without a node')
-    .option('--limit <n>', 'at most so many (default 50)', wholeNumber);
+    .option('--limit <n>', 'at most n (default 50)', wholeNumber);
   return addOutput(command).action(
     context.restAction<BootsOptions>(async ({ args: [id], options, rest }) => {
       const query = new URLSearchParams({ limit: String(Math.min(options.limit ?? 50, PAGE)) });

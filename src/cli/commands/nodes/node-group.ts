@@ -12,9 +12,7 @@ import { showNode } from './show-node.ts';
 
 export function nodeGroup(context: CommandContext): Command {
   return new Command('node')
-    .description(
-      'Nodes: the inventory with its coarse states, and what is installed on machines that boot from the network',
-    )
+    .description('Nodes: the inventory, and the installation of machines that boot over the network')
     .addCommand(listNodes(context))
     .addCommand(showNode(context), { isDefault: true })
     .addCommand(nodeStats(context))

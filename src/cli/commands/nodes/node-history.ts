@@ -48,7 +48,7 @@ export function nodeHistory(context: CommandContext): Command {
   const command = new Command('history')
     .description('Show every transition of a node, newest first')
     .argument('<node-id>')
-    .option('--limit <n>', 'at most so many (default 50)', wholeNumber);
+    .option('--limit <n>', 'at most n (default 50)', wholeNumber);
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat; limit?: number }>(
       async ({ args: [id = ''], options, rest }) => {

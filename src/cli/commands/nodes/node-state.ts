@@ -27,7 +27,7 @@ async function changeState(
   const overwrite = fullOverwrite ? { overwrite: 'whole' } : {};
   const body = { state, force, ...overwrite, ...(comment === undefined ? {} : { comment }) };
   const { data, message = '' } = await rest.call<Answer<NodeBody>>('PATCH', `${nodePath(id)}/state`, body);
-  // What the node still lacks follows its state.
+  // The message names what the node still lacks, after its state.
   const lacks = message.startsWith(`Node is ${data.state}: `)
     ? message.slice(`Node is ${data.state}`.length)
     : '';
@@ -41,14 +41,14 @@ export function setNodeState(context: CommandContext): Command {
     .description('Move a node to another install state')
     .argument('<node-id>')
     .argument('<state>', statesOf(installLifecycle).join(', '))
-    .option('--comment <text>', 'goes into the history')
+    .option('--comment <text>', 'kept in the history')
     .option(
       '--force',
-      'past the limit of attempts, whose counter begins again; an illegal step stays illegal',
+      'exceed the limit of attempts and reset their count; does not allow an illegal transition',
     )
     .option(
       '--full-overwrite',
-      'with deprovisioning: write over the whole of disks that have no erase command; may take hours',
+      'with deprovisioning: overwrite disks without an erase command completely; may take hours',
     );
   return addOutput(command).action(
     context.restAction<ChangeOptions>(async ({ args: [id = '', state = ''], options, rest }) => {
@@ -60,7 +60,7 @@ export function setNodeState(context: CommandContext): Command {
 
 export function retireNode(context: CommandContext): Command {
   const command = new Command('retire')
-    .description('Retire a node for good (admin): nothing is ever installed on it again')
+    .description('Retire a node permanently (admin): it is never installed again')
     .argument('<node-id>');
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {

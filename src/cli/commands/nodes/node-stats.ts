@@ -1,4 +1,4 @@
-/** Nodes in figures, and those whose installation is stuck. */
+/** Statistics of nodes, and stalled installations. */
 import { Command } from 'commander';
 import type { CommandContext } from '../../command-context.ts';
 import type { Rest } from '../../connection/rest-client.ts';
@@ -23,7 +23,7 @@ const STATS: Rendering<StatsBody> = {
 
 export function nodeStats(context: CommandContext): Command {
   const command = new Command('stats').description(
-    'Count nodes by state, and those that are new or whose installation is stuck',
+    'Count nodes by state, new nodes and stalled installations',
   );
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat }>(async ({ options, rest }) => {
@@ -47,9 +47,9 @@ const PAGE = 1000;
 export function stalledNodes(context: CommandContext): Command {
   const command = new Command('stalled')
     .description(
-      'List nodes that are stuck: not seen for too long while installing, or booted from disk while pending',
+      'List stalled nodes: no report for too long while installing, or booted from disk while pending',
     )
-    .option('--limit <n>', 'at most so many', wholeNumber);
+    .option('--limit <n>', 'at most n', wholeNumber);
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat; limit?: number }>(async ({ options, rest }) => {
       const pages = stalledPages(rest, options.limit ?? Number.POSITIVE_INFINITY);

@@ -11,7 +11,7 @@ import { type Answer, type NodeBody, nodePath, nodes } from '../../rendering/nod
 
 export function showNode(context: CommandContext): Command {
   const command = new Command('show')
-    .description('Show one node, with the hardware that its installer found and what became of its disks')
+    .description('Show one node with its hardware inventory and the erasure of its disks')
     .argument('<node-id>');
   return addOutput(command).action(
     context.restAction<{ output: OutputFormat }>(async ({ args: [id = ''], options, rest }) => {
@@ -44,7 +44,7 @@ interface InventoryOfNode extends HardwareInventory {
   readonly reported_at: string;
 }
 
-/** One line a part, below a line that says where it is from. */
+/** A line with the source of the report, then one line for each part. */
 function writeInventory(context: CommandContext, inventory: InventoryOfNode | null): void {
   if (inventory === null) {
     context.out.line(`${'inventory:'.padEnd(20)}-`);
@@ -56,7 +56,7 @@ function writeInventory(context: CommandContext, inventory: InventoryOfNode | nu
     context.out.line(`  ${`${label}:`.padEnd(18)}${plainText(text)}`);
 }
 
-/** What became of each disk. */
+/** The result for each disk. */
 function writeErasure(context: CommandContext, erasure: Erasure | null): void {
   const outcome = erasure === null ? '-' : `${outcomeText(erasure.outcome)}, ${plainText(erasure.at)}`;
   context.out.line(`${'erasure:'.padEnd(20)}${outcome}`);

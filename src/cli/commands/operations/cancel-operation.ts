@@ -23,11 +23,11 @@ export function cancelOperation(context: CommandContext, source: OperationSource
   const command = new Command('cancel')
     .description(`Cancel active ${source.noun}`)
     .argument(`<${source.noun}-id>`)
-    .option('--reason <text>', 'why; goes into the history');
+    .option('--reason <text>', 'the reason, kept in the history');
   return canceling(context, source, command, source.cancel);
 }
 
-/** The operator's action: also of what has failed, and never without a reason. */
+/** The operator action: it also cancels a failed operation, and needs a reason. */
 export function cancelByOperator(context: CommandContext): Command {
   const { verb, effect } = OPERATOR_ACTIONS.cancel;
   const command = new Command(verb)
@@ -56,7 +56,7 @@ function canceling(
           operation,
           options: { ...options, quiet: true },
         });
-        // Canceled is what was asked for; that it ended otherwise is not.
+        // Only CANCELED is a success of this command.
         return exit === 'canceled' ? 'ok' : exit === 'ok' ? 'failed' : exit;
       }
       writeOne(context.out, options.output, operationRendering(source, context.now()), operation, () => {

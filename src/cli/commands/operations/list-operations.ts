@@ -22,7 +22,7 @@ export function listOperations(
   const command = new Command(name)
     .description(`List all ${source.noun}s, newest first`)
     .option('--filter <filter>', `for example: phase=FAILED AND type=${source.exampleType}`)
-    .option('-m, --machine <machine-id>', 'of this machine only');
+    .option('-m, --machine <machine-id>', 'only of this machine');
   return addOutput(addLimit(command)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);

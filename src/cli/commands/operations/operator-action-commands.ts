@@ -1,4 +1,4 @@
-/** What an operator can do about an operation, whoever started it. */
+/** The operator actions on an operation, one command each. */
 import { Command } from 'commander';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../domain/operation/operator-action.ts';
 import { OperatorAction_Value } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -9,7 +9,7 @@ import { type OutputFormat, writeOne } from '../../output/format.ts';
 import { plainText } from '../../output/plain-text.ts';
 import { operationRendering } from '../../rendering/operation-rendering.ts';
 
-/** A cancel has a command of its own, which waits. */
+/** `cancel` has another command, which waits. */
 type ActionCommand = Exclude<OperatorAction, 'cancel'>;
 
 const VALUES = {

@@ -40,7 +40,7 @@ export function showOperation(context: CommandContext, source: OperationSource):
   );
 }
 
-/** What its upstream last said of the machine; empty where there is none. */
+/** The machine's last state in its upstream; empty if it has none. */
 async function observedOf(api: Api, operation: OperationView): Promise<string> {
   const { status } = await api.machines.getMachine({ machineId: operation.machineId });
   const { observed } = status ?? {};
@@ -48,7 +48,7 @@ async function observedOf(api: Api, operation: OperationView): Promise<string> {
   return `${observed.state} (${observed.source}, power ${observed.power}, ${instantText(observed.at)})`;
 }
 
-/** Document 3's detail view: what to do about it. */
+/** What happened, what to check and what to do next (docs/operator-actions.md). */
 function writeLifecycle({ out, program }: CommandContext, operation: OperationView, observed: string): void {
   const status = JOB_STATUSES.find((known) => known === operation.more?.status);
   if (status === undefined) return;
@@ -70,7 +70,7 @@ function writeLifecycle({ out, program }: CommandContext, operation: OperationVi
   }
 }
 
-/** What was done about it: when, by whom, what and why. */
+/** The operator actions that were taken. */
 function writeActions({ out }: CommandContext, actions: readonly OperatorActionRecord[]): void {
   if (actions.length === 0) return;
   out.line('');
@@ -90,14 +90,14 @@ function failureClassOf({ error }: OperationView): FailureClass | null {
   return Object.hasOwn(FAILURE_CLASSES, name) ? (name as FailureClass) : null;
 }
 
-/** What a command that was detached goes on with. */
+/** Continues a detached command. */
 export function attachOperation(
   context: CommandContext,
   source: OperationSource,
   name: 'watch' | 'attach',
 ): Command {
   const command = new Command(name)
-    .description(`Follow one ${source.noun} to its end; the exit code tells how it ended`)
+    .description(`Follow one ${source.noun} until it is finished; the exit code is its outcome`)
     .argument(`<${source.noun}-id>`);
   return addOutput(addQuiet(addTimeout(command, '1h'))).action(
     context.action<{ output: OutputFormat; timeout: number; quiet?: boolean }>(

@@ -18,9 +18,9 @@ interface LogsOptions {
 
 export function streamLogs(context: CommandContext, source: OperationSource): Command {
   const command = new Command('logs')
-    .description(`Stream ${source.noun} logs, from the first line until the ${source.noun} has ended`)
+    .description(`Stream ${source.noun} logs, from the first line until the ${source.noun} is finished`)
     .argument(`<${source.noun}-id>`)
-    .option('-t, --timestamps', 'the time before each line');
+    .option('-t, --timestamps', 'show the time of each line');
   return addOutput(command).action(
     context.action<LogsOptions>(async ({ args: [id = ''], options, api }) => {
       const operation = await source.get(api, id);
@@ -38,7 +38,7 @@ export function streamLogs(context: CommandContext, source: OperationSource): Co
         }
         if (!signal.aborted) return 'ok';
         const again = `${context.program} ${source.commands.logs} ${id}`;
-        context.err.line(`detached: ${id} goes on; its log again: ${again}`);
+        context.err.line(`detached: ${id} continues on the server; its log again: ${again}`);
         return 'stillRunning';
       });
     }),
@@ -68,7 +68,7 @@ function writeChunk({ out }: CommandContext, options: LogsOptions, chunk: LogChu
   }
 }
 
-/** `data` is base64 in protobuf's JSON; `text` is what a reader came for. */
+/** `data` is base64 in protobuf's JSON; `text` has the readable lines. */
 function chunkJson(chunk: LogChunkView): unknown {
   return { ...(chunk.json() as object), text: logLines(chunk).join('\n') };
 }

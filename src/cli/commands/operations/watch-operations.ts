@@ -26,7 +26,7 @@ export function watchFleet(context: CommandContext, source: OperationSource): Co
     .option('--filter <filter>', `for example: type=${source.exampleType}`);
   return addOutput(command).action(
     context.action<WatchOptions>(async ({ args: [machineId], options, api }) => {
-      // Without this, a mistyped id would be watched for ever in silence.
+      // Without this, a mistyped id would be watched forever without output.
       if (machineId !== undefined) await source.machine(api, machineId);
       const filter = allOf([options.filter, machineId && equals('machine_id', machineId)]);
       const reconnect = new Reconnect({
@@ -48,38 +48,38 @@ export function watchFleet(context: CommandContext, source: OperationSource): Co
   );
 }
 
-/** A line for each change of a phase; `wide` tells of steps as well, and data holds every event. */
+/** Prints a line for each change of a phase; `wide` also for steps; the data formats every event. */
 class EventLines {
   readonly #context: CommandContext;
   readonly #output: OutputFormat;
-  /** Whoever asks by a filter gets all that it matches; otherwise a watch begins with what is under way. */
-  readonly #tellsHistory: boolean;
-  /** What was last told of each that goes on. */
-  readonly #told = new Map<string, string>();
+  /** With a filter, all matching operations are shown; without one, finished ones are left out at the start. */
+  readonly #showsHistory: boolean;
+  /** The state that was last printed for each active operation. */
+  readonly #printed = new Map<string, string>();
   readonly #widths = { machine: 0, id: 0 };
 
   constructor(context: CommandContext, { output, filter }: WatchOptions) {
     this.#context = context;
     this.#output = output;
-    this.#tellsHistory = filter !== undefined;
+    this.#showsHistory = filter !== undefined;
   }
 
   write(event: OperationEventView): void {
     const { operation } = event;
     if (operation === undefined) return;
     const isHistory = event.kind === 'snapshot' && isFinished(operation);
-    if (isHistory && !this.#tellsHistory) return;
-    if (this.#output === 'table' && !this.#isNews(operation)) return;
+    if (isHistory && !this.#showsHistory) return;
+    if (this.#output === 'table' && !this.#isChanged(operation)) return;
     const rendering = { json: () => event.json(), name: () => operation.id };
     writeStreamed(this.#context.out, this.#output, rendering, event, () => this.#line(event, operation));
   }
 
-  #isNews(operation: OperationView): boolean {
+  #isChanged(operation: OperationView): boolean {
     const state = stateOf(operation);
-    const isNews = this.#told.get(operation.id) !== state;
-    if (isFinished(operation)) this.#told.delete(operation.id);
-    else this.#told.set(operation.id, state);
-    return isNews;
+    const isChanged = this.#printed.get(operation.id) !== state;
+    if (isFinished(operation)) this.#printed.delete(operation.id);
+    else this.#printed.set(operation.id, state);
+    return isChanged;
   }
 
   #line(event: OperationEventView, operation: OperationView): string {

@@ -12,7 +12,7 @@ import { PLANS, writePlanDetail } from '../../rendering/plan-rendering.ts';
 
 export function planGroup(context: CommandContext): Command {
   return new Command('plan')
-    .description('Everything about plans, the recipes of runs')
+    .description('All commands of plans: the steps of runs')
     .addCommand(showPlan(context), { isDefault: true })
     .addCommand(listPlans(context))
     .addCommand(createPlan(context));
@@ -36,7 +36,7 @@ function listPlans(context: CommandContext): Command {
 function showPlan(context: CommandContext): Command {
   const command = new Command('show')
     .alias('get')
-    .description('Show one plan with its steps, and the timeouts and retries in force')
+    .description('Show one plan with its steps, timeouts and retries')
     .argument('<plan-id>');
   return addOutput(command).action(
     context.action<{ output: OutputFormat }>(async ({ args: [planId = ''], options, api }) => {
@@ -53,8 +53,8 @@ A plan file is YAML or JSON:
   display_name: Repave Ubuntu 22.04
   steps:
     - name: set-netboot
-      timeout_seconds: 60   # the server’s default when left out
-      max_retries: 2        # the server’s default when left out
+      timeout_seconds: 60   # optional
+      max_retries: 2        # optional
       netboot: {mode: PXE}  # or ssh, reboot, repave, join, verify, net, rma
     - name: repave-os
       repave: {image: ubuntu-22.04}`;
@@ -72,8 +72,8 @@ function createPlan(context: CommandContext): Command {
       const path = context.pathOf(options.file);
       const file = await readPlan(planSource(options.file, path, context.stdin));
       const { planId, displayName, steps, defaultFor } = file.plan;
-      // A plan that was shown and edited still says what only the server decides.
-      if (defaultFor !== '') context.err.line('default_for is the server’s to set; left out');
+      // The output of `plan show` has default_for, which only the server sets.
+      if (defaultFor !== '') context.err.line('default_for is set by the server; ignored');
       const plan = { planId, displayName, steps };
       const stored = await api.admin.createPlan({ plan }).catch((error: unknown) => {
         throw error instanceof CallError ? withPlaces(error, file) : error;
@@ -85,7 +85,7 @@ function createPlan(context: CommandContext): Command {
   );
 }
 
-/** The server names fields; whoever wrote them looks for lines. */
+/** Adds the line of the file to each field that the server rejects. */
 function withPlaces(error: CallError, { placeOf }: PlanFile): CallError {
   const { code, message, reason, metadata, violations } = error;
   const [first, ...others] = violations;

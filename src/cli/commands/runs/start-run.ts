@@ -16,7 +16,7 @@ interface RunOptions extends StartOptions {
   readonly plan?: string;
 }
 
-/** After these a machine does not have what it had before. */
+/** Whether the type erases data on the machine. */
 const IS_DESTRUCTIVE = {
   REPAVE: true,
   RMA: true,
@@ -28,10 +28,12 @@ const IS_DESTRUCTIVE = {
 
 export function startRun(context: CommandContext): Command {
   const command = new Command('start')
-    .description('Start a run on a machine, or on several: a plan, carried out step by step')
+    .description('Start a run on one machine or several: it executes a plan step by step')
     .argument('<machine-id...>')
-    .addOption(oneOf(new Option('--type <type>', 'what to do'), RUN_TYPE_NAMES).makeOptionMandatory())
-    .option('--plan <plan-id>', 'the plan to carry out (default: that of the type)')
+    .addOption(
+      oneOf(new Option('--type <type>', 'the type of the run'), RUN_TYPE_NAMES).makeOptionMandatory(),
+    )
+    .option('--plan <plan-id>', 'the plan to execute (default: the default plan of the type)')
     .addHelpText('after', helpAfter());
   return addOutput(addWaiting(addStarting(command, 'run'), '2h', 'run')).action(
     context.action<RunOptions>(async ({ args, options, api }) => {
@@ -43,10 +45,10 @@ export function startRun(context: CommandContext): Command {
         source: RUNS,
         selection: await selectMachines(api, args, {}),
         verb: `run ${type} on`,
-        // What somebody's own plan does, its type does not tell.
+        // A custom plan may be destructive whatever its type.
         isDestructive: IS_DESTRUCTIVE[type] || planId !== '',
         start: async (request) => runView(await api.runs.startRun({ ...request, type, planId })),
-        sameAgain: (machineId) => {
+        retryCommand: (machineId) => {
           const plan = planId === '' ? '' : ` --plan ${planId}`;
           return `${context.program} run start ${machineId} --type ${type}${plan}`;
         },
@@ -63,7 +65,6 @@ function helpAfter(): string {
 Types:
 ${types.join('\n')}
 
-${destructive} are destructive, a plan of your own (--plan) may be, and no run needs maintenance mode first.
-On one machine that you name such a run starts at once, as reimage does; on several you are asked, and
---yes answers.`;
+${destructive} are destructive, a custom plan (--plan) may be. No run needs maintenance mode.
+On one machine a run starts at once; on several, a destructive run asks for confirmation (--yes skips it).`;
 }

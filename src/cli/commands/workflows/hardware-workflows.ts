@@ -8,15 +8,15 @@ import { several } from '../../input/options.ts';
 import { workflowCommand } from './workflow-command.ts';
 
 const ERASE_HELP = `
-Needs phase MAINTENANCE and install state active (or deprovisioning, to take an erasure up again). The machine boots
-Ingot's installer over its BMC and erases every disk that is not removable, on USB or read-only. Each is erased by the
-surest way that it has, and read back afterwards:
+Needs phase MAINTENANCE and install state active (or deprovisioning, to continue an erasure). The machine boots
+Ingot's installer over its BMC and erases every disk that is not removable, on USB or read-only. Each is erased
+with the most reliable method that it supports, and read back afterwards:
 ${ERASE_METHOD_NAMES.filter((method) => method !== 'none')
   .map((method) => `  ${method.padEnd(20)}${ERASE_METHODS[method]}`)
   .join('\n')}
-A disk without an erase command is written over at its ends alone, and the evidence says so; --full-overwrite writes over
+A disk without an erase command is overwritten at its ends only, and the evidence says so; --full-overwrite overwrites
 all of it. The evidence is in "ingot node show <machine-id>" and "ingot node history <machine-id>". A machine without a BMC
-is erased when it boots from the network after "ingot node state <machine-id> deprovisioning", which takes --full-overwrite, too.`;
+is erased when it boots over the network after "ingot node state <machine-id> deprovisioning", which has --full-overwrite, too.`;
 
 export function eraseMachine(context: CommandContext): Command {
   return workflowCommand<{ fullOverwrite?: true }>(context, {
@@ -27,10 +27,7 @@ export function eraseMachine(context: CommandContext): Command {
     timeout: '48h',
     more: (command) =>
       command
-        .option(
-          '--full-overwrite',
-          'write over the whole of disks that have no erase command; may take hours',
-        )
+        .option('--full-overwrite', 'overwrite disks without an erase command completely; may take hours')
         .addHelpText('after', ERASE_HELP),
     start: (api, request, { fullOverwrite }) =>
       api.admin.eraseMachine({
@@ -50,12 +47,12 @@ interface MigrateOptions {
 }
 
 const MIGRATE_HELP = `
-Needs phase MAINTENANCE and install state active (or migrating, to take a migration up again). The machine keeps its name,
-its labels and its history, and goes by the MAC addresses of the replacement. A discovered node that has one of them is the
-replacement, and is taken in; one that any other machine has is refused. The operation waits until the replacement boots
-from the network or reports, and stops where it reports another serial number than was given. Canceling it goes back to the
-old hardware. When it is finished, the agent of the old hardware is refused: give the new one a token with "ingot machine
-create --machine-id <machine-id> --pool <pool>". The old hardware is discovered as another machine when it boots again.
+Needs phase MAINTENANCE and install state active (or migrating, to continue a migration). The machine keeps its name,
+its labels and its history, and takes the MAC addresses of the replacement. A discovered node with one of them is the
+replacement and is merged; an address of any other machine is refused. The operation waits until the replacement boots
+over the network or reports, and stops if it reports another serial number. Canceling it returns to the old hardware.
+When it is finished, the agent of the old hardware is refused: issue a token for the new one with "ingot machine create
+--machine-id <machine-id> --pool <pool>". The old hardware is discovered as another machine when it boots again.
 
 Example:
   ingot migrate web-7 --mac 52:54:00:12:34:56 --serial CZ1234 --image ubuntu-24.04`;
@@ -72,8 +69,8 @@ export function migrateMachine(context: CommandContext): Command {
         .requiredOption('--mac <address>', 'a MAC address of the replacement (may be repeated)', several)
         .option('--serial <number>', 'the serial number that it must report')
         .option('--system-uuid <uuid>', 'the system UUID that it must report')
-        .option('--bmc-endpoint <host[:port]>', 'its BMC (default: as it was)')
-        .option('--image <name>', 'write this image to it, which it is booted for over its BMC')
+        .option('--bmc-endpoint <host[:port]>', 'its BMC (default: unchanged)')
+        .option('--image <name>', 'install this image; the replacement is booted over its BMC')
         .addHelpText('after', MIGRATE_HELP),
     start: (api, request, { mac, serial, systemUuid, bmcEndpoint, image }) =>
       api.admin.migrateMachine({

@@ -16,7 +16,7 @@ export function onboardMachine(context: CommandContext): Command {
     description: 'Take a machine from bare metal into service, through its provider',
     isDestructive: true,
     timeout: '6h',
-    more: (command) => command.requiredOption('--pool <name>', 'the worker pool that its agent enrols in'),
+    more: (command) => command.requiredOption('--pool <name>', 'the worker pool of its agent'),
     start: (api, request, { pool }) => api.admin.onboardMachine({ ...request, pool }),
     same: ({ pool }) => ` --pool ${pool}`,
   });
@@ -41,7 +41,10 @@ export function decommissionMachine(context: CommandContext): Command {
     more: (command) =>
       command
         .addOption(
-          oneOf(new Option('--mode <mode>', 'how far'), DECOMMISSION_MODE_NAMES).makeOptionMandatory(),
+          oneOf(
+            new Option('--mode <mode>', 'how much is undone'),
+            DECOMMISSION_MODE_NAMES,
+          ).makeOptionMandatory(),
         )
         .addHelpText('after', `\nModes:\n${modes.join('\n')}`),
     start: (api, request, { mode }) => api.admin.decommissionMachine({ ...request, mode: MODES[mode] }),
@@ -52,8 +55,7 @@ export function decommissionMachine(context: CommandContext): Command {
 export function drainMachine(context: CommandContext): Command {
   return workflowCommand<Record<string, never>>(context, {
     name: 'drain',
-    description:
-      'Take a machine out of scheduling; of one that is draining already, return the operation that does it',
+    description: 'Take a machine out of scheduling; for one that is draining, return its operation',
     isDestructive: false,
     timeout: '2h',
     start: (api, request) => api.admin.drainMachine(request),
@@ -64,7 +66,7 @@ export function drainMachine(context: CommandContext): Command {
 export function removeMachine(context: CommandContext): Command {
   return workflowCommand<Record<string, never>>(context, {
     name: 'remove',
-    description: 'Take a retired machine out of the inventory for good; its identity never comes back',
+    description: 'Remove a retired machine from the inventory permanently; its identity is not reused',
     isDestructive: true,
     timeout: '1h',
     start: (api, request) => api.admin.removeMachine(request),

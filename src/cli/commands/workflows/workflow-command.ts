@@ -18,12 +18,12 @@ interface Workflow<O> {
   readonly name: string;
   readonly description: string;
   readonly isDestructive: boolean;
-  /** One machine is confirmed by its name, too. */
+  /** Also one machine needs a confirmation: its name. */
   readonly confirmsName?: true;
-  /** What it takes belongs to one machine. */
+  /** Its options are for one machine. */
   readonly one?: true;
   readonly start: (api: Api, request: StartRequest, options: O) => Promise<Operation>;
-  /** The options that make it what it is, for the command line that asks for the same again. */
+  /** The options of the command line that repeats it. */
   readonly same: (options: O) => string;
   readonly timeout: string;
   readonly more?: (command: Command) => Command;
@@ -45,7 +45,8 @@ export function workflowCommand<O>(context: CommandContext, workflow: Workflow<O
         isDestructive: workflow.isDestructive,
         ...(workflow.confirmsName && { confirmsName: true }),
         start: async (request) => operationView(await workflow.start(api, request, options)),
-        sameAgain: (machineId) => `${context.program} ${workflow.name} ${machineId}${workflow.same(options)}`,
+        retryCommand: (machineId) =>
+          `${context.program} ${workflow.name} ${machineId}${workflow.same(options)}`,
         options,
       });
     }),
