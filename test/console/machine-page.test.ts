@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { machineView } from '../../src/cli/rendering/machine-view.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../src/domain/machine/spec-field.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { boot, call, nodeOf, prepareInstall } from '../nodes/rest.ts';
 import { CHROMIUM, Console, expectAccessible, screenshot } from './console.ts';
@@ -138,6 +139,8 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     const page = await console.open({ path: '/machines/edited-1' });
     const spec = panel(page, 'Spec and labels');
     await spec.getByRole('button', { name: 'Edit' }).click();
+    const titles = await spec.locator('label.field > span').allTextContents();
+    expect(titles).toEqual(SPEC_FIELD_NAMES.map((name) => SPEC_FIELDS[name].title));
     await spec.getByLabel('BMC endpoint').fill('https://me:secret@bmc');
     await spec.getByText('must not carry credentials').waitFor();
     await spec.getByLabel('BMC endpoint').fill('bmc-1');

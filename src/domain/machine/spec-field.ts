@@ -52,7 +52,7 @@ interface FieldRow {
 
 /** Where a list of machines shows it. The page of a single machine and `ingot show` show every field. */
 export interface ShownIn {
-  /** Its heading in `ingot machines -o wide`. */
+  /** Its heading in `ingot list -o wide`. */
   readonly wideColumn?: string;
   /** Its column in the console's list, in pixels. */
   readonly listColumn?: { readonly width: number; readonly first: 'shown' | 'hidden' };

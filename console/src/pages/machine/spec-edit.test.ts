@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_SPEC } from '../../../../src/domain/machine/machine-spec.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
 import {
   changedPaths,
   concurrentChanges,
@@ -32,6 +33,21 @@ const draft = (spec: Partial<Draft['spec']>, labels: readonly [string, string][]
 });
 
 describe('a draft', () => {
+  it.each(SPEC_FIELD_NAMES)('takes spec.%s from its text field to its path in the mask', (name) => {
+    const text = SPEC_FIELDS[name].type === 'list' ? '02:00:00:00:00:07, 02:00:00:00:00:08' : 'typed';
+    const edited = descriptionOf(
+      draft({ [name]: text }, [
+        ['rack', 'r1'],
+        ['row', 'a'],
+      ]),
+    );
+    expect(changedPaths(BASE, edited)).toEqual([`spec.${name}`]);
+    expect(draftOf(edited).spec[name]).toBe(text);
+    const faulty = draft({ [name]: SPEC_FIELDS[name].type === 'list' ? 'x' : '\u0007' });
+    // Any provider will do here: only the server knows which are configured.
+    expect([...faultsOf(faulty).keys()]).toEqual(name === 'provider' ? [] : [`spec.${name}`]);
+  });
+
   it('without edits changes nothing', () => {
     expect(changedPaths(BASE, descriptionOf(draftOf(BASE)))).toEqual([]);
   });

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_COLUMNS, DEFAULT_SORT, nextSort, readView, writeView } from './view.ts';
+import { SPEC_FIELD_NAMES, SPEC_FIELDS } from '../../../../src/domain/machine/spec-field.ts';
+import { SPEC_LINES } from '../../../../src/domain/machine/spec-value.ts';
+import { FACET_FIELDS } from './facet-filter.ts';
+import { COLUMN_IDS, DEFAULT_COLUMNS, DEFAULT_SORT, nextSort, readView, writeView } from './view.ts';
 
 describe('the state of the page', () => {
+  it('has a column, and a facet, for every field of the spec that the table says', () => {
+    const columns = SPEC_LINES.filter(({ shown }) => shown.listColumn).map(({ key }) => key);
+    expect(COLUMN_IDS).toEqual(expect.arrayContaining(columns));
+    const facets = SPEC_FIELD_NAMES.filter((name) => 'facet' in SPEC_FIELDS[name].shown);
+    expect(FACET_FIELDS).toEqual(expect.arrayContaining(facets));
+  });
+
   it('is in the URL, and read back from it', () => {
     const view = {
       filter: 'phase=READY AND labels.rack="a b"',
