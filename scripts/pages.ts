@@ -11,6 +11,8 @@ import { errorPage } from './error-page.ts';
 import { failurePage } from './failure-page.ts';
 import { grpcReference } from './grpc-reference.ts';
 import { lifecyclePages } from './lifecycle-pages.ts';
+import { openApiDocument } from './openapi.ts';
+import { restPage } from './rest-page.ts';
 import { settingsTable } from './settings-page.ts';
 import { workflowPage } from './workflow-page.ts';
 
@@ -28,6 +30,8 @@ export function generatedPages(): Map<string, string> {
     ...grpcReference(),
     ['docs/cli.md', cliPage()],
     ['docs/workflows.md', workflowPage()],
+    ['docs/rest-api.md', restPage()],
+    ['docs/openapi.json', openApiDocument()],
     ['docs/errors.md', errorPage()],
     ['docs/failures.md', failurePage()],
   ]);

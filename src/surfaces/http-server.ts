@@ -4,6 +4,8 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { badBodyText, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
+import { HEALTH_ROUTES } from './rest/api/health-api.ts';
+import { serveRoutes } from './rest/serve-routes.ts';
 import { connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
@@ -74,13 +76,15 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   readJsonBodies(app);
   const stopForgiving = forgiveOwnLateness(app.server, limits);
-  app.get('/healthz', { logLevel: 'silent' }, async () => ({ status: 'ok' }));
-  app.get('/readyz', { logLevel: 'silent' }, async (_request, reply) => {
-    const { reason, causes, notes } = options.readiness;
-    const degraded = Object.keys(notes).length === 0 ? {} : { degraded: notes };
-    if (draining) return reply.code(503).send({ status: 'not ready', reason: 'shutting down' });
-    if (reason === null) return { status: 'ready', ...degraded };
-    return reply.code(503).send({ status: 'not ready', reason, causes, ...degraded });
+  serveRoutes(app, HEALTH_ROUTES, options.around, {
+    healthz: () => ({ status: 'ok' }),
+    readyz: ({ reply }) => {
+      const { reason, causes, notes } = options.readiness;
+      const degraded = Object.keys(notes).length === 0 ? {} : { degraded: notes };
+      if (draining) return reply.code(503).send({ status: 'not ready', reason: 'shutting down' });
+      if (reason === null) return { status: 'ready', ...degraded };
+      return reply.code(503).send({ status: 'not ready', reason, causes, ...degraded });
+    },
   });
   app.setNotFoundHandler((request, reply) => {
     void reply

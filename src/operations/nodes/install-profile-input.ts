@@ -123,10 +123,14 @@ const schema = z.strictObject({
   network_config: seedText.nullish(),
 });
 
-const checkedSchema = schema.refine(({ user_data, network_config }) => !network_config || user_data, {
-  path: ['network_config'],
-  message: 'goes with user_data only; "#cloud-config" alone is enough',
-});
+/** The body that stores one; the documentation of the routes shows the same schema. */
+export const INSTALL_PROFILE_BODY = schema.refine(
+  ({ user_data, network_config }) => !network_config || user_data,
+  {
+    path: ['network_config'],
+    message: 'goes with user_data only; "#cloud-config" alone is enough',
+  },
+);
 
 export function readWorkflow(body: unknown): Workflow {
   const {
@@ -135,7 +139,7 @@ export function readWorkflow(body: unknown): Workflow {
     user_data,
     network_config,
     ...rest
-  } = read(checkedSchema, body);
+  } = read(INSTALL_PROFILE_BODY, body);
   return {
     ...rest,
     postInstall,

@@ -60,7 +60,12 @@ const group = z
     'must be 1 to 63 letters, digits, ".", "_" or "-"',
   );
 
-const oneOf = <Names extends readonly string[]>(names: Names) => z.string().toLowerCase().pipe(z.enum(names));
+const oneOf = <Names extends readonly string[]>(names: Names) =>
+  z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(names))
+    .meta({ description: `One of ${names.join(', ')}, in any case.` });
 
 const described = {
   hostname: hostname.nullish(),
@@ -165,6 +170,19 @@ const bulkApproval = z
   .transform(underOneName);
 
 const tagInput = z.strictObject({ tag });
+
+/** The bodies that clients send, by what they ask for: the documentation of the routes shows the same schemas. */
+export const NODE_BODIES = {
+  create: nodeInput,
+  patch: nodePatch,
+  stateChange,
+  tag: tagInput,
+  bulkStateChange,
+  bulkApproval,
+  bulkTags,
+  bulkWorkflow,
+  bulkGroup,
+} as const;
 
 export type NodeInput = z.output<typeof nodeInput>;
 export type NodePatch = z.output<typeof nodePatch>;

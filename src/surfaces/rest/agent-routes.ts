@@ -1,6 +1,6 @@
 /**
- * The calls of agents: document 5's requests, answers, status codes and error codes, as agents in the field rely on
- * them. The token in the header decides who calls.
+ * The calls of agents: requests, answers, status codes and error codes as agents in the field rely on them
+ * (docs/agents.md). The token in the header decides which machine calls.
  */
 import { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -18,6 +18,9 @@ import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
 import { AGENT_ERRORS } from './agent-errors.ts';
+import { AGENT_ROUTES } from './api/agent-api.ts';
+import { textOf } from './query.ts';
+import { serveRoutes } from './serve-routes.ts';
 
 export interface AgentRouteDependencies {
   readonly database: Database;
@@ -26,20 +29,16 @@ export interface AgentRouteDependencies {
   readonly tokens: MachineTokens;
   readonly authenticator: Authenticator;
   readonly ttls: PresenceTtls;
-  /** One line a registration, whatever came of it; never with a token. */
+  /** One entry for each registration, accepted or not; never with a token. */
   readonly logRegistration: (entry: Readonly<Record<string, unknown>>) => void;
-  /** What was dropped of an agent's keepalives; once for each machine. */
+  /** Fields of keepalives that were dropped; once for each machine. */
   readonly logIgnored: (entry: Readonly<Record<string, unknown>>) => void;
   readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
 
-/** The largest honest body has a few hundred bytes. */
-const MAX_BODY_BYTES = 16 * 1024;
 const RETRY_AFTER_SECONDS = '5';
 const LIST_PAGE = 1_000;
-const MOST_NOTED = 10_000;
-const REGISTER = '/api/v1/machine/register';
-const KEEPALIVE = '/api/v1/machine/keepalive';
+const MOST_LOGGED = 10_000;
 
 interface Refusal {
   readonly status: number;
@@ -60,143 +59,174 @@ function invalidPayload(detail: string, status: number = AGENT_ERRORS.INVALID_PA
   return { ...AGENT_ERRORS.INVALID_PAYLOAD, status, detail };
 }
 
-export async function agentRoutes(app: FastifyInstance, parts: AgentRouteDependencies): Promise<void> {
-  const { tokens, calls, ttls } = parts;
-
-  const refuse = (reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal) =>
-    reply.code(status).send({
-      ...(errorCode === null ? {} : { error_code: errorCode }),
-      message,
-      ...(detail === undefined ? {} : { detail }),
-      ...(revoked === undefined ? {} : { revoked }),
-    });
-
-  const noted = new Set<string>();
-  const noteIgnored = (machineId: string, ignored: readonly string[]): void => {
-    if (noted.has(machineId)) return;
-    if (noted.size >= MOST_NOTED) noted.clear();
-    noted.add(machineId);
-    parts.logIgnored({ machine_id: machineId, ignored });
-  };
-
-  /** What the code did not foresee is told without its insides. */
-  const unexpected = (error: unknown, request: FastifyRequest, refusal: Refusal): Refusal => {
-    if (error instanceof Fault && error.kind === 'unavailable') {
-      return { ...AGENT_ERRORS.TRY_AGAIN, message: error.message };
-    }
-    const fault = faultOf(error, request.id, (cause) =>
-      parts.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
-    );
-    // Document 5 has 500 for its Redis; that the database is away is said as in all other calls.
-    const status = error instanceof DatabaseAway ? WIRE[fault.kind].http : refusal.status;
-    return { ...refusal, status, detail: fault.message };
-  };
-
+export async function agentRoutes(app: FastifyInstance, dependencies: AgentRouteDependencies): Promise<void> {
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500;
+    const isAway = error instanceof DatabaseAway;
     const refusal =
       status < 500
         ? invalidPayload(badBodyText(error), status)
-        : unexpected(
-            error,
-            request,
-            error instanceof DatabaseAway ? AGENT_ERRORS.UNAVAILABLE : AGENT_ERRORS.INTERNAL,
-          );
+        : unexpected(dependencies, request, error, isAway ? AGENT_ERRORS.UNAVAILABLE : AGENT_ERRORS.INTERNAL);
     return refuse(reply, refusal);
   });
-
-  app.post(REGISTER, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-    const seen: { machine_id?: string; pool_name?: string; hostname?: string } = {};
-    const answer = async (): Promise<Refusal | null> => {
-      const owner = await tokens.owner(request.headers.authorization);
-      if (owner === 'revoked') return REVOKED_TOKEN;
-      if (!owner) return AGENT_ERRORS.INVALID_TOKEN;
-      if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
-      const registration = readRegistration(request.body);
-      seen.machine_id = registration.machineId;
-      seen.pool_name = registration.poolName;
-      seen.hostname = registration.facts.hostname;
-      if (registration.machineId !== owner.machineId) return AGENT_ERRORS.INVALID_TOKEN;
-      if (!isSameEntry(registration, owner)) {
-        return (await poolExists(parts.database, registration.poolName))
-          ? AGENT_ERRORS.INVALID_TOKEN
-          : AGENT_ERRORS.INVALID_POOL;
-      }
-      return (await calls.register(registration, owner.tokenHash)) ? null : AGENT_ERRORS.INVALID_TOKEN;
-    };
-    const refusal = await answer().catch((error: unknown) =>
-      isInvalid(error)
-        ? invalidPayload(error.message)
-        : unexpected(error, request, AGENT_ERRORS.REGISTRATION_FAILED),
-    );
-    parts.logRegistration({ method: 'POST', path: REGISTER, status: refusal?.status ?? 200, ...seen });
-    if (refusal) return refuse(withRetryAfter(reply, refusal), refusal);
-    return reply.send({
-      config: null,
-      machine_state: {
-        machine_id: seen.machine_id,
-        status: 'registered',
-        pool_name: seen.pool_name,
-        ttl_seconds: ttls.keepaliveSeconds,
-      },
-    });
-  });
-
-  app.post(KEEPALIVE, { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-    try {
-      const owner = await tokens.owner(request.headers.authorization);
+  const logIgnored = ignoredLog(dependencies);
+  serveRoutes(app, AGENT_ROUTES, dependencies, {
+    register: (call) => register(dependencies, call),
+    keepalive: (call) => keepAlive(dependencies, call, logIgnored),
+    config: async ({ request, reply }) => {
+      const owner = await dependencies.tokens.owner(request.headers.authorization);
       if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-      if (!owner) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
-      const { body } = request;
-      if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
-      if (!body.machine_id || !body.pool_name) return refuse(reply, AGENT_ERRORS.MISSING_ADDRESS);
-      const { keepalive, ignored } = readKeepalive(body);
-      if (keepalive.machineId !== owner.machineId) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
-      const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
-      if (!stored) return refuse(reply, AGENT_ERRORS.MACHINE_NOT_FOUND);
-      if (ignored.length > 0) noteIgnored(keepalive.machineId, ignored);
-      // Handing back the body and not the reply: fastify would wait for a reply to be sent, which it is already.
-      return {
-        status: 'ok',
-        machine_state: {
-          machine_id: keepalive.machineId,
-          status: 'ready',
-          last_keepalive: String(Math.floor(stored.at.getTime() / 1000)),
-          ttl_seconds: ttls.keepaliveSeconds,
-          agent_version: stored.agentVersion,
-        },
-        ...(ignored.length > 0 && { ignored }),
+      if (!owner && !(await isOperator(dependencies, request)))
+        return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+      return { config: null };
+    },
+    list: async ({ request, reply, query }) => {
+      if (!(await isOperator(dependencies, request))) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+      const schedulable = textOf(query, 'schedulable');
+      if (schedulable !== null && !Object.hasOwn(BOOLEANS, schedulable))
+        return refuse(reply, invalidPayload('schedulable: must be true or false'));
+      const filter = {
+        pool: textOf(query, 'pool_name'),
+        provider: textOf(query, 'provider_name'),
+        schedulable: schedulable === null ? null : BOOLEANS[schedulable as keyof typeof BOOLEANS],
       };
-    } catch (error) {
-      const refusal = isInvalid(error)
-        ? invalidPayload(error.message)
-        : unexpected(error, request, AGENT_ERRORS.KEEPALIVE_FAILED);
-      return refuse(withRetryAfter(reply, refusal), refusal);
-    }
+      return reply.type('application/json').send(Readable.from(listReady(dependencies, filter)));
+    },
   });
+}
 
-  /** For the agent's own machine, or for whoever may look at machines. Nobody needs a remote configuration here. */
-  app.get('/api/v1/machine/config', async (request, reply) => {
+interface AgentCall {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+async function register(dependencies: AgentRouteDependencies, { request, reply }: AgentCall) {
+  const seen: SeenRegistration = {};
+  const refusal = await registered(dependencies, request, seen).catch((error: unknown) =>
+    isInvalid(error)
+      ? invalidPayload(error.message)
+      : unexpected(dependencies, request, error, AGENT_ERRORS.REGISTRATION_FAILED),
+  );
+  const { method, path } = AGENT_ROUTES.register;
+  dependencies.logRegistration({ method, path, status: refusal?.status ?? 200, ...seen });
+  if (refusal) return refuse(withRetryAfter(reply, refusal), refusal);
+  return {
+    config: null,
+    machine_state: {
+      machine_id: seen.machine_id,
+      status: 'registered',
+      pool_name: seen.pool_name,
+      ttl_seconds: dependencies.ttls.keepaliveSeconds,
+    },
+  };
+}
+
+/** What the log says of a registration, as far as it was read. */
+interface SeenRegistration {
+  machine_id?: string;
+  pool_name?: string;
+  hostname?: string;
+}
+
+/** Null: it is registered. */
+async function registered(
+  { tokens, calls, database }: AgentRouteDependencies,
+  request: FastifyRequest,
+  seen: SeenRegistration,
+): Promise<Refusal | null> {
+  const owner = await tokens.owner(request.headers.authorization);
+  if (owner === 'revoked') return REVOKED_TOKEN;
+  if (!owner) return AGENT_ERRORS.INVALID_TOKEN;
+  if (!isBody(request.body)) return invalidPayload('the body must be a JSON object');
+  const registration = readRegistration(request.body);
+  seen.machine_id = registration.machineId;
+  seen.pool_name = registration.poolName;
+  seen.hostname = registration.facts.hostname;
+  if (registration.machineId !== owner.machineId) return AGENT_ERRORS.INVALID_TOKEN;
+  if (!isSameEntry(registration, owner)) {
+    const isKnown = await poolExists(database, registration.poolName);
+    return isKnown ? AGENT_ERRORS.INVALID_TOKEN : AGENT_ERRORS.INVALID_POOL;
+  }
+  return (await calls.register(registration, owner.tokenHash)) ? null : AGENT_ERRORS.INVALID_TOKEN;
+}
+
+async function keepAlive(
+  dependencies: AgentRouteDependencies,
+  { request, reply }: AgentCall,
+  logIgnored: IgnoredLog,
+) {
+  const { tokens, calls, ttls } = dependencies;
+  try {
     const owner = await tokens.owner(request.headers.authorization);
     if (owner === 'revoked') return refuse(reply, REVOKED_TOKEN);
-    if (!owner && !(await mayLook(parts, request))) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
-    return reply.send({ config: null });
-  });
-
-  app.get('/api/v1/machine/list', async (request, reply) => {
-    if (!(await mayLook(parts, request))) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
-    const query = request.query as Record<string, unknown>;
-    const schedulable = oneOf(query.schedulable);
-    if (schedulable !== null && !Object.hasOwn(BOOLEANS, schedulable))
-      return refuse(reply, invalidPayload('schedulable: must be true or false'));
-    const filter = {
-      pool: oneOf(query.pool_name),
-      provider: oneOf(query.provider_name),
-      schedulable: schedulable === null ? null : BOOLEANS[schedulable as keyof typeof BOOLEANS],
+    if (!owner) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+    const { body } = request;
+    if (!isBody(body)) return refuse(reply, invalidPayload('the body must be a JSON object'));
+    if (!body.machine_id || !body.pool_name) return refuse(reply, AGENT_ERRORS.MISSING_ADDRESS);
+    const { keepalive, ignored } = readKeepalive(body);
+    if (keepalive.machineId !== owner.machineId) return refuse(reply, AGENT_ERRORS.INVALID_TOKEN);
+    const stored = isSameEntry(keepalive, owner) ? await calls.keepAlive(keepalive) : null;
+    if (!stored) return refuse(reply, AGENT_ERRORS.MACHINE_NOT_FOUND);
+    if (ignored.length > 0) logIgnored(keepalive.machineId, ignored);
+    // The body and not the reply: fastify would wait for a reply to be sent, and it is sent already.
+    return {
+      status: 'ok',
+      machine_state: {
+        machine_id: keepalive.machineId,
+        status: 'ready',
+        last_keepalive: String(Math.floor(stored.at.getTime() / 1000)),
+        ttl_seconds: ttls.keepaliveSeconds,
+        agent_version: stored.agentVersion,
+      },
+      ...(ignored.length > 0 && { ignored }),
     };
-    return reply.type('application/json').send(Readable.from(listReady(parts, filter)));
+  } catch (error) {
+    const refusal = isInvalid(error)
+      ? invalidPayload(error.message)
+      : unexpected(dependencies, request, error, AGENT_ERRORS.KEEPALIVE_FAILED);
+    return refuse(withRetryAfter(reply, refusal), refusal);
+  }
+}
+
+function refuse(reply: FastifyReply, { status, message, errorCode, detail, revoked }: Refusal): FastifyReply {
+  return reply.code(status).send({
+    ...(errorCode === null ? {} : { error_code: errorCode }),
+    message,
+    ...(detail === undefined ? {} : { detail }),
+    ...(revoked === undefined ? {} : { revoked }),
   });
+}
+
+/** An error that the code does not foresee is answered without its text, which may name internals. */
+function unexpected(
+  { logUnexpected }: AgentRouteDependencies,
+  request: FastifyRequest,
+  error: unknown,
+  refusal: Refusal,
+): Refusal {
+  if (error instanceof Fault && error.kind === 'unavailable') {
+    return { ...AGENT_ERRORS.TRY_AGAIN, message: error.message };
+  }
+  const fault = faultOf(error, request.id, (cause) =>
+    logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
+  );
+  // Agents expect 500 when the store of keepalives is away; that the database is away is 503 as in all other calls.
+  const status = error instanceof DatabaseAway ? WIRE[fault.kind].http : refusal.status;
+  return { ...refusal, status, detail: fault.message };
+}
+
+type IgnoredLog = (machineId: string, ignored: readonly string[]) => void;
+
+/** One entry for each machine: its agent sends the same again a minute later. */
+function ignoredLog({ logIgnored }: AgentRouteDependencies): IgnoredLog {
+  const logged = new Set<string>();
+  return (machineId, ignored) => {
+    if (logged.has(machineId)) return;
+    if (logged.size >= MOST_LOGGED) logged.clear();
+    logged.add(machineId);
+    logIgnored({ machine_id: machineId, ignored });
+  };
 }
 
 const BOOLEANS = { true: true, false: false } as const;
@@ -213,8 +243,11 @@ function withRetryAfter(reply: FastifyReply, { status }: Refusal): FastifyReply 
   return status === 503 ? reply.header('retry-after', RETRY_AFTER_SECONDS) : reply;
 }
 
-/** An operator's token, of any role. A machine's is not among them. */
-async function mayLook({ authenticator }: AgentRouteDependencies, request: FastifyRequest): Promise<boolean> {
+/** The caller has an operator's token, of any role; the token of a machine is not one. */
+async function isOperator(
+  { authenticator }: AgentRouteDependencies,
+  request: FastifyRequest,
+): Promise<boolean> {
   try {
     await authenticator.caller(request.headers.authorization);
     return true;
@@ -222,12 +255,6 @@ async function mayLook({ authenticator }: AgentRouteDependencies, request: Fasti
     if (error instanceof Fault && error.kind === 'unauthenticated') return false;
     throw error;
   }
-}
-
-/** A parameter that is given twice means its first value. */
-function oneOf(value: unknown): string | null {
-  const first: unknown = Array.isArray(value) ? value[0] : value;
-  return typeof first === 'string' && first !== '' ? first : null;
 }
 
 /** A page of the database at a time, so that a large fleet is never in memory as a whole. */
@@ -254,7 +281,7 @@ async function* listReady(
   yield separator === '[' ? '[]' : ']';
 }
 
-/** What document 5 prints, and beside its status whether work may be placed on the machine. */
+/** An entry of the list: the state of the agent, and whether work may be placed on the machine. */
 function listed(agent: ListedAgent) {
   const { facts, vitals, offer } = agent;
   const { lastKeepaliveAt } = vitals;

@@ -1,34 +1,29 @@
-/** What machines have fetched while they booted: of one node, or of all with those that are no node's. */
+/** What machines fetched while they booted: one node, or all machines, also those that are no node. */
 import type { FastifyInstance } from 'fastify';
 import { getNode } from '../../operations/nodes/nodes.ts';
 import { type BootFetch, listBootFetches } from '../../store/nodes/boot-fetches.ts';
+import { BOOT_FETCH_ROUTES } from './api/netboot-api.ts';
 import type { BootRouteDependencies } from './boot-routes.ts';
-import { macOf, pageOf, textOf } from './node-routes.ts';
-import { callerWith } from './rest-errors.ts';
+import { orNull } from './node-bodies.ts';
+import { macOf, pageOf, textOf } from './query.ts';
+import { serveRoutes } from './serve-routes.ts';
 
-export function bootFetchRoutes(app: FastifyInstance, parts: BootRouteDependencies): void {
-  const { nodes, fetches } = parts;
-
-  app.get<{ Params: { id: string } }>('/api/v1/nodes/:id/boots', async (request, reply) => {
-    await callerWith(parts, request, 'viewer');
-    const { machineId } = await getNode(nodes, request.params.id);
-    const page = pageOf(request.query as Record<string, unknown>);
-    await fetches.flush();
-    const found = await listBootFetches(nodes.database, { machineId, macAddress: null, ...page });
-    return reply.send({ success: true, data: found.fetches.map(fetchBody), total: found.total });
-  });
-
-  app.get('/api/v1/boots', async (request, reply) => {
-    await callerWith(parts, request, 'viewer');
-    const query = request.query as Record<string, unknown>;
-    const filter = { machineId: null, macAddress: macOf(textOf(query, 'mac')), ...pageOf(query) };
+export function bootFetchRoutes(app: FastifyInstance, dependencies: BootRouteDependencies): void {
+  const { nodes, fetches } = dependencies;
+  const answer = async (filter: Parameters<typeof listBootFetches>[1]) => {
     await fetches.flush();
     const found = await listBootFetches(nodes.database, filter);
-    return reply.send({ success: true, data: found.fetches.map(fetchBody), total: found.total });
+    return { success: true, data: found.fetches.map(fetchBody), total: found.total };
+  };
+  serveRoutes(app, BOOT_FETCH_ROUTES, dependencies, {
+    ofNode: async ({ params, query }) => {
+      const { machineId } = await getNode(nodes, params.id);
+      return answer({ machineId, macAddress: null, ...pageOf(query) });
+    },
+    all: ({ query }) =>
+      answer({ machineId: null, macAddress: macOf(textOf(query, 'mac')), ...pageOf(query) }),
   });
 }
-
-const orNull = (text: string): string | null => (text === '' ? null : text);
 
 function fetchBody(fetch: BootFetch) {
   return {

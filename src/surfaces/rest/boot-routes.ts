@@ -9,13 +9,15 @@ import { lenientLine } from '../../operations/lenient.ts';
 import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.ts';
 import { type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
+import { BOOT_ROUTES } from './api/netboot-api.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { sendFile } from './send-file.ts';
+import { serveRoutes } from './serve-routes.ts';
 
 export interface BootRouteDependencies extends RestDependencies {
   readonly nodes: BootDependencies;
   readonly fetches: BootFetchLog;
-  /** How machines reach this server; null: as they did when they asked. */
+  /** How machines reach this server; null: at the address that they used for the request. */
   readonly baseUrl: string | null;
 }
 
@@ -28,73 +30,73 @@ const PLATFORMS: Readonly<Record<string, 'bios' | 'uefi'>> = { pcbios: 'bios', e
 const TRACE_ID = /^[A-Za-z0-9_-]{12}$/;
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 
-export function bootRoutes(app: FastifyInstance, parts: BootRouteDependencies): void {
-  app.get('/api/v1/boot', async (request, reply) => {
-    const baseUrl = baseUrlOf(parts, request);
-    const given = textIn(request, 'mac');
-    if (given === '') return askWho(parts, request, reply, baseUrl);
-    const mac = normalMac(given);
-    if (mac === null) {
-      parts.fetches.record({ ...fetchOf(request), served: 'refused', reason: 'not a MAC address' });
-      throw invalidField('mac', macProblem(given) ?? 'is not valid');
-    }
-    const failed = textIn(request, 'failed');
-    const { script, ...answer } = await bootScript(parts.nodes, {
-      mac,
-      baseUrl,
-      arch: knownArch(textIn(request, 'arch')),
-      bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
-      serialNumber: lineIn(request, 'serial', 255),
-      systemUuid: lineIn(request, 'uuid', 64),
-      isAnswer: textIn(request, 'asked') !== '',
-      failed: TRACE_ID.test(failed) ? failed : null,
-    });
-    return sendScript(parts, request, reply, script, { ...answer, macAddress: mac });
+export function bootRoutes(app: FastifyInstance, dependencies: BootRouteDependencies): void {
+  const { bootDir } = dependencies.nodes;
+  const loader = (name: keyof typeof LOADERS) => (call: BootCall) => {
+    const packaged = LOADERS[name];
+    const isOwn = existsSync(join(bootDir, name)) || !existsSync(packaged);
+    const file = isOwn
+      ? { root: bootDir, path: name }
+      : { root: join(packaged, '..'), path: basename(packaged) };
+    return sendBootFile(dependencies, call, file, 'loader');
+  };
+  serveRoutes(app, BOOT_ROUTES, dependencies, {
+    script: (call) => answerScript(dependencies, call),
+    autoexec: (call) => askForMac(dependencies, call, baseUrlOf(dependencies, call.request)),
+    file: (call) => {
+      const path = call.params['*'];
+      return sendBootFile(dependencies, call, { root: bootDir, path }, kindOf(path));
+    },
+    loader: loader('boot.efi'),
+    loaderArm64: loader('boot-arm64.efi'),
   });
-
-  /** An iPXE that was loaded from here looks for its script beside itself. */
-  app.get('/boot/autoexec.ipxe', async (request, reply) =>
-    askWho(parts, request, reply, baseUrlOf(parts, request)),
-  );
-
-  /** Kernels and installers: the same for everybody, so nothing in them may be secret. */
-  app.get<{ Params: { '*': string } }>('/boot/*', async (request, reply) => {
-    const path = request.params['*'];
-    return sendBootFile(parts, request, reply, { root: parts.nodes.bootDir, path }, kindOf(path));
-  });
-
-  for (const [name, packaged] of Object.entries(LOADERS)) {
-    app.get(`/boot/${name}`, async (request, reply) => {
-      const root = parts.nodes.bootDir;
-      const isOwn = existsSync(join(root, name)) || !existsSync(packaged);
-      const file = isOwn ? { root, path: name } : { root: join(packaged, '..'), path: basename(packaged) };
-      return sendBootFile(parts, request, reply, file, 'loader');
-    });
-  }
 }
 
-/** What firmware says is read as reports are: what is too long or odd never costs the boot. */
+interface BootCall {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+async function answerScript(dependencies: BootRouteDependencies, call: BootCall): Promise<FastifyReply> {
+  const { request } = call;
+  const baseUrl = baseUrlOf(dependencies, request);
+  const given = textIn(request, 'mac');
+  if (given === '') return askForMac(dependencies, call, baseUrl);
+  const mac = normalMac(given);
+  if (mac === null) {
+    dependencies.fetches.record({ ...fetchOf(request), served: 'refused', reason: 'not a MAC address' });
+    throw invalidField('mac', macProblem(given) ?? 'is not valid');
+  }
+  const failed = textIn(request, 'failed');
+  const { script, ...answer } = await bootScript(dependencies.nodes, {
+    mac,
+    baseUrl,
+    arch: knownArch(textIn(request, 'arch')),
+    bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
+    serialNumber: lineIn(request, 'serial', 255),
+    systemUuid: lineIn(request, 'uuid', 64),
+    isAnswer: textIn(request, 'asked') !== '',
+    failed: TRACE_ID.test(failed) ? failed : null,
+  });
+  return sendScript(dependencies, call, script, { ...answer, macAddress: mac });
+}
+
+/** What firmware sends is read as reports are: a value that is too long or malformed never fails the boot. */
 function lineIn(request: FastifyRequest, name: string, max: number): string {
   return lenientLine(max)(textIn(request, name), name, () => {}) ?? '';
 }
 
-/** An iPXE that was asked and has no answer would be asked for ever. */
-function askWho(
-  parts: BootRouteDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  baseUrl: string,
-): FastifyReply {
-  if (textIn(request, 'asked') === '')
-    return sendScript(parts, request, reply, whoAreYouScript(baseUrl), { served: 'question' });
+/** Asked once: an iPXE that does not know its own address would ask again at every answer. */
+function askForMac(dependencies: BootRouteDependencies, call: BootCall, baseUrl: string): FastifyReply {
+  if (textIn(call.request, 'asked') === '')
+    return sendScript(dependencies, call, whoAreYouScript(baseUrl), { served: 'question' });
   const reason = 'the MAC address of the interface that booted is not known';
-  return sendScript(parts, request, reply, diskScript(reason), { served: 'disk', reason });
+  return sendScript(dependencies, call, diskScript(reason), { served: 'disk', reason });
 }
 
 function sendScript(
   { fetches }: BootRouteDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: BootCall,
   script: string,
   what: Partial<NewBootFetch>,
 ): FastifyReply {
@@ -109,8 +111,7 @@ function sendScript(
 
 async function sendBootFile(
   { fetches }: BootRouteDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: BootCall,
   file: { readonly root: string; readonly path: string },
   kind: FetchKind,
 ): Promise<FastifyReply> {
@@ -126,14 +127,14 @@ async function sendBootFile(
   return answer;
 }
 
-/** By the name that workflows give such files; whatever else is fetched is a file. */
+/** By the names that workflows give such files. */
 function kindOf(path: string): FetchKind {
   const name = basename(path);
   if (/^(vmlinuz|linux|bzImage|Image|kernel)/i.test(name)) return 'kernel';
   return /^(initrd|initramfs)/i.test(name) ? 'initrd' : 'file';
 }
 
-/** A fetch of which nothing is known yet but who asked. A connection that has ended does not tell any more. */
+/** A fetch of which only the client is known so far; a connection that has ended has no address any more. */
 export function fetchOf({ ip }: { readonly ip: string | undefined }): NewBootFetch {
   return {
     machineId: '',
@@ -151,7 +152,7 @@ export function fetchOf({ ip }: { readonly ip: string | undefined }): NewBootFet
   };
 }
 
-/** One that is given twice is neither: it fits no rule. */
+/** A parameter that is given twice fits no rule below, so it counts as unknown. */
 function textIn({ query }: FastifyRequest, name: string): string {
   const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
   return Array.isArray(value) ? value.join(',') : typeof value === 'string' ? value : '';

@@ -1,4 +1,4 @@
-/** What pools have to offer, for whoever may look at machines. */
+/** Pools with the capacity that their machines have. */
 import type { FastifyInstance } from 'fastify';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
 import {
@@ -9,28 +9,25 @@ import {
 } from '../../store/agents/pool-health.ts';
 import { poolNotFound } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
-import { answerFaults, callerWith, type RestDependencies } from './rest-errors.ts';
+import { POOL_ROUTES } from './api/agent-api.ts';
+import { answerFaults, type RestDependencies } from './rest-errors.ts';
+import { serveRoutes } from './serve-routes.ts';
 
 export interface PoolRouteDependencies extends RestDependencies {
   readonly database: Database;
   readonly keepalives: KeepaliveStore;
 }
 
-export async function poolRoutes(app: FastifyInstance, parts: PoolRouteDependencies): Promise<void> {
-  const { database, keepalives } = parts;
-  answerFaults(app, parts);
-
-  app.get('/api/v1/pool/list', async (request) => {
-    await callerWith(parts, request, 'viewer');
-    return (await readPoolHealth(database, keepalives)).map(poolBody);
-  });
-
-  app.get<{ Params: { name: string } }>('/api/v1/pool/show/:name', async (request) => {
-    await callerWith(parts, request, 'viewer');
-    const { name } = request.params;
-    const pool = await readPool(database, keepalives, name);
-    if (!pool) throw poolNotFound(name);
-    return poolBody(pool);
+export async function poolRoutes(app: FastifyInstance, dependencies: PoolRouteDependencies): Promise<void> {
+  const { database, keepalives } = dependencies;
+  answerFaults(app, dependencies);
+  serveRoutes(app, POOL_ROUTES, dependencies, {
+    list: async () => (await readPoolHealth(database, keepalives)).map(poolBody),
+    show: async ({ params: { name } }) => {
+      const pool = await readPool(database, keepalives, name);
+      if (!pool) throw poolNotFound(name);
+      return poolBody(pool);
+    },
   });
 }
 

@@ -7,27 +7,28 @@ import { reportNode } from '../../operations/nodes/node-report.ts';
 import { readReport } from '../../operations/nodes/report-input.ts';
 import { NOT_JSON, unstorableText } from '../bad-body.ts';
 import { unstorablePath } from '../storable.ts';
+import { REPORT_ROUTES } from './api/netboot-api.ts';
 import type { NodeRouteDependencies } from './node-routes.ts';
 import { answerFaults, bearerOf } from './rest-errors.ts';
+import { serveRoutes } from './serve-routes.ts';
 
-/** Room for a long log in `installation_error`, of which only the front is kept. */
-const MAX_BODY_BYTES = 2 * 1024 * 1024;
-
-export async function reportRoutes(app: FastifyInstance, parts: NodeRouteDependencies): Promise<void> {
-  answerFaults(app, parts);
+export async function reportRoutes(app: FastifyInstance, dependencies: NodeRouteDependencies): Promise<void> {
+  answerFaults(app, dependencies);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
     parseLeniently(new TextDecoder().decode(body)),
   );
-  app.post('/api/v1/report', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-    checkIdentity(request.body);
-    const report = readReport(request.body);
-    const { node, ignored, adjusted } = await reportNode(parts.nodes, report, bearerOf(request));
-    return reply.send({
-      success: true,
-      data: { id: node.machineId, mac_address: node.macAddress, state: node.state },
-      message: messageOf(ignored, adjusted),
-    });
+  serveRoutes(app, REPORT_ROUTES, dependencies, {
+    report: async ({ request }) => {
+      checkIdentity(request.body);
+      const report = readReport(request.body);
+      const { node, ignored, adjusted } = await reportNode(dependencies.nodes, report, bearerOf(request));
+      return {
+        success: true,
+        data: { id: node.machineId, mac_address: node.macAddress, state: node.state },
+        message: messageOf(ignored, adjusted),
+      };
+    },
   });
 }
 

@@ -46,7 +46,7 @@ export function faultBody(fault: Fault) {
 }
 
 export async function callerWith(
-  { authenticator }: RestDependencies,
+  { authenticator }: Pick<RestDependencies, 'authenticator'>,
   request: FastifyRequest,
   needed: Role,
 ): Promise<Caller> {

@@ -1,26 +1,34 @@
-/** The seed for cloud-init, for the boot that installs and for no one else: user data may hold secrets. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+/** The seed for cloud-init, which only the boot that installs may read: user data may hold secrets. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
-import { SEED_FILES, type SeedFile, seedFile } from '../../domain/install/seed.ts';
+import { type SeedFile, seedFile } from '../../domain/install/seed.ts';
 import { knownWorkflow, workflowNameOf } from '../../operations/nodes/install-plan.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { findNode } from '../../store/nodes/nodes.ts';
+import { SEED_ROUTES } from './api/netboot-api.ts';
 import { bootOf } from './boot-caller.ts';
+import type { RestDependencies } from './rest-errors.ts';
+import { serveRoutes } from './serve-routes.ts';
 
-interface SeedRouteDependencies {
+interface SeedRouteDependencies extends RestDependencies {
   readonly nodes: BootDependencies;
   readonly baseUrlOf: (request: FastifyRequest) => string;
 }
 
 export function seedRoutes(app: FastifyInstance, dependencies: SeedRouteDependencies): void {
-  for (const file of SEED_FILES) {
-    app.get(`/api/v1/boot/${file}`, async (request, reply) => {
+  const send =
+    (file: SeedFile) =>
+    async ({ request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply }) => {
       const text = await seedOf(dependencies, request, file);
       reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
       if (text === null) return reply.code(404).send('this installation has no such file\n');
       return reply.send(text);
-    });
-  }
+    };
+  serveRoutes(app, SEED_ROUTES, dependencies, {
+    'user-data': send('user-data'),
+    'meta-data': send('meta-data'),
+    'network-config': send('network-config'),
+  });
 }
 
 async function seedOf(

@@ -6,63 +6,49 @@ import { knownWorkflow } from '../../operations/nodes/install-plan.ts';
 import { readWorkflow, workflowText } from '../../operations/nodes/install-profile-input.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { listWorkflows, removeWorkflow, storeWorkflow } from '../../store/nodes/images.ts';
-import { callerWith, type RestDependencies } from './rest-errors.ts';
+import { WORKFLOW_ROUTES } from './api/netboot-api.ts';
+import type { RestDependencies } from './rest-errors.ts';
+import { serveRoutes } from './serve-routes.ts';
 
 interface WorkflowRouteDependencies extends RestDependencies {
   readonly nodes: BootDependencies;
 }
 
-interface ByName {
-  readonly Params: { readonly name: string };
+export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRouteDependencies): void {
+  const { nodes } = dependencies;
+  const { database } = nodes;
+  serveRoutes(app, WORKFLOW_ROUTES, dependencies, {
+    list: async ({ caller }) => {
+      const all = new Map<string, Workflow>([[BUILT_IN_WORKFLOW.name, BUILT_IN_WORKFLOW]]);
+      for (const workflow of await listWorkflows(database)) all.set(workflow.name, workflow);
+      for (const workflow of nodes.workflows.values()) all.set(workflow.name, workflow);
+      const data = [...all.values()].map((workflow) => workflowText(workflow, caller.role));
+      return { success: true, data, total: all.size };
+    },
+    get: async ({ params: { name }, caller }) => {
+      const workflow = await knownWorkflow(nodes, database, name);
+      if (!workflow) throw workflowNotFound(name);
+      return { success: true, data: workflowText(workflow, caller.role) };
+    },
+    store: async ({ request, reply, caller }) => {
+      const workflow = readWorkflow(request.body);
+      const { name } = workflow;
+      if (nodes.workflows.has(name)) throw workflowConfigured(name);
+      await storeWorkflow(database, workflow, caller.actor);
+      const data = workflowText(workflow, caller.role);
+      return reply.code(201).send({ success: true, data, message: `Workflow ${name} stored` });
+    },
+    remove: async ({ params: { name } }) => {
+      if (!(await removeWorkflow(database, name))) throw workflowNotFound(name);
+      return { success: true, message: `Workflow ${name} removed` };
+    },
+  });
 }
 
-/** User data and network configuration, each with as much as their escapes in JSON may take. */
-const MAX_BODY_BYTES = 1024 * 1024;
-
-export function workflowRoutes(app: FastifyInstance, parts: WorkflowRouteDependencies): void {
-  const { nodes } = parts;
-  const { database } = nodes;
-
-  app.get('/api/v1/workflows', async (request, reply) => {
-    const { role } = await callerWith(parts, request, 'viewer');
-    const all = new Map<string, Workflow>([[BUILT_IN_WORKFLOW.name, BUILT_IN_WORKFLOW]]);
-    for (const workflow of await listWorkflows(database)) all.set(workflow.name, workflow);
-    for (const workflow of nodes.workflows.values()) all.set(workflow.name, workflow);
-    return reply.send({
-      success: true,
-      data: [...all.values()].map((workflow) => workflowText(workflow, role)),
-      total: all.size,
-    });
-  });
-
-  app.get<ByName>('/api/v1/workflows/:name', async (request, reply) => {
-    const { role } = await callerWith(parts, request, 'viewer');
-    const workflow = await knownWorkflow(nodes, database, request.params.name);
-    if (!workflow) throw workflowNotFound(request.params.name);
-    return reply.send({ success: true, data: workflowText(workflow, role) });
-  });
-
-  app.post('/api/v1/workflows', { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-    const { actor, role } = await callerWith(parts, request, 'admin');
-    const workflow = readWorkflow(request.body);
-    if (nodes.workflows.has(workflow.name)) {
-      throw new Fault('WORKFLOW_CONFIGURED', {
-        message: `workflow ${workflow.name} is in the configuration file: change it there`,
-        metadata: { workflow: workflow.name },
-      });
-    }
-    await storeWorkflow(database, workflow, actor);
-    return reply.code(201).send({
-      success: true,
-      data: workflowText(workflow, role),
-      message: `Workflow ${workflow.name} stored`,
-    });
-  });
-
-  app.delete<ByName>('/api/v1/workflows/:name', async (request, reply) => {
-    await callerWith(parts, request, 'admin');
-    if (!(await removeWorkflow(database, request.params.name))) throw workflowNotFound(request.params.name);
-    return reply.send({ success: true, message: `Workflow ${request.params.name} removed` });
+function workflowConfigured(name: string): Fault {
+  return new Fault('WORKFLOW_CONFIGURED', {
+    message: `workflow ${name} is in the configuration file: change it there`,
+    metadata: { workflow: name },
   });
 }
 
