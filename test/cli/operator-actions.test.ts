@@ -177,7 +177,7 @@ Next:          ${advice}: ingot op ${verb} op-1 --reason "…"
     cli.fleet.start(OperationType.DRAIN, { machineId: 'gpu-2', requestId: 'r1' });
     cli.fleet.change('op-1', { status: 'running', phase: Operation_Phase.RUNNING });
     const { stdout } = await cli.run('op show op-1');
-    expect(stdout).toContain('Next:          wait: it is being worked on\n');
+    expect(stdout).toContain('Next:          wait: it is running\n');
     expect(stdout).not.toContain('Observed:');
     expect(stdout).not.toContain('Failure class:');
   });

@@ -1,7 +1,7 @@
 /**
- * A lifecycle is a table: its states, the transitions between them, and who may make each. It is the only
- * statement of the rules. The function below is the only judge of a transition; the diagrams in docs/, the
- * SQL check constraints, the enabled buttons and the illegal-transition tests are all read off the table.
+ * A lifecycle is a table: its states, the transitions between them, and who may make each. The rules are stated here only.
+ * checkTransition is the one check of a transition; the diagrams in docs/, the SQL check constraints, the enabled buttons
+ * and the tests of illegal transitions are derived from the table.
  */
 import { Fault } from '../error/fault.ts';
 

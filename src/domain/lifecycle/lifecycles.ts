@@ -1,4 +1,4 @@
-/** Every lifecycle there is, for what is read off all of them: the pages in docs/lifecycles and the tests. */
+/** All lifecycles, for the pages in docs/lifecycles and the tests. */
 
 import { presenceLifecycle } from '../agent/presence.ts';
 import { installLifecycle } from '../install/install-state.ts';

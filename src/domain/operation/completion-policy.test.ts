@@ -51,7 +51,7 @@ const endOf = (
 const POLICY_NAMES = ['operation', 'run'] as const satisfies readonly CompletionPolicyName[];
 const statuses = statesOf(operationLifecycle);
 
-/** Document 2's operations leave the phase alone; document 1's runs move it when they say so or end badly. */
+/** Operations of the v2 API leave the phase alone; runs of the v1 API change it when they make the machine ready, fail or are canceled. */
 function phaseAfter(
   completionPolicy: CompletionPolicyName,
   type: OperationType,

@@ -1,6 +1,7 @@
 /**
- * What the end of an operation does to its machine. It is data that the operation carries, because the two APIs
- * promise different things: document 2's operations never move the phase when they fail or are canceled.
+ * What the end of an operation does to its machine. The operation carries the name of its policy, because the APIs promise
+ * different things: an operation of the v2 API never changes the phase when it fails or is canceled
+ * (docs/operations-api.md), a run of the v1 API does (docs/api-v1.md).
  */
 import { type ConditionChange, ONBOARD_CANCELED } from '../condition/condition.ts';
 import { isUnsafe } from '../condition/intervention.ts';
@@ -11,7 +12,7 @@ import { OPERATION_TYPE_NAMES, type OperationType } from './operation-type.ts';
 
 export type CompletionPolicyName = 'operation' | 'run' | 'onboarding' | 'decommission' | 'removal';
 
-/** What an ending may look at. */
+/** What a policy decides by. */
 export interface Ending {
   readonly operationId: string;
   readonly type: OperationType;
@@ -20,13 +21,13 @@ export interface Ending {
   readonly failureCode: string;
   readonly failure: string;
   readonly canceledBy: string;
-  /** Its stages retire the node, and do not only clean it. */
+  /** Whether its stages retire the node, and do not only clean it. */
   readonly retires: boolean;
 }
 
 type EndKind = 'succeeded' | 'failed' | 'canceled';
 
-/** The runs whose success is what the operator wanted the machine for; any other leaves the phase that it had. */
+/** The runs after whose success a machine is ready for use; any other leaves the phase as it is. */
 const RUN_MAKES_READY: ReadonlySet<OperationType> = new Set(['REIMAGE', 'JOIN']);
 
 const COMPLETION_POLICIES = {
@@ -48,14 +49,14 @@ const COMPLETION_POLICIES = {
     canceled: (ending) => ({ phase: 'MAINTENANCE', conditions: [canceled(ending)] }),
   },
   onboarding: {
-    // A machine that was never set up is now; one that an operator has in maintenance is his to bring back.
+    // A new machine becomes READY; one in maintenance stays there until an operator ends the maintenance.
     succeeded: (ending) => ({
       phase: { to: 'READY', from: ['FACTORY_READY'] },
       service: {
         to: 'active',
         owner: 'onboarding',
         from: ['enrolling'],
-        // One that is used again: its agent has just been heard.
+        // A machine that is onboarded again is offline, and its agent has just reported.
         otherwise: { to: 'active', owner: 'heartbeat', from: ['offline'] },
       },
       conditions: [deployed(ending), noAttention(ending), notCanceled(ending)],
@@ -64,7 +65,7 @@ const COMPLETION_POLICIES = {
       ...(isUnsafe(ending.failureCode) ? quarantines(ending) : {}),
       conditions: [attention(ending), notCanceled(ending)],
     }),
-    // What was begun is undone: there is nothing left of it that somebody must look at.
+    // What was started is undone: nothing is left that needs an operator.
     canceled: (ending) => ({
       conditions: [givenUp(ending), { ...canceled(ending), reason: ONBOARD_CANCELED }],
     }),
@@ -79,7 +80,7 @@ const COMPLETION_POLICIES = {
       service: whereItFailed(ending),
       conditions: [attention(ending), notCanceled(ending)],
     }),
-    // Half a cleanup is none: what was stopped on its way needs an operator, unless it only drained.
+    // A cleanup that was stopped half-way needs an operator; a drain does not.
     canceled: (ending) => ({
       service: ending.type === 'DECOMMISSION' ? quarantinedBecause(halfCleaned(ending).message) : GIVEN_BACK,
       conditions: [canceled(ending), ...(ending.type === 'DECOMMISSION' ? [halfCleaned(ending)] : [])],
@@ -92,7 +93,7 @@ const COMPLETION_POLICIES = {
   },
 } as const satisfies Record<CompletionPolicyName, Record<EndKind, (ending: Ending) => MachineChange>>;
 
-/** An RMA run ends in RMA whatever its plan: a flag, which shows before the phase and leaves it as it was. */
+/** An RMA run ends with the RMA flag, whatever its plan. The flag has precedence over the phase, which stays as it is. */
 function takenOut({ operationId }: Ending): ConditionChange {
   return { type: 'RMA', status: true, reason: 'RmaRun', message: `taken out by RMA ${operationId}` };
 }
@@ -119,7 +120,7 @@ type ServiceChange = NonNullable<MachineChange['service']>;
 
 const OFFLINE = { to: 'offline', owner: 'drain', from: ['draining'] } as const satisfies ServiceChange;
 const RETIRED = { to: 'retired', owner: 'removal', from: ['removing'] } as const satisfies ServiceChange;
-/** A decommission may have come as far as the removal. */
+/** A decommission may have reached the removal. */
 const GIVEN_BACK = { ...OFFLINE, otherwise: RETIRED } as const satisfies ServiceChange;
 const DRAINED = {
   to: 'retired',
@@ -127,7 +128,7 @@ const DRAINED = {
   from: ['draining'],
   otherwise: RETIRED,
 } as const satisfies ServiceChange;
-/** A cleanup that failed left it retired; now that it has succeeded, the identity is used again. */
+/** A failed cleanup leaves the machine retired; after one that succeeds, its identity is used again. */
 const CLEANED = {
   to: 'offline',
   owner: 'admin',
@@ -139,15 +140,15 @@ function stopsRemoving(): MachineChange {
   return { service: RETIRED };
 }
 
-/** There is no transition from draining to quarantined: it is two, of which no one sees the first alone. */
+/** There is no transition from draining to quarantined: two are made at once. */
 function quarantinedBecause(comment: string): ServiceChange {
   return { ...GIVEN_BACK, andThen: { to: 'quarantined', owner: 'reconciler', from: ['offline'], comment } };
 }
 
 /**
- * Document 3 §5.3. A node that is not drained is offline, as §3.2 has it. One that is drained is retired: its identity
- * is kept, and the operation goes on from there; only where an operator must act before, and something of the last
- * tenant may be left on it, is it quarantined.
+ * Where a failed decommission leaves the node (docs/maas.md). A node that is not drained is offline. A drained one is retired: it
+ * keeps its identity, and the operation can be resumed. It is quarantined only where an operator must act first and data of
+ * the last tenant may be left on it.
  */
 function whereItFailed({ type, status, failedStep, failure }: Ending): ServiceChange {
   const isBlocked = status === 'failed_manual_intervention';
@@ -195,8 +196,8 @@ function attention(ending: Ending): ConditionChange {
 }
 
 /**
- * What failed has now succeeded. A fresh image also answers for every other operation that failed before it;
- * nothing else does: a reboot that works says nothing about a disk that was half written.
+ * Clears the attention of an earlier failure of the same type. A new image clears that of every type; nothing else does: a
+ * reboot that works says nothing about a disk that was half written.
  */
 function noAttention(ending: Ending): ConditionChange {
   const answered = ending.type === 'REIMAGE' ? OPERATION_TYPE_NAMES : [ending.type];
@@ -209,7 +210,7 @@ function noAttention(ending: Ending): ConditionChange {
   };
 }
 
-/** Its own failure is answered for; what else is amiss is not. */
+/** Clears the attention of its own failure, and of no other. */
 function givenUp(ending: Ending): ConditionChange {
   return {
     type: 'NeedsIntervention',

@@ -1,11 +1,11 @@
-/** Why a machine is quarantined, by whom, what its upstream says of it now, and the way back. */
+/** Why a machine is quarantined, by whom, its present state in the upstream, and how it returns to service. */
 import type { ActorKind } from '../actor.ts';
 import { DRIFT_ACTOR } from '../condition/drift.ts';
 import { instantWords, type UpstreamView } from '../condition/upstream-view.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { ExplainedMachine, Obstacle } from './explain.ts';
 
-/** Who moved the machine to where it is in the service layer, and why. */
+/** The actor of the last change of the service state, and the reason. */
 export interface ServiceMover {
   readonly actorKind: ActorKind;
   readonly actorId: string;
@@ -22,12 +22,12 @@ export function onboarding({ machineId, pool }: Machine): Pick<Obstacle, 'comman
   };
 }
 
-/** Empty where it is not known when it was seen. */
+/** Empty where the machine has no upstream. */
 export function seenWords(upstream: UpstreamView | null): string {
   return upstream === null ? '' : `, seen ${instantWords(upstream.seenAt)}`;
 }
 
-/** Released by hand, a machine that its upstream lost or moved would have to be forced. */
+/** A machine that its upstream deleted or changed can't be set active by hand without force: the advice avoids that. */
 export function quarantined({ machine, serviceMover, upstream }: ExplainedMachine): Obstacle {
   const { observed, presence } = machine;
   if (serviceMover && PEOPLE.includes(serviceMover.actorKind)) {
@@ -62,14 +62,14 @@ export function quarantined({ machine, serviceMover, upstream }: ExplainedMachin
   return released(machine, `it is quarantined${comment === '' ? '' : `: ${comment}`}`);
 }
 
-const wayBack = (source: string) => `let what is done with it in ${source} end; then onboard it again`;
+const wayBack = (source: string) => `wait until ${source} is finished with it; then onboard it again`;
 
 const WAYS_BACK: Readonly<Record<string, (source: string) => string>> = {
   Broken: (source) => `repair it and mark it fixed in ${source}; then onboard it again`,
   Ready: () => 'find out who released it; then onboard it again',
 };
 
-/** What a person quarantined is being investigated: only a person lets it go. */
+/** A machine that a person quarantined is under investigation: only a person releases it. */
 function byPerson(machine: Machine, mover: ServiceMover, upstream: UpstreamView | null): Obstacle {
   const { actorKind, actorId, comment } = mover;
   const what = `it is quarantined by ${actorKind}:${actorId}${comment === '' ? '' : `: ${comment}`}`;

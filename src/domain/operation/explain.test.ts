@@ -210,7 +210,7 @@ const TABLE: readonly Row[] = [
   [
     'a token that ran out',
     { ...SERVING, service: 'bootstrap_issued', presence: 'expired', pool: 'gpu' },
-    'nobody registered it before its token ran out',
+    'its agent did not register before its token expired',
     'operator',
     'machine create --machine-id m-1 --pool gpu',
   ],
@@ -224,7 +224,7 @@ const TABLE: readonly Row[] = [
   [
     'silent',
     { ...SERVING, service: 'offline', presence: 'expired' },
-    'its agent is silent',
+    'its agent does not report',
     'site',
     'show m-1',
   ],
@@ -310,7 +310,7 @@ const TABLE: readonly Row[] = [
   [
     'draining without an operation',
     { ...SERVING, service: 'draining' },
-    'it is draining, and nothing works on that',
+    'it is draining, and no operation drains it',
     'operator',
     'drain m-1',
   ],
@@ -324,7 +324,7 @@ const TABLE: readonly Row[] = [
   [
     'removing without an operation',
     { ...SERVING, service: 'removing' },
-    'it is being removed, and nothing works on that',
+    'it is being removed, and no operation removes it',
     'operator',
     'remove m-1',
   ],
@@ -364,7 +364,7 @@ const TABLE: readonly Row[] = [
       phase: 'READY',
       conditions: { Reachable: { status: false, reason: 'Silent', message: '', lastTransition: '' } },
     },
-    'it can’t be reached (Silent)',
+    "it can't be reached (Silent)",
     'site',
     'show m-1',
   ],

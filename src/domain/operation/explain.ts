@@ -1,14 +1,14 @@
 /**
- * Why a machine is not in service, what unblocks it and who must act, in plain words. Pure: it sees what everybody may
- * see of the machine, its last operation and its node, and says the most important thing first.
+ * Why a machine is not in service, what unblocks it and who must act. Pure: it reads only what every role may read of the
+ * machine, its last operation and its node. The most important obstacle comes first.
  */
-import { type Condition, type ConditionType, isCalledOff, isTrue } from '../condition/condition.ts';
+import { type Condition, type ConditionType, isTrue } from '../condition/condition.ts';
 import { DRIFT_REASON } from '../condition/drift.ts';
 import type { UpstreamView } from '../condition/upstream-view.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { MachineAction } from '../machine/machine-action.ts';
-import type { ServiceState } from '../machine/service-state.ts';
-import { onboarding, quarantined, type ServiceMover, seenWords } from './explain-quarantine.ts';
+import { onboarding, type ServiceMover, seenWords } from './explain-quarantine.ts';
+import { OWNED_BY_OPERATION, outOfService } from './explain-service.ts';
 import { commandFor, nextActionFor } from './next-action.ts';
 import { currentStep, type Operation } from './operation.ts';
 import { isActive } from './operation-status.ts';
@@ -17,15 +17,15 @@ import type { OperatorAction } from './operator-action.ts';
 export interface Obstacle {
   readonly what: string;
   readonly unblock: string;
-  /** operator, admin, site, agent, or nobody: it passes by itself. */
+  /** operator, admin, site, upstream, or nobody: it passes by itself. */
   readonly who: string;
   /** Without the program's name; empty where no command does it. */
   readonly command: string;
-  /** The same for programs: what to do about the machine, or about the operation. */
+  /** The command for programs: an action on the machine or on the operation. */
   readonly action?: MachineAction | OperatorAction;
   /** The operation that the obstacle is about. */
   readonly operationId?: string;
-  /** What the action needs to know and the obstacle knows: pool, service, flag, state, force. */
+  /** The parameters of the action that the obstacle determines: pool, service, flag, state, force. */
   readonly params?: Readonly<Record<string, string>>;
 }
 
@@ -37,10 +37,10 @@ export interface Explanation {
 
 export interface ExplainedMachine {
   readonly machine: Machine;
-  /** The active one, or the last one that ended. */
+  /** The active operation, or the one that ended last. */
   readonly operation: Operation | null;
   readonly node: { readonly state: string; readonly lastError: string } | null;
-  /** Who moved its service state last, and why; null where nothing is known of that. */
+  /** The actor of the last change of its service state, and the reason; null where it is unknown. */
   readonly serviceMover: ServiceMover | null;
   /** Null where it has no upstream. */
   readonly upstream: UpstreamView | null;
@@ -54,7 +54,7 @@ export function explain(subject: ExplainedMachine): Explanation {
   return { inService: false, summary: `${machineId} is not in service: ${first.what}.`, obstacles };
 }
 
-/** In service by an operator's word alone. */
+/** For a machine that an operator put into service although its upstream disagrees. */
 function forced({ upstream }: ExplainedMachine): string {
   if (!upstream || upstream.disagreement === '') return '';
   const { accepted, disagreement } = upstream;
@@ -64,7 +64,7 @@ function forced({ upstream }: ExplainedMachine): string {
 
 type Rule = (subject: ExplainedMachine) => Obstacle | null;
 
-/** From what blocks everything else to what is only worth a look. */
+/** From what blocks everything else to what is only a hint. */
 const RULES: readonly Rule[] = [
   ({ machine }) =>
     flagged(machine, 'Retired', (condition) => ({
@@ -104,8 +104,8 @@ const RULES: readonly Rule[] = [
     const reachable = machine.conditions.Reachable;
     return reachable?.status === false && machine.activeOperationId === null
       ? {
-          what: `it can’t be reached (${reachable.message || reachable.reason})`,
-          unblock: 'look at its power, its network and its console',
+          what: `it can't be reached (${reachable.message || reachable.reason})`,
+          unblock: 'check its power, its network and its console',
           who: 'site',
           command: `show ${machine.machineId}`,
         }
@@ -116,10 +116,10 @@ const RULES: readonly Rule[] = [
 function flagged(
   { conditions }: Machine,
   type: ConditionType,
-  tell: (condition: Condition) => Obstacle,
+  obstacle: (condition: Condition) => Obstacle,
 ): Obstacle | null {
   const condition = conditions[type];
-  return condition?.status ? tell(condition) : null;
+  return condition?.status ? obstacle(condition) : null;
 }
 
 function underWay(operation: Operation | null): Obstacle | null {
@@ -135,12 +135,9 @@ function underWay(operation: Operation | null): Obstacle | null {
   };
 }
 
-/** States in which only the operation that brought the machine there can go on. */
-const OWNED_BY_OPERATION: readonly (ServiceState | null)[] = ['enrolling', 'draining', 'removing'];
-
 function failedOperation({ service, conditions }: Machine, operation: Operation | null): Obstacle | null {
   if (!operation?.status.startsWith('failed')) return null;
-  // Somebody has looked and cleared it: it stays failed for ever, and is in nobody's way.
+  // An operator has cleared it: the operation stays failed for ever, and blocks nothing.
   if (!isTrue(conditions, 'NeedsIntervention') && !OWNED_BY_OPERATION.includes(service)) return null;
   const { action, advice, who } = nextActionFor(operation);
   const where = operation.error?.step ? ` at ${operation.error.step}` : '';
@@ -167,110 +164,8 @@ function needsIntervention(
   return { what, unblock: 'remove the cause, then clear it', who: 'operator', command, action: 'clear' };
 }
 
-function outOfService(subject: ExplainedMachine): Obstacle | null {
-  const { machine, operation } = subject;
-  const { machineId, service, presence, conditions } = machine;
-  if (operation && isActive(operation.status)) return null;
-  // What the failed operation says is the reason for this, and not another one.
-  const isExplained = operation?.status.startsWith('failed') === true;
-  const isItsOwn = OWNED_BY_OPERATION.includes(service) || isUnsafeOnboarding(machine, operation);
-  if (isExplained && isItsOwn) return null;
-  switch (service) {
-    case 'bootstrap_issued':
-      return presence === 'expired'
-        ? {
-            what: 'nobody registered it before its token ran out',
-            unblock: 'issue another token, and start its agent with it',
-            who: 'operator',
-            command: `machine create --machine-id ${machineId} --pool ${machine.pool ?? '<pool>'}`,
-          }
-        : {
-            what: 'its agent has not registered yet',
-            unblock: 'start its agent with the token that was issued',
-            who: 'operator',
-            command: '',
-          };
-    case 'enrolling':
-      if (isTrue(machine.conditions, 'OperationCanceled')) return calledOff(machine);
-      return {
-        what: 'it is not onboarded yet',
-        unblock: 'onboard it, or let its agent send keepalives',
-        who: 'operator',
-        ...onboarding(machine),
-      };
-    case 'offline':
-      if (isCalledOff(conditions)) return calledOff(machine);
-      // What keeps it out is said above: its agent is not to blame.
-      if (presence === 'ready' && isTrue(conditions, 'NeedsIntervention')) return null;
-      if (presence === 'ready') {
-        return {
-          what: 'its agent reports again, and it is about to be put back into service',
-          unblock: 'wait some seconds',
-          who: 'nobody',
-          command: `show ${machineId}`,
-        };
-      }
-      return {
-        what: 'its agent is silent',
-        unblock: 'bring the machine or its agent back; its next keepalive puts it back into service',
-        who: 'site',
-        command: `show ${machineId}`,
-      };
-    case 'quarantined':
-      return quarantined(subject);
-    case 'draining':
-      return {
-        what: 'it is draining, and nothing works on that',
-        unblock: 'take the drain up again',
-        who: 'operator',
-        command: `drain ${machineId}`,
-        action: 'drain',
-      };
-    case 'retired':
-      // What failed has left it there, and is said above.
-      if (isExplained && isTrue(conditions, 'NeedsIntervention')) return null;
-      if (machine.observed && machine.observed.state !== 'Deployed') {
-        return {
-          what: 'it was taken out of scheduling on purpose, and nothing is deployed on it',
-          unblock: 'onboard it again, as the same machine',
-          who: 'operator',
-          ...onboarding(machine),
-        };
-      }
-      return {
-        what: 'it was taken out of scheduling on purpose',
-        unblock: 'use it again; its keepalives then put it back into service',
-        who: 'admin',
-        command: `service ${machineId} offline --reason "…"`,
-        action: 'set_service',
-        params: { service: 'offline' },
-      };
-    case 'removing':
-      return {
-        what: 'it is being removed, and nothing works on that',
-        unblock: 'take the removal up again',
-        who: 'operator',
-        command: `remove ${machineId}`,
-        action: 'remove',
-      };
-    default:
-      return null;
-  }
-}
-
-function calledOff(machine: Machine): Obstacle {
-  const what = 'its onboarding was canceled';
-  return { what, unblock: 'onboard it again', who: 'operator', ...onboarding(machine) };
-}
-
-/** Its onboarding put it there, and nobody has answered for that yet: released by hand it would not be deployed. */
-function isUnsafeOnboarding({ service, conditions }: Machine, operation: Operation | null): boolean {
-  const isFailing = operation?.type === 'ONBOARD' && isTrue(conditions, 'NeedsIntervention');
-  return service === 'quarantined' && isFailing;
-}
-
 function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Machine): Obstacle | null {
-  // Somebody else installs a machine that is in the service layer: what booted once is not waited for.
+  // A machine in the service layer is installed by its workflow: one boot from the network does not wait for approval.
   if (service !== null && node?.state === 'discovered') return null;
   switch (node?.state) {
     case 'discovered':
@@ -284,7 +179,7 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
     case 'install_failed':
       return {
         what: `its installation failed: ${node.lastError || 'no reason given'}`,
-        unblock: 'put it right or choose another workflow, then reset it',
+        unblock: 'fix the cause or choose another workflow, then reset it',
         who: 'admin',
         command: `node state ${machineId} pending --force`,
         action: 'set_install',

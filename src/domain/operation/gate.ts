@@ -1,7 +1,4 @@
-/**
- * Why a machine takes no operation of a type right now, and what to do first. The server refuses by it, and the console
- * shows by it which buttons can be pressed.
- */
+/** Why a machine takes no operation of a type at present, and what to do first. The server and the console both use it. */
 import { type Conditions, isTrue } from '../condition/condition.ts';
 import type { Phase } from '../machine/phase.ts';
 import type { ServiceState } from '../machine/service-state.ts';
@@ -33,15 +30,14 @@ const FIRST: Readonly<Record<Phase, string>> = {
   FACTORY_READY: 'Only a new machine can take it.',
 };
 
-/** Why it takes no operations at all; null when it may take some. */
+/** Why the machine takes no operations at all; null when it may take some. */
 export function blockedBecause(
   machine: Pick<GatedMachine, 'machineId' | 'service' | 'conditions'>,
 ): string | null {
   const { machineId, service } = machine;
   if (service === 'deleted') return `${machineId} was removed for good and takes no operations.`;
   const flag = blockingFlag(machine);
-  if (flag === 'RMA')
-    return `${machineId} is flagged RMA and takes no operations. Have the flag taken off first.`;
+  if (flag === 'RMA') return `${machineId} is flagged RMA and takes no operations. Remove the flag first.`;
   return flag && `${machineId} is flagged ${flag} and takes no operations.`;
 }
 
@@ -51,7 +47,7 @@ export function busyBecause({ machineId, activeOperationId }: GatedMachine): str
     : `${machineId} has operation ${activeOperationId} under way. Wait for it, or cancel it first.`;
 }
 
-/** Null when it takes the operation. In the order in which the server checks. */
+/** Null when the machine takes the operation. Checks in the server's order. */
 export function whyNot(type: PhaseGatedType, machine: GatedMachine): string | null {
   const { machineId, phase } = machine;
   const blocked = blockedBecause(machine);

@@ -1,10 +1,10 @@
 /**
- * What an UPGRADE runs on the host, for a POSIX shell. Every command may be run again: a package that is as new as its
- * repository stays, and kubeadm and systemd bring about a state.
+ * What an UPGRADE runs on the host, for a POSIX shell. Every command may run again: a package that is up to date stays, and
+ * kubeadm and systemctl are idempotent.
  */
 const AS_ROOT = 'as() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }';
 
-/** Kubernetes' own documentation holds these packages, so that nothing else upgrades them; the hold stays. */
+/** Kubernetes' documentation recommends a hold on these packages, so that nothing else upgrades them; it is restored. */
 const UPGRADE_PACKAGE = `upgrade() {
   if ! dpkg -s "$1" >/dev/null 2>&1; then echo "$1 is not a Debian package here: left as it is"; return 0; fi
   held=$(apt-mark showhold "$1")
@@ -13,7 +13,7 @@ const UPGRADE_PACKAGE = `upgrade() {
   [ -z "$held" ] || as apt-mark hold "$1"
 }`;
 
-/** kubeadm first: the node's configuration is made by the version that its kubelet will have. */
+/** kubeadm first: its version must write the node's configuration for the new kubelet. */
 export const UPGRADE_KUBELET = [
   AS_ROOT,
   UPGRADE_PACKAGE,

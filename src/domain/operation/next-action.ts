@@ -1,4 +1,4 @@
-/** What to do about an operation that is not simply under way: the one answer of the API, the CLI and the console. */
+/** What to do about an operation: the same answer in the API, the CLI and the console. */
 import type { FailureClass } from '../error/failure-class.ts';
 import { FAILURES, isFailureCode } from '../error/failure-code.ts';
 import type { Advised, FailureAdvice } from '../error/failures/advice.ts';
@@ -10,7 +10,7 @@ export interface NextAction {
   readonly action: OperatorAction | null;
   /** The action in words, or why there is none. */
   readonly next: string;
-  /** The same after what to check, in one half sentence. */
+  /** What to check and then to do, as a clause. */
   readonly advice: string;
   /** Both empty where nothing has failed. */
   readonly whatHappened: string;
@@ -23,13 +23,13 @@ export type Advisable = Pick<Operation, 'status' | 'cancelRequested'> & {
 };
 
 export function nextActionFor({ status, error, cancelRequested }: Advisable): NextAction {
-  if (isActive(status)) return nothing('wait: it is being worked on');
+  if (isActive(status)) return nothing('wait: it is running');
   if (status === 'completed' || status === 'reconciled') return nothing('nothing: it has succeeded');
   if (status === 'cancelled') return { ...nothing('nothing, or rerun it'), action: 'rerun', who: 'operator' };
   const row = adviceOn(error);
-  // Undoing failed: the same step is undone again. Anything else would start what was to be given up.
+  // Undoing failed: the same step is undone again. Any other action would start the work that was canceled.
   const action = cancelRequested ? 'retry_stage' : row.action;
-  const then = cancelRequested ? 'retry the stage, which goes on undoing' : OPERATOR_ACTIONS[action].advice;
+  const then = cancelRequested ? 'retry the stage, which continues undoing' : OPERATOR_ACTIONS[action].advice;
   return { ...row, action, next: then, advice: `${row.check}; then ${then}` };
 }
 

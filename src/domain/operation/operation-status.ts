@@ -14,21 +14,21 @@ export type OperationOwner = 'engine' | 'caller' | 'operator';
 
 export const operationLifecycle = {
   name: 'operation',
-  question: 'How far is the work?',
+  question: 'How far is the operation?',
   initial: 'pending',
   states: {
     pending: { meaning: 'accepted, not started' },
-    running: { meaning: 'being worked on, or waiting for something' },
+    running: { meaning: 'running a step, or waiting for something' },
     compensating: { meaning: 'canceled or failed; what was done is being undone' },
     completed: { meaning: 'done', final: true },
     reconciled: { meaning: 'ended by accepting what was observed', final: true },
     failed_retryable: { meaning: 'failed; running it again is safe' },
-    failed_manual_intervention: { meaning: 'failed; somebody must look first' },
-    cancelled: { meaning: 'stopped because somebody asked' },
+    failed_manual_intervention: { meaning: 'failed; an operator must check it first' },
+    cancelled: { meaning: 'canceled by request' },
   },
   transitions: [
-    { from: 'pending', to: 'running', owners: ['engine'], when: 'a replica begins the first step' },
-    { from: 'pending', to: 'cancelled', owners: ['caller', 'engine'], when: 'canceled before it began' },
+    { from: 'pending', to: 'running', owners: ['engine'], when: 'a replica starts the first step' },
+    { from: 'pending', to: 'cancelled', owners: ['caller', 'engine'], when: 'canceled before it started' },
     { from: 'running', to: 'completed', owners: ['engine'], when: 'every step succeeded' },
     { from: 'running', to: 'failed_retryable', owners: ['engine'], when: 'a step failed after its retries' },
     {
@@ -117,7 +117,7 @@ export const operationLifecycle = {
   ],
 } as const satisfies Lifecycle<OperationStatus, OperationOwner>;
 
-/** A machine has at most one operation in these. */
+/** A machine has at most one operation in one of these. */
 export const ACTIVE_STATUSES = [
   'pending',
   'running',

@@ -20,11 +20,11 @@ export interface Operation {
   readonly type: OperationType;
   readonly status: OperationStatus;
   readonly planId: string;
-  /** What its end does to the machine. */
+  /** The policy by which its end changes the machine. */
   readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly Step[];
-  /** Index of the step being worked on; steps.length when all are done. */
+  /** Index of the current step; steps.length when all are done. */
   readonly current: number;
   readonly error: OperationError | null;
   readonly waitingFor: string;
@@ -48,7 +48,7 @@ export type OperationProgress = Pick<
   >[];
 };
 
-/** The step that is being worked on; none before the first begins and after the operation has ended. */
+/** The running step; none before the first starts and after the operation has ended. */
 export function currentStep(operation: Pick<Operation, 'status' | 'steps' | 'current'>): Step | undefined {
   const step = isActive(operation.status) ? operation.steps[operation.current] : undefined;
   return step?.state === 'waiting' ? undefined : step;

@@ -1,4 +1,4 @@
-/** What an operator can do about an operation, whoever started it. Document 3 §8. */
+/** The actions of operators on an operation, whichever API started it (docs/maas.md). */
 import type { OperationStatus } from './operation-status.ts';
 
 export const OPERATOR_ACTIONS = {
@@ -10,43 +10,43 @@ export const OPERATOR_ACTIONS = {
   resume: {
     verb: 'resume',
     advice: 'resume it',
-    effect: 'go on from the last safe step: look first, act only where needed',
+    effect: 'continue from the last safe step: probe first, act only where needed',
   },
   rerun: {
     verb: 'rerun',
     advice: 'rerun it',
-    effect: 'begin at the first step again; what is found done is adopted',
+    effect: 'start at the first step again; what is found done is adopted',
   },
   restart_clean: {
     verb: 'restart-clean',
     advice: 'restart it clean',
-    effect: 'undo what was done, then begin at the first step',
+    effect: 'undo what was done, then start at the first step',
   },
   cancel: {
     verb: 'cancel',
     advice: 'cancel it',
-    effect: 'stop, or give up what has failed, and undo what can be undone',
+    effect: 'stop it, or give up a failed one, and undo what can be undone',
   },
   adopt_observed_state: {
     verb: 'adopt',
     advice: 'adopt it',
     effect:
-      'accept the failed step’s work as done if it is seen to be done, or on your word where nothing can be seen, and go on',
+      "accept the failed step's work as done if it is observed as done, or on your claim where nothing can be observed, and continue",
   },
   mark_manual_intervention_required: {
     verb: 'hold',
     advice: 'hold it',
-    effect: 'freeze it until a human has looked',
+    effect: 'hold it until a person has checked it',
   },
 } as const satisfies Record<string, { verb: string; advice: string; effect: string }>;
 
 export type OperatorAction = keyof typeof OPERATOR_ACTIONS;
 export const OPERATOR_ACTION_NAMES = Object.keys(OPERATOR_ACTIONS) as OperatorAction[];
 
-/** `nothing`: as it is, it is what was asked for. */
+/** `nothing`: the operation is already in the state that was asked for. */
 export type Verdict = 'act' | 'nothing' | 'refuse';
 
-/** By action and status; the columns are all there are. */
+/** By action and status; the columns are all statuses. */
 export const VERDICTS = {
   retry_stage: row('nothing', 'nothing', 'nothing', 'refuse', 'refuse', 'act', 'act', 'refuse'),
   resume: row('nothing', 'nothing', 'nothing', 'refuse', 'refuse', 'act', 'act', 'refuse'),
@@ -82,11 +82,11 @@ function row(
 /** Why an action is refused, by status. */
 export const REFUSALS: Readonly<Record<OperationStatus, string>> = {
   pending: 'it is queued',
-  running: 'it is being worked on; hold or cancel it first',
+  running: 'it is running; hold or cancel it first',
   compensating: 'it is being undone; wait for that, or hold it',
   completed: 'it has succeeded',
   reconciled: 'it has ended by adoption',
   failed_retryable: 'it has failed',
-  failed_manual_intervention: 'it waits for a human',
+  failed_manual_intervention: 'it waits for an operator',
   cancelled: 'it was canceled; rerun it instead',
 };

@@ -1,5 +1,4 @@
-/** A reusable recipe: typed steps, in order. What a step leaves out, the server's defaults fill in. */
-
+/** A plan: typed steps, in order, that a run applies to a machine. The server's defaults fill in what a step leaves out. */
 import type { RunType } from '../v1/run-type.ts';
 import { RESTART_KUBELET, UPGRADE_KUBELET } from './kubelet-upgrade.ts';
 

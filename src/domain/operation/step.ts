@@ -21,7 +21,7 @@ export interface StepDefinition {
 /** What a step remembers across crashes; never a secret. */
 export type Memo = Readonly<Record<string, unknown>>;
 
-/** What the step made and can take away again, under `made`: known in every attempt and round, until it is undone. */
+/** The resources that the step created and can remove, under `made`: kept in every attempt and round until it is undone. */
 export function createdResources({ made }: Memo): Memo {
   return made === undefined ? {} : { made };
 }
@@ -40,7 +40,7 @@ export interface OperatorClaim {
 
 export interface Step extends StepDefinition {
   readonly state: StepState;
-  /** Attempts begun. */
+  /** Attempts started. */
   readonly attempts: number;
   readonly startedAt: string | null;
   /** Null between two attempts. */
@@ -50,15 +50,15 @@ export interface Step extends StepDefinition {
   readonly progress: number;
   readonly memo: Memo;
   readonly undoAttempts: number;
-  /** The upstream that does not answer, and since when. */
+  /** The upstream that does not answer, and the start of the outage. */
   readonly unanswered?: Unanswered | null;
-  /** How long upstreams did not answer in this attempt; without the outage that goes on. */
+  /** How long upstreams did not answer in this attempt, without the present outage. */
   readonly unansweredMs?: number;
-  /** When it last acted, as long as nothing of the effect was seen. */
+  /** When it last acted, as long as the effect is not visible. */
   readonly actedAt?: string | null;
-  /** The operator who adopted it said that its work is done. */
+  /** The claim of the operator who adopted the step that its work is done. */
   readonly claim?: OperatorClaim | null;
-  /** How often an operator had it begun anew; attempts are counted from one again in each round. */
+  /** How often an operator had it started again; each round counts its attempts from one. */
   readonly round?: number;
 }
 
@@ -77,7 +77,7 @@ export function newStep(definition: StepDefinition): Step {
   };
 }
 
-/** When the attempt under way has used up its time, in milliseconds; null between two attempts. */
+/** When the current attempt reaches its time limit, in milliseconds; null between two attempts. */
 export function deadlineOf(step: Pick<Step, 'attemptStartedAt' | 'timeoutSeconds'>): number | null {
   if (step.attemptStartedAt === null) return null;
   return Date.parse(step.attemptStartedAt) + step.timeoutSeconds * 1000;
@@ -94,7 +94,7 @@ export function overallProgress(steps: readonly Pick<Step, 'state' | 'progress'>
   return Math.floor(sum / steps.length);
 }
 
-/** Progress is 100 only where the work was seen to be done; undoing it does not change that. */
+/** Progress is 100 only where the work was observed as done; undoing it does not change that. */
 export function hadSucceeded({ state, progress }: Pick<Step, 'state' | 'progress'>): boolean {
   return state === 'succeeded' || (state === 'undone' && progress === 100);
 }

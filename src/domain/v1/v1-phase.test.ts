@@ -63,7 +63,7 @@ function conditionSets(flags: string): Conditions[] {
   return [absent, denied, { ...noise, ...denied }];
 }
 
-describe('document 1 shows', () => {
+describe('the v1 API shows', () => {
   it.each(SHOWN)('with [%s], %s', (flags, activity, ...expected) => {
     const activeOperationId = activity === 'busy' ? 'op-1' : null;
     for (const conditions of conditionSets(flags)) {

@@ -1,6 +1,6 @@
 /**
- * Document 1's view of a machine: its phase and its effective state are projections of what document 2 stores.
- * The database has the same functions for filters; a test compares them on every combination.
+ * The v1 API's view of a machine (docs/api-v1.md): its phase and its effective state are projections of the stored state. The
+ * database has the same functions for filters; a test compares them on every combination.
  */
 import { type Conditions, isTrue } from '../condition/condition.ts';
 import type { Phase } from '../machine/phase.ts';
@@ -38,7 +38,7 @@ export function v1Phase(machine: V1PhaseInput): V1Phase {
   return machine.phase;
 }
 
-/** An active run wins over everything; then flags and maintenance; then what the cluster says. */
+/** An active run has precedence; then flags and maintenance; then the state in the cluster. */
 export function v1EffectiveState(machine: V1PhaseInput): V1Phase {
   if (machine.activeOperationId !== null) return 'PROVISIONING';
   const phase = v1Phase(machine);

@@ -1,7 +1,6 @@
 /**
- * Document 1's words for what document 2's are stored of: a run and not an operation, run-… and not op-…, REPAVE and not
- * REIMAGE. A text is translated where it is shown, so that what is stored has one spelling. Only our own words are
- * touched: whole words beside which nothing is that could make them a part of a name.
+ * The v1 API's words (docs/api-v1.md): run for operation, run-… for op-…, REPAVE for REIMAGE. A text is translated where it is
+ * shown, so that what is stored has one spelling. Only whole words are translated, and none that may be a part of a name.
  */
 import { Fault } from '../error/fault.ts';
 import { runIdOf } from './run-id.ts';
@@ -14,7 +13,7 @@ const WORDS = [
   [/(?<![\w./-])operations\/(?=op-)/g, 'runs/'],
 ] as const;
 
-/** A text that may quote people: ids, and the type beside one, and nothing else. */
+/** For a text that may quote people: translates ids and the type before one, and nothing else. */
 export function v1Text(text: string): string {
   return text.replace(TYPE_AND_ID, 'REPAVE ').replace(OPERATION_ID, 'run-$1');
 }
@@ -29,7 +28,7 @@ const STORED_REASONS: ReadonlyMap<string, string> = new Map(
   [...REASONS].map(([stored, shown]) => [shown, stored]),
 );
 
-/** Why a condition is as it is, as document 1 shows it. */
+/** The reason of a condition as the v1 API shows it. */
 export function v1Reason(reason: string): string {
   return REASONS.get(reason) ?? reason;
 }
@@ -38,7 +37,7 @@ export function storedReason(reason: string): string {
   return STORED_REASONS.get(reason) ?? reason;
 }
 
-/** What a client wrote wrongly is quoted back as it was written; every other fault is in our own words. */
+/** A fault about a wrong field quotes what the client wrote, untranslated; every other fault is translated. */
 export function v1Fault(fault: Fault): Fault {
   if (fault.kind === 'invalid_argument') return fault;
   const { operation_id: operationId, type } = fault.metadata;
@@ -59,7 +58,7 @@ export function v1Fault(fault: Fault): Fault {
   return new Fault(fault.reason, detail, fault.kind);
 }
 
-/** The id that a fault is about is known, also where it is none that we would make. */
+/** Translates the id that a fault is about, also where it is not one of ours. */
 function v1Words(text: string, operationId: string): string {
   const words = WORDS.reduce((seen, [word, other]) => seen.replace(word, other), text);
   const named = operationId.startsWith('op-') ? words.replaceAll(operationId, runIdOf(operationId)) : words;

@@ -1,6 +1,6 @@
 /**
- * The stages of document 3's workflows. A stage is a step of an operation: it looks first, adopts what is done, and
- * acts only where something is missing. Stages are no states of the machine.
+ * The stages of the workflows (docs/maas.md). A stage is a step of an operation: it probes first, adopts what is done, and acts
+ * only where something is missing. Stages are not states of the machine.
  */
 
 interface StageInfo {
@@ -10,12 +10,12 @@ interface StageInfo {
   readonly undo: Undo;
 }
 
-/** What a cancel or a clean restart takes back of the stage; or why what it did stays. */
+/** What a cancel or a clean restart undoes of the stage, or why its effect stays. */
 type Undo = { readonly does: string } | { readonly stays: string };
 
 export const ONBOARDING_STAGES = {
   load_site_config: {
-    title: 'Loading the site’s configuration',
+    title: "Loading the site's configuration",
     timeoutSeconds: 60,
     maxRetries: 2,
     undo: { stays: 'it only reads' },
@@ -30,37 +30,37 @@ export const ONBOARDING_STAGES = {
     title: 'Finding the machine in MAAS',
     timeoutSeconds: 300,
     maxRetries: 3,
-    undo: { does: 'deletes the record in MAAS, if this operation added it and nobody uses it' },
+    undo: { does: 'deletes the record in MAAS, if this operation added it and it is not in use' },
   },
   commission_node: {
     title: 'Commissioning',
     timeoutSeconds: 300,
     maxRetries: 3,
-    undo: { does: 'aborts a commissioning that it set off' },
+    undo: { does: 'aborts a commissioning that it started' },
   },
   wait_for_ready: {
     title: 'Waiting for MAAS to be ready',
     timeoutSeconds: 3600,
     maxRetries: 1,
-    undo: { does: 'aborts a commissioning that it set off' },
+    undo: { does: 'aborts a commissioning that it started' },
   },
   configure_storage: {
     title: 'Configuring storage',
     timeoutSeconds: 300,
     maxRetries: 3,
-    undo: { stays: 'a layout touches no disk before the deployment, and the next onboarding sets it anew' },
+    undo: { stays: 'a layout touches no disk before the deployment, and the next onboarding sets it again' },
   },
   apply_roce_phase2: {
     title: 'Applying the RoCE configuration',
     timeoutSeconds: 600,
     maxRetries: 3,
-    undo: { stays: 'it is the site’s' },
+    undo: { stays: 'it belongs to the site' },
   },
   ensure_pxe_interface_auto: {
     title: 'Setting the PXE interface to AUTO',
     timeoutSeconds: 300,
     maxRetries: 3,
-    undo: { stays: 'it is how the interface should be, and harms nobody' },
+    undo: { stays: 'it is the setting that the interface should have' },
   },
   render_cloud_init: {
     title: 'Rendering cloud-init',
@@ -73,20 +73,20 @@ export const ONBOARDING_STAGES = {
     timeoutSeconds: 300,
     maxRetries: 3,
     undo: {
-      does: 'revokes the agent’s token; aborts the deployment that it set off, and releases the machine',
+      does: "revokes the agent's token; aborts the deployment that it started, and releases the machine",
     },
   },
   wait_for_deployed: {
     title: 'Waiting for the deployment',
     timeoutSeconds: 7200,
     maxRetries: 0,
-    undo: { stays: 'it only looks' },
+    undo: { stays: 'it only reads' },
   },
   classify_deploy_failure: {
     title: 'Classifying a failed deployment',
     timeoutSeconds: 120,
     maxRetries: 2,
-    undo: { stays: 'it only looks' },
+    undo: { stays: 'it only reads' },
   },
   recover_for_datasource_retry: {
     title: 'Recovering from a datasource failure',
@@ -98,19 +98,19 @@ export const ONBOARDING_STAGES = {
     title: 'Checking hardware sync',
     timeoutSeconds: 120,
     maxRetries: 2,
-    undo: { stays: 'it only looks' },
+    undo: { stays: 'it only reads' },
   },
   wait_for_hardware_sync_healthy: {
     title: 'Waiting for hardware sync',
     timeoutSeconds: 3600,
     maxRetries: 0,
-    undo: { stays: 'it only looks' },
+    undo: { stays: 'it only reads' },
   },
   wait_for_agent_enrollment: {
     title: 'Waiting for the agent',
     timeoutSeconds: 3600,
     maxRetries: 0,
-    undo: { stays: 'it only looks; the agent’s token goes with the deployment' },
+    undo: { stays: "it only reads; the agent's token is revoked with the deployment" },
   },
 } as const satisfies Record<string, StageInfo>;
 
@@ -120,20 +120,20 @@ export const DECOMMISSION_STAGES = {
     timeoutSeconds: 60,
     maxRetries: 3,
     undo: {
-      stays: 'the end of the operation lets the node go: offline, retired or quarantined, by how far it came',
+      stays: 'the end of the operation leaves the node offline, retired or quarantined, by how far it came',
     },
   },
   force_release_allocations: {
     title: 'Releasing allocations',
     timeoutSeconds: 600,
     maxRetries: 3,
-    undo: { stays: 'what has left does not come back' },
+    undo: { stays: 'released workloads do not come back' },
   },
   drain_node: {
     title: 'Draining',
     timeoutSeconds: 3600,
     maxRetries: 1,
-    undo: { stays: 'what has left does not come back' },
+    undo: { stays: 'released workloads do not come back' },
   },
   cleanup_storage: {
     title: 'Cleaning up storage',
@@ -151,7 +151,7 @@ export const DECOMMISSION_STAGES = {
     title: 'Validating that the node is clean',
     timeoutSeconds: 600,
     maxRetries: 1,
-    undo: { stays: 'it only looks' },
+    undo: { stays: 'it only reads' },
   },
   load_site_config: ONBOARDING_STAGES.load_site_config,
   release_maas_node: {
@@ -173,16 +173,16 @@ export const DECOMMISSION_STAGES = {
     undo: { stays: 'a person brings a retired node back' },
   },
   remove_gpuaas_node_record: {
-    title: 'Removing the node’s record',
+    title: "Removing the node's record",
     timeoutSeconds: 60,
     maxRetries: 3,
     undo: { stays: 'deleted is for good; one that is still removing is retired at the end' },
   },
   cleanup_secrets: {
-    title: 'Removing the node’s secrets',
+    title: "Removing the node's secrets",
     timeoutSeconds: 60,
     maxRetries: 3,
-    undo: { stays: 'a token that is forgotten is replaced, not restored' },
+    undo: { stays: 'a deleted token is replaced, not restored' },
   },
   remove_maas_record: {
     title: 'Removing the record in MAAS',
@@ -192,28 +192,28 @@ export const DECOMMISSION_STAGES = {
   },
 } as const satisfies Record<string, StageInfo>;
 
-/** Before the last of these is done, a node is not drained. */
+/** A node is drained when the last of these is done. */
 export const DRAINING_STAGES = [
   'disable_node',
   'force_release_allocations',
   'drain_node',
 ] as const satisfies readonly DecommissionStage[];
 
-/** What failed in these has left something of the last tenant on the node. */
+/** A failure in one of these may leave data of the last tenant on the node. */
 export const CLEANUP_STAGES = [
   'cleanup_storage',
   'scrub_gpu',
   'validate_clean_node',
 ] as const satisfies readonly DecommissionStage[];
 
-/** While one of these runs, the node is removing. */
+/** While one of these runs, the service state of the node is removing. */
 export const UNINSTALL_STAGES = [
   'cleanup_secrets',
   'remove_maas_record',
   'remove_gpuaas_node_record',
 ] as const satisfies readonly DecommissionStage[];
 
-/** Stages that the site carries out, where it has said how. */
+/** Stages that a hook of the site carries out, where one is configured. */
 export const HOOKED_STAGES = [
   'apply_roce_phase2',
   'force_release_allocations',
@@ -258,7 +258,7 @@ export const DECOMMISSION_MODES = {
   },
   reimage: {
     purpose:
-      'give the machine back to MAAS, erased; the node is retired, keeps its identity and can be onboarded again',
+      'erase the machine and release it in MAAS; the node is retired, keeps its identity and can be onboarded again',
     stages: [
       'disable_node',
       'force_release_allocations',
@@ -293,7 +293,7 @@ export const DECOMMISSION_MODES = {
 export type DecommissionMode = keyof typeof DECOMMISSION_MODES;
 export const DECOMMISSION_MODE_NAMES = Object.keys(DECOMMISSION_MODES) as DecommissionMode[];
 
-/** The shorter ways out and away: what `drain` and `remove` do. */
+/** The stages of `drain` and `remove`. */
 export const DRAIN_STAGES = [
   'disable_node',
   'force_release_allocations',

@@ -71,7 +71,7 @@ describe('where a workflow begins', () => {
 describe('what a person may set by hand', () => {
   const by = (service: GatedMachine['service']) => serviceStatesByHand(service).map(({ to }) => to);
 
-  it('is what document 3 says', () => {
+  it('is the table of docs/maas.md', () => {
     expect(Object.fromEntries(PLACES.map((service) => [service ?? 'none', by(service)]))).toEqual({
       none: [],
       bootstrap_issued: [],

@@ -1,6 +1,6 @@
 /**
- * In which service states document 3's workflows begin, what beginning does to the machine, and what to do first where
- * they can't begin. The server begins by it, and the console shows by it which buttons can be pressed.
+ * In which service states each workflow may start, what its start does to the machine, and what to do first where it can't
+ * start (docs/maas.md). The server and the console both use this table.
  */
 
 import type { MachineChange } from '../machine/machine-change.ts';
@@ -9,13 +9,13 @@ import { blockedBecause, busyBecause, type GatedMachine } from '../operation/gat
 import type { WorkflowType } from '../operation/operation-type.ts';
 import type { DecommissionMode } from './stage.ts';
 
-/** A workflow and, for a decommission, how far it goes. */
+/** A workflow; a decommission by its mode. */
 export type WorkflowKind = Exclude<WorkflowType, 'DECOMMISSION'> | DecommissionMode;
 
-/** A machine that has no service layer yet is in none. */
+/** `none`: a machine without a service state. */
 type Place = ServiceState | 'none';
 
-/** What beginning does, or what to do first. */
+/** What the start does, or what to do first. */
 type Begins = Readonly<Record<Place, MachineChange | string>>;
 
 const NOTHING: MachineChange = {};
@@ -26,7 +26,7 @@ const DISABLES: MachineChange = { service: { to: 'draining', owner: 'admin' } };
 const REMOVES: MachineChange = { service: { to: 'removing', owner: 'removal' } };
 
 const GONE = 'It was removed for good.';
-const LEAVING = 'It is being removed. Wait for that, or give the removal up first.';
+const LEAVING = 'It is being removed. Wait for that, or cancel the removal first.';
 const NEVER_IN = 'It was never in service.';
 const NOT_YET = 'It is not in service yet. Onboard it first.';
 const IN_ALREADY = 'It is in service already. Decommission it first.';
@@ -54,7 +54,7 @@ const BEGINS = {
     enrolling: NOTHING,
     active: IN_ALREADY,
     offline: NOTHING,
-    // Its upstream lost it or moved it: it stays quarantined until it is proven healthy.
+    // Its upstream deleted or changed it: it stays quarantined until it is healthy again.
     quarantined: NOTHING,
     draining: DRAINING,
     retired: REUSES,
@@ -90,13 +90,13 @@ const NAMES = {
   REMOVE: 'A removal',
 } as const satisfies Record<WorkflowKind, string>;
 
-/** The service states that the workflow may begin in, and what beginning does. */
+/** The service states that the workflow may start in, and what the start does. */
 export function workflowBegins(kind: WorkflowKind): Partial<Record<Place, MachineChange>> {
   const begins: Begins = BEGINS[kind];
   return Object.fromEntries(Object.entries(begins).filter(([, change]) => typeof change !== 'string'));
 }
 
-/** Null when the workflow can begin. */
+/** Null when the workflow may start. */
 export function whyNotWorkflow(kind: WorkflowKind, machine: GatedMachine): string | null {
   const { machineId, service } = machine;
   const blocked = kind === 'ONBOARD' ? blockedBecause(machine) : null;
@@ -115,10 +115,10 @@ function orList(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }
 
-/** Who a person may be in the table: who operates, and who administers. */
+/** The owners of transitions that are people. */
 const PEOPLE: readonly ServiceOwner[] = ['operator', 'admin'];
 
-/** States that an operation must own can't be entered by hand. */
+/** An operation owns these states: they can't be set by hand. */
 export const OWNED_BY_OPERATIONS: readonly ServiceState[] = ['enrolling', 'draining', 'removing'];
 
 export interface ByHand {
@@ -127,7 +127,7 @@ export interface ByHand {
   readonly owner: ServiceOwner;
 }
 
-/** The service states that a person may set from this one, each with when and as whom. */
+/** The service states that a person may set from this one, each with its condition and owner. */
 export function serviceStatesByHand(service: ServiceState | null): ByHand[] {
   return serviceLifecycle.transitions
     .filter(({ from, to }) => from === service && !OWNED_BY_OPERATIONS.includes(to))
@@ -143,6 +143,6 @@ export function whyNotSetService(machine: GatedMachine): string | null {
   if (serviceStatesByHand(service).length === 0)
     return service === null
       ? `${machineId} has no service state yet. Onboard it first.`
-      : `${machineId} is ${service}, which nobody leaves by hand: its agent and its workflows do that.`;
+      : `${machineId} is ${service}, which can't be changed by hand: its agent and its workflows do that.`;
   return busyBecause(machine);
 }

@@ -34,7 +34,7 @@ function refusalOf(written: unknown): Fault {
 }
 
 describe('a plan that was written', () => {
-  it('may be the sample of document 1', () => {
+  it('may have five steps of five kinds', () => {
     const plan = checkPlan({
       plan_id: 'plan-repave-ubuntu-2204-v1',
       display_name: 'Repave Ubuntu 22.04 + Join Cluster',

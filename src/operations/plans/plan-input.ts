@@ -1,6 +1,6 @@
 /**
- * A plan as somebody wrote it, checked. One schema for plan files and for the API: the API's message is looked at
- * in its JSON form, which is what document 1 prints and what a plan file holds.
+ * Checks a plan that a user wrote. Plan files and the API have one schema: the API's message is checked in its JSON form, which
+ * is also the form of a plan file (docs/api-v1.md).
  */
 import { z } from 'zod';
 import { invalidField } from '../../domain/error/fault.ts';
@@ -10,7 +10,7 @@ import { PLAN_ID_PROBLEM, PLAN_ID_RULE, type Plan, type PlanStep } from '../../d
 import { STEP_KINDS } from '../../steps/registry.ts';
 import { IN_OUR_WORDS } from '../problem-text.ts';
 
-/** The names under which a step may carry its kind; steps that only the server makes are not among them. */
+/** The field names of a step's kind, without the kinds that only the server uses. */
 export const PLAN_STEP_KINDS = [
   'ssh',
   'reboot',
@@ -26,12 +26,12 @@ export const PLAN_STEP_KINDS = [
 const MAX_STEPS = 100;
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
-/** Control characters, line separators, lone surrogates: nothing for a title. */
+/** Control characters, line separators and lone surrogates, which a title may not have. */
 const CONTROL = /[\p{Cc}\p{Cs}\u2028\u2029]/u;
-/** What no store keeps; a command or a file may have every other character. */
+/** What PostgreSQL can't store; a command or a file may have every other character. */
 const UNSTORABLE = /[\0\p{Cs}]/u;
 
-/** What the rest of the API holds to a rule is held to it in a plan too. */
+/** The rules of the API for these fields apply in a plan too. */
 const NAME_FIELDS: Readonly<Record<string, { readonly rule: RegExp; readonly problem: string }>> = {
   image: {
     rule: IMAGE_RULE,
@@ -45,15 +45,15 @@ interface ConfigProblem {
   readonly message: string;
 }
 
-/** Of a configuration that its kind accepts: what the kind does not know, and texts that can't be what they should. */
+/** Problems of a configuration that the schema of its kind accepts: unknown fields, and texts that break a rule. */
 function problemsOf(written: unknown, config: Readonly<Record<string, unknown>>): ConfigProblem[] {
-  // A kind's configuration has every field that the kind knows, with a default where nothing was written.
+  // The parsed configuration has every field of the kind, with its default where the plan has none.
   const unknown = Object.keys(written as object).filter((field) => !Object.hasOwn(config, field));
   const known = Object.keys(config).join(', ');
   return [
     ...unknown.map((field) => ({ field, message: `is not known; there are ${known}` })),
     ...Object.entries(config).flatMap(([field, value]) => {
-      // What is left empty is filled in when a run starts.
+      // A start of a run fills in empty fields.
       if (typeof value !== 'string' || value === '') return [];
       if (UNSTORABLE.test(value)) return [{ field, message: 'must not contain NUL' }];
       const { rule, problem } = NAME_FIELDS[field] ?? {};

@@ -1,4 +1,4 @@
-/** Plans from everywhere: those in the code, those from files and those that were created. */
+/** All plans: the default plans in the code, those from files and those that clients created. */
 import { Fault } from '../../domain/error/fault.ts';
 import { DEFAULT_PLANS, type Plan } from '../../domain/operation/plan.ts';
 import { RUN_TYPE_NAMES, type RunType } from '../../domain/v1/run-type.ts';
@@ -14,7 +14,7 @@ const BUILT_IN = new Map<string, Plan>(
   RUN_TYPE_NAMES.map((type) => [DEFAULT_PLANS[type].planId, DEFAULT_PLANS[type]]),
 );
 
-/** The type whose default a plan is; empty for others. */
+/** The run type whose default plan this is; empty for other plans. */
 export function defaultFor(planId: string): RunType | '' {
   return RUN_TYPE_NAMES.find((type) => DEFAULT_PLANS[type].planId === planId) ?? '';
 }
@@ -38,7 +38,7 @@ export async function listPlans(database: Database, after: string, size: number)
   return { rows: [...first, ...rest.rows], next: rest.next };
 }
 
-/** All of them or none. */
+/** Creates all of them or none. */
 export async function createPlans(
   database: Database,
   plans: readonly Plan[],

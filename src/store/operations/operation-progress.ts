@@ -6,17 +6,17 @@ function stepProgress({ state, attempts, startedAt, finishedAt, message, progres
   return { state, attempts, startedAt, finishedAt, message, progress };
 }
 
-/** What an event keeps of the job that it tells about. */
-export function progressOf(job: Job): OperationProgress {
+/** The progress of an operation that an event stores, from the engine's operation. */
+export function progressOf(operation: Job): OperationProgress {
   return {
-    status: job.status,
-    current: job.current,
-    error: job.error,
-    waitingFor: job.waitingFor,
-    cancelRequested: job.cancel !== null,
-    startedAt: job.startedAt,
-    finishedAt: job.finishedAt,
-    steps: job.steps.map(stepProgress),
+    status: operation.status,
+    current: operation.current,
+    error: operation.error,
+    waitingFor: operation.waitingFor,
+    cancelRequested: operation.cancel !== null,
+    startedAt: operation.startedAt,
+    finishedAt: operation.finishedAt,
+    steps: operation.steps.map(stepProgress),
   };
 }
 
@@ -33,7 +33,7 @@ export function progressOfOperation(operation: Operation): OperationProgress {
   };
 }
 
-/** The operation as it was when the event happened: what never changes from now, the rest from then. */
+/** The operation as it was at the event: fields that never change from now, its progress from then. */
 export function operationAt(operation: Operation, progress: OperationProgress): Operation {
   return {
     ...operation,

@@ -1,4 +1,4 @@
-/** Plans that somebody made; the default plans are in the code and not in here. */
+/** Stored plans. The default plans are in the code (src/domain/operation/plan.ts). */
 import { isDeepStrictEqual } from 'node:util';
 import { Fault } from '../../domain/error/fault.ts';
 import type { Plan, PlanStep } from '../../domain/operation/plan.ts';
@@ -25,7 +25,7 @@ export async function findPlan(session: Session, planId: string): Promise<Plan |
   return row ? planOf(row) : null;
 }
 
-/** They can't be replaced before this transaction has ended. */
+/** Locks plans, so that they can't be replaced before the transaction ends. */
 export async function lockPlans(session: Session, ids: readonly string[]): Promise<Map<string, Plan>> {
   if (ids.length === 0) return new Map();
   const rows = await session.run<PlanRow & Record<string, unknown>>(
@@ -47,16 +47,16 @@ export async function listPlans(session: Session, after: string, size: number): 
 }
 
 /**
- * Stores plans, or replaces those that no operation has referenced yet: all of them or none. The same plan again is
- * fine at any time. A row is locked while its references are looked for, and a start that references it reads it
- * before: an operation keeps the steps that it was started with, whatever becomes of the plan.
+ * Stores plans, or replaces those that no operation references yet: all of them or none. The same content again is accepted
+ * at any time. A row is locked while its references are searched, and a start locks the plan that it references: so an
+ * operation always has the steps of the plan that it names.
  */
 export async function savePlans(
   database: Database,
   plans: readonly Plan[],
   createdBy: string,
 ): Promise<void> {
-  // Always in the same order, so that two who store the same plans wait for each other and not both forever.
+  // Always in the same order, so that two calls with the same plans can't deadlock.
   const inOrder = plans.toSorted((one, other) => (one.planId < other.planId ? -1 : 1));
   await database.transaction(async (session) => {
     for (const plan of inOrder) await savePlan(session, plan, createdBy);
@@ -89,7 +89,7 @@ async function savePlan(session: Session, plan: Plan, createdBy: string): Promis
   ]);
 }
 
-/** Only runs name plans, so it is named as one. */
+/** Only runs reference plans, so the message has the id of a run. */
 function planReferenced(planId: string, operationId: string): Fault {
   const runId = runIdOf(operationId);
   return new Fault('PLAN_REFERENCED', {

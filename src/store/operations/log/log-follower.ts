@@ -22,7 +22,7 @@ export class LogFollower {
     this.#database = database;
   }
 
-  /** Somebody stored lines, or an operation moved. */
+  /** Lines were stored, or an operation changed. */
   notify(): void {
     this.#changes.notify();
   }

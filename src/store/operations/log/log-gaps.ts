@@ -1,6 +1,6 @@
 /**
- * A log keeps its first and its last part (src/engine/job-log.ts). A reader who comes over the gap gets a line that says
- * how much is missing; one who followed the log while it was written has read those lines, and gets none.
+ * A log keeps its first and its last part (src/engine/job-log.ts). A reader that crosses the gap gets a line with how much is
+ * missing; one that followed the log while it was written has read those lines, and gets none.
  */
 import type { KeptLine, LogPart, LogPosition, StoredLine } from './read-log.ts';
 
@@ -22,15 +22,15 @@ function markBefore(line: KeptLine, last: ReadUpTo): string | null {
     if (!line.tail || line.omittedLines === 0) return null;
     return `… ${countText(line.omittedLines)} (${bytesText(line.omittedBytes)}) left out …`;
   }
-  // Taken away before this reader came to them: the numbers of the lines tell.
+  // Lines that were removed before this reader reached them: the line numbers show how many.
   const missing = line.epoch === last.epoch ? line.line - last.line - 1 : line.line;
   return missing > 0 ? `… ${countText(missing)} left out …` : null;
 }
 
-/** More than the number of any line, so that the position is right before the first line of the next epoch. */
+/** Greater than the number of every line, so that the position is right before the first line of the next epoch. */
 const BEHIND_ALL_LINES = 2 ** 31 - 1;
 
-/** Its position is no line's, and right before the line that follows it: a reader who resumes there misses nothing. */
+/** Its position is right before the line that follows, and no line has it: a reader that resumes there misses nothing. */
 function lineBefore({ epoch, line, at, step }: KeptLine, text: string): StoredLine {
   const position = line > 0 ? { epoch, line: line - 1 } : { epoch: epoch - 1, line: BEHIND_ALL_LINES };
   return { ...position, at, step, stream: 'stderr', text };

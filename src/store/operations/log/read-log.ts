@@ -15,10 +15,10 @@ export interface LogPosition {
   readonly line: number;
 }
 
-/** A line with what a reader needs to know whether lines before it are missing. */
+/** A line, and what shows whether lines before it are missing. */
 export interface KeptLine extends StoredLine {
   readonly tail: boolean;
-  /** Of the whole log, between its first and its last part. */
+  /** How many lines of the whole log are missing between its first and its last part. */
   readonly omittedLines: number;
   readonly omittedBytes: number;
 }
@@ -40,7 +40,7 @@ export async function readLog(
   );
 }
 
-/** `gone`: its line has been taken away, or it never was one. */
+/** `gone`: the line was removed, or never existed. */
 export type LogPart = 'start' | 'head' | 'tail' | 'gone';
 
 /** In which part of the log a position is. */

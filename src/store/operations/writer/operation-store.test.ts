@@ -1,4 +1,4 @@
-/** Who counts as dead. The rules are those of src/engine/store-away.test.ts, here as statements. */
+/** Which holders count as dead: the rules of src/engine/store-away.test.ts, as statements. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { cloneDatabase, type TestDatabase } from '../../../../test/parts/postgres.ts';
 import type { Job } from '../../../engine/job.ts';
@@ -47,7 +47,7 @@ async function row(): Promise<{ owner: string | null; deaths: number; is_due: bo
   return found;
 }
 
-/** Also what another holds, as when its lease ran out. */
+/** Also claims a job that another owner holds, as after the end of its lease. */
 async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job> {
   await database.run('make-due', 'UPDATE operations SET due_at = now()');
   const [job] = (await store.claim(owner, 1, LEASE_MS, deaths)).jobs;
@@ -58,13 +58,13 @@ async function claim(owner: string, deaths: DeathCount = 'counted'): Promise<Job
 const release = ({ id, epoch }: Job, owner: string, why: ReleaseReason) =>
   store.release(owner, [{ id, epoch, why }]);
 
-it('a lease that ran out under another owner is a death, under the same owner it is not', async () => {
+it('a lease that expired under another owner is a death, under the same owner it is not', async () => {
   await claim('a');
   expect((await claim('a')).deaths).toBe(0);
   expect((await claim('b')).deaths).toBe(1);
 });
 
-it('while the store fails the claimer, a lease that ran out under another owner is no death', async () => {
+it('while the store fails the claimer, a lease that expired under another owner is no death', async () => {
   await claim('a');
   expect((await claim('b', 'not_counted')).deaths).toBe(0);
   expect((await claim('a')).deaths).toBe(1);
@@ -74,19 +74,19 @@ it.each([
   ['stopped', 0],
   ['cut_off', 0],
   ['broken', 1],
-] as const)('a holder that lets go because it was %s is counted as %i deaths', async (why, deaths) => {
+] as const)('a release because the holder was %s counts %i deaths', async (why, deaths) => {
   await release(await claim('a'), 'a', why);
   expect(await row()).toEqual({ owner: null, deaths, is_due: true });
 });
 
-it('a holder that was cut off takes back the death that another counted, and nothing else', async () => {
+it('a holder that was cut off takes back the death that another claim counted, and nothing else', async () => {
   const lost = await claim('a');
   const job = await claim('b');
   await release(lost, 'a', 'stopped');
   expect((await row()).deaths).toBe(1);
   await release(lost, 'a', 'cut_off');
   expect(await row()).toEqual({ owner: 'b', deaths: 0, is_due: false });
-  // What the holder remembers of the death does not bring it back.
+  // The count that the holder read before does not bring the death back.
   const move = { job: { ...job, status: 'running' as const }, events: [], change: null, releaseForMs: null };
   expect((await store.record('b', move)).recorded).toBe(true);
   expect((await row()).deaths).toBe(0);
@@ -94,7 +94,7 @@ it('a holder that was cut off takes back the death that another counted, and not
   expect((await row()).deaths).toBe(0);
 });
 
-it('releases what an owner holds without knowing, and leaves what it knows and what is not its own', async () => {
+it('releases the leases that an owner does not know of, and neither those that it knows nor those of others', async () => {
   await claim('a');
   await store.releaseAllBut('a', ['op-1']);
   await store.releaseAllBut('b', []);
@@ -103,7 +103,7 @@ it('releases what an owner holds without knowing, and leaves what it knows and w
   expect(await row()).toEqual({ owner: null, deaths: 0, is_due: true });
 });
 
-it('lines that were left out on their way take with them the older lines of the last part that are stored', async () => {
+it('dropped lines remove the older stored lines of the last part', async () => {
   const { id, epoch } = await claim('a');
   const line = (number: number, tail: boolean) =>
     ({
