@@ -64,9 +64,9 @@ const output = {
 };
 
 /** The server's, so that what is built lands where it is served from. */
-function dataDirFor(said: string | undefined): string {
+function dataDirFor(option: string | undefined): string {
   try {
-    return readSettings(process.env, said === undefined ? {} : { dataDir: said }, process.cwd()).dataDir;
+    return readSettings(process.env, option === undefined ? {} : { dataDir: option }, process.cwd()).dataDir;
   } catch (error) {
     throw error instanceof SettingError ? new InstallerError(error.message) : error;
   }

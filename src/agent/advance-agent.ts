@@ -1,16 +1,18 @@
 /**
- * The agent's whole behaviour towards the server, as one pure function: what it does next, when, and what it says.
+ * The agent's behaviour towards the server, as one pure function: the next request, when it is sent, and the log line.
  *
- * All waits hang on one number, the interval (60 s), so that a test which shortens it shortens everything:
- * - between keepalives: the interval, a tenth more or less; the first wait is anything up to one interval. Machines
- *   that were switched on together are thereby spread over the interval at once, and stay so.
- * - the server is away: exponential backoff with full jitter, from a 60th of the interval to the interval.
- * - the server says no (token, request): the same, from a sixth to five times the interval. A person must act; what the
- *   token's file holds is looked at meanwhile (run-agent.ts).
+ * All waits derive from the interval (60 s), so that a test that shortens it shortens everything:
+ * - between keepalives: the interval, plus or minus a tenth; the first wait is a random part of the interval. Machines that
+ *   were switched on together are thereby spread over the interval.
+ * - the server does not respond: exponential backoff with full jitter, from a 60th of the interval to the interval.
+ * - the server refuses the token or the request: the same, from a sixth to five times the interval. An operator must act;
+ *   meanwhile the token file is read again (run-agent.ts).
  *
- * Failures in a row are forgotten at an accepted keepalive, and at nothing less: a server that takes every
- * registration and then knows nothing of it must not be asked in a tight loop.
+ * Only an accepted keepalive resets the count of failures: a server that accepts every registration and forgets it at once is
+ * not called in a tight loop.
  */
+
+import type { BackoffPolicy } from '../time/backoff.ts';
 import type { EventLevel, LogFields } from './agent-log.ts';
 import type { ServerAnswer } from './server-answer.ts';
 
@@ -18,11 +20,11 @@ export interface AgentState {
   readonly doing: 'register' | 'keepalive';
   /** Whether a keepalive was accepted since the last registration. */
   readonly ready: boolean;
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** What the agent was told. */
+  /** The interval of the settings. */
   readonly configuredMs: number;
-  /** The same, or less where the server's TTL is short. */
+  /** The interval in use: shorter than configured if the server's TTL is short. */
   readonly intervalMs: number;
 }
 
@@ -34,7 +36,7 @@ export interface AgentMove {
   readonly fields: LogFields;
 }
 
-/** The longest interval that leaves a machine two more tries before the server's TTL ends. */
+/** With three keepalives per TTL, two may fail before the machine expires. */
 const KEEPALIVES_PER_TTL = 3;
 const SHORTEST_INTERVAL_FOR_TTL_MS = 1000;
 
@@ -42,7 +44,7 @@ export function firstState(intervalMs: number): AgentState {
   return { doing: 'register', ready: false, failures: 0, configuredMs: intervalMs, intervalMs };
 }
 
-/** What the machine is made of has changed since it was registered, or its token has. */
+/** The hardware or the token has changed since the registration. */
 export function registerAgain(state: AgentState): AgentState {
   return { ...state, doing: 'register', ready: false };
 }
@@ -94,7 +96,7 @@ function kept(state: AgentState, { status }: Accepted, random: number): AgentMov
 }
 
 function expired(state: AgentState, reason: string, random: number): AgentMove {
-  // A registration that is answered so is just one that failed.
+  // For a registration this is an ordinary failure.
   if (state.doing === 'register')
     return failed(state, { kind: 'unavailable', reason }, quickBackoff(state.intervalMs), random);
   const waitMs =
@@ -108,10 +110,10 @@ function expired(state: AgentState, reason: string, random: number): AgentMove {
   };
 }
 
-function failed(state: AgentState, answer: Failed, backoff: Backoff, random: number): AgentMove {
+function failed(state: AgentState, answer: Failed, backoff: BackoffPolicy, random: number): AgentMove {
   const failures = state.failures + 1;
   const own = backoffWithJitter(backoff, failures, random);
-  // On top of what the server asks for: it tells everybody the same.
+  // In addition to Retry-After, which is the same for all agents.
   const asked = answer.kind === 'unavailable' ? (answer.retryAfterMs ?? 0) : 0;
   const waitMs = asked + own;
   const what = state.doing === 'register' ? 'registration' : 'keepalive';
@@ -135,16 +137,14 @@ const EVENT_OF_FAILURE = {
   refused: 'refused',
 } as const satisfies Record<Failed['kind'], string>;
 
-interface Backoff {
-  readonly firstMs: number;
-  readonly maxMs: number;
-}
+const quickBackoff = (intervalMs: number): BackoffPolicy => ({ firstMs: intervalMs / 60, maxMs: intervalMs });
+const slowBackoff = (intervalMs: number): BackoffPolicy => ({
+  firstMs: intervalMs / 6,
+  maxMs: intervalMs * 5,
+});
 
-const quickBackoff = (intervalMs: number): Backoff => ({ firstMs: intervalMs / 60, maxMs: intervalMs });
-const slowBackoff = (intervalMs: number): Backoff => ({ firstMs: intervalMs / 6, maxMs: intervalMs * 5 });
-
-/** Full jitter, but for half of the first step: no retry is immediate. */
-function backoffWithJitter({ firstMs, maxMs }: Backoff, attempt: number, random: number): number {
+/** Full jitter above half of the first step, so that no retry is immediate. */
+function backoffWithJitter({ firstMs, maxMs }: BackoffPolicy, attempt: number, random: number): number {
   const ceiling = Math.min(maxMs, firstMs * 2 ** Math.min(attempt - 1, 30));
   const floor = firstMs / 2;
   return floor + (ceiling - floor) * random;

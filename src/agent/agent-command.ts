@@ -1,4 +1,4 @@
-/** The commands `agent` and `agent install`, as data: `ingot` lists them, and the one-file program consists of them. */
+/** The commands `agent` and `agent install`, as data: for `ingot`, and for the one-file program. */
 import { hostname } from 'node:os';
 import { type AgentLog, createAgentLog } from './agent-log.ts';
 import {
@@ -6,8 +6,8 @@ import {
   AgentSettingError,
   type AgentSettings,
   readAgentSettings,
-  type Said,
   type SettingInfo,
+  type SettingSources,
 } from './agent-settings.ts';
 import { AGENT_EXITS, type AgentExit } from './exit-codes.ts';
 import { createLoopPulse } from './loop-pulse.ts';
@@ -28,10 +28,10 @@ export interface AgentCommand {
 }
 
 export interface AgentEnvironment {
-  /** What errors begin with. */
+  /** The prefix of errors. */
   readonly program: string;
   readonly version: string;
-  /** What a service is to start: the program, and the words before its options. */
+  /** The command that a service starts, without its options. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -43,8 +43,12 @@ export interface AgentEnvironment {
   };
 }
 
-export function agentCommand(around: AgentEnvironment): AgentCommand {
-  const said = (options: Said['options']): Said => ({ options, env: around.env, cwd: around.cwd });
+export function agentCommand(environment: AgentEnvironment): AgentCommand {
+  const sources = (options: SettingSources['options']): SettingSources => ({
+    options,
+    env: environment.env,
+    cwd: environment.cwd,
+  });
   const options = Object.values<SettingInfo>(AGENT_SETTINGS).map(
     ({ flag, value, description, variable, fallback }) => ({
       flags: `${flag} <${value}>`,
@@ -56,25 +60,25 @@ export function agentCommand(around: AgentEnvironment): AgentCommand {
     description: 'Run on a machine: register it and keep it alive',
     options,
     helpAfter: `
-Registers this machine, then sends its figures with every keepalive: CPU, memory, disk, GPUs, containers. Registers
-again when the server has forgotten it, and waits longer and longer while the server is away. After a refusal it reads its
-token file again. One line on stderr an event. SIGTERM and Ctrl-C stop it. Under systemd it notifies (Type=notify, watchdog).
+Registers this machine, then sends its metrics with every keepalive: CPU, memory, disk, GPUs, containers. Registers again
+when the server has forgotten it, and retries with backoff while the server does not respond. After a refusal it reads its
+token file again. It logs one line per event to stderr. SIGTERM and Ctrl-C stop it. It supports systemd (Type=notify, watchdog).
 
 Exit codes:
 ${Object.values(AGENT_EXITS)
   .map(({ code, meaning }) => `  ${String(code).padEnd(4)}${meaning}`)
   .join('\n')}`,
-    run: (given) => reportingSettings(around, () => serve(around, said(given))),
+    run: (given) => reportingSettings(environment, () => serve(environment, sources(given))),
     subcommands: [
       {
         name: 'install',
         description: 'Print a systemd unit that runs the agent with these settings',
         options: options.filter(({ flags }) => !flags.startsWith(`${AGENT_SETTINGS.token.flag} `)),
         helpAfter: `
-The unit goes to stdout, and says where to put it and the token. The token itself is never in it.`,
+Prints the unit to stdout. Its comments say where to put it and the token. The token itself is never in it.`,
         run: (given) =>
-          reportingSettings(around, async () => {
-            around.writeOut(systemdUnit({ said: said(given), command: around.command }));
+          reportingSettings(environment, async () => {
+            environment.writeOut(systemdUnit({ sources: sources(given), command: environment.command }));
             return 'stopped';
           }),
         subcommands: [],
@@ -96,24 +100,24 @@ async function reportingSettings(
   }
 }
 
-async function serve(around: AgentEnvironment, said: Said): Promise<AgentExit> {
-  const settings = readAgentSettings(said);
-  const tokens = openTokenSource(said);
+async function serve(environment: AgentEnvironment, sources: SettingSources): Promise<AgentExit> {
+  const settings = readAgentSettings(sources);
+  const tokens = openTokenSource(sources);
   const log = createAgentLog({
     level: settings.logLevel,
-    write: around.writeErr,
+    write: environment.writeErr,
     now: Date.now,
     secrets: tokens.seen,
   });
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
-  around.signals.on('SIGINT', onSignal);
-  around.signals.on('SIGTERM', onSignal);
+  environment.signals.on('SIGINT', onSignal);
+  environment.signals.on('SIGTERM', onSignal);
   try {
-    return await runUntilStopped(around, settings, tokens, log, stop.signal);
+    return await runUntilStopped(environment, settings, tokens, log, stop.signal);
   } finally {
-    around.signals.off('SIGINT', onSignal);
-    around.signals.off('SIGTERM', onSignal);
+    environment.signals.off('SIGINT', onSignal);
+    environment.signals.off('SIGTERM', onSignal);
   }
 }
 
@@ -134,7 +138,7 @@ async function runUntilStopped(
     version: agentVersion,
   });
   if (server.protocol === 'http:' && !isThisMachine(server.hostname))
-    log('warn', 'unencrypted', { hint: 'the token travels in the clear: use https, or a tunnel' });
+    log('warn', 'unencrypted', { hint: 'the token is sent unencrypted: use https, or a tunnel' });
   const poster = createJsonPoster({
     server,
     token: tokens.current,

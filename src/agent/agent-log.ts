@@ -1,4 +1,4 @@
-/** One line an event, for people who read the journal of a machine. */
+/** The agent's log: one line per event, for the journal of the machine. */
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -10,7 +10,7 @@ export interface AgentLogOptions {
   readonly level: LogLevel;
   readonly write: (line: string) => void;
   readonly now: () => number;
-  /** Never written, wherever it may come from: a server can send the token back in its answer. */
+  /** Redacted in every line: a server could send the token back in its response. */
   readonly secrets: () => readonly string[];
 }
 
@@ -32,7 +32,7 @@ function without(secrets: readonly string[], text: string): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[token]'), text);
 }
 
-/** In quotes, with whatever could forge a line or steer a terminal made harmless. */
+/** In quotes, with line breaks and terminal control characters escaped. */
 function written(value: string): string {
   const short = value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value;
   if (/^[\w.:/@%+,-]+$/.test(short)) return short;

@@ -2,10 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findAgentToken, readAgentSettings, readTokenFrom, type Said } from './agent-settings.ts';
+import { findAgentToken, readAgentSettings, readTokenFrom, type SettingSources } from './agent-settings.ts';
 
 const needed = { server: 'https://ingot.example.com/base', machineId: '1165a9b6', pool: 'gpu' };
-const said = (options: Said['options'], env: Said['env'] = {}): Said => ({ options, env, cwd: folder });
+const sources = (options: SettingSources['options'], env: SettingSources['env'] = {}): SettingSources => ({
+  options,
+  env,
+  cwd: folder,
+});
 
 let folder = '';
 beforeAll(() => {
@@ -13,11 +17,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const readAgentToken = (said: Said) => readTokenFrom(findAgentToken(said));
+const readAgentToken = (sources: SettingSources) => readTokenFrom(findAgentToken(sources));
 
 describe('the settings of the agent', () => {
   it('have defaults for all but server, machine and pool', () => {
-    expect(readAgentSettings(said(needed))).toEqual({
+    expect(readAgentSettings(sources(needed))).toEqual({
       server: new URL('https://ingot.example.com/base'),
       machineId: '1165a9b6',
       pool: 'gpu',
@@ -40,7 +44,7 @@ describe('the settings of the agent', () => {
       INGOT_AGENT_PRIVATE_IP: '10.1.2.3',
       INGOT_AGENT_LOG_LEVEL: 'debug',
     };
-    expect(readAgentSettings(said({ pool: 'gpu' }, env))).toMatchObject({
+    expect(readAgentSettings(sources({ pool: 'gpu' }, env))).toMatchObject({
       machineId: 'from-env',
       pool: 'gpu',
       provider: 'rack',
@@ -57,8 +61,8 @@ describe('the settings of the agent', () => {
     [{ pool: undefined }, /^--pool: is missing: .*INGOT_POOL/],
     [{ server: 'ingot.example.com:8080' }, /^--server: is not an http/],
     [{ server: 'grpc://x' }, /^--server: is not an http/],
-    [{ server: 'https://me:pass@x' }, /^--server: must not hold a user or a password$/],
-    [{ server: 'https://x/?a=b' }, /^--server: must end/],
+    [{ server: 'https://me:pass@x' }, /^--server: must not contain a user or a password$/],
+    [{ server: 'https://x/?a=b' }, /^--server: must not have a query/],
     [{ machineId: 'a b' }, /^--machine-id: "a b" is not/],
     [{ machineId: 'a\nb' }, /^--machine-id: "a\\nb" is not/],
     [{ pool: '' }, /^--pool: "" is not/],
@@ -70,13 +74,13 @@ describe('the settings of the agent', () => {
     [{ privateIp: '300.1.1.1' }, /^--private-ip: /],
     [{ logLevel: 'loud' }, /^--log-level: "loud" is not one of/],
   ])('refuse %j in one line that names the setting', (options, line) => {
-    const read = () => readAgentSettings(said({ ...needed, ...options }));
+    const read = () => readAgentSettings(sources({ ...needed, ...options }));
     expect(read).toThrow(line);
     expect(read).not.toThrow(/\n/);
   });
 
   it('name the variable when it was the variable', () => {
-    expect(() => readAgentSettings(said(needed, { INGOT_AGENT_INTERVAL: 'often' }))).toThrow(
+    expect(() => readAgentSettings(sources(needed, { INGOT_AGENT_INTERVAL: 'often' }))).toThrow(
       /^INGOT_AGENT_INTERVAL: "often"/,
     );
   });
@@ -85,24 +89,26 @@ describe('the settings of the agent', () => {
 describe('the token of the agent', () => {
   it('is read from a file, without the line end', () => {
     writeFileSync(join(folder, 'token'), 'abc123\n');
-    expect(readAgentToken(said({ tokenFile: 'token' }))).toBe('abc123');
-    expect(readAgentToken(said({}, { INGOT_MACHINE_TOKEN_FILE: join(folder, 'token') }))).toBe('abc123');
+    expect(readAgentToken(sources({ tokenFile: 'token' }))).toBe('abc123');
+    expect(readAgentToken(sources({}, { INGOT_MACHINE_TOKEN_FILE: join(folder, 'token') }))).toBe('abc123');
   });
 
   it('is taken from an option before the environment', () => {
-    expect(readAgentToken(said({ token: 'mine' }, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('mine');
-    expect(readAgentToken(said({ tokenFile: 'token' }, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('abc123');
-    expect(readAgentToken(said({}, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('other');
+    expect(readAgentToken(sources({ token: 'mine' }, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('mine');
+    expect(readAgentToken(sources({ tokenFile: 'token' }, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('abc123');
+    expect(readAgentToken(sources({}, { INGOT_MACHINE_TOKEN: 'other' }))).toBe('other');
   });
 
   it('is asked for by name, and never repeated', () => {
-    expect(() => readAgentToken(said({}))).toThrow(/^--token-file: is missing: .*INGOT_MACHINE_TOKEN_FILE/);
-    expect(() => readAgentToken(said({ tokenFile: 'nowhere' }))).toThrow(
+    expect(() => readAgentToken(sources({}))).toThrow(
+      /^--token-file: is missing: .*INGOT_MACHINE_TOKEN_FILE/,
+    );
+    expect(() => readAgentToken(sources({ tokenFile: 'nowhere' }))).toThrow(
       /^--token-file: can't read .*ENOENT/,
     );
-    expect(() => readAgentToken(said({ token: 'a', tokenFile: 'b' }))).toThrow(/give one of them$/);
-    expect(() => readAgentToken(said({ token: 'spa ce-secret' }))).toThrow(/^--token: (?!.*secret)/);
-    expect(() => readAgentToken(said({}, { INGOT_MACHINE_TOKEN: 'a\nb-secret' }))).toThrow(
+    expect(() => readAgentToken(sources({ token: 'a', tokenFile: 'b' }))).toThrow(/use only one of them$/);
+    expect(() => readAgentToken(sources({ token: 'spa ce-secret' }))).toThrow(/^--token: (?!.*secret)/);
+    expect(() => readAgentToken(sources({}, { INGOT_MACHINE_TOKEN: 'a\nb-secret' }))).toThrow(
       /^INGOT_MACHINE_TOKEN: (?!.*secret)/,
     );
   });

@@ -1,6 +1,6 @@
 /**
- * The agent's settings: environment variables, and options that win over them. Each is checked before anything is sent;
- * a wrong or missing one is one line that names it.
+ * The agent's settings: environment variables, and options that override them. All are checked before anything is sent;
+ * the error of a wrong or missing setting is one line that names it.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -15,7 +15,7 @@ export class AgentSettingError extends Error {
   }
 }
 
-/** All but the token. */
+/** All settings but the token. */
 export interface AgentSettings {
   readonly server: URL;
   readonly machineId: string;
@@ -23,7 +23,7 @@ export interface AgentSettings {
   readonly provider: string;
   readonly intervalMs: number;
   readonly timeoutMs: number;
-  /** Null: found by itself. */
+  /** Null: detected. */
   readonly privateIp: string | null;
   readonly logLevel: LogLevel;
 }
@@ -33,11 +33,11 @@ export interface SettingInfo {
   readonly variable: string;
   readonly value: string;
   readonly description: string;
-  /** Undefined: there is none. */
+  /** Undefined: no default. */
   readonly fallback?: string;
 }
 
-/** In the order of the help. A key is what the parser of options calls the flag. */
+/** In the order of the help. Each key is the flag's name in the parsed options. */
 export const AGENT_SETTINGS = {
   server: {
     flag: '--server',
@@ -63,7 +63,7 @@ export const AGENT_SETTINGS = {
     variable: 'INGOT_MACHINE_TOKEN',
     value: 'token',
     description:
-      'the token itself; everybody on the machine can read it on a command line, so prefer the file or the variable',
+      'the token itself; every user of the machine can read it on a command line, so prefer the file or the variable',
   },
   provider: {
     flag: '--provider',
@@ -77,20 +77,20 @@ export const AGENT_SETTINGS = {
     variable: 'INGOT_AGENT_INTERVAL',
     value: 'seconds',
     fallback: '60',
-    description: 'time between keepalives; the waits after a failure grow and shrink with it',
+    description: 'time between keepalives; the waits after a failure are proportional to it',
   },
   timeout: {
     flag: '--timeout',
     variable: 'INGOT_AGENT_TIMEOUT',
     value: 'seconds',
     fallback: '30',
-    description: 'how long an answer may take',
+    description: 'the time limit of a request',
   },
   privateIp: {
     flag: '--private-ip',
     variable: 'INGOT_AGENT_PRIVATE_IP',
     value: 'address',
-    description: 'the address of this machine; otherwise the one that it reaches the server from',
+    description: 'the address of this machine (default: the source address of its connection to the server)',
   },
   logLevel: {
     flag: '--log-level',
@@ -103,52 +103,52 @@ export const AGENT_SETTINGS = {
 
 export type AgentSettingName = keyof typeof AGENT_SETTINGS;
 
-/** What was said on the command line and in the environment. */
-export interface Said {
+/** Where settings come from. */
+export interface SettingSources {
   readonly options: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
 }
 
-/** A value, and the name of what set it. */
+/** A value, and the flag or variable that set it. */
 interface Found {
   readonly text: string;
   readonly from: string;
 }
 
-export function readAgentSettings(said: Said): AgentSettings {
+export function readAgentSettings(sources: SettingSources): AgentSettings {
   return {
-    server: parseServer(required(said, 'server')),
-    machineId: parseName(required(said, 'machineId'), 128),
-    pool: parseName(required(said, 'pool'), 63),
-    provider: parseName(required(said, 'provider'), 63),
-    intervalMs: parseSeconds(required(said, 'interval'), 3600),
-    timeoutMs: parseSeconds(required(said, 'timeout'), 300),
-    privateIp: parseAddress(findSetting(said, 'privateIp')),
-    logLevel: parseLogLevel(required(said, 'logLevel')),
+    server: parseServer(required(sources, 'server')),
+    machineId: parseName(required(sources, 'machineId'), 128),
+    pool: parseName(required(sources, 'pool'), 63),
+    provider: parseName(required(sources, 'provider'), 63),
+    intervalMs: parseSeconds(required(sources, 'interval'), 3600),
+    timeoutMs: parseSeconds(required(sources, 'timeout'), 300),
+    privateIp: parseAddress(findSetting(sources, 'privateIp')),
+    logLevel: parseLogLevel(required(sources, 'logLevel')),
   };
 }
 
-/** Where the token is: in a file, or given as it is. */
+/** The token: in a file, or as text. */
 export interface AgentTokenPlace {
   readonly file: string | null;
   readonly text: string;
-  /** The setting that named it. */
+  /** The flag or variable that set it. */
   readonly from: string;
 }
 
-/** Options before the environment, whichever of the two they name. */
-export function findAgentToken(said: Said): AgentTokenPlace {
+/** An option has precedence over the environment, whether it names the file or the token. */
+export function findAgentToken(sources: SettingSources): AgentTokenPlace {
   const { token, tokenFile } = AGENT_SETTINGS;
-  const inOptions = { ...said, env: {} };
-  const inEnvironment = { ...said, options: {} };
+  const inOptions = { ...sources, env: {} };
+  const inEnvironment = { ...sources, options: {} };
   if (findSetting(inOptions, 'token') && findSetting(inOptions, 'tokenFile'))
-    throw new AgentSettingError(`${token.flag} and ${tokenFile.flag}`, 'give one of them');
+    throw new AgentSettingError(`${token.flag} and ${tokenFile.flag}`, 'use only one of them');
   for (const place of [inOptions, inEnvironment]) {
     const direct = findSetting(place, 'token');
     if (direct !== undefined) return { file: null, ...direct };
     const file = findSetting(place, 'tokenFile');
-    if (file !== undefined) return { file: resolve(said.cwd, file.text), text: '', from: file.from };
+    if (file !== undefined) return { file: resolve(sources.cwd, file.text), text: '', from: file.from };
   }
   throw new AgentSettingError(
     tokenFile.flag,
@@ -160,7 +160,7 @@ export function readTokenFrom({ file, text, from }: AgentTokenPlace): string {
   return checkToken(file === null ? text.trim() : readTokenFile(file, from), from);
 }
 
-export function findSetting({ options, env }: Said, name: AgentSettingName): Found | undefined {
+export function findSetting({ options, env }: SettingSources, name: AgentSettingName): Found | undefined {
   const { flag, variable, fallback }: SettingInfo = AGENT_SETTINGS[name];
   const given = options[name];
   if (typeof given === 'string') return { text: given, from: flag };
@@ -169,14 +169,14 @@ export function findSetting({ options, env }: Said, name: AgentSettingName): Fou
   return fallback === undefined ? undefined : { text: fallback, from: flag };
 }
 
-function required(said: Said, name: AgentSettingName): Found {
-  const found = findSetting(said, name);
+function required(sources: SettingSources, name: AgentSettingName): Found {
+  const found = findSetting(sources, name);
   if (found !== undefined) return found;
   const { flag, variable, description } = AGENT_SETTINGS[name];
   throw new AgentSettingError(flag, `is missing: ${description} (or set ${variable})`);
 }
 
-/** What may hold a password is not repeated. */
+/** The URL may contain a password: no error repeats it. */
 function parseServer({ text, from }: Found): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -185,8 +185,9 @@ function parseServer({ text, from }: Found): URL {
       'is not an http:// or https:// URL, such as https://ingot.example.com:8080',
     );
   if (url.username !== '' || url.password !== '')
-    throw new AgentSettingError(from, 'must not hold a user or a password');
-  if (url.search !== '' || url.hash !== '') throw new AgentSettingError(from, 'must end with its path');
+    throw new AgentSettingError(from, 'must not contain a user or a password');
+  if (url.search !== '' || url.hash !== '')
+    throw new AgentSettingError(from, 'must not have a query or a fragment');
   return url;
 }
 
@@ -221,14 +222,14 @@ function readTokenFile(path: string, from: string): string {
     return readFileSync(path, 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new AgentSettingError(from, `can't read ${shown(path)} (${code ?? 'no reason given'})`);
+    throw new AgentSettingError(from, `can't read ${shown(path)} (${code ?? 'unknown error'})`);
   }
 }
 
-/** Anything else could not travel in a header. */
+/** Other characters are not allowed in a header. */
 function checkToken(token: string, from: string): string {
   if (/^[\x21-\x7e]{1,512}$/.test(token)) return token;
-  throw new AgentSettingError(from, 'does not hold a token: 1 to 512 printable characters without spaces');
+  throw new AgentSettingError(from, 'does not contain a token: 1 to 512 printable characters without spaces');
 }
 
-const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);

@@ -1,17 +1,17 @@
-/** Containers that run here, counted by the process that a runtime keeps beside each. */
+/** Counts the running containers, by the monitor process that a runtime starts for each. */
 import { readdir, readFile } from 'node:fs/promises';
 
-/** As the kernel shortens them to 15 characters. Kubernetes on containerd has one a pod. */
-const BESIDE_EACH = ['containerd-shim', 'conmon'];
-const RUNTIMES = ['containerd', 'dockerd', 'crio', 'podman', ...BESIDE_EACH];
+/** Names as the kernel truncates them, to 15 characters. Kubernetes on containerd has one per pod. */
+const MONITORS = ['containerd-shim', 'conmon'];
+const RUNTIMES = ['containerd', 'dockerd', 'crio', 'podman', ...MONITORS];
 
-/** Undefined where no runtime is seen: that there are no containers is then not known. */
+/** Undefined if no runtime is running: then the number of containers is unknown. */
 export async function countContainers(proc = '/proc'): Promise<number | undefined> {
   let seen = false;
   let count = 0;
   for (const name of await processNames(proc)) {
     if (RUNTIMES.includes(name)) seen = true;
-    if (BESIDE_EACH.includes(name)) count += 1;
+    if (MONITORS.includes(name)) count += 1;
   }
   return seen ? count : undefined;
 }
@@ -21,7 +21,7 @@ async function processNames(proc: string): Promise<string[]> {
     const pids = (await readdir(proc)).filter((name) => /^\d+$/.test(name));
     const names: string[] = [];
     for (const pid of pids) {
-      // A process may be gone by now.
+      // The process may have ended meanwhile.
       names.push((await readFile(`${proc}/${pid}/comm`, 'utf8').catch(() => '')).trim());
     }
     return names;

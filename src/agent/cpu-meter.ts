@@ -1,4 +1,4 @@
-/** CPU utilisation of the whole machine, between two looks at its counters. */
+/** CPU utilisation of the whole machine, between two readings of its counters. */
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { sleep } from '../time/sleep.ts';
@@ -10,14 +10,14 @@ export interface CpuTimes {
 }
 
 export interface CpuMeter {
-  /** Per cent since the last reading, or undefined where nothing can be told. */
+  /** Per cent since the last reading; undefined if it can't be measured. */
   read(stop: AbortSignal): Promise<number | undefined>;
 }
 
-/** The kernel counts in hundredths of a second: over a shorter window than this a figure is noise. */
+/** The kernel counts in hundredths of a second: in a shorter window the value is noise. */
 const SHORTEST_WINDOW_MS = 250;
 
-/** The first window begins here. */
+/** Starts the first window. */
 export async function startCpuMeter(readTimes: () => Promise<CpuTimes> = readCpuTimes): Promise<CpuMeter> {
   let last = await readTimes();
   let lastAt = performance.now();
@@ -33,7 +33,7 @@ export async function startCpuMeter(readTimes: () => Promise<CpuTimes> = readCpu
   };
 }
 
-/** Counters may step back: the kernel says so of iowait, and a suspended guest sees worse. */
+/** Counters may decrease: the kernel documents it for iowait, and it happens in a suspended guest. */
 export function utilisation(before: CpuTimes, after: CpuTimes): number | undefined {
   const total = after.total - before.total;
   if (!(total > 0)) return undefined;
@@ -46,7 +46,7 @@ async function readCpuTimes(): Promise<CpuTimes> {
     const times = parseProcStat(await readFile('/proc/stat', 'utf8'));
     if (times !== undefined) return times;
   } catch {
-    // Not Linux, or /proc is not there.
+    // Not Linux, or no /proc.
   }
   return cpus().reduce<CpuTimes>(
     ({ busy, total }, { times: { user, nice, sys, irq, idle } }) => ({
@@ -57,7 +57,7 @@ async function readCpuTimes(): Promise<CpuTimes> {
   );
 }
 
-/** cpu user nice system idle iowait irq softirq steal guest guest_nice; the guests' time is in user and nice too. */
+/** cpu user nice system idle iowait irq softirq steal guest guest_nice; user and nice include the guests' time. */
 export function parseProcStat(text: string): CpuTimes | undefined {
   const line = /^cpu +(.*)$/m.exec(text)?.[1];
   const times = line?.trim().split(/ +/).slice(0, 8).map(Number);

@@ -1,13 +1,13 @@
-/** What the agent ends with; a service manager acts upon it. */
+/** The exit codes of the agent, for its service manager. */
 export const AGENT_EXITS = {
   stopped: { code: 0, meaning: 'it was asked to stop' },
   wrongSetting: { code: 64, meaning: 'a setting is wrong or missing' },
   staleCredential: {
     code: 75,
     meaning:
-      'its token was refused, and only a restart can give it another: systemd hands credentials over at the start',
+      'its token was refused, and only a restart can load another: systemd passes credentials at the start',
   },
-  revoked: { code: 77, meaning: 'its token was revoked for good: the machine was decommissioned or removed' },
+  revoked: { code: 77, meaning: 'its token was revoked: the machine was decommissioned or removed' },
 } as const satisfies Record<string, { code: number; meaning: string }>;
 
 export type AgentExit = keyof typeof AGENT_EXITS;

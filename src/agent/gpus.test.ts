@@ -47,7 +47,7 @@ describe('GPUs', () => {
     expect(await readers(join(folder, 'absent')).now(never)).toEqual(NONE);
   });
 
-  it('are those on the bus where there is no tool; which of them are free nobody can tell', async () => {
+  it('are those on the bus where there is no tool; how many are free is unknown', async () => {
     plug('0000:07:00.0', '10de', '2330', '030200');
     plug('0000:08:00.0', '10de', '2330', '030200');
     plug('0000:03:00.0', '1a03', '2000', '030000');

@@ -1,16 +1,16 @@
-/** GPUs: as nvidia-smi reports them, and as the PCI bus shows them where that tool is missing. */
+/** GPUs, as nvidia-smi reports them, or as the PCI bus shows them if that tool is missing. */
 import { spawn } from 'node:child_process';
 import type { GpuModel } from '../domain/agent/agent.ts';
 import { type PciGpu, type PciOptions, readPciGpus } from './pci-gpus.ts';
 
 export interface Gpus {
   readonly count: number;
-  /** Those on which no compute process runs; undefined where nobody can tell. */
+  /** GPUs without a compute process; undefined if unknown. */
   readonly free: number | undefined;
   readonly models: readonly GpuModel[];
 }
 
-/** Undefined where the tool is there and fails, which is not the same as none. */
+/** Undefined if the tool is installed and fails, which is not the same as no GPUs. */
 export type GpuReader = (stop: AbortSignal) => Promise<Gpus | undefined>;
 
 export interface GpuReaderOptions {
@@ -20,28 +20,28 @@ export interface GpuReaderOptions {
 }
 
 export interface GpuReaders {
-  /** With every keepalive. */
+  /** For a keepalive. */
   readonly now: GpuReader;
-  /** For a registration: where the tool fails, what the bus shows is better than nothing. */
+  /** For a registration: if the tool fails, the GPUs of the PCI bus. */
   readonly registered: GpuReader;
 }
 
 const LONGEST_OUTPUT = 1024 * 1024;
 
 export function createGpuReaders(options: GpuReaderOptions = {}): GpuReaders {
-  const ask = createToolReader(options);
+  const readTool = createToolReader(options);
   const onBus = async (): Promise<Gpus | undefined> => {
     const gpus = await readPciGpus(options.pci);
     return gpus && busGpus(gpus);
   };
   const now: GpuReader = async (stop) => {
-    const told = await ask(stop);
-    if (told === undefined) return undefined;
-    if (told === 'absent') return (await onBus()) ?? NONE;
-    if (told.count > 0) return told;
-    // A tool of NVIDIA's that finds nothing says nothing of the others.
+    const reported = await readTool(stop);
+    if (reported === undefined) return undefined;
+    if (reported === 'absent') return (await onBus()) ?? NONE;
+    if (reported.count > 0) return reported;
+    // nvidia-smi does not report the GPUs of other vendors.
     const others = (await readPciGpus(options.pci))?.filter(({ vendor }) => vendor !== '10de') ?? [];
-    return others.length === 0 ? told : busGpus(others);
+    return others.length === 0 ? reported : busGpus(others);
   };
   return { now, registered: async (stop) => (await now(stop)) ?? (await onBus()) };
 }
@@ -63,7 +63,7 @@ function createToolReader({
   command = 'nvidia-smi',
   timeLimitMs = 5000,
 }: GpuReaderOptions): (stop: AbortSignal) => Promise<Gpus | 'absent' | undefined> {
-  // A tool that waits for a broken driver can't even be killed. It is left alone, and no second one sent after it.
+  // A process that waits for a broken driver can't be killed. While it exists, no second one is started.
   let stuck = false;
 
   const run = (args: readonly string[], stop: AbortSignal): Promise<string | 'absent' | undefined> =>
@@ -115,7 +115,7 @@ function createToolReader({
   };
 }
 
-/** By uuid, with the name where there is one. Anything else is a remark, such as "No devices were found". */
+/** Names by uuid. Other lines are messages, such as "No devices were found". */
 function parseGpus(output: string): Map<string, string> {
   return new Map(
     output.split('\n').flatMap((line) => {

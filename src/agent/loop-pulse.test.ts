@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLoopPulse } from './loop-pulse.ts';
 
-it('a loop is alive until it is half a minute later than it said', () => {
+it('a loop is alive until it is half a minute later than it sources', () => {
   let now = 0;
   const pulse = createLoopPulse(() => now);
   pulse.expect(60_000);

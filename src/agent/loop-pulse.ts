@@ -1,13 +1,13 @@
 /**
- * Whether the agent's loop is alive. Before whatever it waits for, the loop says how long that may take; one that has not
- * come back by then is stuck. A server that does not answer is no such thing: requests have a time limit, and waits have an end.
+ * Whether the agent's loop is alive. Before each wait the loop announces how long it may take; after that it counts as stuck.
+ * A server that does not respond does not make it stuck: requests have a time limit.
  */
 export interface LoopPulse {
   expect(withinMs: number): void;
   isAlive(): boolean;
 }
 
-/** On top of what was said: a machine under load is late, and must not be restarted for that. */
+/** Added to the announced time: a machine under load is late, which is no reason for a restart. */
 const GRACE_MS = 30_000;
 
 export function createLoopPulse(monotonicNow: () => number): LoopPulse {

@@ -30,7 +30,7 @@ describe('the figures of this machine', () => {
     expect(metrics.total_memory_available).toBeGreaterThan(100);
     expect(metrics.total_disk_space_bytes).toBeGreaterThan(0);
     expect(metrics.total_disk_free_bytes).toBeLessThanOrEqual(metrics.total_disk_space_bytes ?? 0);
-    // What the server checks: whole numbers, and nothing that it does not know or nobody measured.
+    // What the server checks: whole numbers, and only known metrics that were measured.
     for (const [name, value] of Object.entries(metrics))
       if (!name.endsWith('_pct')) expect(Number.isSafeInteger(value), name).toBe(true);
     for (const name of ['worker_count', 'cache_usage_pct', 'cache_capacity'])

@@ -1,4 +1,4 @@
-/** What the agent tells of its machine. A figure that can't be had is left out, never made up. */
+/** What the agent reports of its machine. A value that can't be measured is left out. */
 import { statfs } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import type { GpuModel, Metrics } from '../domain/agent/agent.ts';
@@ -8,25 +8,25 @@ import { createGpuReaders } from './gpus.ts';
 import { memoryUtilisation, readMemory } from './memory.ts';
 import { findPrivateIp } from './private-ip.ts';
 
-/** As the wire has it: the values of a registration. */
+/** The hardware fields of a registration (docs/agents.md). */
 export interface Hardware {
   readonly cpu: string;
   readonly memory: string;
   readonly gpu_count: string;
   readonly private_ip: string;
-  /** Beyond document 5; left out where no model is known. */
+  /** Left out if no model is known. */
   readonly gpus?: readonly GpuModel[];
 }
 
 export interface MachineFigures {
   hardware(stop: AbortSignal): Promise<Hardware>;
-  /** `gpuCount` is undefined where it is not known. */
+  /** `gpuCount` is undefined if unknown. */
   metrics(stop: AbortSignal): Promise<{ readonly metrics: Metrics; readonly gpuCount: number | undefined }>;
 }
 
 export interface MachineFiguresOptions {
   readonly serverHost: string;
-  /** Null: found by itself. */
+  /** Null: detected. */
   readonly privateIp: string | null;
 }
 
@@ -44,7 +44,7 @@ export async function startMachineFigures(options: MachineFiguresOptions): Promi
       return {
         cpu: `${millicores}m`,
         memory: `${memory.totalKiB}Ki`,
-        // Required. Where the tool fails this is corrected as soon as it answers.
+        // Required. If the tool fails, the count is corrected by a later registration.
         gpu_count: String(gpus?.count ?? 0),
         private_ip: privateIp,
         ...(gpus && gpus.models.length > 0 && { gpus: gpus.models }),
@@ -72,7 +72,7 @@ export async function startMachineFigures(options: MachineFiguresOptions): Promi
   };
 }
 
-/** Free is what an ordinary program could still write. */
+/** Free is what an unprivileged process can write. */
 async function readDisk(): Promise<Pick<Metrics, 'total_disk_space_bytes' | 'total_disk_free_bytes'>> {
   try {
     const { blocks, bavail, bsize } = await statfs('/', { bigint: true });

@@ -3,7 +3,7 @@ import { freemem, totalmem } from 'node:os';
 
 export interface Memory {
   readonly totalKiB: number;
-  /** What a new program could have, caches that would make room included. */
+  /** What a new process can get, including reclaimable caches. */
   readonly availableKiB: number;
 }
 
@@ -12,7 +12,7 @@ export async function readMemory(): Promise<Memory> {
     const memory = parseMeminfo(await readFile('/proc/meminfo', 'utf8'));
     if (memory !== undefined) return memory;
   } catch {
-    // Not Linux, or /proc is not there.
+    // Not Linux, or no /proc.
   }
   return { totalKiB: Math.floor(totalmem() / 1024), availableKiB: Math.floor(freemem() / 1024) };
 }

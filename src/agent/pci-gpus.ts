@@ -20,13 +20,13 @@ export interface PciOptions {
 
 const VENDORS = { '10de': 'NVIDIA', '1002': 'AMD' } as const satisfies Record<string, string>;
 
-/** By the first two bytes: VGA, 3D, other display controllers, and processing accelerators. */
+/** The first two bytes of the class: VGA, 3D, other display controllers, and processing accelerators. */
 const CLASSES = ['0300', '0302', '0380', '1200'];
 
 const DEVICES = '/sys/bus/pci/devices';
 const DATABASES = ['/usr/share/misc/pci.ids', '/usr/share/hwdata/pci.ids', '/usr/share/pci.ids'];
 
-/** Those of data centres that are most often met, where the system has no database. */
+/** Frequent data center GPUs, for systems without a PCI database. */
 const KNOWN: Readonly<Record<string, string>> = {
   '10de:1db1': 'V100 SXM2 16GB',
   '10de:1db4': 'V100 PCIe 16GB',
@@ -49,7 +49,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   '1002:74a1': 'Instinct MI300X',
 };
 
-/** Undefined where there is no PCI bus to look at, which is not the same as none. */
+/** Undefined if there is no PCI bus, which is not the same as no GPUs. */
 export async function readPciGpus({
   devices = DEVICES,
   databases = DATABASES,
@@ -70,7 +70,7 @@ export async function readPciGpus({
   });
 }
 
-/** Null: none of ours, or a virtual part of one that is there itself. */
+/** Null: not a GPU of these vendors, or a virtual function of one. */
 async function readDevice(folder: string): Promise<{ vendor: PciVendor; device: string } | null> {
   const number = async (file: string): Promise<string> =>
     (await readFile(join(folder, file), 'latin1').catch(() => '')).trim().replace(/^0x/i, '').toLowerCase();
@@ -85,7 +85,7 @@ function isVendor(text: string): text is PciVendor {
   return Object.hasOwn(VENDORS, text);
 }
 
-/** The database: a vendor at the start of a line, its devices after a tab, in brackets what they are sold as. */
+/** The database: a vendor at the start of a line, its devices after a tab, with the product name in brackets. */
 async function readNames(
   files: readonly string[],
   wanted: ReadonlySet<string>,

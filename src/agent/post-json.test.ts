@@ -126,7 +126,7 @@ describe('posting JSON', () => {
     await expect(posterTo(url).post('/', {}, never)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('lets go at once when it is told to stop', async () => {
+  it('ends at once when it is stopped', async () => {
     const { url } = await serving((request) => void request.resume());
     const stop = new AbortController();
     const posted = posterTo(url, 60_000).post('/', {}, stop.signal);

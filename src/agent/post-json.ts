@@ -1,7 +1,7 @@
 /**
- * One POST of JSON and its answer, bounded in every direction: a time limit over all of it (a server that dribbles
- * does not hold us), a limit on what is read of the answer, and no redirects, which would carry the token to another
- * host. Made on `node:http` rather than `fetch`, because there a connection that went stale can be told apart.
+ * POSTs JSON and reads the response, with limits: one time limit over all of it (also for a server that sends slowly), a
+ * limit on the size of the response, and no redirects, which would send the token to another host. It uses `node:http`
+ * instead of `fetch`, to recognize a stale connection.
  */
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
@@ -12,7 +12,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** Whether the server has seen the request is not known. */
+/** No response. The server may or may not have received the request. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -23,21 +23,21 @@ export interface JsonPoster {
 }
 
 export interface JsonPosterOptions {
-  /** Its path, if any, is what the server's paths begin with. */
+  /** Its path, if any, is the prefix of all request paths. */
   readonly server: URL;
-  /** Asked for each request: it may be replaced. */
+  /** Called for each request: the token may be replaced. */
   readonly token: () => string;
   readonly timeoutMs: number;
   readonly userAgent: string;
 }
 
-/** The documented answers have a few hundred bytes. */
+/** Responses have a few hundred bytes. */
 const LONGEST_ANSWER = 64 * 1024;
 
 export function createJsonPoster({ server, token, timeoutMs, userAgent }: JsonPosterOptions): JsonPoster {
   const secure = server.protocol === 'https:';
   const request = secure ? requestHttps : requestHttp;
-  // One connection at most: this agent never has two requests under way.
+  // The agent never has two requests at a time.
   const connections = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
   const base = `${server.origin}${server.pathname.replace(/\/+$/, '')}`;
 
@@ -64,7 +64,7 @@ export function createJsonPoster({ server, token, timeoutMs, userAgent }: JsonPo
       const timer = setTimeout(() => fail(`no answer within ${timeoutMs / 1000} s`), timeoutMs);
       stop.addEventListener('abort', onStop);
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        // The server closed an idle connection just as we wrote to it: not a failure, both calls can be repeated.
+        // The server closed an idle connection while we wrote to it. Both calls may be repeated.
         const stale = sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
         if (stale) settle(() => resolve('stale'));
         else fail(describe(error));
@@ -106,7 +106,7 @@ async function readBody(response: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Where several addresses were tried, the message is empty and the code is all there is. */
+/** If several addresses were tried, the message is empty and only the code is set. */
 function describe(error: NodeJS.ErrnoException): string {
   if (error instanceof NoAnswer) return error.message;
   const message = error.message || error.code || 'the connection failed';

@@ -1,6 +1,6 @@
 /**
- * The address that others on the machine's network reach it by: the one that the machine itself would use towards
- * the server. Connecting a UDP socket asks the kernel for it, and sends nothing.
+ * The address of the machine in its network: the source address that it uses towards the server. Connecting a UDP socket
+ * reads it from the kernel, and sends nothing.
  */
 
 import { createSocket } from 'node:dgram';
@@ -9,12 +9,12 @@ import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { sleep } from '../time/sleep.ts';
 
-/** An address of no machine (RFC 5737): the way there is the default route. */
+/** A documentation address (RFC 5737): the route to it is the default route. */
 const ANYWHERE = '192.0.2.1';
 const LONGEST_LOOKUP_MS = 3000;
 
 export async function findPrivateIp(serverHost: string): Promise<string> {
-  // Through a tunnel the server is on this machine, and the way to it says nothing about the network.
+  // With a tunnel the server's address is on this machine, and the route to it is the loopback.
   for (const host of [serverHost, ANYWHERE]) {
     const address = await sourceTowards(host);
     if (address !== undefined && !isLocal(address)) return address;
@@ -43,7 +43,7 @@ function sourceAddress(address: string): Promise<string | undefined> {
       resolve(found);
     };
     socket.once('error', () => finish(undefined));
-    // Any port will do, as nothing is sent.
+    // Any port: nothing is sent.
     socket.connect(9, address, () => finish(socket.address().address.replace(/%.*$/, '')));
   });
 }

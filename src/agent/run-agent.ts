@@ -1,4 +1,4 @@
-/** The agent's hands: one request at a time, each followed by the wait that `advance-agent.ts` asks for. */
+/** Runs the agent: one request at a time, each followed by the wait that `advance-agent.ts` returns. */
 
 import { sleep } from '../time/sleep.ts';
 import { type AgentMove, type AgentState, advanceAgent, firstState, registerAgain } from './advance-agent.ts';
@@ -22,7 +22,7 @@ export interface AgentIdentity {
 export interface AgentDependencies {
   readonly identity: AgentIdentity;
   readonly intervalMs: number;
-  /** How long a request may take. */
+  /** The time limit of a request. */
   readonly requestLimitMs: number;
   readonly tokens: TokenSource;
   readonly manager: Omit<ServiceManager, 'stopping'>;
@@ -34,23 +34,23 @@ export interface AgentDependencies {
   readonly random: () => number;
 }
 
-/** Measuring is bounded by the limits of its tools and of the resolver. */
+/** Measuring ends within the limits of its tools and of the resolver. */
 const MEASURE_LIMIT_MS = 60_000;
-/** So many refusals in a row of a token that only a restart can replace. */
+/** Consecutive refusals after which the agent exits, if only a restart can replace its token. */
 const REFUSALS_BEFORE_RESTART = 3;
-/** After a refusal the token's file is looked at so often, as a share of the interval. */
-const LOOKS_PER_INTERVAL = 6;
+/** How often the token file is read after a refusal. */
+const TOKEN_READS_PER_INTERVAL = 6;
 
-/** Returns when `stop` is aborted, and soon; or when going on is of no use, with why. */
-export async function runAgent(parts: AgentDependencies, stop: AbortSignal): Promise<AgentExit> {
-  const { log, random, tokens, manager, pulse } = parts;
-  const asking = createAsker(parts);
-  let state = firstState(parts.intervalMs);
+/** Returns soon after `stop` is aborted, or when only a restart or an operator can help. */
+export async function runAgent(dependencies: AgentDependencies, stop: AbortSignal): Promise<AgentExit> {
+  const { log, random, tokens, manager, pulse } = dependencies;
+  const sendRequest = createRequester(dependencies);
+  let state = firstState(dependencies.intervalMs);
   let isRegistered = false;
   let refusals = 0;
   while (!stop.aborted) {
-    pulse.expect(MEASURE_LIMIT_MS + 2 * parts.requestLimitMs);
-    const answer = await asking(state, stop);
+    pulse.expect(MEASURE_LIMIT_MS + 2 * dependencies.requestLimitMs);
+    const answer = await sendRequest(state, stop);
     if (stop.aborted) break;
     if (answer === 'other hardware') {
       state = registerAgain(state);
@@ -58,12 +58,12 @@ export async function runAgent(parts: AgentDependencies, stop: AbortSignal): Pro
     }
     const isRefused = answer.kind === 'denied' || answer.kind === 'revoked';
     if (isRefused && tokens.reload() === 'changed') {
-      state = withNewToken(parts, state);
+      state = withNewToken(dependencies, state);
       continue;
     }
     const move = advanceAgent(state, answer, random());
     log(move.level, move.event, move.fields);
-    if (answer.kind === 'revoked') return givenUp(parts, 'revoked');
+    if (answer.kind === 'revoked') return giveUp(dependencies, 'revoked');
     if (answer.kind === 'accepted' && state.doing === 'register' && !isRegistered) {
       isRegistered = true;
       manager.ready('registered');
@@ -71,21 +71,21 @@ export async function runAgent(parts: AgentDependencies, stop: AbortSignal): Pro
     state = move.state;
     refusals = isRefused ? refusals + 1 : 0;
     if (tokens.kind === 'credential' && refusals >= REFUSALS_BEFORE_RESTART)
-      return givenUp(parts, 'staleCredential');
+      return giveUp(dependencies, 'staleCredential');
     pulse.expect(move.waitMs);
     if (!isRefused) await sleep(move.waitMs, stop);
-    else if (await newTokenWithin(move.waitMs, parts, stop)) state = withNewToken(parts, state);
+    else if (await newTokenWithin(move.waitMs, dependencies, stop)) state = withNewToken(dependencies, state);
   }
   return 'stopped';
 }
 
-/** Words of our own only: what a server says could hold a line of its own. */
+/** Only our own words: a server's message could contain a line break. */
 function statusText({ kind }: ServerAnswer, { event, state }: AgentMove): string {
   if (kind !== 'accepted') return event;
   return state.ready ? 'ready' : 'registered';
 }
 
-function givenUp({ log, tokens }: AgentDependencies, exit: 'revoked' | 'staleCredential'): AgentExit {
+function giveUp({ log, tokens }: AgentDependencies, exit: 'revoked' | 'staleCredential'): AgentExit {
   const { code, meaning } = AGENT_EXITS[exit];
   log('error', 'giving up', { reason: meaning, exit_code: code, token: tokens.kind });
   return exit;
@@ -96,68 +96,68 @@ function withNewToken({ log }: AgentDependencies, state: AgentState): AgentState
   return { ...registerAgain(state), failures: 0 };
 }
 
-/** Waits; whoever puts another token into the file need not wait as long as the agent would. */
+/** Waits, but returns as soon as the file has another token. */
 async function newTokenWithin(
   waitMs: number,
   { tokens, intervalMs }: AgentDependencies,
   stop: AbortSignal,
 ): Promise<boolean> {
-  for (let left = waitMs; left > 0 && !stop.aborted; left -= intervalMs / LOOKS_PER_INTERVAL) {
-    await sleep(Math.min(left, intervalMs / LOOKS_PER_INTERVAL), stop);
+  for (let left = waitMs; left > 0 && !stop.aborted; left -= intervalMs / TOKEN_READS_PER_INTERVAL) {
+    await sleep(Math.min(left, intervalMs / TOKEN_READS_PER_INTERVAL), stop);
     if (tokens.reload() === 'changed') return true;
   }
   return false;
 }
 
-/** Measures and asks what the state says; remembers what was registered. */
-function createAsker(
-  parts: AgentDependencies,
+/** Measures and sends the request of the state; remembers the registered GPUs. */
+function createRequester(
+  dependencies: AgentDependencies,
 ): (state: AgentState, stop: AbortSignal) => Promise<ServerAnswer | 'other hardware'> {
-  const { figures, log } = parts;
+  const { figures, log } = dependencies;
   let registeredGpus = '0';
   let ignored = '';
   return async (state, stop) => {
     if (state.doing === 'register') {
       const hardware = await figures.hardware(stop);
       registeredGpus = hardware.gpu_count;
-      return register(parts, hardware, stop);
+      return register(dependencies, hardware, stop);
     }
     const { metrics, gpuCount } = await figures.metrics(stop);
-    // A driver that came up late, or a device that fell off the bus: what was registered is not true any more.
-    // Only between keepalives, so that a tool which answers now this, now that can't make a tight loop.
+    // A driver started late, or a device left the bus: the registration is out of date. Only when ready, so that a tool with
+    // changing results can't cause a tight loop.
     if (state.ready && gpuCount !== undefined && String(gpuCount) !== registeredGpus) {
       log('warn', 're-registering', {
         reason: `${registeredGpus} GPUs were registered, now there are ${gpuCount}`,
       });
       return 'other hardware';
     }
-    const answer = await keepAlive(parts, metrics, stop);
+    const answer = await keepAlive(dependencies, metrics, stop);
     if (answer.kind === 'accepted' && (answer.ignored ?? '') !== ignored) {
       ignored = answer.ignored ?? '';
-      if (ignored !== '') log('warn', 'server could not keep a part', { reason: ignored });
+      if (ignored !== '') log('warn', 'server ignored a part', { reason: ignored });
     }
     return answer;
   };
 }
 
 function register(
-  { identity, ...parts }: AgentDependencies,
+  { identity, ...dependencies }: AgentDependencies,
   hardware: object,
   stop: AbortSignal,
 ): Promise<ServerAnswer> {
   const body = {
-    token: parts.tokens.current(),
+    token: dependencies.tokens.current(),
     machine_id: identity.machineId,
     hostname: identity.hostname,
     provider_name: identity.provider,
     pool_name: identity.pool,
     ...hardware,
   };
-  return ask(parts, '/api/v1/machine/register', body, stop);
+  return ask(dependencies, '/api/v1/machine/register', body, stop);
 }
 
 function keepAlive(
-  { identity, ...parts }: AgentDependencies,
+  { identity, ...dependencies }: AgentDependencies,
   metrics: object,
   stop: AbortSignal,
 ): Promise<ServerAnswer> {
@@ -168,7 +168,7 @@ function keepAlive(
     agent_version: identity.agentVersion,
     metrics,
   };
-  return ask(parts, '/api/v1/machine/keepalive', body, stop);
+  return ask(dependencies, '/api/v1/machine/keepalive', body, stop);
 }
 
 async function ask(

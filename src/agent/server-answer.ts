@@ -1,4 +1,4 @@
-/** What an answer of the server means for the agent. Liberal: only what the agent acts upon is looked at. */
+/** What a response of the server means for the agent. Only the fields that the agent uses are read. */
 import type { HttpAnswer } from './post-json.ts';
 
 export type ServerAnswer =
@@ -6,24 +6,24 @@ export type ServerAnswer =
       readonly kind: 'accepted';
       readonly status?: string;
       readonly ttlSeconds?: number;
-      /** What the server could not keep of the request. */
+      /** The parts of the request that the server ignored. */
       readonly ignored?: string;
     }
   /** The server has forgotten this machine: register again. */
   | { readonly kind: 'expired'; readonly reason: string }
-  /** The token is wrong: no repetition helps, only another token. */
+  /** The token is wrong: a retry needs another token. */
   | { readonly kind: 'denied'; readonly reason: string }
-  /** The token was taken back for good, with the machine. */
+  /** The token was revoked with the machine, permanently. */
   | { readonly kind: 'revoked'; readonly reason: string }
-  /** The request is wrong, or the address is: the same. */
+  /** The request or the address is wrong: a retry does not help. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unavailable'; readonly reason: string; readonly retryAfterMs?: number };
 
-/** A server that asks for more than this is not taken at its word: the machine would be gone for good. */
+/** The longest accepted Retry-After. */
 const LONGEST_RETRY_AFTER_MS = 600_000;
 
-/** Statuses below 500 that pass by themselves: request timeout, too early, too many requests. */
-const PASSING = [408, 425, 429];
+/** Temporary statuses below 500: request timeout, too early, too many requests. */
+const TEMPORARY = [408, 425, 429];
 
 export function readServerAnswer({ status, retryAfter, body }: HttpAnswer, now: number): ServerAnswer {
   const fields = parsedObject(body);
@@ -45,13 +45,13 @@ export function readServerAnswer({ status, retryAfter, body }: HttpAnswer, now: 
         : {}),
     };
   }
-  const said = fields === undefined ? oneLine(body) : spoken(fields);
-  const reason = said === '' ? `answered ${status}` : `answered ${status}: ${said}`;
+  const message = fields === undefined ? oneLine(body) : messageOf(fields);
+  const reason = message === '' ? `answered ${status}` : `answered ${status}: ${message}`;
   if (status >= 400 && fields?.error_code === 'machine_not_found') return { kind: 'expired', reason };
   if (status === 401 || status === 403)
     return { kind: fields?.revoked === true ? 'revoked' : 'denied', reason };
   if (status < 400) return { kind: 'refused', reason: `${reason} (redirects are not followed)` };
-  if (status < 500 && !PASSING.includes(status)) return { kind: 'refused', reason };
+  if (status < 500 && !TEMPORARY.includes(status)) return { kind: 'refused', reason };
   const retryAfterMs = parseRetryAfter(retryAfter, now);
   return { kind: 'unavailable', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
@@ -70,12 +70,12 @@ function asObject(value: unknown): Record<string, unknown> | undefined {
     : undefined;
 }
 
-/** Servers differ in what they call it. */
-function spoken({ error, message, detail }: Record<string, unknown>): string {
+/** The error text, in one of the fields that servers use. */
+function messageOf({ error, message, detail }: Record<string, unknown>): string {
   return [error, message, detail].filter((part) => typeof part === 'string' && part !== '').join(': ');
 }
 
-/** Whole: the log shortens it, after it has looked for the token in it. */
+/** Complete: the log truncates it after redacting the token. */
 function oneLine(body: string): string {
   return body.replace(/\s+/g, ' ').trim();
 }

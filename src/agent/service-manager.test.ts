@@ -94,8 +94,8 @@ describe.skipIf(noPerl)('the service manager', () => {
     expect(messages()).toEqual([]);
   });
 
-  it('that can’t be reached is logged once, and holds nobody up', async () => {
-    const { manager, events } = connect(join(folder, 'nobody'));
+  it('that can’t be reached is logged once, and blocks nothing', async () => {
+    const { manager, events } = connect(join(folder, 'absent'));
     manager.ready('registered');
     await manager.stopping('stopped');
     expect(events).toHaveLength(1);
@@ -104,14 +104,14 @@ describe.skipIf(noPerl)('the service manager', () => {
 
   it('can’t be notified where nothing can send, and the log says what would', async () => {
     const senders = NOTIFY_SENDERS.map((sender) => ({ ...sender, command: `absent-${sender.command}` }));
-    const { manager, events } = connect(join(folder, 'nobody'), { senders });
+    const { manager, events } = connect(join(folder, 'absent'), { senders });
     await manager.stopping('stopped');
     expect(events).toEqual([
-      'service manager not notified there is none of absent-systemd-notify, absent-python3, absent-perl',
+      'service manager not notified none of these programs is installed: absent-systemd-notify, absent-python3, absent-perl',
     ]);
   });
 
-  it('is nobody without NOTIFY_SOCKET', async () => {
+  it('does nothing without NOTIFY_SOCKET', async () => {
     const { manager, events } = connect('');
     manager.ready('registered');
     await manager.stopping('stopped');

@@ -1,10 +1,9 @@
 /**
- * What the service manager is notified of, in the words of sd_notify: that the agent is ready, what it is doing, that it is
- * alive, and that it stops. The socket is a datagram socket, which Node.js can't open, so each message is sent by a child
- * process that lives for a moment (docs/decisions/0033-sd-notify.md). Messages are few: a change of what the agent is
- * doing, and two a watchdog's time.
+ * Notifies the service manager with sd_notify: ready, status, watchdog, stopping. The socket is a datagram socket, which
+ * Node.js can't open, so a short-lived child process sends each message (docs/decisions/0033-sd-notify.md). Messages are few:
+ * each change of the status, and two per watchdog period.
  *
- * Without NOTIFY_SOCKET there is nobody to notify. A manager that can't be reached is logged once, and never holds the agent up.
+ * Without NOTIFY_SOCKET nothing is sent. A manager that can't be reached is logged once, and never blocks the agent.
  */
 import { spawn } from 'node:child_process';
 import type { AgentLog } from './agent-log.ts';
@@ -14,7 +13,7 @@ export interface ServiceManager {
   /** The first registration succeeded. */
   ready(status: string): void;
   status(text: string): void;
-  /** Returns when it was sent, or can't be. */
+  /** Resolves when it was sent, or failed. */
   stopping(status: string): Promise<void>;
 }
 
@@ -41,8 +40,8 @@ const PERL = `use Socket; (my $name = $ENV{NOTIFY_SOCKET}) =~ s/^@/\\0/;
 socket(my $to, AF_UNIX, SOCK_DGRAM, 0) or die $!; send($to, $ARGV[0], 0, sockaddr_un($name)) or die $!;`;
 
 /**
- * The first that is installed. systemd's own also waits until the message was taken, which systemd needs to know whose it
- * is; the others are for managers that ask no such thing, where there is no systemd.
+ * The first that is installed is used. systemd-notify also waits until systemd has read the message, so that systemd can
+ * identify the sender; the others are for other managers.
  */
 export const NOTIFY_SENDERS: readonly NotifySender[] = [
   { command: 'systemd-notify', args: (lines) => lines },
@@ -51,11 +50,11 @@ export const NOTIFY_SENDERS: readonly NotifySender[] = [
 ];
 
 const SEND_LIMIT_MS = 5_000;
-const NOBODY: ServiceManager = { ready: () => {}, status: () => {}, stopping: async () => {} };
+const NO_MANAGER: ServiceManager = { ready: () => {}, status: () => {}, stopping: async () => {} };
 
 export function connectServiceManager(options: ServiceManagerOptions): ServiceManager & { close(): void } {
   const socket = options.env.NOTIFY_SOCKET;
-  if (socket === undefined || socket === '') return { ...NOBODY, close: () => {} };
+  if (socket === undefined || socket === '') return { ...NO_MANAGER, close: () => {} };
   const send = createSender(options, socket);
   let last = '';
   const status = (text: string): string[] => {
@@ -76,7 +75,7 @@ export function connectServiceManager(options: ServiceManagerOptions): ServiceMa
   };
 }
 
-/** Twice in the time that the manager allows, while the loop is alive: a server that is away is no reason for a restart. */
+/** Twice per watchdog period while the loop is alive: a server that does not respond is no reason for a restart. */
 function startWatchdog(
   { env, pid, pulse, log }: ServiceManagerOptions,
   feed: () => void,
@@ -88,20 +87,20 @@ function startWatchdog(
   const timer = setInterval(() => {
     const isAlive = pulse.isAlive();
     if (isAlive) feed();
-    else if (wasAlive) log('error', 'stuck', { hint: 'the watchdog is not fed any more' });
+    else if (wasAlive) log('error', 'stuck', { hint: 'the watchdog is not notified any more' });
     wasAlive = isAlive;
   }, micros / 2000);
   return timer.unref();
 }
 
-/** One after the other, in their order. */
+/** Sends messages one after the other, in order. */
 function createSender(
   { env, log, senders = NOTIFY_SENDERS }: ServiceManagerOptions,
   socket: string,
 ): (lines: readonly string[]) => Promise<void> {
   let queue: Promise<void> = Promise.resolve();
   let known = senders;
-  let isTold = false;
+  let isReported = false;
   const deliver = async (lines: readonly string[]): Promise<void> => {
     const childEnv = { NOTIFY_SOCKET: socket, PATH: env.PATH };
     for (const sender of known) {
@@ -111,11 +110,11 @@ function createSender(
       if (problem !== null) fail(`${sender.command} ${problem}`);
       return;
     }
-    fail(`there is none of ${senders.map(({ command }) => command).join(', ')}`);
+    fail(`none of these programs is installed: ${senders.map(({ command }) => command).join(', ')}`);
   };
   const fail = (reason: string): void => {
-    if (!isTold) log('warn', 'service manager not notified', { reason });
-    isTold = true;
+    if (!isReported) log('warn', 'service manager not notified', { reason });
+    isReported = true;
   };
   return (lines) => {
     queue = queue.then(() => deliver(lines));
@@ -123,7 +122,7 @@ function createSender(
   };
 }
 
-/** Null: it was sent. */
+/** Null: sent. */
 function run(
   command: string,
   args: readonly string[],

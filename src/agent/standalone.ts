@@ -1,8 +1,8 @@
-/** The agent as a program of its own: one file for a machine that has Node.js and nothing else. */
+/** The agent as a separate program: one file for a machine that has only Node.js. */
 import { Command, CommanderError } from 'commander';
 import { type AgentCommand, agentCommand } from './agent-command.ts';
 
-/** Put in by scripts/bundle-agent.mjs. */
+/** Defined by scripts/bundle-agent.mjs. */
 declare const INGOT_VERSION: string;
 
 const PROGRAM = 'ingot-agent';
@@ -17,7 +17,7 @@ function toCommander({ name, description, options, helpAfter, run, subcommands }
 }
 
 async function runStandalone(): Promise<void> {
-  // A journal that is restarted closes our output for a moment: the machine must stay alive through that.
+  // A restart of the journal closes our output for a moment. The agent continues.
   process.stderr.on('error', () => {});
   const [, script = ''] = process.argv;
   const agent = agentCommand({

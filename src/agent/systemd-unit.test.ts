@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AgentSettingError, type Said } from './agent-settings.ts';
+import { AgentSettingError, type SettingSources } from './agent-settings.ts';
 import { systemdUnit } from './systemd-unit.ts';
 
 const needed = { server: 'https://ingot.example.com', machineId: '1165a9b6', pool: 'gpu' };
 const command = ['/usr/bin/node', '/usr/local/lib/ingot-agent.mjs'];
-const unit = (options: Said['options'] = {}, env: Said['env'] = {}, words = command) =>
-  systemdUnit({ said: { options: { ...needed, ...options }, env, cwd: '/' }, command: words });
+const unit = (options: SettingSources['options'] = {}, env: SettingSources['env'] = {}, words = command) =>
+  systemdUnit({ sources: { options: { ...needed, ...options }, env, cwd: '/' }, command: words });
 
 /** Everything that systemd would act upon, without the values. */
 const directives = (text: string) =>
@@ -16,7 +16,7 @@ const directives = (text: string) =>
     .map((line) => line.replace(/=.*/, ''));
 
 describe('the systemd unit', () => {
-  it('runs the agent for ever, as nobody in particular, with the settings in its environment', () => {
+  it('runs the agent permanently, as a dynamic user, with the settings in its environment', () => {
     const text = unit({ interval: '30' }, { INGOT_AGENT_PROVIDER: 'rack' });
     expect(text).toContain(
       `ExecStart="/usr/bin/node" "/usr/local/lib/ingot-agent.mjs" "--token-file" "\${CREDENTIALS_DIRECTORY}/machine-token"\n`,
@@ -44,7 +44,7 @@ describe('the systemd unit', () => {
   it('names the file of the token that was asked for', () => {
     expect(unit({ tokenFile: '/srv/a%b/token' })).toContain('LoadCredential=machine-token:/srv/a%%b/token\n');
     for (const tokenFile of ['token', '/a b', '/a\nExecStartPre=/bin/sh', '/a:b', '/a"', ''])
-      expect(() => unit({ tokenFile })).toThrow(/^--token-file: must be a path/);
+      expect(() => unit({ tokenFile })).toThrow(/^--token-file: must be an absolute path/);
   });
 
   it('escapes what systemd would read as more than text', () => {

@@ -1,7 +1,7 @@
 /**
- * The systemd unit of the agent. Whatever is put into it was checked, and is escaped for its place: no value can end
- * its line, its quotes or its specifier. The token is not in it, as units are readable by everybody: systemd hands it
- * over as a credential that only the service can read.
+ * The systemd unit of the agent. Every value in it is checked and escaped: none can end its line, its quotes or its
+ * specifier. The token is not in it, because every user can read units: systemd passes it as a credential that only the service
+ * can read.
  */
 import {
   AGENT_SETTINGS,
@@ -9,28 +9,28 @@ import {
   type AgentSettingName,
   findSetting,
   readAgentSettings,
-  type Said,
+  type SettingSources,
 } from './agent-settings.ts';
 import { AGENT_EXITS } from './exit-codes.ts';
 
 export interface SystemdUnitOptions {
-  readonly said: Said;
-  /** What starts the agent: the program, and the words before its options. */
+  readonly sources: SettingSources;
+  /** The command that starts the agent, without its options. */
   readonly command: readonly string[];
 }
 
-/** Far more than any wait of the agent between two looks of the watchdog. */
+/** Much longer than any wait of the agent's loop. */
 const WATCHDOG_SECONDS = 300;
 const UNIT = 'ingot-agent.service';
 const CREDENTIAL = 'machine-token';
 const DEFAULT_TOKEN_FILE = '/etc/ingot/machine-token';
-/** Hidden from the service, as it has no business there. */
+/** Paths that the hardened service can't see. */
 const HIDDEN = /^\/(?:home|root|run\/user|tmp|var\/tmp)\//;
 
-export function systemdUnit({ said, command }: SystemdUnitOptions): string {
-  // For its checks: the unit repeats what was said, and only that.
-  readAgentSettings(said);
-  const tokenFile = tokenFileOf(said);
+export function systemdUnit({ sources, command }: SystemdUnitOptions): string {
+  // Only for its checks: the unit contains the settings that were set, without defaults.
+  readAgentSettings(sources);
+  const tokenFile = tokenFileOf(sources);
   const words = [...command.map(checkedWord), '"--token-file"', `"\${CREDENTIALS_DIRECTORY}/${CREDENTIAL}"`];
   const hidden = command.filter((word) => HIDDEN.test(word));
   return `# The agent of Ingot on this machine. To install it:
@@ -45,33 +45,33 @@ ${hidden.map((word) => `# CAUTION: the service can't see ${word}: move it, to /u
 Description=Ingot agent
 Wants=network-online.target
 After=network-online.target
-# It counts as started when it is registered. A server that is away must not hold the boot of the machine up: what wants it
-# does not wait for it.
+# The unit is started when the agent is registered. A server that does not respond must not delay the boot of the machine:
+# units that want this one do not wait for it.
 DefaultDependencies=no
 Requires=sysinit.target
 After=sysinit.target basic.target
 Conflicts=shutdown.target
 Before=shutdown.target
-# It is meant to run for ever: however often it ends, it is started again.
+# The agent runs permanently: it is restarted however often it ends.
 StartLimitIntervalSec=0
 
 [Service]
 Type=notify
-# systemd-notify speaks for it.
+# systemd-notify sends its notifications.
 NotifyAccess=all
-# However long the server is away.
+# However long the server does not respond.
 TimeoutStartSec=infinity
-# The agent feeds it while its loop is alive, also while the server is away.
+# The agent notifies it while its loop is alive, also while the server does not respond.
 WatchdogSec=${WATCHDOG_SECONDS}
 ExecStart=${words.join(' ')}
 LoadCredential=${CREDENTIAL}:${tokenFile.replaceAll('%', '%%')}
-${environment(said).join('\n')}
+${environment(sources).join('\n')}
 Restart=always
 RestartSec=10
-# Its token was revoked for good: the machine was decommissioned or removed. systemctl start, once it has another token.
+# Its token was revoked: the machine was decommissioned or removed. Run systemctl start after it has another token.
 RestartPreventExitStatus=${AGENT_EXITS.revoked.code}
 TimeoutStopSec=15
-# The agent alone is asked to stop: systemd-notify must not be ended in the middle of a word.
+# Only the agent receives SIGTERM: systemd-notify must not be stopped while it sends.
 KillMode=mixed
 
 DynamicUser=yes
@@ -114,45 +114,42 @@ const REPEATED = [
   'logLevel',
 ] as const satisfies readonly AgentSettingName[];
 
-/** Variables rather than options: what is in the environment of a service is easy to override with a drop-in. */
-function environment(said: Said): string[] {
+/** Variables instead of options: a drop-in can override the environment of a service. */
+function environment(sources: SettingSources): string[] {
   return REPEATED.flatMap((name) => {
-    const found = findSetting(said, name);
+    const found = findSetting(sources, name);
     const { variable, fallback }: { variable: string; fallback?: string } = AGENT_SETTINGS[name];
     if (found === undefined || found.text === fallback) return [];
     return [`Environment=${quoted(`${variable}=${found.text}`, found.from)}`];
   });
 }
 
-/** In an assignment `$` means nothing; in quotes only these do. */
+/** In a quoted assignment only backslash, quote and percent are special. */
 function quoted(text: string, from: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
   if (/[\x00-\x1f\x7f\u2028\u2029]/.test(text))
-    throw new AgentSettingError(from, 'must not hold control characters');
+    throw new AgentSettingError(from, 'must not contain control characters');
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`;
 }
 
-/** Paths of this program. systemd treats `$` differently in the first word and the others, so there is none. */
+/** Paths of this program. A `$` is refused, because systemd treats it differently in the first word and the others. */
 function checkedWord(word: string): string {
   if (word.includes('$'))
-    throw new AgentSettingError('install', `${JSON.stringify(word)} must not hold a "$"`);
+    throw new AgentSettingError('install', `${JSON.stringify(word)} must not contain a "$"`);
   return quoted(word, 'install');
 }
 
-/** Only what needs no quotes, since not every systemd takes them here. */
-function tokenFileOf(said: Said): string {
-  if (typeof said.options.token === 'string')
+/** Only paths that need no quotes: not every systemd accepts quotes here. */
+function tokenFileOf(sources: SettingSources): string {
+  if (typeof sources.options.token === 'string')
     throw new AgentSettingError(
       AGENT_SETTINGS.token.flag,
-      'does not go into a unit, which everybody can read: put it into a file and name that with --token-file',
+      'is not allowed in a unit, which every user can read: put the token into a file and use --token-file',
     );
-  const { text, from } = findSetting(said, 'tokenFile') ?? {
+  const { text, from } = findSetting(sources, 'tokenFile') ?? {
     text: DEFAULT_TOKEN_FILE,
     from: AGENT_SETTINGS.tokenFile.flag,
   };
   if (/^\/[A-Za-z0-9._/@+=,%-]+$/.test(text)) return text;
-  throw new AgentSettingError(
-    from,
-    'must be a path from / on of letters, digits and ._/@+=,%- to go into a unit',
-  );
+  throw new AgentSettingError(from, 'must be an absolute path of letters, digits and ._/@+=,%- in a unit');
 }

@@ -1,27 +1,32 @@
-/** The machine's token, which may be replaced while the agent runs: whoever has another put it into the same file. */
+/** The machine's token. An operator may replace it while the agent runs, by writing another one into the same file. */
 import { relative, resolve } from 'node:path';
-import { type AgentTokenPlace, findAgentToken, readTokenFrom, type Said } from './agent-settings.ts';
+import {
+  type AgentTokenPlace,
+  findAgentToken,
+  readTokenFrom,
+  type SettingSources,
+} from './agent-settings.ts';
 
 export interface TokenSource {
-  /** The one to use now. */
+  /** The token to use now. */
   current(): string;
-  /** Every one that was ever used: none may be written anywhere. */
+  /** Every token that was used: the log redacts them. */
   seen(): readonly string[];
-  /** Reads it again. A place that can't be read, or holds none, is as it was. */
+  /** Reads it again. A file that can't be read, or has no valid token, changes nothing. */
   reload(): 'changed' | 'same';
   /**
-   * fixed: given with the start, and never another. file: may change at any time. credential: a copy that systemd made at
-   * the start, so only another start can change it.
+   * fixed: set at the start, never changes. file: may change at any time. credential: a copy that systemd made at the start;
+   * only a restart can change it.
    */
   readonly kind: 'fixed' | 'file' | 'credential';
 }
 
-export function openTokenSource(said: Said): TokenSource {
-  const place = findAgentToken(said);
+export function openTokenSource(sources: SettingSources): TokenSource {
+  const place = findAgentToken(sources);
   let current = readTokenFrom(place);
   const seen = [current];
   return {
-    kind: kindOf(place, said),
+    kind: kindOf(place, sources),
     current: () => current,
     seen: () => seen,
     reload: () => {
@@ -30,7 +35,7 @@ export function openTokenSource(said: Said): TokenSource {
       try {
         found = readTokenFrom(place);
       } catch {
-        // Somebody may be writing it at this moment; it is read again after the next refusal.
+        // The file may be incomplete; it is read again after the next refusal.
         return 'same';
       }
       if (found === current) return 'same';
@@ -41,7 +46,7 @@ export function openTokenSource(said: Said): TokenSource {
   };
 }
 
-function kindOf({ file }: AgentTokenPlace, { env, cwd }: Said): TokenSource['kind'] {
+function kindOf({ file }: AgentTokenPlace, { env, cwd }: SettingSources): TokenSource['kind'] {
   if (file === null) return 'fixed';
   const credentials = env.CREDENTIALS_DIRECTORY;
   if (credentials === undefined || credentials === '') return 'file';

@@ -1,14 +1,14 @@
 /**
- * How apt is asked for packages of an architecture. Those of this host come from its own lists. Those of another come from lists
- * that are kept beside the downloads: the host's apt is neither told of the architecture nor changed. Sources, keys and
- * proxies are the host's either way.
+ * The options of apt for an architecture. Packages of the host's architecture come from its own lists. Those of another come
+ * from lists beside the downloads: the configuration of the host's apt is not changed. Sources, keys and proxies are the
+ * host's in both cases.
  */
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Architecture } from './architecture.ts';
 import { runProgram } from './run-program.ts';
 
-/** Lists that are younger are not fetched again. */
+/** Younger lists are not fetched again. */
 const FRESH_MS = 6 * 3_600_000;
 
 let host: Promise<string> | null = null;
@@ -18,7 +18,7 @@ function hostArchitecture(): Promise<string> {
   return host;
 }
 
-/** Options for apt-get and apt-cache, with lists that are there. */
+/** The options for apt-get and apt-cache. Fetches the lists if needed. */
 export async function aptOptions(architecture: Architecture, cacheDir: string): Promise<string[]> {
   if ((await hostArchitecture()) === architecture) return [];
   const root = join(cacheDir, `apt-${architecture}`);

@@ -1,9 +1,9 @@
-/** The architectures of machines that an installer can be made for, as Debian names them. */
+/** The architectures that an installer can be built for, by Debian's names. */
 import { type InstallerArch, knownArch } from '../domain/install/architecture.ts';
 
 interface InstallerTarget {
   readonly elfMachine: number;
-  /** For virtual machines and the cards of clouds. */
+  /** For virtual machines and cloud network cards. */
   readonly kernelPackage: string;
 }
 
@@ -19,7 +19,7 @@ const DEBIAN_NAMES = { x86_64: 'amd64', arm64: 'arm64' } as const satisfies Reco
   Architecture
 >;
 
-/** By any name that machines go by; null: none is built for those. */
+/** Accepts every usual name of an architecture; null: no installer for it. */
 export function debianArchitecture(name: string): Architecture | null {
   const arch = knownArch(name);
   return arch === null ? null : DEBIAN_NAMES[arch];

@@ -1,6 +1,6 @@
 /**
- * Makes the two files that a machine boots to be installed: a kernel, and an initramfs whose init is init.sh. A third one,
- * written last, says which command lines they understand.
+ * Builds the two files that a machine boots for its installation: a kernel, and an initramfs whose init is init.sh. A third
+ * file, written last, lists the kernel parameters that they support.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -33,12 +33,12 @@ export interface BuiltInstaller {
   readonly release: string;
   readonly modules: number;
   readonly programs: readonly Program[];
-  /** What such an installer can't do, for a program is not there. */
+  /** Programs that are missing, with what they are for. */
   readonly absentPrograms: readonly Program[];
   readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
 }
 
-/** The same packages make the same files. Each file is replaced as a whole: a machine that boots meanwhile gets either. */
+/** The build is reproducible. Each file is replaced atomically: a machine that boots meanwhile gets the old or the new one. */
 export async function buildInstaller(options: InstallerOptions): Promise<BuiltInstaller> {
   const { outputDir, target } = options;
   const kernel = await readKernel(options.kernel, target, DRIVERS);
@@ -81,7 +81,7 @@ export function scriptText(name: (typeof ENTRY_SCRIPTS)[number]): string {
   return readFileSync(new URL(name, import.meta.url), 'utf8');
 }
 
-/** The files that init.sh reads: every script beside it that no one starts. */
+/** The scripts that init.sh sources: all scripts beside it, except those that run as programs. */
 function nounScripts(): InstallerScript[] {
   return readdirSync(new URL('.', import.meta.url))
     .filter((name) => name.endsWith('.sh') && !ENTRY_SCRIPTS.some((entry) => entry === name))
@@ -100,7 +100,7 @@ async function replaceAll(
     for (const [index, { path }] of files.entries()) await rename(drafts[index] ?? '', path);
   } catch (error) {
     throw new InstallerError(
-      `can’t write to ${outputDir}: ${error instanceof Error ? error.message : error}`,
+      `can't write to ${outputDir}: ${error instanceof Error ? error.message : error}`,
     );
   } finally {
     for (const draft of drafts) await rm(draft, { force: true });

@@ -1,4 +1,4 @@
-/** Where downloads are kept between builds: the folder of this user's caches, or, without a home, a temporary one. */
+/** The folder of downloads, kept between builds: the user's cache folder or, without a home, a temporary folder. */
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A cpio archive ("newc") as the kernel unpacks it into an initramfs. The same entries make the same bytes. */
+/** Writes a cpio archive ("newc"), the format of an initramfs. The same entries give the same bytes. */
 const KINDS = { directory: 0o040000, file: 0o100000, device: 0o020000 } as const;
 
 export type ArchiveEntry =
@@ -36,7 +36,7 @@ function permissionsOf(entry: ArchiveEntry): number {
   return entry.kind === 'device' ? 0o600 : 0o755;
 }
 
-/** Owner, group and time are 0: who built it, and when, is not part of it. */
+/** Owner, group and time are 0, so that the archive is reproducible. */
 function header({ path, inode, mode, size, device }: Header): Buffer {
   const name = Buffer.from(`${path}\0`);
   const fields = [inode, mode, 0, 0, 1, 0, size, 0, 0, ...device, name.length, 0];

@@ -1,6 +1,6 @@
 /**
- * Debian packages as a source of files. Nothing is installed: apt-get downloads a package, having checked its signature,
- * and dpkg unpacks it into a folder of ours. Downloads are kept, and believed again only by the digest that apt names.
+ * Debian packages as a source of files. Nothing is installed: apt-get downloads a package and checks its signature, and dpkg
+ * unpacks it into a temporary folder. Downloads are kept, and used again only if they have the digest that apt reports.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -12,14 +12,14 @@ import type { Architecture } from './architecture.ts';
 import { InstallerError } from './installer-error.ts';
 import { runProgram } from './run-program.ts';
 
-/** For which machines packages are, and where downloads are kept. */
+/** The architecture of the packages, and the folder of downloads. */
 export interface PackageTarget {
   readonly architecture: Architecture;
   readonly cacheDir: string;
 }
 
 interface Download {
-  /** As apt-get wants to be asked for it. */
+  /** The name for apt-get: name:architecture=version. */
   readonly name: string;
   readonly file: string;
   readonly sha256: string;
@@ -27,22 +27,21 @@ interface Download {
 
 const PACKAGE_NAME = /^[a-z0-9][a-z0-9+.-]+$/;
 
-/** The path of the .deb. A package that only points at the kernel of the day is followed to that kernel. */
+/** The path of the .deb. A metapackage is followed to the kernel package that it depends on. */
 export async function downloadPackage(name: string, target: PackageTarget): Promise<string> {
-  if (!PACKAGE_NAME.test(name))
-    throw new InstallerError(`not the name of a package: ${JSON.stringify(name)}`);
+  if (!PACKAGE_NAME.test(name)) throw new InstallerError(`not a package name: ${JSON.stringify(name)}`);
   const [deb] = await downloadPackages([await followKernel(name, target)], target);
-  if (deb === undefined) throw new InstallerError(`apt-get offers no package ${name}: run apt-get update`);
+  if (deb === undefined) throw new InstallerError(`apt-get has no package ${name}: run apt-get update`);
   return deb;
 }
 
-/** Their paths, without those of names that apt does not know: a dependency may be a name that others provide. */
+/** Their paths. Unknown names are left out: a dependency may be a virtual package. */
 export async function downloadPackages(
   names: readonly string[],
   { architecture, cacheDir }: PackageTarget,
 ): Promise<string[]> {
   const wrong = names.find((name) => !PACKAGE_NAME.test(name));
-  if (wrong !== undefined) throw new InstallerError(`not the name of a package: ${JSON.stringify(wrong)}`);
+  if (wrong !== undefined) throw new InstallerError(`not a package name: ${JSON.stringify(wrong)}`);
   const options = await aptOptions(architecture, cacheDir);
   const downloads = await describeDownloads(
     names.map((name) => `${name}:${architecture}`),
@@ -56,7 +55,7 @@ export async function downloadPackages(
   return downloads.map(({ file }) => join(cacheDir, file));
 }
 
-/** One call of apt-get for all: it reads all its lists for each. */
+/** One call of apt-get for all packages, because each call reads all lists. */
 async function downloadAll(
   downloads: readonly Download[],
   cacheDir: string,
@@ -67,7 +66,9 @@ async function downloadAll(
     await runProgram('apt-get', [...options, '-q', 'download', ...downloads.map(({ name }) => name)], draft);
     for (const { name, file, sha256 } of downloads) {
       if ((await digestOf(join(draft, file))) !== sha256)
-        throw new InstallerError(`apt-get download ${name}: it is not the file that the package list names`);
+        throw new InstallerError(
+          `apt-get download ${name}: the file does not have the digest of the package list`,
+        );
       await rename(join(draft, file), join(cacheDir, file));
     }
   } finally {
@@ -77,7 +78,7 @@ async function downloadAll(
 
 export interface PackageFacts {
   readonly name: string;
-  /** The first of alternatives. */
+  /** The first alternative of each. */
   readonly depends: readonly string[];
 }
 
@@ -90,7 +91,7 @@ export async function packageFacts(deb: string): Promise<PackageFacts> {
   return { name: field('Package'), depends: [...new Set(depends)] };
 }
 
-/** A package of one's own may be for other machines; what it is for, it says itself. */
+/** A package file of the user may have another architecture: its control file says which. */
 export async function expectArchitecture(deb: string, { architecture }: PackageTarget): Promise<void> {
   const found = (await runProgram('dpkg-deb', ['-f', deb, 'Architecture'], '/')).trim();
   if (found === architecture || found === 'all') return;
@@ -101,7 +102,7 @@ export async function unpackPackage(deb: string, into: string): Promise<void> {
   await runProgram('dpkg', ['-x', deb, into], into);
 }
 
-/** linux-image-cloud-amd64 holds nothing but a dependency on linux-image-6.1.0-54-cloud-amd64. */
+/** linux-image-cloud-amd64 contains only a dependency on linux-image-6.1.0-54-cloud-amd64. */
 async function followKernel(name: string, { architecture, cacheDir }: PackageTarget): Promise<string> {
   if (!name.startsWith('linux-image')) return name;
   const options = await aptOptions(architecture, cacheDir);
@@ -110,7 +111,7 @@ async function followKernel(name: string, { architecture, cacheDir }: PackageTar
   return /^Depends:.*?\b(linux-image-\d[a-z0-9+.-]*)/m.exec(shown)?.[1] ?? name;
 }
 
-/** One call for all, of what apt would download. Files are called name_version_architecture.deb. */
+/** One call for all packages. Files are named name_version_architecture.deb. */
 async function describeDownloads(names: readonly string[], options: readonly string[]): Promise<Download[]> {
   const shown = await runProgram('apt-cache', [...options, 'show', '--no-all-versions', ...names], '/');
   return shown
@@ -120,7 +121,7 @@ async function describeDownloads(names: readonly string[], options: readonly str
       const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(record)?.[1] ?? '';
       const [name, version, architecture] = [field('Package'), field('Version'), field('Architecture')];
       const sha256 = field('SHA256');
-      if (sha256 === '') throw new InstallerError(`apt knows no SHA-256 of ${name}: run apt-get update`);
+      if (sha256 === '') throw new InstallerError(`apt has no SHA-256 of ${name}: run apt-get update`);
       return {
         name: `${name}:${architecture}=${version}`,
         file: `${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`,

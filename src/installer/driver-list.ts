@@ -1,6 +1,6 @@
 /**
- * The drivers that go into the installer, wherever the kernel has them: network cards, disks, the buses that lead to
- * them, and the file system of user data. A folder means everything in it. What a kernel does not have, or has built in, is not missed.
+ * The drivers of the installer: network cards, disks, their buses, and the file system of user data. A folder stands for
+ * everything in it. A driver that the kernel does not have, or has built in, is skipped.
  */
 export const DRIVERS: readonly string[] = [
   'drivers/net/ethernet/',

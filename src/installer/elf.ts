@@ -1,4 +1,4 @@
-/** As much of a 64-bit little-endian ELF file as an initramfs needs to know of its programs and drivers. */
+/** Reads what an initramfs needs of 64-bit little-endian ELF files: programs, libraries and kernel modules. */
 const [LOAD, DYNAMIC, INTERPRETER] = [1, 2, 3];
 const [NEEDED, STRING_TABLE] = [1n, 5n];
 
@@ -6,23 +6,23 @@ export function isElf(file: Buffer): boolean {
   return file.length > 64 && file.readUInt32BE(0) === 0x7f454c46 && file[4] === 2 && file[5] === 1;
 }
 
-/** A program that needs a loader and shared libraries can't be the only file of an initramfs. */
+/** Whether a program needs no loader and no shared libraries. */
 export function isStaticProgram(file: Buffer): boolean {
   return isElf(file) && interpreterOf(file) === null;
 }
 
-/** The number of the processor's architecture: 62 is x86-64, 183 is AArch64. */
+/** The machine number: 62 is x86-64, 183 is AArch64. */
 export function machineOf(file: Buffer): number {
   return file.readUInt16LE(18);
 }
 
-/** The path of the loader that a program names. */
+/** The path of a program's loader. */
 export function interpreterOf(file: Buffer): string | null {
   const segment = segments(file).find(({ kind }) => kind === INTERPRETER);
   return segment === undefined ? null : textAt(file, segment.offset);
 }
 
-/** The shared libraries that a program or a library names as needed, in its order. */
+/** The shared libraries that a program or a library needs, in its order. */
 export function neededOf(file: Buffer): string[] {
   const all = segments(file);
   const dynamic = all.find(({ kind }) => kind === DYNAMIC);
@@ -32,7 +32,7 @@ export function neededOf(file: Buffer): string[] {
     value: Number(file.readBigUInt64LE(dynamic.offset + index * 16 + 8)),
   }));
   const table = entries.find(({ tag }) => tag === STRING_TABLE)?.value ?? 0;
-  // The table is named by its address in memory; where that is in the file, the segment says that is loaded there.
+  // The table has an address in memory; the segment that is loaded there has the offset in the file.
   const loaded = all.find(
     ({ kind, address, bytes }) => kind === LOAD && table >= address && table < address + bytes,
   );
@@ -69,7 +69,7 @@ function textAt(file: Buffer, at: number): string {
   return file.toString('latin1', at, file.indexOf(0, at));
 }
 
-/** The section's bytes, or none when there is no such section. */
+/** The bytes of a section; empty if there is none of that name. */
 export function sectionOf(file: Buffer, wanted: string): Buffer {
   const [start, size, count] = [
     Number(file.readBigUInt64LE(40)),

@@ -1,4 +1,4 @@
-/** An initramfs of busybox, kernel modules and a script that is all it does. */
+/** Builds an initramfs of busybox, kernel modules and an init script. */
 import { gzipSync } from 'node:zlib';
 import { type ArchiveEntry, cpioArchive } from './cpio.ts';
 import { isStaticProgram } from './elf.ts';
@@ -7,17 +7,17 @@ import { type KernelModule, moduleTables } from './kernel-modules.ts';
 import type { ProgramFile } from './shared-programs.ts';
 
 export interface InitramfsParts {
-  /** What `uname -r` says in that kernel. */
+  /** The output of `uname -r` in that kernel. */
   readonly release: string;
   readonly modules: readonly KernelModule[];
   readonly busybox: Buffer;
-  /** Beside busybox, with their libraries. */
+  /** Further programs, with their libraries. */
   readonly programs?: readonly ProgramFile[];
-  /** Runs as the first process. */
+  /** The first process. */
   readonly init: string;
-  /** What busybox's udhcpc calls about its lease. */
+  /** The script that busybox's udhcpc runs for its lease. */
   readonly udhcpcEvent: string;
-  /** What init reads from /installer. */
+  /** The scripts that init sources from /installer. */
   readonly scripts?: readonly InstallerScript[];
 }
 
@@ -31,7 +31,7 @@ const FOLDERS = ['bin', 'dev', 'etc', 'proc', 'sys', 'tmp'];
 export function initramfs(parts: InitramfsParts): Buffer {
   const { release, modules, busybox, init, udhcpcEvent, programs = [], scripts = [] } = parts;
   if (!isStaticProgram(busybox))
-    throw new InstallerError('busybox must be a static program: Debian’s package is busybox-static');
+    throw new InstallerError("busybox must be a static program: Debian's package is busybox-static");
   const moduleDir = `lib/modules/${release}`;
   const tables = moduleTables(modules);
   const files: ArchiveEntry[] = [
@@ -46,12 +46,12 @@ export function initramfs(parts: InitramfsParts): Buffer {
   ];
   const folders = new Set([...FOLDERS, ...files.flatMap(({ path }) => foldersOf(path))]);
   const entries: ArchiveEntry[] = [
-    // A folder sorts before what is in it.
+    // A folder sorts before its content.
     ...[...folders].sort().map((path): ArchiveEntry => ({ kind: 'directory', path })),
     { kind: 'device', path: 'dev/console', major: 5, minor: 1 },
     ...files,
   ];
-  // The higher levels take three times as long for 0.2 % of the size.
+  // Higher levels take three times as long and save 0.2 %.
   return gzipSync(cpioArchive(entries), { level: 6 });
 }
 

@@ -35,7 +35,7 @@ describe('installer build', () => {
       [{ kernelDeb: 'absent.deb' }, 'absent.deb'],
       [{ kernelDeb: 'not.deb' }, 'dpkg'],
       [{ kernelPackage: 'a; b' }, 'not the name of a package'],
-      [{ kernelPackage: 'linux-image-amd64', kernelDeb: 'x.deb' }, 'exclude each other'],
+      [{ kernelPackage: 'linux-image-amd64', kernelDeb: 'x.deb' }, 'are mutually exclusive'],
       [{ arch: 'riscv64' }, 'riscv64'],
     ] as const) {
       const { code, out, err } = await build(options);

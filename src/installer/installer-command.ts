@@ -10,46 +10,48 @@ import type { ProgramSource } from './shared-programs.ts';
 export interface InstallerEnvironment {
   readonly program: string;
   readonly cwd: string;
-  /** The server's data directory, given what `--data-dir` says. */
-  readonly dataDir: (said: string | undefined) => string;
+  /** The server's data directory. `option` is the value of --data-dir. */
+  readonly dataDir: (option: string | undefined) => string;
   readonly writeOut: (text: string) => void;
   readonly writeErr: (text: string) => void;
 }
 
 const BUSYBOX_PACKAGE = 'busybox-static';
 const WRONG_USE = 64;
-/** Below the boot files, where boot scripts name them. */
+/** The folders in the boot folder, which boot scripts name. */
 const FOLDERS = { amd64: 'installer', arm64: 'installer/arm64' } as const satisfies Record<
   Architecture,
   string
 >;
 
-export function installerCommand(around: InstallerEnvironment): ExtraCommand {
+export function installerCommand(environment: InstallerEnvironment): ExtraCommand {
   return {
     name: 'installer',
     description: 'The system that installs machines over the network',
     options: [],
     run: async () => {
-      around.writeErr(`${around.program}: say what to do: ${around.program} installer build\n`);
+      environment.writeErr(
+        `${environment.program}: missing command: ${environment.program} installer build\n`,
+      );
       return WRONG_USE;
     },
     subcommands: [
       {
         name: 'build',
-        description: 'Make its kernel and initramfs, for the server to serve',
+        description: 'Build its kernel and initramfs, which the server serves',
         options: [
           {
             flags: '--data-dir <path>',
-            description: 'the server’s data directory (INGOT_DATA_DIR, default .ingot)',
+            description: "the server's data directory (INGOT_DATA_DIR, default .ingot)",
           },
           {
             flags: '--arch <name>',
-            description: `the machines’ processor: ${INSTALLER_ARCHES.join(' or ')} (default ${INSTALLER_ARCHES[0]})`,
+            description: `the CPU architecture of the machines: ${INSTALLER_ARCHES.join(' or ')} (default ${INSTALLER_ARCHES[0]})`,
           },
           {
             flags: '--output <dir>',
             description:
-              'where the files go (default boot/installer in the data directory, and boot/installer/arm64 for arm64)',
+              'the output folder (default boot/installer in the data directory, and boot/installer/arm64 for arm64)',
           },
           {
             flags: '--kernel-package <name>',
@@ -58,7 +60,7 @@ export function installerCommand(around: InstallerEnvironment): ExtraCommand {
           {
             flags: '--kernel-deb <file>',
             description:
-              'the kernel’s package as a file; no package of programs is downloaded either: see --programs',
+              'the kernel package as a file; then no package of programs is downloaded either: see --programs',
           },
           {
             flags: '--busybox <file>',
@@ -67,73 +69,75 @@ export function installerCommand(around: InstallerEnvironment): ExtraCommand {
           {
             flags: '--programs <dir>',
             description:
-              'a folder with the packages of further programs and of their libraries (default: downloaded), or none',
+              'a folder with the packages of further programs and their libraries (default: downloaded), or none',
           },
         ],
         helpAfter: `
-Packages come from the apt sources of this machine; they are unpacked, not installed, and kept for the next time. Those for
-another architecture need no change of this machine: its package lists are kept apart. Files that are there already are
-replaced, each at once. A server serves no installer that does not understand it: build it again when it says so, which may be
-after an update of Ingot.
+Packages come from the apt sources of this machine. They are unpacked, not installed, and kept for the next build. Another
+architecture needs no change of this machine: its package lists are separate. Existing files are replaced atomically. A
+server does not serve an installer that is too old for it: build it again when the server says so, which may be after an
+update of Ingot.
 Further programs are hdparm, nvme, qemu-img, sfdisk and zstd: without them the installer erases disks by overwriting only,
-and refuses images in the formats zstd and qcow2, and user data. On stdout is what was made: SHA-256 and name, as sha256sum -c reads it.`,
-        run: (options) => build(around, options),
+and refuses images in the formats zstd and qcow2, and user data. The output lists the SHA-256 and name of each file, for
+sha256sum -c.`,
+        run: (options) => build(environment, options),
       },
     ],
   };
 }
 
 async function build(
-  around: InstallerEnvironment,
+  environment: InstallerEnvironment,
   options: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const said = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
+  const optionOf = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
   const path = (name: string) => {
-    const text = said(name);
-    return text === undefined ? undefined : resolve(around.cwd, text);
+    const text = optionOf(name);
+    return text === undefined ? undefined : resolve(environment.cwd, text);
   };
   try {
-    if (said('kernelPackage') !== undefined && said('kernelDeb') !== undefined)
-      throw new InstallerError('--kernel-package and --kernel-deb exclude each other');
-    const architecture = debianArchitecture(said('arch') ?? INSTALLER_ARCHES[0]);
+    if (optionOf('kernelPackage') !== undefined && optionOf('kernelDeb') !== undefined)
+      throw new InstallerError('--kernel-package and --kernel-deb are mutually exclusive');
+    const architecture = debianArchitecture(optionOf('arch') ?? INSTALLER_ARCHES[0]);
     if (architecture === null)
       throw new InstallerError(
-        `--arch: ${JSON.stringify(said('arch'))} is none of ${INSTALLER_ARCHES.join(', ')}`,
+        `--arch: ${JSON.stringify(optionOf('arch'))} is none of ${INSTALLER_ARCHES.join(', ')}`,
       );
-    // Loaded here, so that other commands do not pay for it.
+    // Loaded here, so that other commands start faster.
     const { buildInstaller } = await import('./build-installer.ts');
     const { downloadCacheDir } = await import('./cache-dir.ts');
     const kernelFile = path('kernelDeb');
     const busyboxFile = path('busybox');
     const built = await buildInstaller({
-      outputDir: path('output') ?? join(around.dataDir(said('dataDir')), 'boot', FOLDERS[architecture]),
+      outputDir:
+        path('output') ?? join(environment.dataDir(optionOf('dataDir')), 'boot', FOLDERS[architecture]),
       target: { architecture, cacheDir: downloadCacheDir() },
       kernel:
         kernelFile === undefined
-          ? { name: said('kernelPackage') ?? ARCHITECTURES[architecture].kernelPackage }
+          ? { name: optionOf('kernelPackage') ?? ARCHITECTURES[architecture].kernelPackage }
           : { file: kernelFile },
       busybox: busyboxFile === undefined ? { name: BUSYBOX_PACKAGE } : { file: busyboxFile },
-      programs: programSource(path('programs'), said('programs'), kernelFile),
+      programs: programSource(path('programs'), optionOf('programs'), kernelFile),
     });
-    around.writeErr(`Linux ${built.release} with ${built.modules} modules\n`);
-    around.writeErr(programLines(built));
-    for (const { path: file, bytes } of built.files) around.writeErr(`${file}: ${sizeText(bytes)}\n`);
-    around.writeOut(built.files.map(({ sha256, path: file }) => `${sha256}  ${file}\n`).join(''));
+    environment.writeErr(`Linux ${built.release} with ${built.modules} modules\n`);
+    environment.writeErr(programLines(built));
+    for (const { path: file, bytes } of built.files) environment.writeErr(`${file}: ${sizeText(bytes)}\n`);
+    environment.writeOut(built.files.map(({ sha256, path: file }) => `${sha256}  ${file}\n`).join(''));
     return 0;
   } catch (error) {
     if (!(error instanceof InstallerError)) throw error;
-    around.writeErr(`${around.program}: ${error.message}\n`);
+    environment.writeErr(`${environment.program}: ${error.message}\n`);
     return 1;
   }
 }
 
-/** Who names the kernel as a file wants nothing downloaded. */
+/** With the kernel as a file, nothing is downloaded. */
 function programSource(
   folder: string | undefined,
-  said: string | undefined,
+  programs: string | undefined,
   kernelFile: string | undefined,
 ): ProgramSource {
-  if (said === 'none') return 'none';
+  if (programs === 'none') return 'none';
   if (folder !== undefined) return { folder };
   return kernelFile === undefined ? 'download' : 'none';
 }

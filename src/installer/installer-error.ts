@@ -1,4 +1,4 @@
-/** Says in one line, to a person, why there can be no installer. */
+/** Why the installer can't be built, in one line. */
 export class InstallerError extends Error {
   override readonly name = 'InstallerError';
 }

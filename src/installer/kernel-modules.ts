@@ -1,7 +1,7 @@
 /**
- * Which modules of a kernel go into an initramfs, and the two files by which busybox's modprobe finds its way among them.
- * A Debian package has no modules.dep and no modules.alias, they are made when it is installed; but each module says for
- * itself what it needs and which devices it is for, and that is where we read it.
+ * Selects the kernel modules of an initramfs, and writes the two files that busybox's modprobe reads. A Debian package has no
+ * modules.dep and no modules.alias: they are generated at its installation. Each module lists its dependencies and devices
+ * itself, and they are read from there.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { isElf, sectionOf } from './elf.ts';
 import { InstallerError } from './installer-error.ts';
 
 export interface KernelModule {
-  /** Below the folder of the kernel's release, such as kernel/drivers/net/virtio_net.ko. */
+  /** Relative to the folder of the kernel's release, such as kernel/drivers/net/virtio_net.ko. */
   readonly path: string;
   readonly content: Buffer;
   readonly aliases: readonly string[];
-  /** Paths of the modules that must be there before, those that need others first. */
+  /** The modules that must be loaded before, dependent modules first. */
   readonly needs: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function selectModules(releaseDir: string, wanted: readonly string[]): Ke
   const found = new Map<string, FoundModule>();
   const visit = (name: string): void => {
     const file = files.get(name);
-    // Not a file of its own: built in.
+    // No file: built in.
     if (file === undefined || found.has(name)) return;
     const module = readModule(releaseDir, file);
     found.set(name, module);
@@ -43,7 +43,7 @@ export function selectModules(releaseDir: string, wanted: readonly string[]): Ke
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The files of the tables that modprobe reads. */
+/** modules.dep and modules.alias, for modprobe. */
 export function moduleTables(modules: readonly KernelModule[]): { dep: string; alias: string } {
   const dep = modules.map(({ path, needs }) => `${path}:${needs.map((needed) => ` ${needed}`).join('')}\n`);
   const alias = modules.flatMap(({ path, aliases }) =>
@@ -52,10 +52,10 @@ export function moduleTables(modules: readonly KernelModule[]): { dep: string; a
   return { dep: dep.join(''), alias: alias.join('') };
 }
 
-/** The last is loaded first, so everything comes before what it needs itself. */
+/** The last is loaded first, so each module comes before its dependencies. */
 function needsOf(name: string, found: ReadonlyMap<string, FoundModule>): string[] {
   const order: string[] = [];
-  // What a module would only like to find loaded may lead back to it.
+  // Soft dependencies may be circular.
   const seen = new Set([name]);
   const visit = (current: string): void => {
     const module = found.get(current);
@@ -80,7 +80,7 @@ function isWanted(file: string, pattern: string): boolean {
   return pattern.endsWith('/') ? path.startsWith(pattern) : path === pattern;
 }
 
-/** The kernel does not tell - from _ in names. */
+/** In module names the kernel treats - and _ as the same. */
 function moduleName(path: string): string {
   return path.replace(/^.*\//, '').replace(ENDING, '').replaceAll('-', '_');
 }
@@ -93,7 +93,7 @@ function readModule(releaseDir: string, file: string): FoundModule {
     info.filter((line) => line.startsWith(`${key}=`)).map((line) => line.slice(key.length + 1));
   const words = (texts: readonly string[], separator: RegExp) =>
     texts.flatMap((text) => text.split(separator)).filter((word) => word !== '');
-  // Of "pre: a b post: c", a and b must be there before.
+  // Of "pre: a b post: c", a and b must be loaded before.
   const before = values('softdep').map((text) => /pre:((?:\s+[^\s:]+(?!\S*:))*)/.exec(text)?.[1] ?? '');
   return {
     path: file.replace(ENDING, '.ko'),
@@ -103,12 +103,12 @@ function readModule(releaseDir: string, file: string): FoundModule {
   };
 }
 
-/** Unpacked here, so that the machine needs no memory for both, and the archive packs better. */
+/** Decompressed here, so that the machine needs less memory and the archive compresses better. */
 function unpacked(file: string): Buffer {
   const ending = ENDING.exec(file)?.[1];
   if (ending === undefined) return readFileSync(file);
   const program = UNPACKERS[ending] ?? '';
   const { stdout, status } = spawnSync(program, ['-dc', file], { maxBuffer: 256 * 1024 * 1024 });
-  if (status !== 0) throw new InstallerError(`${file} can’t be unpacked: is ${program} installed?`);
+  if (status !== 0) throw new InstallerError(`can't unpack ${file}: is ${program} installed?`);
   return stdout;
 }

@@ -1,4 +1,4 @@
-/** The kernel and the programs that an initramfs is made of, out of Debian's packages or files of one's own. */
+/** The kernel and busybox of an initramfs, from Debian packages or from files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export interface Kernel {
   readonly modules: readonly KernelModule[];
 }
 
-/** A package by name, to be downloaded, or a file that is there already. */
+/** The name of a package to download, or a file. */
 export type PackageSource = { readonly name: string } | { readonly file: string };
 
 export async function readKernel(
@@ -26,24 +26,25 @@ export async function readKernel(
     const image = existsSync(bootDir)
       ? readdirSync(bootDir).find((name) => name.startsWith('vmlinuz-'))
       : undefined;
-    if (image === undefined) throw new InstallerError(`${nameOf(source)} holds no kernel (boot/vmlinuz-…)`);
+    if (image === undefined)
+      throw new InstallerError(`${nameOf(source)} contains no kernel (boot/vmlinuz-*)`);
     const release = image.slice('vmlinuz-'.length);
     const releaseDir = ['lib/modules', 'usr/lib/modules']
       .map((dir) => join(root, dir, release))
       .find((dir) => existsSync(join(dir, 'kernel')));
     if (releaseDir === undefined)
-      throw new InstallerError(`${nameOf(source)} holds no modules (lib/modules/${release})`);
+      throw new InstallerError(`${nameOf(source)} contains no modules (lib/modules/${release})`);
     const modules = selectModules(releaseDir, drivers);
     return { release, image: readFileSync(join(bootDir, image)), modules };
   });
 }
 
-/** A file may be the program itself, or a package that holds it. */
+/** A file may be the program itself, or a package that contains it. */
 export async function readBusybox(source: PackageSource, target: PackageTarget): Promise<Buffer> {
   if ('file' in source && !source.file.endsWith('.deb')) return readGiven(source.file);
   return withUnpacked(source, target, (root) => {
     const found = ['bin/busybox', 'usr/bin/busybox'].find((path) => existsSync(join(root, path)));
-    if (found === undefined) throw new InstallerError(`${nameOf(source)} holds no busybox`);
+    if (found === undefined) throw new InstallerError(`${nameOf(source)} contains no busybox`);
     return readFileSync(join(root, found));
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The programs that go into the installer beside busybox, and Debian's packages that hold them. Each has a job that busybox
- * has no applet for; without them an installer still installs raw, gzip and xz images.
+ * The programs of the installer besides busybox, and the Debian packages that contain them. busybox has no applet for their
+ * tasks. Without them an installer still installs raw, gzip and xz images.
  */
 export const PROGRAMS = [
   { name: 'hdparm', package: 'hdparm', does: 'erases ATA disks' },

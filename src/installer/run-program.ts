@@ -1,4 +1,4 @@
-/** A program of Debian's, run to its end; what it says when it fails is the error. */
+/** Runs a program of Debian to its end. If it fails, the error is its output. */
 import { execFile } from 'node:child_process';
 import { InstallerError } from './installer-error.ts';
 
@@ -14,7 +14,7 @@ export function runProgram(program: string, args: readonly string[], cwd: string
 
 function explain(program: string, args: readonly string[], error: Error, stderr: string): string {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-    return `there is no ${program}: the installer is built on Debian, or on a system with Debian’s ${program}`;
+    return `there is no ${program}: the installer is built on Debian, or on a system with Debian's ${program}`;
   const reason = /^E: (.*)$/m.exec(stderr)?.[1] ?? stderr.trim().split('\n').at(-1) ?? error.message;
   const hint = /Unable to locate|No packages found/.test(reason) ? '; apt-get update may help' : '';
   return `${program} ${args.join(' ')}: ${reason}${hint}`;

@@ -80,9 +80,9 @@ describe.skipIf(!hasDpkg)('programs out of packages', () => {
     expect(await read()).toMatchObject({ found: [], files: [] });
   });
 
-  it('say which library no package holds', async () => {
+  it('say which library no package contains', async () => {
     makePackage('hdparm', { 'sbin/hdparm': program('libc.so.6') });
     makePackage('libc6', { [`${LIBRARIES}/ld-linux-x86-64.so.2`]: library() });
-    await expect(read()).rejects.toThrow('no package holds libc.so.6, which hdparm needs');
+    await expect(read()).rejects.toThrow('no package contains libc.so.6, which hdparm needs');
   });
 });

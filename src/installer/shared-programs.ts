@@ -1,9 +1,10 @@
 /**
- * Programs with their shared libraries, out of Debian's packages. Nothing of them runs here, and nothing is asked of this
- * host's loader: each file says in its dynamic section which libraries it needs, and the dependencies of its package say
- * where those may be. Packages are fetched only as long as a library is missing.
+ * Programs with their shared libraries, from Debian packages. None of them runs here, and this host's loader is not used:
+ * the dynamic section of each file lists the libraries that it needs, and the dependencies of its package name the packages
+ * that may contain them. Packages are fetched only while a library is missing.
  *
- * In the initramfs all libraries are in /lib, where every loader of Debian looks, and the loader is where programs name it.
+ * In the initramfs all libraries are in /lib, which every loader of Debian searches, and the loader has the path that programs
+ * name.
  */
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,11 +22,11 @@ import { interpreterOf, isElf, machineOf, neededOf } from './elf.ts';
 import { InstallerError } from './installer-error.ts';
 import { PROGRAMS, type Program } from './program-list.ts';
 
-/** `download` takes them from apt, a folder has them all as .deb files. */
+/** `download`: from apt. A folder: contains all of them as .deb files. */
 export type ProgramSource = 'download' | 'none' | { readonly folder: string };
 
 export interface ProgramFile {
-  /** In the initramfs, without the leading slash. */
+  /** The path in the initramfs, without the leading slash. */
   readonly path: string;
   readonly content: Buffer;
 }
@@ -65,7 +66,7 @@ export async function readPrograms(source: ProgramSource, target: PackageTarget)
   }
 }
 
-/** The programs and everything that they need, which may take further packages. */
+/** The programs with all libraries that they need. Fetches further packages for them. */
 async function closure(
   programs: readonly Program[],
   packages: UnpackedPackages,
@@ -79,13 +80,13 @@ async function closure(
     const debs = source === 'download' ? await download(next, packages.target) : [];
     if (debs.length === 0) {
       const [library, { name }] = [...missing][0] ?? ['', { name: '' }];
-      throw new InstallerError(`no package holds ${library}, which ${name} needs`);
+      throw new InstallerError(`no package contains ${library}, which ${name} needs`);
     }
     await packages.add(debs);
   }
 }
 
-/** What there is of it, and which libraries are missing, each with a package that needs it. */
+/** The files that are found, and the missing libraries, each with a package that needs it. */
 function collect(programs: readonly Program[], packages: UnpackedPackages) {
   const files = new Map<string, Buffer>();
   const missing = new Map<string, UnpackedPackage>();
@@ -120,7 +121,7 @@ function collect(programs: readonly Program[], packages: UnpackedPackages) {
 
 class UnpackedPackages {
   private readonly packages: UnpackedPackage[] = [];
-  /** Paths of files and links in the folders of libraries, by the last part of their names. */
+  /** Paths of files and links in library folders, by file name. */
   private readonly libraries = new Map<string, { readonly path: string; readonly from: UnpackedPackage }[]>();
   private readonly root: string;
   readonly target: PackageTarget;
@@ -158,7 +159,7 @@ class UnpackedPackages {
     return null;
   }
 
-  /** The one with the shortest path: variants for certain processors are in folders below. */
+  /** The shortest path: variants for certain processors are in subfolders. */
   library(name: string): Library | null {
     const found = this.libraries.get(name)?.toSorted((a, b) => a.path.length - b.path.length) ?? [];
     for (const { path, from } of found) {
@@ -168,7 +169,7 @@ class UnpackedPackages {
     return null;
   }
 
-  /** Null for what is none for these machines, or a link out of its package: that would lead into this host. */
+  /** Null for a file of another architecture, and for a link out of its package, into this host. */
   private read({ dir }: UnpackedPackage, path: string): Buffer | null {
     if (!existsSync(path) || !realpathSync(path).startsWith(`${realpathSync(dir)}${sep}`)) return null;
     const content = readFileSync(path);

@@ -1,19 +1,19 @@
 /**
- * A configuration of dnsmasq that brings machines to the server's boot script. A machine's own firmware gets iPXE, by TFTP
- * or, where it boots over HTTP, from the server; iPXE, which is told by DHCP option 175, gets the address of the script.
- * Every value is checked before it becomes part of a line, for a line more or a comma more could be any directive.
+ * A dnsmasq configuration that leads machines to the server's boot script. The firmware of a machine gets iPXE, by TFTP or, if
+ * it boots over HTTP, from the server. iPXE, which sends DHCP option 175, gets the URL of the script. Every value is checked,
+ * because an additional line or comma could be any directive.
  */
 import { isIPv4 } from 'node:net';
 import { IPXE_QUERY } from '../domain/install/ipxe-query.ts';
 import { NetbootError } from './netboot-error.ts';
 
 export interface DnsmasqOptions {
-  /** full: dnsmasq gives addresses. proxy: another DHCP server does, and dnsmasq only adds where to boot from. */
+  /** full: dnsmasq assigns addresses. proxy: another DHCP server does, and dnsmasq only adds the boot options. */
   readonly mode: string;
   readonly interface: string;
   /** full: first,last[,netmask][,lease]. proxy: the network's address. */
   readonly range: string;
-  /** Where machines reach the server. */
+  /** The URL of the server for machines. */
   readonly url: string;
   readonly tftpRoot: string;
 }
@@ -21,7 +21,7 @@ export interface DnsmasqOptions {
 const BIOS_LOADER = 'undionly.kpxe';
 const UEFI_LOADER = 'snponly.efi';
 const ARM64_LOADER = 'snponly-arm64.efi';
-/** What fits into an answer of DHCP where it has no option for it. */
+/** The maximum length of the file field of a DHCP response. */
 const MAX_FILE_LENGTH = 127;
 const MODES = { full: fullLines, proxy: proxyLines } as const;
 
@@ -56,16 +56,16 @@ export function dnsmasqConfiguration(options: DnsmasqOptions): string {
     'enable-tftp',
     `tftp-root=${tftpRoot}`,
     '',
-    '# Who sends option 175 is iPXE already.',
+    '# A client that sends option 175 is iPXE.',
     'dhcp-match=set:ipxe,175',
-    '# What firmware says that it is: 7 and 9 UEFI, 11 UEFI on ARM64; 16 and 19 are the same, booting over HTTP.',
+    '# The architecture that the firmware sends: 7 and 9 UEFI, 11 UEFI on ARM64; 16 and 19 are the same over HTTP.',
     'dhcp-match=set:uefi,option:client-arch,7',
     'dhcp-match=set:uefi,option:client-arch,9',
     'dhcp-match=set:arm64,option:client-arch,11',
     'dhcp-match=set:uefi-http,option:client-arch,16',
     'dhcp-match=set:arm64-http,option:client-arch,19',
     '',
-    '# Firmware that boots over HTTP takes no answer that does not say that it is for it.',
+    '# Firmware that boots over HTTP accepts only responses with the vendor class HTTPClient.',
     'dhcp-option-force=tag:!ipxe,tag:uefi-http,60,HTTPClient',
     'dhcp-option-force=tag:!ipxe,tag:arm64-http,60,HTTPClient',
     `dhcp-boot=tag:!ipxe,tag:uefi-http,${checked.url}/boot/boot.efi`,
@@ -83,26 +83,26 @@ function fullLines({ interface: name, range, url }: Checked): string[] {
     `dhcp-boot=tag:!ipxe,tag:arm64,${ARM64_LOADER}`,
     `dhcp-boot=tag:ipxe,${scriptAddress(url)}`,
     '',
-    '# There must be no other DHCP server on this network: else use --mode proxy.',
+    '# This must be the only DHCP server of the network: otherwise use --mode proxy.',
     `dhcp-range=${range.join(',')}`,
-    '# Machines get this host as their gateway and name server. To name others:',
+    '# Machines get this host as their gateway and name server. To set others:',
     '#dhcp-option=option:router,192.0.2.1',
     '#dhcp-option=option:dns-server,192.0.2.53',
     '',
-    '# iPXE waits 13 s for a router advertisement of IPv6 where none arrives. If no router sends them:',
+    '# iPXE waits 13 s for an IPv6 router advertisement if there is none. If no router sends them:',
     '#enable-ra',
     `#dhcp-range=::,constructor:${name},ra-stateless`,
-    '# (this host needs an IPv6 address on that interface, fd00:1234::1/64 for example)',
+    '# (this host needs an IPv6 address on that interface, such as fd00:1234::1/64)',
   ];
 }
 
 /**
- * Firmware that boots by PXE asks a proxy a second time, which is what pxe-service answers. Firmware that boots over HTTP, and
- * iPXE with UEFI, take their file from the first answer, which is what dhcp-boot fills.
+ * PXE firmware sends a second request to a proxy, which pxe-service answers. Firmware that boots over HTTP, and iPXE with UEFI,
+ * take the file of the first response, which dhcp-boot sets.
  */
 function proxyLines({ range, url }: Checked): string[] {
   return [
-    '# A proxy answers nobody else.',
+    '# A proxy answers only these clients.',
     'dhcp-pxe-vendor=PXEClient,HTTPClient',
     `pxe-service=tag:!ipxe,x86PC,"iPXE",${BIOS_LOADER}`,
     `pxe-service=tag:!ipxe,BC_EFI,"iPXE",${UEFI_LOADER}`,
@@ -111,14 +111,14 @@ function proxyLines({ range, url }: Checked): string[] {
     `pxe-service=tag:ipxe,x86PC,"Ingot",${scriptAddress(url)}`,
     `dhcp-boot=tag:ipxe,${scriptAddress(url)}`,
     '',
-    '# Addresses come from the DHCP server that is there already.',
+    '# The existing DHCP server assigns addresses.',
     `dhcp-range=${range.join(',')},proxy`,
     '',
-    '# iPXE waits 13 s for a router advertisement of IPv6 where none arrives: the site’s router should send them.',
+    "# iPXE waits 13 s for an IPv6 router advertisement if there is none: the site's router should send them.",
   ];
 }
 
-/** iPXE fills its variables in. Without a dot, dnsmasq would add a suffix. */
+/** iPXE replaces its variables. Without a dot, dnsmasq would add a suffix. */
 function scriptAddress(url: string): string {
   const address = `${url}/api/v1/boot?${IPXE_QUERY}`;
   return address.includes('.') ? address : `${address}&_=.`;
@@ -138,7 +138,7 @@ function checkTftpRoot(path: string): string {
   return path.length > 1 ? path.replace(/\/+$/, '') : path;
 }
 
-/** What dnsmasq and iPXE take as they are: no comma, no quote, no variable. */
+/** Only characters without a meaning in dnsmasq and iPXE: no comma, no quote, no variable. */
 function checkUrl(text: string): string {
   const bad = (why: string) => new NetbootError(`--url: ${quoted(text)} ${why}`);
   if (!/^https?:\/\/[A-Za-z0-9._:[\]/-]+$/.test(text) || !URL.canParse(text))

@@ -12,77 +12,80 @@ export interface NetbootEnvironment {
 
 const WRONG_USE = 64;
 
-export function netbootCommand(around: NetbootEnvironment): ExtraCommand {
+export function netbootCommand(environment: NetbootEnvironment): ExtraCommand {
   return {
     name: 'netboot',
-    description: 'How machines find the server when they boot over the network',
+    description: 'Network boot: how machines find the server',
     options: [],
     run: async () => {
-      around.writeErr(`${around.program}: say what to do: ${around.program} netboot config\n`);
+      environment.writeErr(
+        `${environment.program}: missing command: ${environment.program} netboot config\n`,
+      );
       return WRONG_USE;
     },
     subcommands: [
       {
         name: 'config',
-        description: 'Print a configuration of dnsmasq for this site',
+        description: 'Print a dnsmasq configuration for this site',
         options: [
           {
             flags: '--url <url>',
-            description: 'where machines reach the server, such as http://192.0.2.10:8080',
+            description: 'the URL of the server for machines, such as http://192.0.2.10:8080',
           },
           {
             flags: '--mode <mode>',
-            description: 'full: dnsmasq is the DHCP server; proxy: there is one (default full)',
+            description:
+              'full: dnsmasq is the DHCP server; proxy: the network has one already (default full)',
           },
           {
             flags: '--interface <name>',
-            description: 'the interface that machines are behind (default eth0)',
+            description: 'the network interface towards the machines (default eth0)',
           },
           {
             flags: '--range <range>',
             description:
-              'full: first,last[,netmask][,lease]; proxy: the network’s address (default: the interface’s)',
+              "full: first,last[,netmask][,lease]; proxy: the network's address (default: that of the interface)",
           },
           {
             flags: '--tftp-root <dir>',
-            description: 'where iPXE lies for machines without it (default /srv/tftp)',
+            description: 'the folder with iPXE, for machines without it (default /srv/tftp)',
           },
         ],
         helpAfter: `
-Changes nothing: the configuration is on stdout, with comments. BIOS and UEFI machines are served
-alike, by TFTP and, with UEFI, over HTTP, on x86-64 and ARM64.`,
-        run: (options) => printConfiguration(around, options),
+Prints the configuration to stdout, with comments, and changes nothing. It serves BIOS and UEFI machines by TFTP, and UEFI
+machines also over HTTP, on x86-64 and ARM64.`,
+        run: (options) => printConfiguration(environment, options),
       },
     ],
   };
 }
 
 async function printConfiguration(
-  around: NetbootEnvironment,
+  environment: NetbootEnvironment,
   options: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const said = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
+  const optionOf = (name: string) => (typeof options[name] === 'string' ? options[name] : undefined);
   try {
-    const mode = said('mode') ?? 'full';
-    const url = said('url');
+    const mode = optionOf('mode') ?? 'full';
+    const url = optionOf('url');
     if (url === undefined)
       throw new NetbootError(
-        '--url is missing: where machines reach the server, such as http://192.0.2.10:8080',
+        '--url is missing: the URL of the server for machines, such as http://192.0.2.10:8080',
       );
-    const name = said('interface') ?? 'eth0';
-    const range = said('range') ?? (mode === 'proxy' ? networkOf(name) : undefined);
+    const name = optionOf('interface') ?? 'eth0';
+    const range = optionOf('range') ?? (mode === 'proxy' ? networkOf(name) : undefined);
     if (range === undefined)
       throw new NetbootError(
         mode === 'proxy'
-          ? `--range is missing: the address of the network, for this host has no IPv4 address on ${JSON.stringify(name)}`
+          ? `--range is missing: the address of the network; this host has no IPv4 address on ${JSON.stringify(name)}`
           : '--range is missing: the addresses for machines, such as 192.0.2.100,192.0.2.199,255.255.255.0,1h',
       );
-    const tftpRoot = said('tftpRoot') ?? '/srv/tftp';
-    around.writeOut(dnsmasqConfiguration({ mode, interface: name, range, url, tftpRoot }));
+    const tftpRoot = optionOf('tftpRoot') ?? '/srv/tftp';
+    environment.writeOut(dnsmasqConfiguration({ mode, interface: name, range, url, tftpRoot }));
     return 0;
   } catch (error) {
     if (!(error instanceof NetbootError)) throw error;
-    around.writeErr(`${around.program}: ${error.message}\n`);
+    environment.writeErr(`${environment.program}: ${error.message}\n`);
     return WRONG_USE;
   }
 }

@@ -1,4 +1,4 @@
-/** Says in one line, to a person, what of a configuration can't be. */
+/** A wrong option, in one line. */
 export class NetbootError extends Error {
   override readonly name = 'NetbootError';
 }

@@ -49,7 +49,7 @@ describe('an agent', () => {
     expect(gateway.requests[0]?.path).toBe('/api/v1/machine/register');
   });
 
-  it('says what document 5 asks for', async () => {
+  it('sends the fields that docs/agents.md lists', async () => {
     const agent = start('0.1', '--private-ip', '10.1.2.3');
     await until(() => gateway.sent('keepalive').length >= 1);
     const [registration] = gateway.sent('register');
@@ -84,7 +84,7 @@ describe('an agent', () => {
     await endsPromptly(agent);
   });
 
-  it('registers again when it is told that it has expired', async () => {
+  it('registers again when the server reports that it has expired', async () => {
     const agent = start('0.1');
     await agent.says('ready');
     gateway.forgetEverybody();
@@ -187,7 +187,7 @@ describe('a setting that is wrong or missing', () => {
     expect(agent.stderr().trimEnd()).not.toContain('\n');
   });
 
-  it('an option that nobody knows is exit code 64 too', async () => {
+  it('an unknown option is exit code 64 too', async () => {
     const agent = bundle.start(['--sever', 'x']);
     expect((await agent.ended).code).toBe(64);
     expect(agent.stderr()).toContain("unknown option '--sever'");

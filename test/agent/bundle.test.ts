@@ -32,7 +32,7 @@ describe('the agent in one file', () => {
     expect([...modules].filter((name) => !builtinModules.includes(name))).toEqual([]);
   });
 
-  it('runs in a directory with nothing else, and stops when told', async () => {
+  it('runs in a directory with nothing else, and stops on a signal', async () => {
     const agent = bundle.start(['--machine-id', '1165a9b6', '--pool', 'gpu'], {
       INGOT_AGENT_SERVER: gateway.url,
       INGOT_MACHINE_TOKEN: 'abc123-from-the-environment',
@@ -49,7 +49,7 @@ describe('the agent in one file', () => {
     expect(await outputOf('--version')).toBe(`${version}\n`);
     const help = await outputOf('--help');
     expect(help).toContain('Usage: ingot-agent ');
-    expect(help.replace(/\s+/g, ' ')).toContain('everybody on the machine can read it on a command line');
+    expect(help.replace(/\s+/g, ' ')).toContain('every user of the machine can read it on a command line');
     for (const name of ['INGOT_AGENT_SERVER', 'INGOT_MACHINE_TOKEN_FILE', '--interval', 'install'])
       expect(help).toContain(name);
   });

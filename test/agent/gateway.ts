@@ -1,4 +1,4 @@
-/** The server's side of document 5, small enough to be read at a glance, with faults on demand. */
+/** A small server of the agents' API (docs/agents.md), with faults on demand. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -23,7 +23,7 @@ async function ingot(...argv: string[]): Promise<number> {
     await runCommandLine({ program: 'ingot', argv });
     return Number(process.exitCode);
   } finally {
-    process.exitCode = 0;
+    process.exitCode = undefined;
   }
 }
 

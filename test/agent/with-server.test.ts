@@ -1,4 +1,4 @@
-/** The agent and the server, which know nothing of each other but document 5. */
+/** The agent and the server, which share only the protocol of docs/agents.md. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ describe('an agent and a server', () => {
     expect((await statusOf(machine.machineId))?.presence).toBe('pending');
   });
 
-  it('say what is wrong with a pool that nobody knows', async () => {
+  it('name an unknown pool', async () => {
     await start(await createMachine(server), 'nowhere').says(/registration failed .*Invalid pool name/);
   });
 
@@ -73,7 +73,7 @@ describe('an agent and a server', () => {
     expect((await statusOf(machineId))?.presence).toBe('ready');
     await ended(await server.admin.removeMachine({ machineId, requestId: 'remove' }));
     expect(await agent.ended).toEqual({ code: 77, signal: null });
-    expect(agent.stderr()).toMatch(/giving up .*revoked for good/);
+    expect(agent.stderr()).toMatch(/giving up .*token was revoked/);
   });
 
   it('go on with a new token that is put into the file of the old one', async () => {
