@@ -36,6 +36,7 @@ export interface SiteOptions {
   readonly bmc?: Readonly<Record<string, unknown>>;
   readonly clusters?: Clusters;
   readonly hostFiles?: HostFiles;
+  readonly installs?: NetworkInstalls;
   readonly monotonicNow?: () => number;
 }
 
@@ -71,7 +72,7 @@ export function createSite(
     name: 'dc-1',
     configuration,
     clusters: options.clusters ?? new Map(),
-    installs: NO_NODES,
+    installs: options.installs ?? NO_NODES,
     now: Date.now,
     monotonicNow: options.monotonicNow ?? (() => performance.now()),
     ...(options.hostFiles ? { hostFiles: options.hostFiles } : {}),

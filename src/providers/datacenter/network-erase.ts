@@ -25,6 +25,8 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
     },
     async startErasing(call, overwrite) {
       const { machineId } = call.machine;
+      call.signal.throwIfAborted();
+      call.checkHeld();
       await installs.orderErase(machineId, { operationId: operationOf(call), key: call.key, overwrite });
       const view = await installs.read(machineId);
       if (view && !needsReboot(view)) return;
@@ -33,6 +35,8 @@ export function erasingByReports(options: NetworkInstallOptions): Erasing {
       await powerCycle(options, call);
     },
     async stopErasing(call) {
+      call.signal.throwIfAborted();
+      call.checkHeld();
       await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
     },
   };

@@ -70,10 +70,12 @@ function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot
     async setBootDevice(call, device, image) {
       const { machineId } = call.machine;
       const operationId = operationOf(call);
+      call.signal.throwIfAborted();
       // First what would be served, then the boot that asks for it; the other way round on the way back.
       if (device === 'pxe' && image !== '') {
         const view = await installs.read(machineId);
         const key = isOurs(view, call) ? view.key : '';
+        call.checkHeld();
         await installs.order(machineId, { operationId, key, image });
         call.log(`Queued for installation: ${image}`);
       }
@@ -101,6 +103,8 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
     },
     async startImaging(call, image) {
       const { machineId } = call.machine;
+      call.signal.throwIfAborted();
+      call.checkHeld();
       await installs.order(machineId, { operationId: operationOf(call), key: call.key, image });
       const view = await installs.read(machineId);
       // A reboot of this operation before this step may have sent it already.
@@ -109,6 +113,8 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
       await powerCycle(options, call);
     },
     async stopImaging(call) {
+      call.signal.throwIfAborted();
+      call.checkHeld();
       await installs.giveUp(call.machine.machineId, operationOf(call), 'the operation was canceled');
     },
   };

@@ -50,7 +50,6 @@ export class FakeTasks {
 
   /** Starts a task unless this very one is under way or over. */
   async start(call: ProviderCall, work: FakeWork): Promise<void> {
-    call.signal.throwIfAborted();
     await this.#change(call, (state) => begin(state, call, work, this.now()));
   }
 
@@ -81,6 +80,7 @@ export class FakeTasks {
   }
 
   async #change(call: ProviderCall, change: (state: FakeState) => FakeState): Promise<void> {
+    call.signal.throwIfAborted();
     await this.world.update(call.machine.machineId, (before) =>
       change(fenced(settle(before, this.now()), call)),
     );

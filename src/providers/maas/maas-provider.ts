@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { createClusterJoin } from '../../clusters/cluster-join.ts';
 import type { Clusters } from '../../clusters/clusters.ts';
+import type { HostFiles } from '../../clusters/joining-host.ts';
 import { createNodeControl, probeCluster } from '../../clusters/node-control.ts';
 import { checkNodeNameLabel, NODE_NAME_LABEL } from '../../clusters/node-name.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -29,10 +30,12 @@ export interface MaasProviderOptions {
   readonly random: () => number;
   readonly clusters: Clusters;
   readonly hostKeys: DeployedHostKeys;
+  /** For tests, whose hosts share a file system. */
+  readonly hostFiles?: HostFiles;
 }
 
 export function createMaasProvider(options: MaasProviderOptions): Provider {
-  const { name, configuration, now, monotonicNow, clusters, hostKeys } = options;
+  const { name, configuration, now, monotonicNow, clusters, hostKeys, hostFiles } = options;
   const maas = createMaasControl(options);
   const { site } = maas;
   const images = createMaasImages(name, maas);
@@ -55,6 +58,7 @@ export function createMaasProvider(options: MaasProviderOptions): Provider {
           clusters,
           remoteExec: hosts ?? NO_COMMANDS,
           mint: { randomInt, now: () => new Date(now()) },
+          ...(hostFiles ? { hostFiles } : {}),
         }),
         ...createNodeControl(clusters),
       },

@@ -1,0 +1,237 @@
+/** The datacenter provider, with a real sshd, a BMC that ipmi_sim plays, and a stand-in of a cluster. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe } from 'vitest';
+import type { InstallOrderView, NetworkInstalls } from '../../src/providers/network-installs.ts';
+import { bmcFields, machineWith } from '../datacenter/bmc-site.ts';
+import { clustersOf, createSite, type Site } from '../datacenter/site.ts';
+import { needs } from '../parts/debian-packages.ts';
+import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
+import { createKey } from '../parts/sshd.ts';
+import { until } from '../parts/until.ts';
+import {
+  CLUSTER,
+  type ConnectedSite,
+  connectedCases,
+  connectedSecrets,
+  connectedSlow,
+  connectedTroubles,
+  openConnectedSite,
+} from './connected-site.ts';
+import { type Cases, describeProviderContract } from './contract.ts';
+
+/** The install layer as the provider sees it: one order, as a value. */
+class MemoryInstalls implements NetworkInstalls {
+  order_: InstallOrderView | null = null;
+  checkStart() {}
+  checkErase() {}
+  async read() {
+    return this.order_;
+  }
+  async order(
+    _machineId: string,
+    { operationId, key, image }: { operationId: string; key: string; image: string },
+  ) {
+    if (this.order_?.operationId === operationId && this.order_.key === key) return;
+    this.order_ = { ...NEW_ORDER, state: 'pending', operationId, key, image };
+  }
+  async orderErase(_machineId: string, { operationId, key }: { operationId: string; key: string }) {
+    if (this.order_?.operationId === operationId) return;
+    this.order_ = { ...NEW_ORDER, state: 'deprovisioning', operationId, key };
+  }
+  async sentIntoBoot() {
+    if (this.order_) this.order_ = { ...this.order_, wasSent: true };
+  }
+  async giveUp() {
+    this.order_ = null;
+  }
+}
+
+const NEW_ORDER: InstallOrderView = {
+  state: 'pending',
+  progress: null,
+  attempts: 0,
+  lastError: '',
+  operationId: null,
+  key: '',
+  image: '',
+  hasBooted: false,
+  wasSent: false,
+  bootEnded: false,
+  isAtWork: false,
+  isGivenUp: false,
+  erasure: null,
+  lastActivityAt: new Date(),
+};
+
+const programs = needs('ipmi', 'sshd');
+
+let connected: ConnectedSite;
+let bmc: IpmiBmc;
+let site: Site;
+let denied: Site;
+let reboots = '';
+const installs = new MemoryInstalls();
+
+/** With its kernel's boot id as the BMC's machine has it, and a reboot that only counts. */
+function writePrograms(dir: string): void {
+  mkdirSync(dir);
+  const program = (name: string, body: string) => {
+    writeFileSync(join(dir, name), `#!/bin/sh\n${body}\n`);
+    chmodSync(join(dir, name), 0o755);
+  };
+  program(
+    'cat',
+    `[ "$1" = /proc/sys/kernel/random/boot_id ] && set -- ${bmc.bootIdFile}\nexec /bin/cat "$@"`,
+  );
+  program('systemctl', `echo "$*" >> ${reboots}\n/bin/cat /proc/sys/kernel/random/uuid > ${bmc.bootIdFile}`);
+}
+
+const machine = () => {
+  const made = machineWith(bmc.endpoint, connected.sshd.endpoint);
+  return { ...made, spec: { ...made.spec, target_cluster_ref: CLUSTER } };
+};
+const bootId = () => readFileSync(bmc.bootIdFile, 'utf8').trim();
+let bootBefore = '';
+/** Where ipmi_sim's machine keeps what it boots from next. */
+const bootFile = () => join(bmc.bootIdFile, '..', 'boot');
+
+const switchedOn = async () => {
+  bmc.thaw();
+  bmc.mend();
+  installs.order_ = null;
+  if (!bmc.isOn()) bmc.switchOn();
+  await until(() => bmc.isOn());
+  writeFileSync(bootFile(), 'none\n');
+  bootBefore = bootId();
+};
+
+const cases: Cases = {
+  ...connectedCases(
+    () => connected,
+    () => site.can,
+  ),
+  'power.bootState': { prepare: switchedOn, run: (call) => site.can.power.bootState(call) },
+  'power.switchPower': {
+    prepare: switchedOn,
+    run: async (call) => site.can.power.switchPower?.(call, 'off'),
+    settled: () => until(() => !bmc.isOn()),
+  },
+  'power.shutDown': {
+    prepare: switchedOn,
+    run: (call) => site.can.power.shutDown(call),
+    settled: () => until(() => !bmc.isOn()),
+  },
+  'power.reboot': {
+    prepare: switchedOn,
+    run: (call) => site.can.power.reboot(call, 'ssh', bootBefore),
+    settled: () => until(() => bootId() !== bootBefore),
+  },
+  'netboot.bootDevice': { prepare: switchedOn, run: (call) => site.can.netboot.bootDevice(call) },
+  'netboot.setBootDevice': {
+    prepare: switchedOn,
+    run: (call) => site.can.netboot.setBootDevice(call, 'pxe', 'debian'),
+  },
+  'imaging.imagingState': { prepare: switchedOn, run: (call) => site.can.imaging.imagingState(call) },
+  'imaging.startImaging': {
+    prepare: switchedOn,
+    run: (call) => site.can.imaging.startImaging(call, 'debian'),
+    settled: () => until(() => bmc.isOn()),
+  },
+  'imaging.stopImaging': {
+    prepare: async () => installs.order('m-1', { operationId: 'op-x', key: 'k', image: 'debian' }),
+    run: (call) => site.can.imaging.stopImaging(call),
+  },
+  'erasing.erasingState': { prepare: switchedOn, run: (call) => site.can.erasing.erasingState(call) },
+  'erasing.startErasing': {
+    prepare: switchedOn,
+    run: (call) => site.can.erasing.startErasing(call, 'ends'),
+    settled: () => until(() => bmc.isOn()),
+  },
+  'erasing.stopErasing': {
+    prepare: async () => installs.orderErase('m-1', { operationId: 'op-x', key: 'k' }),
+    run: (call) => site.can.erasing.stopErasing(call),
+  },
+};
+
+describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
+  describeProviderContract('datacenter', Object.keys(cases), async () => {
+    bmc = await startBmc();
+    const bin = join(bmc.bootIdFile, '..', 'host-bin');
+    reboots = join(bmc.bootIdFile, '..', 'reboots');
+    writeFileSync(reboots, '');
+    writePrograms(bin);
+    connected = await openConnectedSite({ PATH: bin });
+    const { sshd, api, host } = connected;
+    const clusters = clustersOf(api);
+    const options = { installs, hostFiles: host.files };
+    // A BMC that does not answer is given up early, so that the suite is fast.
+    site = createSite(sshd, { ...options, clusters, bmc: { ...bmcFields(bmc), power_off_seconds: 20 } });
+    const strangerKey = join(host.dir, 'stranger');
+    createKey(strangerKey, 'ed25519');
+    const wrong = (name: string, text: string) => {
+      writeFileSync(join(host.dir, name), text);
+      return join(host.dir, name);
+    };
+    denied = createSite(
+      { ...sshd, keyFile: strangerKey },
+      {
+        ...options,
+        clusters: clustersOf(api, { token_file: wrong('reader-token', api.readerToken) }),
+        bmc: { ...bmcFields(bmc), password_file: wrong('bmc-password', 'not-this-one') },
+      },
+    );
+    return {
+      provider: site.provider,
+      machine,
+      cases,
+      snapshot: async () => ({
+        ...(connected.snapshot() as object),
+        power: [bmc.isOn(), bmc.boots()],
+        nextBoot: readFileSync(bootFile(), 'utf8'),
+        reboots: readFileSync(reboots, 'utf8'),
+        order: installs.order_,
+      }),
+      troubles: [
+        ...connectedTroubles(
+          () => connected,
+          () => denied.can,
+          () => site.can.remoteExec,
+        ),
+        {
+          kind: 'unreachable',
+          method: 'power.switchPower',
+          arrange: async () => {
+            bmc.freeze();
+            return () => bmc.thaw();
+          },
+        },
+        {
+          kind: 'refused',
+          method: 'power.switchPower',
+          arrange: async () => () => {},
+          run: async (call) => denied.can.power.switchPower?.(call, 'off'),
+        },
+      ],
+      slow: [
+        ...connectedSlow(
+          () => connected,
+          () => site.can.remoteExec,
+        ),
+        {
+          method: 'power.switchPower',
+          arrange: async () => {
+            bmc.freeze();
+            return () => bmc.thaw();
+          },
+        },
+      ],
+      secrets: [...connectedSecrets(connected), bmc.password, 'not-this-one'],
+      close: async () => {
+        for (const each of [site, denied]) each.remove();
+        await bmc.stop();
+        await connected.close();
+      },
+    };
+  });
+});

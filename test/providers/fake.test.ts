@@ -1,0 +1,102 @@
+/** The fake provider, with its simulated machine in memory. */
+import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
+import { createFakeProvider } from '../../src/providers/fake/fake-provider.ts';
+import { type FakeState, NEW_FAKE_STATE, settle } from '../../src/providers/fake/fake-state.ts';
+import { MemoryFakeWorld } from '../../src/providers/fake/memory-fake-world.fixture.ts';
+import type { Capabilities, Imaging, Netboot, ProviderCall } from '../../src/providers/provider.ts';
+import { type Cases, type Counterpart, describeProviderContract } from './contract.ts';
+
+type FakeCapabilities = Capabilities & { readonly netboot: Netboot; readonly imaging: Imaging };
+
+const CLUSTER = 'cluster-a';
+const world = new MemoryFakeWorld();
+const provider = createFakeProvider({ name: 'fake', world, now: Date.now });
+const { power, netboot, imaging, erasing, cluster, remoteExec, inspect } =
+  provider.capabilities as FakeCapabilities;
+
+const machine = (labels: Readonly<Record<string, string>> = { 'fake/step-ms': '0' }) => {
+  const sample = sampleMachine({ labels });
+  return { ...sample, spec: { ...sample.spec, bmc_endpoint: 'bmc-1', target_cluster_ref: CLUSTER } };
+};
+const machineId = machine().machineId;
+const put = (fields: Partial<FakeState>) => async () =>
+  world.put(machineId, { ...NEW_FAKE_STATE, ...fields });
+const labelled = (call: ProviderCall, labels: Readonly<Record<string, string>>) => ({
+  ...call,
+  machine: machine(labels),
+});
+
+const FRESH = put({});
+const JOINED = put({ clusterRef: CLUSTER });
+const CORDONED = put({ clusterRef: CLUSTER, cordonedBy: 'op-0' });
+
+const cases: Cases = {
+  'power.bootState': { prepare: FRESH, run: (call) => power.bootState(call) },
+  'power.reboot': { prepare: FRESH, run: (call) => power.reboot(call, 'bmc', '1') },
+  'power.shutDown': { prepare: FRESH, run: (call) => power.shutDown(call) },
+  'netboot.bootDevice': { prepare: FRESH, run: (call) => netboot.bootDevice(call) },
+  'netboot.setBootDevice': { prepare: FRESH, run: (call) => netboot.setBootDevice(call, 'pxe', 'debian') },
+  'imaging.imagingState': { prepare: FRESH, run: (call) => imaging.imagingState(call) },
+  'imaging.startImaging': { prepare: FRESH, run: (call) => imaging.startImaging(call, 'debian') },
+  'imaging.stopImaging': {
+    prepare: async () => {
+      await FRESH();
+      world.put(machineId, { task: writing(`op-${++stopped}/work/1`) });
+    },
+    // Of the operation that writes.
+    run: (call) => imaging.stopImaging({ ...call, key: `op-${stopped}/work/undo-1` }),
+  },
+  'erasing.erasingState': { prepare: FRESH, run: (call) => erasing.erasingState(call) },
+  'erasing.startErasing': {
+    prepare: put({ image: 'debian' }),
+    run: (call) => erasing.startErasing(call, 'ends'),
+  },
+  'erasing.stopErasing': { prepare: FRESH, run: (call) => erasing.stopErasing(call), isInert: true },
+  'cluster.membership': { prepare: JOINED, run: (call) => cluster.membership(call, CLUSTER) },
+  'cluster.ready': { prepare: JOINED, run: (call) => cluster.ready(call, CLUSTER) },
+  'cluster.node': { prepare: JOINED, run: (call) => cluster.node(call, CLUSTER) },
+  'cluster.join': { prepare: FRESH, run: (call) => cluster.join(call, CLUSTER) },
+  'cluster.cordon': { prepare: JOINED, run: (call) => cluster.cordon(call, CLUSTER) },
+  'cluster.evict': { prepare: CORDONED, run: (call) => cluster.evict(call, CLUSTER) },
+  'cluster.uncordon': { prepare: CORDONED, run: (call) => cluster.uncordon(call, CLUSTER, 'any') },
+  'remoteExec.run': { prepare: FRESH, run: (call) => remoteExec.run(call, { command: 'true' }) },
+  'inspect.host': { prepare: FRESH, run: (call) => inspect.host(call.machine, call.signal) },
+  'inspect.bmc': { prepare: FRESH, run: (call) => inspect.bmc(call.machine, call.signal) },
+  'inspect.cluster': { prepare: JOINED, run: (call) => inspect.cluster(call.machine, call.signal) },
+};
+
+let stopped = 1_000;
+const writing = (key: string) =>
+  ({ key, kind: 'repave', startedAt: Date.now(), durationMs: 60_000, outcome: 'ok', target: 'x' }) as const;
+
+const counterpart: Counterpart = {
+  provider,
+  machine: () => machine(),
+  cases,
+  snapshot: async () => {
+    const { fence: _fence, failures: _failures, ...state } = settle(await world.read(machineId), Date.now());
+    return state;
+  },
+  troubles: [
+    {
+      kind: 'failed',
+      method: 'remoteExec.run',
+      arrange: async () => () => {},
+      run: (call) => {
+        const steered = labelled(call, { 'fake/step-ms': '0', 'fake/fail-step': 'exec' });
+        return remoteExec.run(steered, { command: 'true' });
+      },
+    },
+  ],
+  slow: [
+    {
+      method: 'remoteExec.run',
+      arrange: async () => () => {},
+      run: (call) => remoteExec.run(labelled(call, { 'fake/step-ms': '60000' }), { command: 'true' }),
+    },
+  ],
+  secrets: [],
+  close: async () => {},
+};
+
+describeProviderContract('fake', Object.keys(cases), async () => counterpart);
