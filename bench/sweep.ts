@@ -61,7 +61,7 @@ async function sweep(): Promise<void> {
     new ConditionReconciler({
       database,
       providers: new Map([['fake', provider]]),
-      settings: { intervalMs, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 },
+      settings: { intervalMs, concurrency: 64, probeTimeoutMs: 5_000, maxMisses: 3 },
       now: () => new Date(),
       monotonicNow: () => performance.now(),
       watch: { passed: () => {}, failed: (_loop, error) => console.error(error) },

@@ -1,11 +1,11 @@
 /**
- * Looks at every machine once an interval, and keeps its conditions true. One loop claims looks that are due, as
- * many as there is room for, and sleeps until the next is due or room has become; each look then goes its own way:
- * probes, rules, and a record if they found anything new. Records meet in batches. When looks are due and who has
- * one is the business of store/machines/machine-probes.ts, what a look means that of derive-conditions.ts.
+ * Probes every machine once an interval, and keeps its conditions current. One loop claims probes that are due, as many as
+ * there are free slots, and sleeps until the next is due or slots are free again. Each probe then runs on its own: it probes the
+ * machine, applies the rules, and records what changed. Records are written in batches. store/machines/machine-probes.ts
+ * decides when probes are due and which replica has one, derive-conditions.ts what a result means.
  *
- * Nothing that a look told has to be kept: the next look tells it again. So a record that fails, that comes late or
- * that finds its machine changed or locked by an operation is dropped, and an operation never waits for a look.
+ * No result has to be kept: the next probe gives it again. So a record that fails, that comes late or that finds its machine
+ * changed or locked by an operation is dropped, and an operation never waits for a probe.
  */
 import { setMaxListeners } from 'node:events';
 import type { Actor } from '../domain/actor.ts';
@@ -31,17 +31,17 @@ import { NOTHING_SEEN, probeMachine } from './probe-machine.ts';
 import { ProbeSlots } from './probe-slots.ts';
 
 export interface ProbeSettings {
-  /** Every machine is looked at once in this time. */
+  /** Every machine is probed once in this time. */
   readonly intervalMs: number;
-  /** Looks under way at the same moment. */
+  /** Probes that run at the same time. */
   readonly concurrency: number;
   readonly probeTimeoutMs: number;
-  /** So many looks in a row must find nobody there before a machine counts as unreachable. */
-  readonly patience: number;
+  /** This many probes in a row must get no answer before a machine counts as unreachable. */
+  readonly maxMisses: number;
 }
 
 export interface ConditionReconcilerOptions {
-  /** Best a small pool of its own, so that looks never stand in line before operations. */
+  /** Best a small pool for probes alone, so that operations never wait behind them. */
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly settings: ProbeSettings;
@@ -49,8 +49,8 @@ export interface ConditionReconcilerOptions {
   readonly monotonicNow: () => number;
   readonly watch: LoopWatch;
   readonly onError: (error: unknown, during: string) => void;
-  /** So many looks could not be made in time, and were put off. Told once an interval at most. */
-  readonly onBehind: (looks: number) => void;
+  /** This many probes could not be made in time, and were postponed. Called at most once an interval. */
+  readonly onBehind: (postponed: number) => void;
 }
 
 const ACTOR: Actor = { kind: 'system', id: 'reconciler' };
@@ -60,12 +60,12 @@ const CLAIMING = 'claiming probes of machines';
 /** The shortest and the longest sleep of the loop. */
 const TICK_MS = 100;
 const POLL_MS = 1_000;
-/** New and late looks are given their times this often, a few of them a time within this. */
+/** New and late probes are scheduled this often, and a few of them within this time. */
 const SPREAD_MS = 1_000;
-const GIVEN_AT_ONCE = 2_000;
+const SCHEDULED_AT_ONCE = 2_000;
 /**
- * A machine gets its first look where it is registered; the search is for those that came some other way. It reads an
- * index of the whole fleet, so it may take one part in so many of the time.
+ * A machine's first probe is scheduled when it is registered; the search finds machines that were added some other way. It
+ * reads an index of the whole fleet, so it may use at most one part in this many of the time.
  */
 const SEARCH_SHARE = 50;
 
@@ -77,21 +77,21 @@ export class ConditionReconciler {
   readonly #wake = new Signal();
   readonly #stopping = new AbortController();
   readonly #lateMs: number;
-  /** Providers with more to do than there was room for. */
+  /** Providers with more probes due than free slots. */
   readonly #crowded = new Set<string>();
-  readonly #complaints = new Map<string, number>();
-  #unmade: Probe[] = [];
+  readonly #loggedUntil = new Map<string, number>();
+  #notMade: Probe[] = [];
   readonly #loop: BackgroundLoop;
   #searchAt = Number.NEGATIVE_INFINITY;
   #spreadAt = Number.NEGATIVE_INFINITY;
-  #behind = { looks: 0, since: 0 };
+  #behind = { postponed: 0, since: 0 };
 
   constructor(options: ConditionReconcilerOptions) {
     const { database, providers, settings, monotonicNow } = options;
     this.#options = options;
     this.#slots = new ProbeSlots(settings.concurrency, providers.keys());
     this.#lateMs = Math.max(1_000, settings.intervalMs / 50);
-    this.#behind = { looks: 0, since: monotonicNow() };
+    this.#behind = { postponed: 0, since: monotonicNow() };
     this.#records = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 1,
@@ -115,18 +115,18 @@ export class ConditionReconciler {
     this.#loop.start();
   }
 
-  /** There may be machines that are new, or looks that are due. */
+  /** There may be new machines, or probes that are due. */
   wake(): void {
     this.#searchAt = Number.NEGATIVE_INFINITY;
     this.#spreadAt = Number.NEGATIVE_INFINITY;
     this.#wake.notify();
   }
 
-  get looksInHand(): number {
+  get probesInHand(): number {
     return this.#inHand.size;
   }
 
-  /** Begins nothing new, ends the probes under way, and hands back what was not looked at. */
+  /** Starts nothing new, ends the probes that run, and releases those that were not made. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping.abort();
     const finished = new AbortController();
@@ -135,17 +135,17 @@ export class ConditionReconciler {
       .then(() => Promise.allSettled(this.#inHand))
       .then(() => finished.abort());
     await sleep(graceMs, finished.signal);
-    const unmade = this.#unmade;
-    this.#unmade = [];
-    if (unmade.length === 0) return;
-    await releaseProbes(this.#options.database, unmade).catch((error: unknown) =>
-      this.#options.onError(error, 'handing looks back'),
+    const notMade = this.#notMade;
+    this.#notMade = [];
+    if (notMade.length === 0) return;
+    await releaseProbes(this.#options.database, notMade).catch((error: unknown) =>
+      this.#options.onError(error, 'releasing probes'),
     );
   }
 
-  /** Claims what there is room for. */
+  /** Claims as many probes as there are free slots. */
   async #sweepOnce(): Promise<PassResult> {
-    const more = await this.#giveTimes();
+    const more = await this.#schedule();
     this.#crowded.clear();
     for (const [name, provider] of this.#options.providers) {
       const room = this.#slots.room(name);
@@ -158,13 +158,13 @@ export class ConditionReconciler {
     return { nextInMs: Math.max(TICK_MS, Math.min(next ?? POLL_MS, POLL_MS)) };
   }
 
-  /** A part of what there is at a time, so that claims go on meanwhile; returns whether there may be more. */
-  async #giveTimes(): Promise<boolean> {
+  /** Schedules a limited number, so that claims continue meanwhile; returns whether there may be more. */
+  async #schedule(): Promise<boolean> {
     const { database, settings, monotonicNow } = this.#options;
     const startedAt = monotonicNow();
     let more = false;
     if (startedAt >= this.#searchAt) {
-      more = (await insertMissingProbes(database, GIVEN_AT_ONCE)) === GIVEN_AT_ONCE;
+      more = (await insertMissingProbes(database, SCHEDULED_AT_ONCE)) === SCHEDULED_AT_ONCE;
       const tookMs = monotonicNow() - startedAt;
       const pauseMs = Math.max(SPREAD_MS, Math.min(tookMs * SEARCH_SHARE, settings.intervalMs / 4));
       if (!more) this.#searchAt = startedAt + pauseMs;
@@ -172,88 +172,88 @@ export class ConditionReconciler {
     if (startedAt < this.#spreadAt) return more;
     const { intervalMs, concurrency } = settings;
     const soonMs = Math.min(SPREAD_MS, intervalMs);
-    const options = { lateMs: this.#lateMs, few: concurrency, soonMs, intervalMs, limit: GIVEN_AT_ONCE };
+    const options = { lateMs: this.#lateMs, few: concurrency, soonMs, intervalMs, limit: SCHEDULED_AT_ONCE };
     const { fresh, late } = await spreadProbes(database, options);
-    this.#behind.looks += late;
-    this.#tellIfBehind();
-    if (fresh + late === GIVEN_AT_ONCE) return true;
+    this.#behind.postponed += late;
+    this.#reportIfBehind();
+    if (fresh + late === SCHEDULED_AT_ONCE) return true;
     this.#spreadAt = startedAt + SPREAD_MS;
     return more;
   }
 
-  #tellIfBehind(): void {
+  #reportIfBehind(): void {
     const { settings, monotonicNow, onBehind } = this.#options;
-    if (this.#behind.looks === 0 || monotonicNow() - this.#behind.since < settings.intervalMs) return;
-    onBehind(this.#behind.looks);
-    this.#behind = { looks: 0, since: monotonicNow() };
+    if (this.#behind.postponed === 0 || monotonicNow() - this.#behind.since < settings.intervalMs) return;
+    onBehind(this.#behind.postponed);
+    this.#behind = { postponed: 0, since: monotonicNow() };
   }
 
   async #claim(name: string, provider: Provider, limit: number): Promise<number> {
     const { database, settings, monotonicNow } = this.#options;
     const { intervalMs } = settings;
     const askedAt = monotonicNow();
-    const looks = await claimProbes(database, { provider: name, limit, intervalMs, lateMs: this.#lateMs });
-    // Whoever slept on a claim may find the machine in other hands by now, and must not begin.
+    const probes = await claimProbes(database, { provider: name, limit, intervalMs, lateMs: this.#lateMs });
+    // After a slow claim another replica may probe the machine already: this one must not start.
     if (monotonicNow() - askedAt > intervalMs / 4) return 0;
-    for (const look of looks) this.#take(look, provider);
-    return looks.length;
+    for (const probe of probes) this.#take(probe, provider);
+    return probes.length;
   }
 
-  #take(look: Probe, provider: Provider): void {
+  #take(probe: Probe, provider: Provider): void {
     this.#slots.take(provider.name);
-    const work = this.#make(look, provider)
-      .catch((error: unknown) => this.#complain(error, 'recording looks'))
+    const work = this.#make(probe, provider)
+      .catch((error: unknown) => this.#logOnce(error, 'recording probes'))
       .finally(() => {
         this.#inHand.delete(work);
         this.#slots.free(provider.name);
-        this.#wakeWhenRoomy(provider.name);
+        this.#wakeWhenFree(provider.name);
       });
     this.#inHand.add(work);
   }
 
-  /** Not for every single one: a claim costs the same for one look as for many. */
-  #wakeWhenRoomy(provider: string): void {
+  /** Not for every free slot: a claim costs the same for one probe as for many. */
+  #wakeWhenFree(provider: string): void {
     if (!this.#crowded.has(provider)) return;
     if (this.#slots.room(provider) >= this.#slots.used(provider)) this.#wake.notify();
   }
 
-  async #make(look: Probe, provider: Provider): Promise<void> {
+  async #make(probe: Probe, provider: Provider): Promise<void> {
     const { settings, now } = this.#options;
-    const { machine } = look;
-    const seen = await this.#see(look, provider);
+    const { machine } = probe;
+    const seen = await this.#see(probe, provider);
     if (seen === null) {
-      this.#unmade.push(look);
+      this.#notMade.push(probe);
       return;
     }
-    const { changes, misses } = deriveConditions(machine, seen, look.misses, settings.patience);
-    const counted = misses.host !== look.misses.host || misses.bmc !== look.misses.bmc;
+    const { changes, misses } = deriveConditions(machine, seen, probe.misses, settings.maxMisses);
+    const counted = misses.host !== probe.misses.host || misses.bmc !== probe.misses.bmc;
     const cause = { at: now(), actor: ACTOR, operationId: null };
     const changed = applyChange(machine, { conditions: changes }, cause);
     const conditions = changed.machine.conditions === machine.conditions ? null : changed.machine.conditions;
     if (conditions === null && !counted) return;
-    await this.#records.submit({ look, misses, conditions, events: changed.events });
+    await this.#records.submit({ look: probe, misses, conditions, events: changed.events });
   }
 
-  /** A machine that an operation is working on, and one that is gone for good, are left in peace. */
+  /** A machine with an active operation and a retired one are not probed. */
   async #see({ machine }: Probe, provider: Provider): Promise<ProbeResults | null> {
     const { settings } = this.#options;
     const { inspect } = provider.capabilities;
-    const inPeace = machine.activeOperationId !== null || machine.conditions.Retired?.status === true;
-    if (inPeace || !inspect) return NOTHING_SEEN;
+    const isSkipped = machine.activeOperationId !== null || machine.conditions.Retired?.status === true;
+    if (isSkipped || !inspect) return NOTHING_SEEN;
     return probeMachine(machine, inspect, {
-      // Over well before the machine's next look, whoever makes that.
+      // Over well before the machine's next probe, on whichever replica.
       limitMs: Math.min(settings.probeTimeoutMs, settings.intervalMs / 2),
       stop: this.#stopping.signal,
-      onProbeError: (error, probe) => this.#complain(error, `asking ${provider.name} about a ${probe}`),
+      onProbeError: (error, kind) => this.#logOnce(error, `asking ${provider.name} about a ${kind}`),
     });
   }
 
-  /** Once an interval: what fails for one machine mostly fails for all of them. */
-  #complain(error: unknown, during: string): void {
+  /** Once an interval: what fails for one machine usually fails for all of them. */
+  #logOnce(error: unknown, during: string): void {
     const { settings, monotonicNow, onError } = this.#options;
     const at = monotonicNow();
-    if (at < (this.#complaints.get(during) ?? Number.NEGATIVE_INFINITY)) return;
-    this.#complaints.set(during, at + settings.intervalMs);
+    if (at < (this.#loggedUntil.get(during) ?? Number.NEGATIVE_INFINITY)) return;
+    this.#loggedUntil.set(during, at + settings.intervalMs);
     onError(error, during);
   }
 }

@@ -1,12 +1,12 @@
 /**
- * What a look says about a machine: the rules, as one table, read from top to bottom. Each rule sees the conditions
- * as the rules above it left them, and answers with a verdict, or with null where it can't know. docs/conditions.md
- * says the same in words.
+ * What a probe says about a machine: the rules, as one table, read from top to bottom. Each rule sees the conditions
+ * as the rules above it left them, and returns a verdict, or null where it can't know. docs/conditions.md explains
+ * them.
  *
- * Provisioned, NeedsIntervention, OperationCanceled, RMA and Retired have no rule: they tell what somebody did, and
- * whoever did it has set them. A probe can't know better.
+ * Provisioned, NeedsIntervention, OperationCanceled, RMA and Retired have no rule: they record what an operation or an
+ * operator did, and were set by it. A probe can't know better.
  *
- * While an operation is active nothing is derived: the operation owns its machine's story, and a machine that is
+ * While an operation is active nothing is derived: the operation decides about its machine, and a machine that is
  * being rebooted is not unreachable.
  */
 import {
@@ -31,27 +31,33 @@ export interface Findings {
 }
 
 interface Facts {
-  /** With the conditions that the rules above have found. */
+  /** With the conditions that the rules above have set. */
   readonly machine: Machine;
   readonly seen: ProbeResults;
-  /** This look included. */
+  /** This probe included. */
   readonly misses: Misses;
-  /** So many misses in a row mean that nobody is there. */
-  readonly patience: number;
+  /** This many misses in a row mean that the machine is unreachable. */
+  readonly maxMisses: number;
 }
 
 interface Rule {
   readonly type: ConditionType;
-  /** A reason tells why the status last changed; that of a summary tells what is wrong now. */
+  /** A reason says why the status last changed; that of a summary says what is wrong now. */
   readonly summary?: true;
   readonly verdict: (facts: Facts) => Verdict | null;
 }
 
 const RULES = [
-  { type: 'Reachable', verdict: ({ seen, misses, patience }) => patient(seen.host, misses.host, patience) },
-  { type: 'BMCReachable', verdict: ({ seen, misses, patience }) => patient(seen.bmc, misses.bmc, patience) },
+  {
+    type: 'Reachable',
+    verdict: ({ seen, misses, maxMisses }) => confirmed(seen.host, misses.host, maxMisses),
+  },
+  {
+    type: 'BMCReachable',
+    verdict: ({ seen, misses, maxMisses }) => confirmed(seen.bmc, misses.bmc, maxMisses),
+  },
   // Its reason says whether the node takes work.
-  { type: 'InCustomerCluster', summary: true, verdict: ({ seen }) => told(seen.cluster) },
+  { type: 'InCustomerCluster', summary: true, verdict: ({ seen }) => verdictOf(seen.cluster) },
   { type: 'Drained', verdict: ({ machine, seen }) => drained(machine, seen.cluster) },
   { type: 'Degraded', summary: true, verdict: ({ machine }) => degraded(machine) },
 ] as const satisfies readonly Rule[];
@@ -60,17 +66,17 @@ export function deriveConditions(
   machine: Machine,
   seen: ProbeResults,
   missesBefore: Misses,
-  patience: number,
+  maxMisses: number,
 ): Findings {
   if (machine.activeOperationId !== null) return { changes: [], misses: { host: 0, bmc: 0 } };
   const misses = {
-    host: countMisses(missesBefore.host, seen.host, patience),
-    bmc: countMisses(missesBefore.bmc, seen.bmc, patience),
+    host: countMisses(missesBefore.host, seen.host, maxMisses),
+    bmc: countMisses(missesBefore.bmc, seen.bmc, maxMisses),
   };
   const changes: ConditionChange[] = [];
   let { conditions } = machine;
   for (const rule of RULES as readonly Rule[]) {
-    const verdict = rule.verdict({ machine: { ...machine, conditions }, seen, misses, patience });
+    const verdict = rule.verdict({ machine: { ...machine, conditions }, seen, misses, maxMisses });
     const before = conditions[rule.type];
     if (verdict === null) continue;
     if (before?.status === verdict.status && (!rule.summary || before.reason === verdict.reason)) continue;
@@ -81,24 +87,24 @@ export function deriveConditions(
   return { changes, misses };
 }
 
-/** Counts no further than it matters, so that a machine that stays away costs no write. */
-function countMisses(before: number, sighting: ProbeResult | null, patience: number): number {
-  if (sighting === null) return before;
-  return sighting.ok ? 0 : Math.min(before + 1, patience);
+/** Counts no further than the limit, so that a machine that stays unreachable costs no write. */
+function countMisses(before: number, result: ProbeResult | null, maxMisses: number): number {
+  if (result === null) return before;
+  return result.ok ? 0 : Math.min(before + 1, maxMisses);
 }
 
-function told(sighting: ProbeResult | null): Verdict | null {
-  return sighting && { status: sighting.ok, reason: sighting.reason, message: sighting.message };
+function verdictOf(result: ProbeResult | null): Verdict | null {
+  return result && { status: result.ok, reason: result.reason, message: result.message };
 }
 
-/** Good news at once, bad news when it has been confirmed. */
-function patient(sighting: ProbeResult | null, misses: number, patience: number): Verdict | null {
-  return sighting?.ok === false && misses < patience ? null : told(sighting);
+/** An answer counts at once, a miss only after it was repeated. */
+function confirmed(result: ProbeResult | null, misses: number, maxMisses: number): Verdict | null {
+  return result?.ok === false && misses < maxMisses ? null : verdictOf(result);
 }
 
 /**
- * Drained is what the cluster was seen to say. Where it says nothing, one thing is still known: a machine that was out
- * of its cluster for maintenance, and is not in maintenance any more, may be in use again.
+ * Drained is what the cluster reports. Where it reports nothing, one thing is still known: a machine that was out of its
+ * cluster for maintenance, and is not in maintenance any more, may be in use again.
  */
 function drained(machine: Machine, seen: ClusterProbeResult | null): Verdict | null {
   const { phase, conditions } = machine;
@@ -132,7 +138,7 @@ const FAULTS = [
 
 const FAULT_REASONS: readonly string[] = FAULTS.map(({ reason }) => reason);
 
-/** Degraded for a reason that is not in the table was said by somebody else, and is theirs to take back. */
+/** Degraded for a reason that is not in the table was set by another part, which also clears it. */
 function degraded(machine: Machine): Verdict | null {
   const before = machine.conditions.Degraded;
   if (before?.status && !FAULT_REASONS.includes(before.reason)) return null;
@@ -142,7 +148,7 @@ function degraded(machine: Machine): Verdict | null {
   return { status: false, reason: 'Recovered', message: 'what was wrong is over' };
 }
 
-/** Nothing is expected of it any more. */
+/** It is not expected to answer any more. */
 function isGone({ conditions }: Machine): boolean {
   return isTrue(conditions, 'RMA') || isTrue(conditions, 'Retired');
 }

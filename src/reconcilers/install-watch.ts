@@ -1,4 +1,4 @@
-/** Finds installations that nobody has reported about for too long, and counts each as an attempt that failed. */
+/** Finds installations without a report for too long, and counts each as a failed attempt. */
 
 import { stallNode } from '../operations/nodes/node-report.ts';
 import type { NodeDependencies } from '../operations/nodes/nodes.ts';

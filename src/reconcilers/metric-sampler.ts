@@ -1,7 +1,7 @@
 /**
- * Takes down what agents tell, every few minutes, so that there is a history to show. Keepalives themselves keep only the
- * newest. What is sampled is read where keepalives live, in pieces with a rest after each: a sample has minutes to
- * complete, and keepalives have not. One that is cut short, by a stop or a store that does not answer, is a gap.
+ * Samples the metrics of agents every few minutes, for their history; keepalives store only the newest values. A sample is
+ * read from the store of keepalives, in pieces with a rest after each: a sample has minutes to complete, a keepalive has not.
+ * A sample that is cut short, by a stop or by a store that does not answer, is a gap in the history.
  */
 import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
 import {
@@ -56,7 +56,7 @@ export class MetricSampler {
 
   async #sample({ slot, since }: SampleClaim, stopping: AbortSignal): Promise<void> {
     const { database, keepalives } = this.#options;
-    // A store may know the time of a keepalive by the second only. What is sampled twice for that is shown once.
+    // A store may know the time of a keepalive only to the second. A value that is therefore sampled twice is shown once.
     const from = Math.floor(since.getTime() / 1000) * 1000;
     let after = '';
     while (!stopping.aborted) {

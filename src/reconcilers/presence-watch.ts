@@ -1,10 +1,10 @@
 /**
- * Finds agents that have fallen silent. Each agent has one time at which somebody must look; keepalives move it on,
- * so as long as all of them speak nothing is ever due, and looking costs one probe of an index. What is due is asked
- * for its life once more before it is declared lost.
+ * Finds agents that are lost. Each agent has one time at which it must be checked; keepalives move that time on, so while all
+ * agents send them nothing is ever due, and a check costs one index lookup. An agent that is due is looked up once more in the
+ * store of keepalives before it is declared lost.
  *
- * While nobody listened, nobody could be heard: after a pause of the whole service every agent has a whole time to
- * live to speak again before anybody is declared lost. Any replica that listens counts.
+ * While no replica ran, no keepalive could be received: after such a gap every agent has a whole time to live to send
+ * one before any is declared lost. One running replica is enough.
  */
 import type { PresenceTtls } from '../domain/agent/agent.ts';
 import type { Machine } from '../domain/machine/machine.ts';
@@ -26,7 +26,7 @@ export interface PresenceWatchOptions {
   readonly database: Database;
   readonly clock: DatabaseTime;
   readonly keepalives: KeepaliveStore;
-  /** Keepalives are not in PostgreSQL. */
+  /** Keepalives are stored outside PostgreSQL. */
   readonly elsewhere: boolean;
   readonly ttls: PresenceTtls;
   readonly onExpired: (machines: readonly Machine[]) => void;
@@ -37,10 +37,10 @@ export interface PresenceWatchOptions {
 }
 
 const TICK_MS = 250;
-/** That nobody said for so long that agents are listened to means that nobody was there. */
+/** No replica recorded for this long that it receives keepalives: none was running. */
 const GAP_MS = 5_000;
 const ALWAYS = -1;
-/** Machines also leave scheduling without a word of their agents: for maintenance, by a drain, by an operation. */
+/** Machines also stop being schedulable without their agents: for maintenance, by a drain, by an operation. */
 const POOLS_EVERY_MS = 5_000;
 const BATCH = 1_000;
 
@@ -79,7 +79,7 @@ export class PresenceWatch {
 
   async #tick(stopping: AbortSignal): Promise<void> {
     const { database, keepalives, ttls, onLenient } = this.#options;
-    // Where keepalives can't be stored nobody is heard, so it does not count as watching either.
+    // While keepalives can't be stored, this replica does not count as receiving them.
     const incarnation = await keepalives.incarnation();
     const isAnother = this.#incarnation !== null && this.#incarnation !== incarnation;
     const lenientMs = await watchAgents(database, isAnother ? ALWAYS : GAP_MS, ttls.keepaliveSeconds);
@@ -87,11 +87,11 @@ export class PresenceWatch {
     if (lenientMs > this.#lenientBefore) onLenient(lenientMs);
     this.#lenientBefore = lenientMs;
     await removeRevokedEntries(database, keepalives);
-    if (lenientMs === 0) await this.#expireSilent(stopping);
-    await this.#tellHealth();
+    if (lenientMs === 0) await this.#expireLost(stopping);
+    await this.#reportPoolHealth();
   }
 
-  async #expireSilent(stopping: AbortSignal): Promise<void> {
+  async #expireLost(stopping: AbortSignal): Promise<void> {
     const { database, keepalives, clock } = this.#options;
     for (;;) {
       const due = await agentsToCheck(database, BATCH, clock.latest());
@@ -107,49 +107,49 @@ export class PresenceWatch {
           alive.map(({ agent }) => agent.machineId),
           alive.map(({ leftMs }) => leftMs),
         );
-        await this.#putBack(alive);
+        await this.#repairStatus(alive);
       }
       const expired = await this.#expire(due.filter((_agent, index) => (lifetimes[index] ?? 0) <= 0));
-      // Whoever is left is being written by somebody else at this moment; the next tick finds out by whom.
+      // Another transaction is writing those that are left; the next tick checks them again.
       if (due.length < BATCH || alive.length + expired === 0) return;
     }
   }
 
   /**
-   * Where status and keepalives are two writes, a first keepalive and a new registration at the same moment can leave
-   * an agent registered here and ready there, and nobody would notice. One that is only registered is not kept alive,
-   * so its life is over when its check is due; one with a long life ahead is such an agent. As registered in both it
-   * becomes ready with its next keepalive.
+   * Where status and keepalives are two writes, a first keepalive and a new registration at the same time can leave an
+   * agent registered here and ready there, and nothing else would notice. An agent that is only registered is not kept
+   * alive, so its time to live is over when its check is due; one with much of it left is such an agent. Once it is
+   * registered in both, its next keepalive makes it ready.
    */
-  async #putBack(alive: ReadonlyArray<{ agent: AgentToCheck; leftMs: number }>): Promise<void> {
+  async #repairStatus(alive: ReadonlyArray<{ agent: AgentToCheck; leftMs: number }>): Promise<void> {
     const { database, keepalives, ttls } = this.#options;
-    const astray = alive.filter(
+    const inconsistent = alive.filter(
       ({ agent, leftMs }) => agent.status === 'registered' && leftMs > ttls.keepaliveSeconds * 500,
     );
-    if (astray.length === 0) return;
+    if (inconsistent.length === 0) return;
     await keepalives.put(
-      astray.map(({ agent }) => ({ ...agent, status: 'registered', facts: null, keepalive: null })),
+      inconsistent.map(({ agent }) => ({ ...agent, status: 'registered', facts: null, keepalive: null })),
     );
     await removeForgotten(
       database,
       keepalives,
-      astray.map(({ agent }) => agent),
+      inconsistent.map(({ agent }) => agent),
     );
   }
 
-  async #expire(silent: readonly AgentToCheck[]): Promise<number> {
+  async #expire(lost: readonly AgentToCheck[]): Promise<number> {
     const { database, keepalives, clock, elsewhere, onExpired } = this.#options;
-    if (silent.length === 0) return 0;
-    const ids = silent.map(({ machineId }) => machineId);
+    if (lost.length === 0) return 0;
+    const ids = lost.map(({ machineId }) => machineId);
     const expired = await untilNotDeadlocked(() => expireAgents(database, ids, elsewhere, clock.latest()));
     const gone = new Set(expired.map(({ machineId }) => machineId));
-    await keepalives.remove(silent.filter(({ machineId }) => gone.has(machineId)));
+    await keepalives.remove(lost.filter(({ machineId }) => gone.has(machineId)));
     for (const { pool } of expired) if (pool !== null) this.#touched.add(pool);
     if (expired.length > 0) onExpired(expired);
     return expired.length;
   }
 
-  async #tellHealth(): Promise<void> {
+  async #reportPoolHealth(): Promise<void> {
     const { database, monotonicNow } = this.#options;
     if (monotonicNow() - this.#poolsCheckedAt >= POOLS_EVERY_MS) {
       this.#poolsCheckedAt = monotonicNow();
@@ -158,9 +158,9 @@ export class PresenceWatch {
     if (this.#touched.size === 0) return;
     const pools = [...this.#touched];
     this.#touched.clear();
-    const offering = await poolsWithSchedulable(database, pools);
+    const schedulable = await poolsWithSchedulable(database, pools);
     for (const pool of pools) {
-      const healthy = offering.has(pool);
+      const healthy = schedulable.has(pool);
       if (this.#healthy.get(pool) === healthy) continue;
       this.#healthy.set(pool, healthy);
       this.#options.onPoolHealth(pool, healthy);

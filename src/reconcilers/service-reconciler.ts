@@ -1,7 +1,7 @@
 /**
- * Keeps the service layer true: a node whose agent responds again is back in service, and what upstreams say of their
- * machines is recorded and followed (upstream-sweep.ts). Every change says why; nothing is touched while an operation
- * works on it.
+ * Keeps the service state current: a node whose agent responds again returns to service, and what upstreams report of their
+ * machines is recorded and acted on (upstream-sweep.ts). Every change has a reason; a machine with an active operation is
+ * not touched.
  */
 import type { Actor } from '../domain/actor.ts';
 import { isTrue, staysOut } from '../domain/condition/condition.ts';
@@ -22,7 +22,7 @@ export interface ServiceReconcilerOptions {
   /** How often each machine's upstream is asked. */
   readonly intervalMs: number;
   readonly watch: LoopWatch;
-  /** Of the loops that read other systems. */
+  /** For the loops that read other systems. */
   readonly upstreamWatch: LoopWatch;
   readonly onUnread: UpstreamSweepOptions['onUnread'];
 }
@@ -39,12 +39,12 @@ export class ServiceReconciler {
   constructor(options: ServiceReconcilerOptions) {
     this.#options = options;
     const { providers, intervalMs, watch, upstreamWatch } = options;
-    // Asked more often than it is due, so that a replica takes over soon from one that is gone.
+    // More often than a sweep is due, so that another replica takes over soon from one that is gone.
     const everyMs = Math.min(TICK_MS, intervalMs);
     const upstreams = [...providers.values()].flatMap(({ name, capabilities: { upstream } }) => {
       if (!upstream) return [];
       const sweep = new UpstreamSweep({ ...options, provider: name, upstream });
-      // Each upstream has a loop of its own: one that is slow or away holds up no other's machines.
+      // Each upstream has its own loop: a slow or unreachable one does not delay the machines of the others.
       const during = `reading the machines of ${name}`;
       const pass = (stopping: AbortSignal) => sweep.pass(stopping);
       return [
@@ -65,7 +65,7 @@ export class ServiceReconciler {
 
   async #bringBack(): Promise<void> {
     const { database } = this.#options;
-    await this.#releaseThoseThatAreWell();
+    await this.#releaseWithoutDrift();
     for (const machineId of await machinesThatAreBack(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const isBack =
@@ -78,8 +78,8 @@ export class ServiceReconciler {
     }
   }
 
-  /** What drift quarantined, the end of the drift releases: at once, and not with the next sweep. */
-  async #releaseThoseThatAreWell(): Promise<void> {
+  /** Machines that were quarantined for drift return when the drift has ended: at once, not with the next sweep. */
+  async #releaseWithoutDrift(): Promise<void> {
     const { database } = this.#options;
     for (const machineId of await machinesThatAreWell(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {

@@ -1,7 +1,7 @@
 /**
- * Reads what an upstream such as MAAS says of all its machines, in bulk and on a schedule, and records it. A node that
- * has drifted is quarantined, and a workflow that failed although the world went on without it is offered what is
- * observed. Every change says why; nothing is touched while an operation works on it.
+ * Reads what an upstream such as MAAS reports of all its machines, in bulk and on a schedule, and records it. A node that
+ * has drifted is quarantined, and a failed workflow whose result was reached all the same adopts the observed state. Every
+ * change has a reason; a machine with an active operation is not touched.
  *
  * One replica at a time sweeps an upstream (store/machines/upstream-reads.ts). Pages bound what is in memory, and the probes of
  * single machines take what is recorded here, so that a fleet costs its MAAS no more than one sweep an interval.
@@ -41,17 +41,17 @@ export interface UpstreamSweepOptions {
   readonly upstream: Upstream;
   readonly actions: ActionDependencies;
   readonly intervalMs: number;
-  /** Machines that the upstream told of in a shape that we don't know. */
+  /** Machines that the upstream describes in an unknown format. */
   readonly onUnread: (provider: string, machineIds: readonly string[]) => void;
 }
 
 const DRIFT: Actor = { kind: 'system', id: DRIFT_ACTOR };
-/** One page is one request, as a rule. */
+/** One page is usually one request. */
 const PAGE = 100;
 /** Longer than a page takes. */
 const HOLD_MS = 120_000;
 
-/** What a sweep finds, until it is over. */
+/** What a sweep has found so far. */
 interface Findings {
   readonly unread: string[];
   /** The machines that are in use and listed. */
@@ -67,7 +67,7 @@ export class UpstreamSweep {
     this.#options = options;
   }
 
-  /** Idle: it is not due, another replica has it, or the last one failed and it is not our turn to try again. */
+  /** Idle: it is not due, another replica has it, or the last one failed and the next is not due yet. */
   async pass(signal: AbortSignal): Promise<'idle' | 'passed'> {
     const { database, provider, intervalMs, onUnread } = this.#options;
     const claim = { provider, holder: randomUUID() };
@@ -81,7 +81,7 @@ export class UpstreamSweep {
       if (unread.length > 0) onUnread(provider, unread);
       return 'passed';
     } catch (error) {
-      if (!signal.aborted) ending = { end: 'failed', failure: wordsOf(error) };
+      if (!signal.aborted) ending = { end: 'failed', failure: messageOf(error) };
       throw error;
     } finally {
       await endSweep(database, claim, ending);
@@ -134,10 +134,10 @@ export class UpstreamSweep {
     const listing = await (key === 'id'
       ? upstream.list({ signal }, asked)
       : upstream.listByAddress({ signal }, asked));
-    const doubtful = new Set(listing.unread);
+    const unreadable = new Set(listing.unread);
     for (const machine of machines) {
       const candidates = listing.machines.filter((seen) => ANSWERS[key](seen, keyOf(machine)));
-      if (candidates.length === 0 && doubtful.has(keyOf(machine))) findings.unread.push(machine.machineId);
+      if (candidates.length === 0 && unreadable.has(keyOf(machine))) findings.unread.push(machine.machineId);
       else if (key === 'id') await this.#take(machine, candidates[0] ?? null, findings);
       else if (candidates.length < 2) await this.#note(machine, candidates[0] ?? null);
     }
@@ -156,18 +156,18 @@ export class UpstreamSweep {
     await this.#record(machine, seen);
   }
 
-  /** Of a machine that is not taken into use there, nothing follows from what its upstream says. */
+  /** A machine that is not in use upstream: what the upstream reports is recorded, and nothing follows from it. */
   async #note(before: Machine, seen: UpstreamMachine | null): Promise<void> {
     if (seen === null && before.observed === null) return;
     const observed = this.#observed(before, seen);
-    if (isNews(before, observed)) await this.#change(before, { observed });
+    if (isChanged(before, observed)) await this.#change(before, { observed });
   }
 
   async #record(before: Machine, seen: UpstreamMachine | null): Promise<void> {
     const observed = this.#observed(before, seen);
     const { state } = observed;
-    const byUs = before.service === 'quarantined' && (await this.#isQuarantinedByUs(before.machineId));
-    if (!isNews(before, observed) && Object.keys(changeByDrift(before, state, byUs)).length === 0) {
+    const byUs = before.service === 'quarantined' && (await this.#isQuarantinedForDrift(before.machineId));
+    if (!isChanged(before, observed) && Object.keys(changeByDrift(before, state, byUs)).length === 0) {
       await this.#realign(before, state, byUs);
       return;
     }
@@ -199,15 +199,15 @@ export class UpstreamSweep {
     };
   }
 
-  /** What a person quarantined, a person lets go. */
-  async #isQuarantinedByUs(machineId: string): Promise<boolean> {
+  /** What an operator quarantined, only an operator releases. */
+  async #isQuarantinedForDrift(machineId: string): Promise<boolean> {
     const mover = await lastServiceMover(this.#options.database, machineId);
     return mover?.actorId === DRIFT_ACTOR || mover?.type === 'ONBOARD';
   }
 
   /**
-   * An onboarding that failed: one that came true all the same is adopted, if its own stages agree; one whose machine
-   * has gone another way can't be tried again before an operator has acted.
+   * A failed onboarding whose result was reached all the same is adopted, if its own stages agree; one whose machine is in
+   * another state can't be retried before an operator has acted.
    */
   async #realign(machine: Machine, state: string, byUs: boolean): Promise<void> {
     const { service, presence, activeOperationId, machineId } = machine;
@@ -216,7 +216,7 @@ export class UpstreamSweep {
     if (operation?.type !== 'ONBOARD' || !operation.status.startsWith('failed')) return;
     const { operationId, status, error } = operation;
     if (state === 'Deployed' && presence === 'ready') {
-      // Asked once: where there was nothing to adopt, a human acts. What a person holds, only a person lets go.
+      // Tried once: where there was nothing to adopt, an operator acts. What an operator holds, only an operator releases.
       if (error?.code === 'NOTHING_TO_ADOPT' || error?.code === 'HELD') return;
       const reason = 'the upstream says Deployed, and the agent speaks';
       await this.#act({ operationId, action: 'adopt_observed_state', reason });
@@ -233,7 +233,7 @@ export class UpstreamSweep {
   }
 }
 
-/** By its first address: to ask by all of them would make many requests of one. */
+/** By its first address: a query for all of them would need many requests instead of one. */
 const KEYS = {
   id: ({ observed }) => observed?.upstreamId ?? '',
   address: ({ spec }) => spec.mac_addresses[0]?.toLowerCase() ?? '',
@@ -244,18 +244,18 @@ const ANSWERS = {
   address: ({ macAddresses }, key) => macAddresses.includes(key),
 } as const satisfies Record<UpstreamKey, (seen: UpstreamMachine, key: string) => boolean>;
 
-function isNews({ observed: before }: Machine, { state, power }: ObservedState): boolean {
+function isChanged({ observed: before }: Machine, { state, power }: ObservedState): boolean {
   return before?.state !== state || before.power !== power;
 }
 
-/** Into the database go words that were made for people, and no others. */
-function wordsOf(error: unknown): string {
+/** Only messages that were written for operators are stored. */
+function messageOf(error: unknown): string {
   if (error instanceof Fault)
     return `${error.message} (${error.metadata.missing} of ${error.metadata.in_use})`;
   return error instanceof StepFailure ? error.failure.message : 'an unexpected error, see the server log';
 }
 
-/** Its message is for /readyz too, which anyone may ask: it has no names and no values. */
+/** Its message is also shown by /readyz, which anyone may read: it holds no names and no values. */
 function machinesMissing(provider: string, { missing, inUse }: Absences): Fault {
   return new Fault('UPSTREAM_MACHINES_MISSING', {
     message:

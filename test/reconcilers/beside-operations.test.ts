@@ -26,7 +26,7 @@ beforeEach(async () => {
   reconciler = new ConditionReconciler({
     database,
     providers: new Map([['fake', { name: 'fake', defaultImage: '', capabilities: { inspect } }]]),
-    settings: { intervalMs: 100, concurrency: 32, probeTimeoutMs: 1_000, patience: 1 },
+    settings: { intervalMs: 100, concurrency: 32, probeTimeoutMs: 1_000, maxMisses: 1 },
     now: () => new Date(),
     monotonicNow: () => performance.now(),
     watch: { passed: () => {}, failed: (_loop, error) => errors.push(error) },

@@ -183,7 +183,7 @@ describe('whose machine it is', () => {
     const startedAt = performance.now();
     await stopping.stop(10_000);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(stopping.looksInHand).toBe(0);
+    expect(stopping.probesInHand).toBe(0);
     const next = new WatchedInspect();
     lookout.reconciler({ watched: next }, { intervalMs: 600_000 });
     await until(

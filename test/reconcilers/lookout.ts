@@ -87,7 +87,7 @@ interface EventRow extends pg.QueryResultRow {
   metadata: Record<string, string>;
 }
 
-const QUICK: ProbeSettings = { intervalMs: 200, concurrency: 64, probeTimeoutMs: 5_000, patience: 3 };
+const QUICK: ProbeSettings = { intervalMs: 200, concurrency: 64, probeTimeoutMs: 5_000, maxMisses: 3 };
 
 export async function openLookout(): Promise<Lookout> {
   const clone = await cloneDatabase();

@@ -32,7 +32,7 @@ export function startProbes(
       intervalMs: looks.interval_seconds * 1000,
       concurrency: looks.concurrency,
       probeTimeoutMs: looks.probe_timeout_seconds * 1000,
-      patience: looks.misses_until_unreachable,
+      maxMisses: looks.misses_until_unreachable,
     },
     now: () => new Date(),
     monotonicNow: () => performance.now(),
