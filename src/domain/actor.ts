@@ -3,7 +3,7 @@ export type ActorKind = 'admin' | 'system' | 'node_report' | 'agent' | 'operator
 
 export interface Actor {
   readonly kind: ActorKind;
-  /** The token's name, the replica's, the agent's. */
+  /** The name of the token, of the replica or of the agent. */
   readonly id: string;
 }
 
@@ -21,7 +21,7 @@ export function actorLabel(actor: Actor): string {
 
 export type Role = 'viewer' | 'operator' | 'admin';
 
-/** A role may do all that the roles before it may. */
+/** A role has all rights of the roles before it. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const satisfies readonly Role[];
 
 export function roleCovers(held: Role, needed: Role): boolean {

@@ -29,7 +29,7 @@ export const EVENT_KINDS = [
   'token',
 ] as const satisfies readonly EventKind[];
 
-/** Events of these kinds are for some roles only: who may not list tokens does not read of them either. */
+/** Events of these kinds are for some roles only: a caller who may not list tokens may not read their events either. */
 const ROLE_FOR_KIND = { token: 'admin' } as const satisfies Partial<Record<EventKind, Role>>;
 
 export function hiddenKinds(role: Role): EventKind[] {
@@ -39,7 +39,7 @@ export function hiddenKinds(role: Role): EventKind[] {
 
 export interface NewEvent {
   readonly kind: EventKind;
-  /** The machine, the step, the condition, the token: what changed, where the kind alone does not say. */
+  /** The machine, step, condition or token that changed, where the kind alone does not say. */
   readonly subject: string;
   readonly from: string;
   readonly to: string;

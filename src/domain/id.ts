@@ -1,6 +1,6 @@
 /**
- * Identifiers that sort by the time they were made: 48 bits of milliseconds, 80 random bits, in lower-case
- * Crockford base 32. Lists walk them as a key, and new rows land at the end of their index.
+ * Identifiers that sort by the time of their creation: 48 bits of milliseconds, 80 random bits, in lower-case Crockford
+ * base 32. Lists page by them, and new rows are added at the end of their index.
  */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 

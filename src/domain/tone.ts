@@ -1,7 +1,7 @@
 /**
- * Colours of states, for every surface that has colours. Effective states have document 2's own; the others say the
- * same things with the same six: gray is not begun or over, green is well, blue is working, yellow is out of service on
- * purpose, orange needs somebody, red is unusable.
+ * Colours of states, for every surface that has colours. Those of effective states are part of the API
+ * (docs/operations-api.md); the others use the same six: gray is not started or over, green is well, blue is working, yellow is
+ * out of service on purpose, orange needs an operator, red is unusable.
  */
 
 import type { Presence } from './agent/presence.ts';
@@ -52,7 +52,7 @@ const PRESENCE_TONES = {
   expired: 'orange',
 } as const satisfies Record<Presence, Tone>;
 
-const JOB_TONES = {
+const OPERATION_STATUS_TONES = {
   pending: 'gray',
   running: 'blue',
   compensating: 'yellow',
@@ -87,14 +87,14 @@ const TONES = {
   service: SERVICE_TONES,
   install: INSTALL_TONES,
   presence: PRESENCE_TONES,
-  status: JOB_TONES,
+  status: OPERATION_STATUS_TONES,
   step: STEP_TONES,
   operation_phase: OPERATION_PHASE_TONES,
 } as const satisfies Record<string, Readonly<Record<string, Tone>>>;
 
 export type ToneLayer = keyof typeof TONES;
 
-/** Gray for what this version does not know. */
+/** Gray for a state that this version does not know. */
 export function toneOf(layer: ToneLayer, state: string): Tone {
   const tones: Readonly<Record<string, Tone>> = TONES[layer];
   return tones[state] ?? 'gray';

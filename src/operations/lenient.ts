@@ -1,10 +1,9 @@
 /**
- * How the side fields of a machine's report are read: each on its own, so that no detail costs the report. The valid part
- * is kept; what was cut or dropped is noted, with the field that it belongs to. A value that a reader gives up is
- * `undefined`.
+ * Reads the minor fields of a machine's report one by one, so that no invalid detail fails the whole report. The valid part is
+ * kept; what was cut or dropped is noted with its field. A value that can't be read is `undefined`.
  */
 
-/** Notes what was not kept as it was sent. */
+/** Notes what was changed or dropped. */
 export type Note = (field: string, problem: string) => void;
 
 export type LenientReader<T> = (value: unknown, field: string, note: Note) => T | undefined;
@@ -13,11 +12,11 @@ const MAX_NOTES = 16;
 const MAX_FIELD_NAME = 64;
 const MAX_QUOTED = 80;
 
-/** What no text may carry: it moves cursors, or PostgreSQL can't keep it. */
+/** Characters that no text may hold: they move cursors, or PostgreSQL can't store them. */
 const CONTROLS = /[\p{Cc}\p{Cs}\u2028\u2029]+/gu;
 const OUTER_CONTROLS = /^[\p{Cc}\p{Cs}\u2028\u2029\s]+|[\p{Cc}\p{Cs}\u2028\u2029\s]+$/gu;
 
-/** Fields with what became of them; more than so many are only counted. */
+/** The fields that were adjusted, with the reason; from a number on they are only counted. */
 export interface Adjustments {
   readonly note: Note;
   readonly noted: () => Readonly<Record<string, string>>;
@@ -40,12 +39,12 @@ export function collectAdjustments(): Adjustments {
   };
 }
 
-/** A machine's words with nothing in them that would move a cursor. */
+/** A machine's text without characters that move a cursor. */
 function printable(text: string): string {
   return text.replace(CONTROLS, ' ').trim();
 }
 
-/** No longer than this, and no half of a character at its end. */
+/** At most this long, without a cut character at its end. */
 export function cutText(text: string, max: number): string {
   return text.length <= max ? text : text.slice(0, max).replace(/[\uD800-\uDBFF]$/, '');
 }
@@ -54,8 +53,8 @@ export function quoted(value: string): string {
   return JSON.stringify(cutText(printable(value), MAX_QUOTED));
 }
 
-/** Null and an empty text say nothing, and that is no mistake. */
-function isUnsaid(value: unknown): boolean {
+/** Null and an empty text are the same as no value. */
+function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
@@ -64,16 +63,16 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** A number is a text too: serial numbers look like that. */
+/** A number counts as text: some serial numbers are sent as numbers. */
 export function asText(value: unknown, field: string, note: Note): string | undefined {
-  if (isUnsaid(value)) return undefined;
+  if (isMissing(value)) return undefined;
   if (typeof value === 'string') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   note(field, `dropped: ${kindOf(value)} is no text`);
   return undefined;
 }
 
-/** One line; what is too long is cut. */
+/** One line; a longer one is cut. */
 export function lenientLine(max: number): LenientReader<string> {
   return (value, field, note) => {
     const text = asText(value, field, note)?.replace(OUTER_CONTROLS, '');
@@ -86,7 +85,7 @@ export function lenientLine(max: number): LenientReader<string> {
   };
 }
 
-/** Several lines become one without a note: errors are written like that. */
+/** Several lines become one without a note: error messages often have several. */
 export function lenientProse(max: number): LenientReader<string> {
   return (value, field, note) => {
     const text = asText(value, field, note);
@@ -98,10 +97,10 @@ export function lenientProse(max: number): LenientReader<string> {
   };
 }
 
-/** Whole, and within its bounds; a text that is a number counts, and one beyond a bound is at the bound. */
+/** A whole number within its bounds; a number in a text counts, and one beyond a bound becomes the bound. */
 export function lenientCount(min: number, max: number): LenientReader<number> {
   return (value, field, note) => {
-    if (isUnsaid(value)) return undefined;
+    if (isMissing(value)) return undefined;
     const read = typeof value === 'string' ? readNumber(value) : value;
     if (typeof read !== 'number' || Number.isNaN(read)) {
       note(field, `dropped: ${typeof value === 'string' ? quoted(value) : kindOf(value)} is no number`);
@@ -131,7 +130,7 @@ export function lenientChoice<T extends string>(values: readonly T[]): LenientRe
 /** Members that can't be read are left out; there are no more than `max`. */
 export function lenientList<T>(member: LenientReader<T>, max: number): LenientReader<T[]> {
   return (value, field, note) => {
-    if (isUnsaid(value)) return undefined;
+    if (isMissing(value)) return undefined;
     if (!Array.isArray(value)) {
       note(field, `dropped: ${kindOf(value)} is no list`);
       return undefined;
@@ -147,10 +146,10 @@ export function lenientList<T>(member: LenientReader<T>, max: number): LenientRe
 type Fields = Readonly<Record<string, LenientReader<unknown>>>;
 export type LenientObject<F extends Fields> = { [Name in keyof F]?: Exclude<ReturnType<F[Name]>, undefined> };
 
-/** Each field by its own reader. What the table doesn't name is left out, and noted. */
+/** Each field by its own reader. A field that the table does not have is left out, and noted. */
 export function lenientObject<F extends Fields>(fields: F): LenientReader<LenientObject<F>> {
   return (value, field, note) => {
-    if (isUnsaid(value)) return undefined;
+    if (isMissing(value)) return undefined;
     if (typeof value !== 'object' || Array.isArray(value)) {
       note(field, `dropped: ${kindOf(value)} is no object`);
       return undefined;

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value, in our own words. A schema's own messages come first; this is for everything that it has
- * none for, so that no answer has the validator's text in it.
+ * Messages for invalid values. A schema's own messages come first; these are for everything else, so that no response has
+ * the validator's text in it.
  */
 import type { z } from 'zod';
 
@@ -25,14 +25,14 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
 };
 
-/** How much of a value, or of a list of values, an answer repeats. */
+/** How much of a value, or of a list of values, a message quotes. */
 const MAX_QUOTED = 200;
 
 function listed(values: readonly unknown[]): string {
   return values.map(String).join(', ').slice(0, MAX_QUOTED);
 }
 
-/** Of a text its characters are counted, of a list its members; a number is compared. */
+/** A text is measured in characters, a list in members; a number is compared. */
 function bounded(origin: string, limit: string, bound: number | bigint): string {
   if (origin === 'string') return `must have ${limit} ${bound} characters`;
   if (origin === 'array' || origin === 'set') return `must have ${limit} ${bound} members`;
@@ -72,5 +72,5 @@ function problemText(issue: Issue): string {
   return (TEXTS[issue.code] as (issue: Issue) => string)(issue);
 }
 
-/** What every check of something that was written by others is made with. */
+/** For every check of a value that comes from outside. */
 export const IN_OUR_WORDS = { error: problemText } as const;

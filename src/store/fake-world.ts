@@ -1,4 +1,4 @@
-/** The fake provider's machines, kept in the database so that they outlive every process. */
+/** The fake provider's machines, stored in the database so that they outlive every process. */
 
 import { type FakeState, NEW_FAKE_STATE } from '../providers/fake/fake-state.ts';
 import type { FakeWorld } from '../providers/fake/fake-tasks.ts';
@@ -6,7 +6,7 @@ import { Coalescer } from './database/coalescer.ts';
 import { type Database, isStatementError } from './database/database.ts';
 
 export function createFakeWorld(database: Database): FakeWorld {
-  // Many looks at once, one statement: a simulated fleet is asked all the time.
+  // Many reads become one statement: a simulated fleet is read all the time.
   const reads = new Coalescer<string, FakeState>({
     maxBatch: 500,
     maxUnderWay: 2,
@@ -43,7 +43,7 @@ export function createFakeWorld(database: Database): FakeWorld {
   };
 }
 
-/** A machine that was written before a field came has what a new machine has. */
+/** A machine that was written before a field existed gets the field's initial value. */
 function complete(state: Partial<FakeState> = {}): FakeState {
   return { ...NEW_FAKE_STATE, ...state };
 }

@@ -1,4 +1,4 @@
-/** Bearer tokens: only their hashes are kept, so a copy of the database opens nothing. */
+/** Bearer tokens: only their hashes are stored, so a copy of the database gives no access. */
 import { hash, randomBytes } from 'node:crypto';
 import type { Actor, Role } from '../domain/actor.ts';
 import { Fault } from '../domain/error/fault.ts';
@@ -40,7 +40,7 @@ export function hashToken(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-/** The hash as text: what a token is remembered by, so that the token itself is not. */
+/** The hash as text, under which a token is cached instead of the token itself. */
 export function tokenKey(secret: string): string {
   return hash('sha256', secret, 'base64');
 }

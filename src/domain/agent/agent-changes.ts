@@ -1,8 +1,8 @@
 /**
- * What an agent's life does to its machine. Presence is the fact; the service layer and Reachable follow it.
+ * How changes of an agent's presence affect its machine. Presence is the fact; the service state and Reachable follow it.
  *
- * Somebody who onboards a machine decides himself when it is in service. Where no operation is under way, the
- * agent's own enrolment is the whole onboarding: it registers, it speaks, it is in service.
+ * An onboarding operation decides itself when its machine is in service. Without one, the agent's own enrolment is the whole
+ * onboarding: it registers, it sends a keepalive, it is in service.
  */
 import type { Actor } from '../actor.ts';
 import { isTrue, staysOut } from '../condition/condition.ts';
@@ -12,21 +12,21 @@ import { applyChange, type ChangedMachine, type MachineChange } from '../machine
 type ServiceChange = NonNullable<MachineChange['service']>;
 
 const AGENT_CONDITIONS = {
-  speaks: {
+  ready: {
     type: 'Reachable',
     status: true,
     reason: 'AgentReady',
     message: 'its agent sends keepalives',
   },
-  silent: {
+  lost: {
     type: 'Reachable',
     status: false,
     reason: 'AgentSilent',
-    message: 'its agent has been silent for longer than its time to live',
+    message: 'its agent has sent no keepalive for longer than its time to live',
   },
 } as const;
 
-/** A token was issued for the machine. An agent that is alive stays so; it needs the new token all the same. */
+/** A token was issued for the machine. An agent that is alive stays alive, but needs the new token. */
 export function tokenIssued(
   machine: Machine,
   by: { readonly at: Date; readonly actor: Actor },
@@ -52,16 +52,16 @@ export function agentReady(machine: Machine, at: Date): ChangedMachine {
   const change: MachineChange = {
     presence: { to: 'ready', owner: 'agent' },
     ...(service && { service }),
-    conditions: [AGENT_CONDITIONS.speaks],
+    conditions: [AGENT_CONDITIONS.ready],
   };
   return applyChange(machine, change, byAgent(machine, at));
 }
 
 function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
-  // An operation may be about to find out whether it is well; when it ends, whoever speaks is brought back.
+  // An active operation may be checking the machine; when it has ended, the reconciler returns machines with ready agents.
   if (activeOperationId !== null || staysOut(conditions)) return null;
   if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
-  // A canceled operation may leave an agent that speaks; nobody has said that the machine shall be in service.
+  // A canceled operation may leave a ready agent, but no one decided to put the machine in service.
   if (service !== 'enrolling' || isTrue(conditions, 'OperationCanceled')) return null;
   return { to: 'active', owner: 'onboarding' };
 }
@@ -70,8 +70,8 @@ export function agentExpired(machine: Machine, at: Date): ChangedMachine {
   const change: MachineChange = {
     presence: { to: 'expired', owner: 'clock' },
     ...(machine.service === 'active' && { service: { to: 'offline', owner: 'heartbeat' } }),
-    // Nobody has been heard of yet who could have fallen silent.
-    conditions: machine.presence === 'pending' ? [] : [AGENT_CONDITIONS.silent],
+    // A pending agent has never sent a keepalive, so nothing was lost.
+    conditions: machine.presence === 'pending' ? [] : [AGENT_CONDITIONS.lost],
   };
   return applyChange(machine, change, { at, actor: { kind: 'system', id: 'presence' }, operationId: null });
 }

@@ -1,6 +1,6 @@
-/** What an agent says about its machine: once when it registers, and with every keepalive. */
+/** What an agent reports about its machine: once when it registers, and with every keepalive. */
 
-/** The provider of machines that nobody but their own agent speaks for. */
+/** The provider of machines that are known through their agent only. */
 export const DEFAULT_AGENT_PROVIDER = 'generic';
 
 /** Names of worker pools. */
@@ -9,7 +9,7 @@ export const POOL_RULE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 interface MetricInfo {
   readonly meaning: string;
   readonly kind: 'percent' | 'count';
-  /** What a pool shows of it: percentages of unlike machines can't be added up. */
+  /** How a pool aggregates it: percentages of different machines can't be added up. */
   readonly inPool: 'sum' | 'average';
 }
 
@@ -19,7 +19,7 @@ export const METRICS = {
   memory_utilization_pct: { meaning: 'memory in use', kind: 'percent', inPool: 'average' },
   total_cpu_available: { meaning: 'CPU in millicores', kind: 'count', inPool: 'sum' },
   total_memory_available: { meaning: 'memory in MB', kind: 'count', inPool: 'sum' },
-  free_gpu_count: { meaning: 'GPUs that nothing runs on', kind: 'count', inPool: 'sum' },
+  free_gpu_count: { meaning: 'GPUs without a compute process', kind: 'count', inPool: 'sum' },
   total_disk_space_bytes: { meaning: 'disk space in bytes', kind: 'count', inPool: 'sum' },
   total_disk_free_bytes: { meaning: 'free disk space in bytes', kind: 'count', inPool: 'sum' },
   worker_count: { meaning: 'workers that run', kind: 'count', inPool: 'sum' },
@@ -31,7 +31,7 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 export const METRIC_NAMES = Object.keys(METRICS) as MetricName[];
 
-/** What an agent did not tell is absent. */
+/** Metrics that the agent did not report are absent. */
 export type Metrics = Partial<Record<MetricName, number>>;
 
 /** GPUs of one model. */
@@ -40,7 +40,7 @@ export interface GpuModel {
   readonly count: number;
 }
 
-/** GPUs of which nothing is known but their number. */
+/** GPUs of which only the number is known. */
 export const UNKNOWN_GPU = 'unknown';
 
 /** The machine as its agent described it when it registered. */
@@ -54,7 +54,7 @@ export interface AgentFacts {
   readonly gpus: readonly GpuModel[];
 }
 
-/** Which entry a call is about. */
+/** Identifies the entry of an agent. */
 export interface AgentAddress {
   readonly machineId: string;
   readonly providerName: string;
@@ -66,12 +66,12 @@ export interface Registration extends AgentAddress {
 }
 
 export interface Keepalive extends AgentAddress {
-  /** Null: not said. */
+  /** Null: not reported. */
   readonly agentVersion: string | null;
   readonly metrics: Metrics | null;
 }
 
-/** What the last keepalives told. */
+/** What the last keepalives reported. */
 export interface Vitals {
   readonly agentVersion: string;
   readonly lastKeepaliveAt: Date | null;
@@ -88,7 +88,7 @@ export interface Agent {
   readonly vitals: Vitals;
 }
 
-/** How long an agent may be silent. */
+/** How long an agent stays alive without a keepalive. */
 export interface PresenceTtls {
   readonly keepaliveSeconds: number;
   readonly pendingSeconds: number;

@@ -13,7 +13,7 @@ export function bytesText(bytes: number): string {
   return `${shortNumber(value)} ${UNITS[unit]}`;
 }
 
-/** At most one digit after the point, and none that says nothing. */
+/** At most one decimal, and no trailing zero. */
 function shortNumber(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
@@ -36,7 +36,7 @@ function percent(value: number): string {
   return `${shortNumber(value)}%`;
 }
 
-/** A metric for people; nobody's is a dash. */
+/** A metric for display; a missing one is a dash. */
 export function metricText(name: MetricName, value: number | undefined): string {
   return value === undefined ? '-' : FORMS[name](value);
 }

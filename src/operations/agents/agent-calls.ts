@@ -1,6 +1,6 @@
 /**
- * What an agent can ask for: to be registered, and to be kept alive. Many calls become one statement; a call is
- * answered when what it said is stored.
+ * The two calls of an agent: to register, and to send a keepalive. Many calls become one statement; a call is answered when
+ * its data is stored.
  */
 import type {
   AgentAddress,
@@ -29,25 +29,25 @@ export interface StoredKeepalive {
 }
 
 const MAX_BATCH = 500;
-/** A registration is a transaction of several statements, and others need the turn to write events, too. */
+/** A registration is a transaction of several statements, and other transactions need the lock on events, too. */
 const MAX_TRANSITIONS = 200;
-/** A machine's keepalives always take the same lane, so no two batches of this replica meet in a row. */
-const LANES = 2;
+/** A machine's keepalives always go through the same coalescer, so no two batches of this replica write the same row. */
+const COALESCERS = 2;
 /**
- * At the usual pace of a large fleet a keepalive comes every millisecond, and a statement for each would cost several
- * times what a few more rows in one do. Agents do not notice the wait.
+ * In a large fleet a keepalive comes every millisecond, and a statement for each would cost several times as much as a few
+ * more rows in one. Agents do not notice the wait.
  */
 const REST_MS = 10;
-/** More than this many calls in the house are told to come back: they would only wait. */
+/** Further calls are refused and retried later: here they would only wait. */
 const MAX_WAITING = 100_000;
 
-type Becoming = Pick<Keepalive, 'machineId' | 'agentVersion' | 'metrics'>;
+type FirstKeepalive = Pick<Keepalive, 'machineId' | 'agentVersion' | 'metrics'>;
 
 export class AgentCalls {
   readonly #dependencies: AgentCallDependencies;
   readonly #registrations: Coalescer<RegisteringAgent & Registration, boolean>;
   readonly #firstKeepalives: Coalescer<Keepalive, StoredKeepalive | null>;
-  readonly #lanes: ReadonlyArray<Coalescer<Keepalive, KeepaliveOutcome>>;
+  readonly #keepalives: ReadonlyArray<Coalescer<Keepalive, KeepaliveOutcome>>;
   #waiting = 0;
 
   constructor(dependencies: AgentCallDependencies) {
@@ -64,8 +64,8 @@ export class AgentCalls {
       flush: (agents) => onceEach(agents, (unique) => this.#makeReady(unique)),
       isPoisoned: isStatementError,
     });
-    this.#lanes = Array.from(
-      { length: LANES },
+    this.#keepalives = Array.from(
+      { length: COALESCERS },
       () =>
         new Coalescer<Keepalive, KeepaliveOutcome>({
           maxBatch: MAX_BATCH,
@@ -78,7 +78,7 @@ export class AgentCalls {
     );
   }
 
-  /** False: the token is no good any more. */
+  /** False: the token is not valid any more. */
   async register(registration: Registration, tokenHash: Buffer): Promise<boolean> {
     this.#enter();
     try {
@@ -92,7 +92,7 @@ export class AgentCalls {
   async keepAlive(keepalive: Keepalive): Promise<StoredKeepalive | null> {
     this.#enter();
     try {
-      const kept = await this.#laneOf(keepalive.machineId).submit(keepalive);
+      const kept = await this.#coalescerOf(keepalive.machineId).submit(keepalive);
       if (kept.outcome === 'gone') return null;
       return kept.outcome === 'kept' ? kept : await this.#firstKeepalives.submit(keepalive);
     } finally {
@@ -100,10 +100,10 @@ export class AgentCalls {
     }
   }
 
-  #laneOf(machineId: string): Coalescer<Keepalive, KeepaliveOutcome> {
-    const lane = this.#lanes[machineId.charCodeAt(machineId.length - 1) % LANES];
-    if (!lane) throw new Error('there is no such lane');
-    return lane;
+  #coalescerOf(machineId: string): Coalescer<Keepalive, KeepaliveOutcome> {
+    const coalescer = this.#keepalives[machineId.charCodeAt(machineId.length - 1) % COALESCERS];
+    if (!coalescer) throw new Error('there is no such coalescer');
+    return coalescer;
   }
 
   #enter(): void {
@@ -128,7 +128,7 @@ export class AgentCalls {
 
   async #makeReady(agents: readonly Keepalive[]): Promise<Array<StoredKeepalive | null>> {
     const { database, ttls, onReady } = this.#dependencies;
-    const ready = await untilNotDeadlocked(() => makeAgentsReady(database, agents.map(becoming), ttls));
+    const ready = await untilNotDeadlocked(() => makeAgentsReady(database, agents.map(firstKeepalive), ttls));
     const now = agents.filter(({ machineId }) => ready.has(machineId));
     await this.#put(now.map((agent) => ({ ...agent, status: 'ready', facts: null, keepalive: agent })));
     for (const agent of now) onReady({ ...agent, hostname: ready.get(agent.machineId)?.hostname ?? '' });
@@ -142,11 +142,15 @@ export class AgentCalls {
   }
 }
 
-function becoming({ machineId, agentVersion, metrics }: Keepalive): Becoming & { metrics: Metrics | null } {
+function firstKeepalive({
+  machineId,
+  agentVersion,
+  metrics,
+}: Keepalive): FirstKeepalive & { metrics: Metrics | null } {
   return { machineId, agentVersion, metrics };
 }
 
-/** Of several calls of one machine in a batch the last one counts, and all are answered alike. */
+/** Of several calls of one machine in a batch the last one counts, and all get the same answer. */
 async function onceEach<Item extends { readonly machineId: string }, Result>(
   items: readonly Item[],
   flush: (unique: readonly Item[]) => Promise<readonly Result[]>,

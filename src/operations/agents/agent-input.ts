@@ -1,7 +1,7 @@
 /**
- * What an agent may say, checked where it comes in. Fields that nobody knows are ignored. A keepalive counts whatever its
- * details are: a version or a metric that can't be kept is dropped, and the answer names it. The same goes for the models
- * of GPUs in a registration, which document 5 does not know.
+ * Reads and checks what an agent sends (docs/agents.md). Unknown fields are ignored. A keepalive counts whatever its details
+ * are: a version or a metric that can't be stored is dropped, and the answer names it. The same holds for the models of GPUs in
+ * a registration, which are optional.
  */
 import { isIP } from 'node:net';
 import {
@@ -21,7 +21,7 @@ import { checkMachineId, checkText } from '../../domain/machine/machine-input.ts
 const MAX_NAME = 253;
 const MAX_VERSION = 64;
 const MAX_GPUS = 1024;
-/** Beyond it a number is not exact any more. */
+/** Greater numbers are not exact. */
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
 type Body = Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ export function readRegistration(body: Body): Registration {
 
 export interface ReadKeepalive {
   readonly keepalive: Keepalive;
-  /** What could not be kept, and why. */
+  /** What could not be stored, and why. */
   readonly ignored: readonly string[];
 }
 
@@ -126,7 +126,7 @@ function readIp(text: string): string {
 
 const MAX_MODEL = 128;
 
-/** Only what adds up to no more than the registered number; else nothing is known but that number. */
+/** The models must not add up to more than the registered number; otherwise only that number is stored. */
 function readGpus(value: unknown, gpuCount: number): GpuModel[] {
   if (!Array.isArray(value) || value.length > gpuCount) return [];
   const counts = new Map<string, number>();
@@ -167,7 +167,7 @@ function isMetric(name: MetricName, value: unknown): value is number {
   return METRICS[name].kind === 'percent' ? value <= 100 : Number.isInteger(value) && value <= MAX_COUNT;
 }
 
-/** Without control characters and halves of characters, which PostgreSQL does not keep. */
+/** Without control characters and unpaired surrogates, which PostgreSQL does not store. */
 function isPlain(text: string): boolean {
   return !/[\p{Cc}\p{Cs}]/u.test(text);
 }

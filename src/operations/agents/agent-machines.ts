@@ -1,4 +1,4 @@
-/** Making room for an agent: a machine, or one that exists, with a token that its agent enrols with. */
+/** Issues the token with which an agent enrols, for a new machine or for an existing one. */
 import { randomBytes } from 'node:crypto';
 import type { Actor } from '../../domain/actor.ts';
 import { DEFAULT_AGENT_PROVIDER, type PresenceTtls } from '../../domain/agent/agent.ts';
@@ -26,7 +26,7 @@ export interface AgentMachineCall {
   /** Empty: a new machine. */
   readonly machineId: string;
   readonly pool: string;
-  /** Empty: generic, or that of the machine that exists. */
+  /** Empty: generic, or the provider of the existing machine. */
   readonly provider: string;
   readonly actor: Actor;
   readonly now: Date;
@@ -67,7 +67,7 @@ export async function createAgentMachine(
 
 type Issue = Omit<TokenIssue, 'machineId' | 'newMachine'>;
 
-/** Eight hex digits, as agents expect; one that is taken is drawn again. */
+/** Eight hex digits, as agents expect; a new id is drawn when one is taken. */
 async function createNew(
   dependencies: AgentMachineDependencies,
   provider: string,

@@ -111,7 +111,7 @@ export const SETTINGS = {
     flag: '--lease-ms',
     value: 'ms',
     fallback: '10000',
-    description: 'time without a sign of life after which other replicas take over the work of a replica',
+    description: 'time without a renewed lease after which another replica takes an operation over',
   },
   maxInHand: {
     variable: 'INGOT_MAX_IN_HAND',

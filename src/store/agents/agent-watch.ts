@@ -1,11 +1,11 @@
-/** Watching agents for silence: whose time has come, who lives on, who is expired, and whether anybody listened. */
+/** Watches for lost agents: which are due for a check, alive or expired, and whether any replica received keepalives. */
 import type { AgentAddress } from '../../domain/agent/agent.ts';
 import { agentExpired } from '../../domain/agent/agent-changes.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Database, Session } from '../database/database.ts';
 import { lockMachines, writeChanged } from '../machines/machine-rows.ts';
 
-/** An agent whose time to be checked has come. */
+/** An agent that is due for a check. */
 export interface AgentToCheck extends AgentAddress {
   readonly status: string;
 }
@@ -37,7 +37,7 @@ const CHECK_LATER = `
   FROM due JOIN unnest($1::text[], $2::float8[]) AS i(machine_id, left_ms) USING (machine_id)
   WHERE p.machine_id = due.machine_id`;
 
-/** Those live on: each is checked again when its time is over. Whoever is being written speaks at this moment. */
+/** For agents that are alive: each is checked again when its time to live ends. A locked row is being kept alive right now. */
 export async function checkAgentsLater(
   session: Session,
   ids: readonly string[],
@@ -47,21 +47,21 @@ export async function checkAgentsLater(
 }
 
 /**
- * `check_at` tells whether somebody spoke since it was read: a registration moves it. Where keepalives are kept in
- * this very row, `expires_at` tells the rest.
+ * `check_at` shows whether the agent registered since it was read. Where keepalives are stored in this row, `expires_at`
+ * shows whether it sent one.
  */
 const EXPIRE = `
-  WITH silent AS MATERIALIZED (
+  WITH lost AS MATERIALIZED (
     SELECT machine_id FROM agent_presence
     WHERE machine_id = ANY($1) AND status <> 'expired' AND check_at <= least(now(), $3)
       AND ($2 OR expires_at <= least(now(), $3))
     FOR NO KEY UPDATE SKIP LOCKED)
-  UPDATE agent_presence p SET status = 'expired' FROM silent WHERE p.machine_id = silent.machine_id
+  UPDATE agent_presence p SET status = 'expired' FROM lost WHERE p.machine_id = lost.machine_id
   RETURNING p.machine_id`;
 
 /**
- * Returns the machines whose agents are expired now. `elsewhere`: keepalives are not in this database. `latest`: a
- * time that the clock can't have reached without a step.
+ * Returns the machines whose agents have expired now. `elsewhere`: keepalives are not in this database. `latest`: a time
+ * that the clock can't have reached without a step.
  */
 export async function expireAgents(
   database: Database,
@@ -81,7 +81,7 @@ export async function expireAgents(
   });
 }
 
-/** PostgreSQL before 17 can't subtract from the -infinity that stands for "never". */
+/** PostgreSQL before 17 can't subtract from -infinity, which means "never" here. */
 const WATCH = `
   INSERT INTO presence_watch AS w (watched_at) VALUES (now())
   ON CONFLICT (singleton) DO UPDATE SET watched_at = now(),
@@ -91,8 +91,8 @@ const WATCH = `
     THEN (extract(epoch FROM lenient_until - now()) * 1000)::float8 ELSE 0 END AS lenient_ms`;
 
 /**
- * Says that agents are being listened to. When nobody had said so for longer than `gapMs`, nobody could have heard
- * them, and everybody gets a whole time to live to speak again. Returns for how long that still holds.
+ * Records that keepalives are being received. When no replica had recorded that for longer than `gapMs`, none could have
+ * received them, and every agent gets a whole time to live to send one. Returns how much of that time is left.
  */
 export async function watchAgents(session: Session, gapMs: number, ttlSeconds: number): Promise<number> {
   const [row] = await session.run<{ lenient_ms: number }>('watch-agents', WATCH, [gapMs, ttlSeconds]);

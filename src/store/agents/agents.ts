@@ -1,7 +1,6 @@
 /**
- * Agents in PostgreSQL: their tokens, what they said when they registered, and every step of their lives, each in
- * one transaction with what it does to the machine and its events. Keepalives in between are not here but in
- * keepalive-store.ts.
+ * Agents in PostgreSQL: their tokens, their registrations, and every change of their presence, each in one transaction with
+ * its effect on the machine and its events. The keepalives in between are in keepalive-store.ts.
  *
  * Machines are locked first, in the order of their ids, as everywhere.
  */
@@ -24,7 +23,7 @@ import { lockMachines, writeChanged, writeMachines } from '../machines/machine-r
 import { insertMachine, type MachineInput } from '../machines/machines.ts';
 import type { KeepaliveStore } from './keepalive-store.ts';
 
-/** Whose token it is, and until when it may be used; null: for good. */
+/** The agent that a token belongs to, and until when the token may be used; null: without a limit. */
 export interface TokenOwner extends AgentAddress {
   readonly expiresAt: Date | null;
 }
@@ -36,7 +35,7 @@ const FIND_BY_TOKENS = `
   UNION ALL
   SELECT token_hash, machine_id, pool, provider, NULL, true FROM revoked_agents WHERE token_hash = ANY($1)`;
 
-/** By the hashes of their tokens, in that order. Null: no such token, or not any more; revoked: taken back for good. */
+/** By the hashes of their tokens, in that order. Null: no such token, or an expired one; revoked: it will never be valid again. */
 export async function findAgentsByTokens(
   session: Session,
   hashes: readonly Buffer[],
@@ -65,7 +64,7 @@ export async function findAgentsByTokens(
 
 export interface TokenIssue {
   readonly machineId: string;
-  /** When the machine is to be made, too. */
+  /** For a machine that is created in the same transaction. */
   readonly newMachine: { readonly input: MachineInput; readonly event: NewEvent } | null;
   readonly pool: string;
   readonly tokenHash: Buffer;
@@ -92,13 +91,13 @@ const ISSUE_TOKEN = `
 
 export interface IssuedToken {
   readonly machine: Machine;
-  /** Where its agent's entry was, if that is somewhere else now. */
+  /** The former address of its agent's entry, if it has changed. */
   readonly moved: AgentAddress | null;
 }
 
 /**
- * A token for a machine; one that it had is no good from now on. Null: there is no such machine, or there is one
- * already that was to be new.
+ * Issues a token for a machine; its former one is not valid any more. Null: there is no such machine, or the one that
+ * was to be created exists already.
  */
 export async function issueAgentToken(database: Database, issue: TokenIssue): Promise<IssuedToken | null> {
   return database.transaction(async (session) => {
@@ -152,7 +151,7 @@ export interface RegisteringAgent {
   readonly facts: AgentFacts;
 }
 
-/** Only for the token that was presented: one that was replaced meanwhile registers nobody. */
+/** Only for the token that was presented: one that was replaced meanwhile registers nothing. */
 const REGISTER = `
   UPDATE agents a SET hostname = i.hostname, cpu_millicores = i."cpuMillicores", memory_bytes = i."memoryBytes",
     gpu_count = i."gpuCount", private_ip = i."privateIp", gpus = i.gpus, registered_at = now(), token_expires_at = NULL
@@ -218,7 +217,7 @@ export interface ReadyAgent {
   readonly at: Date;
 }
 
-/** Returns those that are ready now, with what is known of each. Each machine at most once. */
+/** Returns those that are ready now. Each machine at most once. */
 export async function makeAgentsReady(
   database: Database,
   agents: readonly AgentFirstKeepalive[],
@@ -275,7 +274,7 @@ interface AgentRow {
   agent_version: string;
 }
 
-/** Everything that is known of the agents of these machines. */
+/** The agents of these machines, with their last keepalives. */
 export async function readAgents(
   session: Session,
   keepalives: Pick<KeepaliveStore, 'read'>,
@@ -286,11 +285,13 @@ export async function readAgents(
   const vitals = await keepalives.read(
     rows.map((row) => ({ machineId: row.machine_id, poolName: row.pool, providerName: row.provider })),
   );
-  return new Map(rows.map((row, index) => [row.machine_id, agentOf(row, vitals[index] ?? lastWords(row))]));
+  return new Map(
+    rows.map((row, index) => [row.machine_id, agentOf(row, vitals[index] ?? lastKnownVitals(row))]),
+  );
 }
 
-/** Of an agent that has expired: what is left is what PostgreSQL remembers. */
-function lastWords(row: AgentRow): Vitals {
+/** Of an agent that has expired: only what PostgreSQL keeps. */
+function lastKnownVitals(row: AgentRow): Vitals {
   return {
     agentVersion: row.agent_version,
     lastKeepaliveAt: row.last_keepalive_at,

@@ -1,10 +1,10 @@
 /**
- * Taking an agent's token back for good: with its machine, or before what runs there is erased.
+ * Revokes an agent's token for good: when its machine is removed, or before its disks are erased.
  *
- * The token's hash stays in `revoked_agents`, so that its bearer can be answered that no repetition helps. The same row
- * says where the agent's entry was. Where presence is in another store, the entry is removed there right after the commit;
- * a crash in between, or a store that does not answer, leaves the row due, and the watch of agents removes the entry as
- * soon as that is possible (`removeRevokedEntries`).
+ * The token's hash stays in `revoked_agents`, so that its bearer is told not to retry. The same row has the address of the
+ * agent's entry. Where presence is in another store, the entry is removed there right after the commit; a crash in between, or
+ * a store that does not answer, leaves the row due, and the presence watch removes the entry as soon as possible
+ * (`removeRevokedEntries`).
  */
 import type { AgentAddress } from '../../domain/agent/agent.ts';
 import { agentExpired } from '../../domain/agent/agent-changes.ts';
@@ -22,7 +22,7 @@ const REVOKE = `
   SELECT token_hash, machine_id, pool, provider FROM agents JOIN agent_presence USING (machine_id)
   WHERE machine_id = $1 ON CONFLICT DO NOTHING`;
 
-/** Its token opens nothing any more, and what it said is forgotten everywhere; the history stays. Twice is fine. */
+/** Its token is not valid any more, and its data is deleted everywhere; the history stays. May be repeated. */
 export async function forgetAgent(database: Database, entries: Entries, machineId: string): Promise<void> {
   await database.transaction(async (session) => {
     const machines = await lockMachines(session, [machineId]);
@@ -44,7 +44,7 @@ export async function forgetAgent(database: Database, entries: Entries, machineI
   });
 }
 
-/** One whose machine has an agent again, at the same address, is not left over. */
+/** An entry whose machine has an agent again, at the same address, is not left over. */
 const LEFT_OVER = `
   SELECT r.token_hash, r.machine_id, r.pool, r.provider, p.machine_id IS NOT NULL AS is_back
   FROM revoked_agents r LEFT JOIN agent_presence p USING (machine_id, pool, provider)
@@ -52,7 +52,7 @@ const LEFT_OVER = `
 
 const REMOVED = 'UPDATE revoked_agents SET entry_removed_at = now() WHERE token_hash = ANY($1)';
 
-/** What revoked agents have left in a store of keepalives. */
+/** Removes the entries of revoked agents from the store of keepalives. */
 export async function removeRevokedEntries(session: Session, entries: Entries): Promise<void> {
   const rows = await session.run<{
     token_hash: Buffer;
@@ -72,8 +72,8 @@ export async function removeRevokedEntries(session: Session, entries: Entries): 
 const KNOWN = 'SELECT machine_id FROM agent_presence WHERE machine_id = ANY($1)';
 
 /**
- * Of entries that were just written to another store: those whose agent was forgotten meanwhile are removed again. A
- * registration that was on its way when its machine was removed must not bring the entry back.
+ * Of entries that were just written to another store, removes those whose agent was forgotten meanwhile: a registration
+ * that ran while its machine was removed must not bring the entry back.
  */
 export async function removeForgotten(
   session: Session,

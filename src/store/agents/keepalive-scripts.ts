@@ -1,17 +1,18 @@
-/** What Redis does with keepalives in one go. A script is never interrupted by what another client asks for. */
+/** What Redis does with keepalives atomically: no command of another client runs during a script. */
 import { redisScript } from './redis-link.ts';
 
-const KEPT_AS_SAID = 1;
+const KEPT_AS_SENT = 1;
 export const WAITING = 2;
 export const GONE = 3;
-/** In the place of the answers: the script was run later than it may be. */
+/** Instead of the answers: the script ran too late. */
 export const LATE = 'late';
 
 /**
- * KEYS: states. ARGV: time to live, the latest time in milliseconds or nothing, then of each its version or nothing, how many
- * of the next belong to it, and names and values of its metrics. Answers with the time, and of each one of the numbers above
- * or the version that is known. After the latest time it changes nothing: a keepalive that lay in a socket while Redis or the
- * network hung was answered as failed long ago, and must not overwrite a newer one. An entry that somebody else has made something else of is none; it must not fail those of the others.
+ * KEYS: states. ARGV: time to live, the latest time in milliseconds or nothing, then for each its version or nothing, how many
+ * of the next belong to it, and names and values of its metrics. Returns the time, and for each one of the numbers above or
+ * the known version. After the latest time it changes nothing: a keepalive that waited in a socket while Redis or the network
+ * hung was answered as failed long ago, and must not overwrite a newer one. A key that another client gave another type
+ * counts as no entry, and must not fail the others.
  */
 export const KEEP = redisScript(`
 local now = redis.call('TIME')
@@ -27,7 +28,7 @@ local function keep(key, version, from, count)
   if version == '' then redis.call('HSET', key, 'last_keepalive', now[1])
   else redis.call('HSET', key, 'last_keepalive', now[1], 'agent_version', version) end
   redis.call('EXPIRE', key, ttl)
-  return version == '' and known[2] or ${KEPT_AS_SAID}
+  return version == '' and known[2] or ${KEPT_AS_SENT}
 end
 local answers = { now[1], now[2] }
 local at = 3
@@ -45,9 +46,9 @@ end
 return answers`);
 
 /**
- * KEYS: of each entry its state and its index. ARGV: of each its id, its time to live, '1' when this is a keepalive,
- * how many names and values of its state follow and those, and the same of its metrics. What somebody else has put
- * in their place gives way.
+ * KEYS: for each entry its state and its index. ARGV: for each its id, its time to live, '1' when this is a keepalive, the
+ * number of names and values of its state and those, and the same for its metrics. A key that another client gave another
+ * type is replaced.
  */
 export const PUT = redisScript(`
 local now = redis.call('TIME')[1]
@@ -70,7 +71,7 @@ for i = 1, #KEYS, 2 do
 end
 return redis.status_reply('OK')`);
 
-/** KEYS: locks. ARGV: of all of them the value with which they were taken. */
+/** KEYS: locks. ARGV: the value with which all of them were taken. */
 export const UNLOCK = redisScript(`
 for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
@@ -79,7 +80,7 @@ return redis.status_reply('OK')`);
 
 /**
  * KEYS: an index, and the states of some of its members. ARGV: how many metrics there are, their names, and those
- * members. Answers of those that are ready with their place, from 1, and their metrics.
+ * members. Returns, for those that are ready, their position, from 1, and their metrics.
  */
 export const METRICS_OF = redisScript(`
 local count = tonumber(ARGV[1])
@@ -94,7 +95,7 @@ for i = 2, #KEYS do
 end
 return answers`);
 
-/** KEYS: states. ARGV: names of metrics. Answers of each how long it lives, and what is known of it if it does. */
+/** KEYS: states. ARGV: names of metrics. Returns for each its remaining time to live, and its data if it has any. */
 export const READ = redisScript(`
 local function read(key)
   local left = redis.call('PTTL', key)

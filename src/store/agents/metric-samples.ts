@@ -1,19 +1,20 @@
 /**
- * Samples of what agents told. An hour of samples is a partition, and seven partitions are used in turn, so the oldest
- * hour goes with one TRUNCATE (migration 0007). One replica takes a sample at a time: the one that moves the time of
- * the last sample on, in the same transaction in which it makes room.
+ * Samples of the metrics of agents. An hour of samples is a partition, and seven partitions are used in turn, so the oldest
+ * hour is removed with one TRUNCATE (migration 0007). One replica takes a sample at a time: the one that updates the time of
+ * the last sample, in the same transaction in which it makes room.
  */
 import { type AgentAddress, METRIC_NAMES, type Metrics } from '../../domain/agent/agent.ts';
 import { numberArray, textArray } from '../database/array-literal.ts';
 import type { Database, Session } from '../database/database.ts';
+import { metricsOfRow } from './metrics-of-row.ts';
 
 const SLOTS = 7;
-/** One hour less than there are slots: the one that is being filled is not a whole hour yet. */
+/** One hour less than there are slots: the current slot does not cover a whole hour yet. */
 const KEPT_HOURS = SLOTS - 1;
 
 export interface SampleClaim {
   readonly slot: number;
-  /** The time of the sample before. */
+  /** The time of the previous sample. */
   readonly since: Date;
 }
 
@@ -54,7 +55,7 @@ export async function readyAddresses(
 }
 
 export interface MetricSample {
-  /** When the agent told it. */
+  /** When the agent reported it. */
   readonly at: Date;
   readonly metrics: Metrics;
 }
@@ -80,7 +81,7 @@ export async function storeSamples(
   ]);
 }
 
-/** Oldest first. Two samples of one keepalive are one. */
+/** Oldest first. Two samples of one keepalive count as one. */
 const HISTORY = `
   SELECT DISTINCT ON (at) at, ${COLUMNS} FROM metric_samples
   WHERE machine_id = $1 AND at > now() - interval '${KEPT_HOURS} hours' ORDER BY at`;
@@ -89,14 +90,5 @@ type SampleRow = { at: Date } & { readonly [name in keyof Metrics]: number | nul
 
 export async function readSamples(session: Session, machineId: string): Promise<MetricSample[]> {
   const rows = await session.run<SampleRow & Record<string, unknown>>('read-samples', HISTORY, [machineId]);
-  return rows.map((row) => ({ at: row.at, metrics: metricsOf(row) }));
-}
-
-function metricsOf(row: SampleRow): Metrics {
-  const metrics: Metrics = {};
-  for (const name of METRIC_NAMES) {
-    const value = row[name];
-    if (value !== undefined && value !== null) metrics[name] = value;
-  }
-  return metrics;
+  return rows.map((row) => ({ at: row.at, metrics: metricsOfRow(row) }));
 }

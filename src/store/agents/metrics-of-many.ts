@@ -1,6 +1,6 @@
 import { METRIC_NAMES, METRICS, type Metrics } from '../../domain/agent/agent.ts';
 
-/** Adds up what each agent of a pool told, or takes the average of it. */
+/** The sum or the average of each metric over the agents of a pool. */
 export class MetricsOfMany {
   readonly #sums = new Map<string, { sum: number; count: number }>();
 

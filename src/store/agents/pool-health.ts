@@ -1,4 +1,4 @@
-/** What pools have to offer: their machines by presence and by whether work may be placed on them, and what those have. */
+/** The health of pools: their machines by presence and by whether they are schedulable, and the capacity of those. */
 import { type Metrics, UNKNOWN_GPU } from '../../domain/agent/agent.ts';
 import type { Presence } from '../../domain/agent/presence.ts';
 import type { UnschedulableReason } from '../../domain/machine/schedulable.ts';
@@ -7,7 +7,7 @@ import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulabl
 import { type KeepaliveStore, KeepalivesAway } from './keepalive-store.ts';
 import { listPools, type Pool } from './pools.ts';
 
-/** As agents registered it. */
+/** As registered by the agents. */
 export interface PoolCapacity {
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
@@ -35,7 +35,7 @@ export interface PoolHealth extends Pool {
   readonly metrics: Metrics;
 }
 
-/** Capacity of a machine that has not registered is nothing. */
+/** A machine that has not registered has no capacity. */
 const COUNTS = `
   SELECT m.pool, m.presence, ${UNSCHEDULABLE_COLUMN} AS reason, count(*) AS machines,
     coalesce(sum(a.cpu_millicores), 0)::float8 AS cpu_millicores,
@@ -69,11 +69,11 @@ interface GpuRow {
   schedulable: number;
 }
 
-const NOBODY = { pending: 0, registered: 0, ready: 0, expired: 0 } as const satisfies Record<
+const NO_MACHINES = { pending: 0, registered: 0, ready: 0, expired: 0 } as const satisfies Record<
   Presence,
   number
 >;
-const NOTHING: PoolCapacity = { cpuMillicores: 0, memoryBytes: 0, gpuCount: 0 };
+const NO_CAPACITY: PoolCapacity = { cpuMillicores: 0, memoryBytes: 0, gpuCount: 0 };
 
 export async function readPoolHealth(session: Session, keepalives: KeepaliveStore): Promise<PoolHealth[]> {
   return healthOf(session, keepalives, await listPools(session));
@@ -99,7 +99,7 @@ async function healthOf(
   const gpus = await session.run<GpuRow & Record<string, unknown>>('pool-gpus', GPUS, [names]);
   const offered = () => schedulableIn(session, names);
   const metrics = await keepalives.poolMetrics(names, offered).catch((error: unknown) => {
-    // Health is known without it.
+    // Health does not depend on metrics.
     if (error instanceof KeepalivesAway) return new Map<string, Metrics>();
     throw error;
   });
@@ -117,10 +117,10 @@ function countedPool(
   rows: readonly CountRow[],
   gpuRows: readonly GpuRow[],
 ): Omit<PoolHealth, keyof Pool | 'metrics'> {
-  const counts: Record<Presence, number> = { ...NOBODY };
+  const counts: Record<Presence, number> = { ...NO_MACHINES };
   const unschedulable: Partial<Record<UnschedulableReason, number>> = {};
   let [schedulable, total] = [0, 0];
-  let [capacity, totalCapacity] = [NOTHING, NOTHING];
+  let [capacity, totalCapacity] = [NO_CAPACITY, NO_CAPACITY];
   for (const row of rows) {
     counts[row.presence] += row.machines;
     total += row.machines;
@@ -151,7 +151,7 @@ function plus(sum: PoolCapacity, row: CountRow): PoolCapacity {
   };
 }
 
-/** Agents that report only how many there are leave the rest without a model. */
+/** GPUs of agents that report only their number have no model. */
 function withUnknown(rows: readonly GpuRow[], schedulable: number, total: number): PoolGpus[] {
   const known = rows.map(({ model, ...counts }) => ({
     model,
@@ -180,7 +180,7 @@ async function schedulableIn(session: Session, pools: readonly string[]): Promis
   return new Set(rows.map((row) => row.machine_id));
 }
 
-/** Those of the pools that have a schedulable machine. */
+/** The pools that have a schedulable machine. */
 export async function poolsWithSchedulable(
   session: Session,
   pools: readonly string[],

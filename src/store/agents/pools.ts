@@ -42,7 +42,7 @@ export function poolNotFound(name: string): Fault {
   });
 }
 
-/** Those of the configuration; what is there already stays. */
+/** Creates the pools of the configuration; existing ones stay as they are. */
 export async function ensurePools(session: Session, names: readonly string[]): Promise<void> {
   await session.run(
     'ensure-pools',
@@ -61,7 +61,7 @@ export async function listPools(session: Session): Promise<Pool[]> {
 }
 
 export async function poolExists(session: Session, name: string): Promise<boolean> {
-  // The database refuses some texts that are no names, such as NUL.
+  // The database refuses some strings that are not names, such as NUL.
   if (!POOL_RULE.test(name)) return false;
   const rows = await session.run('pool-exists', 'SELECT 1 AS found FROM pools WHERE pool_name = $1', [name]);
   return rows.length > 0;

@@ -1,9 +1,9 @@
 /**
- * Keepalives in PostgreSQL: one statement a batch, durable when it returns. The batch is laid out by machine id, so
- * two replicas that write the same rows take them in the same order and never wait for each other in a circle.
+ * Keepalives in PostgreSQL: one statement a batch, durable when it returns. The batch is sorted by machine id, so two
+ * replicas that write the same rows lock them in the same order and never deadlock.
  *
- * What every keepalive passes through is kept small here: parameters are array literals made in one go, and a row
- * that comes back names its place in the batch and nothing that the caller knows already
+ * The path of every keepalive is kept short: parameters are array literals, and a returned row has its position in the
+ * batch and nothing that the caller knows already
  * (docs/decisions/0017-keepalive-path.md).
  */
 import {
@@ -19,13 +19,14 @@ import { numberArray, textArray } from '../database/array-literal.ts';
 import type { Session } from '../database/database.ts';
 import { SCHEDULABLE_COLUMN } from '../machines/schedulable-column.ts';
 import type { KeepaliveOutcome, KeepaliveStore } from './keepalive-store.ts';
+import { metricsOfRow } from './metrics-of-row.ts';
 
 const METRIC_PARAMETERS = METRIC_NAMES.map((_name, index) => `$${index + 6}::double precision[]`).join(', ');
 
 /**
  * The indexed time of the next check moves only when it is nearer than half a time to live, so most keepalives
- * rewrite their row in place and touch no index. The row also says how to find the entry: a keepalive that names
- * another pool or provider than its machine's finds nothing.
+ * rewrite their row in place and touch no index. A keepalive that names another pool or provider than its machine's
+ * matches no row.
  */
 const KEEP = `
   UPDATE agent_presence p SET
@@ -41,7 +42,7 @@ const KEEP = `
   RETURNING i.place, CASE WHEN i.agent_version IS NULL THEN p.agent_version END AS known_version,
     (extract(epoch FROM now()) * 1000)::float8 AS at_ms`;
 
-/** One that was made ready a moment ago counts as well: it was not ready yet when it was looked at. */
+/** 'ready' too: an agent may have become ready since the update above. */
 const WHY_NOT = `
   SELECT machine_id FROM agent_presence p JOIN unnest($1::text[], $2::text[], $3::text[])
     AS i(machine_id, pool, provider) USING (machine_id, pool, provider)
@@ -63,7 +64,7 @@ const POOL_METRICS = `
 interface KeptRow extends Record<string, unknown> {
   /** In the batch, from 1. */
   place: number;
-  /** Null where the keepalive itself said it. */
+  /** Null where the keepalive has one. */
   known_version: string | null;
   at_ms: number;
 }
@@ -116,7 +117,7 @@ export function createPostgresKeepalives(session: Session, ttls: PresenceTtls): 
         POOL_METRICS,
         [pools],
       );
-      return new Map(rows.map((row) => [row.pool, metricsOf(row)]));
+      return new Map(rows.map((row) => [row.pool, metricsOfRow(row)]));
     },
 
     async lifetimes(addresses) {
@@ -173,15 +174,6 @@ function vitalsOf(row: VitalsRow): Vitals {
     agentVersion: row.agent_version,
     lastKeepaliveAt: row.last_keepalive_at,
     expiresAt: row.expires_at,
-    metrics: metricsOf(row),
+    metrics: metricsOfRow(row),
   };
-}
-
-function metricsOf(row: Metrics): Metrics {
-  const metrics: Metrics = {};
-  for (const name of METRIC_NAMES) {
-    const value = row[name];
-    if (value !== undefined && value !== null) metrics[name] = value;
-  }
-  return metrics;
 }

@@ -27,7 +27,7 @@ const READY = `
     AND ($5::boolean IS NULL OR ${SCHEDULABLE_COLUMN} = $5)
   ORDER BY m.machine_id LIMIT $4`;
 
-/** One that expired meanwhile is left out. */
+/** An agent that expired meanwhile is left out. */
 export async function readReadyAgents(
   session: Session,
   keepalives: KeepaliveStore,

@@ -1,16 +1,15 @@
 /**
- * Keepalives in Redis, under the keys that document 5 prints:
+ * Keepalives in Redis, under the keys that docs/agents.md lists:
  *
- *   provider:machine:{provider}:{pool}:{id}           hash   what is known of the machine
- *   provider:machine:{provider}:{pool}:{id}:metrics   hash   what its last keepalives told
- *   provider:machine:{provider}:{pool}:{id}:lock      string who changes its status at this moment
+ *   provider:machine:{provider}:{pool}:{id}           hash   the machine's state
+ *   provider:machine:{provider}:{pool}:{id}:metrics   hash   the metrics of its last keepalives
+ *   provider:machine:{provider}:{pool}:{id}:lock      string held by the client that changes its status
  *   provider:machine:{provider}:{pool}:machine_index  set    the ids of the pool's machines
  *
- * The first two live as long as their entry: Redis itself lets them go. Nothing brings an entry back that is gone but
- * put(), so a keepalive is looked up and stored in one script, of which Redis runs one at a time. Redis' clock is the
- * only one.
+ * The first two live as long as their entry: Redis expires them. Only put() brings an expired entry back, so a keepalive is
+ * looked up and stored in one script, of which Redis runs one at a time. Only Redis' clock is used.
  *
- * The index does not expire. A member without an entry means nothing, and is dropped by whoever comes across it.
+ * The index does not expire. A member without an entry has no meaning, and is removed by the next reader that finds it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -36,14 +35,14 @@ import { ANSWER_MS, RedisLink, type RedisLinkOptions } from './redis-link.ts';
 
 export interface RedisKeepalivesOptions extends RedisLinkOptions {
   readonly ttls: PresenceTtls;
-  /** By name, at the moment: a pool has an index for each of them. */
+  /** The current names: a pool has an index for each of them. */
   readonly providers: () => Iterable<string>;
   readonly now: () => number;
   readonly monotonicNow: () => number;
 }
 
 const INDEX = 'machine_index';
-/** A lock that its holder forgot ends by itself. */
+/** A lock that is not released expires. */
 const LOCK_MS = 10_000;
 const LOCK_WAIT_MS = 1_000;
 const LOCK_RETRY_MS = 20;
@@ -51,13 +50,12 @@ const PIECE = 500;
 
 /** Throws when Redis refuses its address or password. */
 export async function createRedisKeepalives(options: RedisKeepalivesOptions): Promise<KeepaliveStore> {
-  const { ttls, providers, now, monotonicNow } = options;
+  const { ttls, providers, now } = options;
   const link = await RedisLink.open(options);
-  /** How far Redis' clock is ahead of ours, as of its last answer. */
-  let aheadMs: number | null = null;
-
   return {
     close: () => link.close(),
+
+    keep: createKeep(link, options),
 
     async put(entries) {
       if (entries.length === 0) return;
@@ -69,23 +67,6 @@ export async function createRedisKeepalives(options: RedisKeepalivesOptions): Pr
           entries.flatMap((entry) => putArguments(entry, ttls)),
         ),
       );
-    },
-
-    async keep(keepalives) {
-      if (keepalives.length === 0) return [];
-      const keys = keepalives.map(stateKey);
-      const args = keepalives.flatMap(keepArguments);
-      for (let again = 0; again < 2; again += 1) {
-        const latest = aheadMs === null ? '' : String(Math.floor(monotonicNow() + aheadMs + ANSWER_MS));
-        const answer = await link.run('keep', KEEP, keys, [String(ttls.keepaliveSeconds), latest, ...args]);
-        const [seconds, micros, ...answers] = answer as [string, string, ...Array<string | number>];
-        const at = new Date(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
-        aheadMs = at.getTime() - monotonicNow();
-        if (answers[0] !== LATE)
-          return keepalives.map((keepalive, index) => outcomeOf(keepalive, answers[index], at));
-        // It was answered in time, so it is Redis' clock that was set forward.
-      }
-      throw new KeepalivesAway('its clock runs away');
     },
 
     async lifetimes(addresses) {
@@ -124,7 +105,7 @@ export async function createRedisKeepalives(options: RedisKeepalivesOptions): Pr
       return found;
     },
 
-    /** Others may have put whole keys into the index. */
+    /** Other clients may have added whole keys to the index. */
     async remove(addresses) {
       if (addresses.length === 0) return;
       await link.send(
@@ -136,13 +117,34 @@ export async function createRedisKeepalives(options: RedisKeepalivesOptions): Pr
       );
     },
 
-    /** Another process is another Redis, whatever it has loaded from a disk: it was away, and may lack the newest. */
+    /** A new process counts as another Redis, whatever it has loaded from disk: it may lack the newest writes. */
     async incarnation() {
       const [info] = await link.send('incarnation', [['INFO', 'server']]);
       const runId = /^run_id:(\S+)/m.exec(String(info))?.[1];
-      if (runId === undefined) throw new Error('Redis does not tell its run_id');
+      if (runId === undefined) throw new Error('Redis does not report its run_id');
       return runId;
     },
+  };
+}
+
+function createKeep(link: RedisLink, { ttls, monotonicNow }: RedisKeepalivesOptions): KeepaliveStore['keep'] {
+  /** How far Redis' clock is ahead of ours, as of its last answer. */
+  let aheadMs: number | null = null;
+  return async (keepalives) => {
+    if (keepalives.length === 0) return [];
+    const keys = keepalives.map(stateKey);
+    const args = keepalives.flatMap(keepArguments);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const latest = aheadMs === null ? '' : String(Math.floor(monotonicNow() + aheadMs + ANSWER_MS));
+      const answer = await link.run('keep', KEEP, keys, [String(ttls.keepaliveSeconds), latest, ...args]);
+      const [seconds, micros, ...answers] = answer as [string, string, ...Array<string | number>];
+      const at = new Date(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000));
+      aheadMs = at.getTime() - monotonicNow();
+      if (answers[0] !== LATE)
+        return keepalives.map((keepalive, index) => outcomeOf(keepalive, answers[index], at));
+      // It was answered in time, so Redis' clock was set forward.
+    }
+    throw new KeepalivesAway('its clock keeps jumping forward');
   };
 }
 
@@ -152,7 +154,7 @@ function prefixOf(provider: string, pool: string): string {
   return `provider:machine:${provider}:${pool}:`;
 }
 
-/** A machine may have the very name of the index, and then has to make room for it. */
+/** A machine may have the name of the index, and then gets another key. */
 function stateKey({ providerName, poolName, machineId }: AgentAddress): string {
   return prefixOf(providerName, poolName) + (machineId === INDEX ? `${INDEX}:machine` : machineId);
 }
@@ -170,8 +172,8 @@ function indexKey(provider: string, pool: string): string {
 }
 
 /**
- * Others may use the same layout, and take the lock before they change a status; so does this. Status is decided in
- * PostgreSQL and only followed here, so a lock that is not free in time is no reason to leave the entry as it was.
+ * Other clients may use the same layout, and take the lock before they change a status; so does this one. The status is
+ * decided in PostgreSQL and only copied here, so the entry is also written when the lock is not free in time.
  */
 async function locked(
   link: RedisLink,
@@ -194,7 +196,7 @@ async function locked(
     }
     await work();
   } finally {
-    // When it can't be given back it ends by itself, and what failed is told by the work.
+    // A lock that can't be released expires, and the error of the work is reported instead.
     if (taken.length > 0) await link.run('lock', UNLOCK, taken, [mark]).catch(() => {});
   }
 }
@@ -230,17 +232,17 @@ function putArguments(entry: LiveEntry, ttls: PresenceTtls): string[] {
 }
 
 function keepArguments({ agentVersion, metrics }: Keepalive): string[] {
-  const told = metricArguments(metrics);
-  return [agentVersion ?? '', String(told.length), ...told];
+  const values = metricArguments(metrics);
+  return [agentVersion ?? '', String(values.length), ...values];
 }
 
 function metricArguments(metrics: Metrics | null): string[] {
-  const told: string[] = [];
+  const values: string[] = [];
   for (const name of METRIC_NAMES) {
     const value = metrics?.[name];
-    if (value !== undefined) told.push(name, String(value));
+    if (value !== undefined) values.push(name, String(value));
   }
-  return told;
+  return values;
 }
 
 function outcomeOf(
@@ -253,32 +255,32 @@ function outcomeOf(
   return { outcome: 'kept', agentVersion: typeof answer === 'string' ? answer : (agentVersion ?? ''), at };
 }
 
-/** One that somebody else made to live for good counts as one that has just been kept alive. */
+/** An entry that another client made permanent counts as one that has just been kept alive. */
 function lifetimeOf(pttl: unknown, ttls: PresenceTtls): number {
   if (pttl === -1) return ttls.keepaliveSeconds * 1000;
   return Math.max(0, Number(pttl));
 }
 
-function vitalsOf(expiresAt: Date, [version, keptAt]: Known[], told: Known[]): Vitals {
+function vitalsOf(expiresAt: Date, [version, keptAt]: Known[], metrics: Known[]): Vitals {
   return {
     agentVersion: version ?? '',
     lastKeepaliveAt: keptAt ? new Date(Number(keptAt) * 1000) : null,
     expiresAt,
-    metrics: metricsOf(told),
+    metrics: metricsOf(metrics),
   };
 }
 
-function metricsOf(told: readonly Known[]): Metrics {
+function metricsOf(values: readonly Known[]): Metrics {
   const metrics: Metrics = {};
   METRIC_NAMES.forEach((name, index) => {
-    const value = told[index];
+    const value = values[index];
     if (value !== null && value !== undefined && Number.isFinite(Number(value)))
       metrics[name] = Number(value);
   });
   return metrics;
 }
 
-/** A piece of the index at a time, so that a large pool holds nobody up. A scan may show a member twice. */
+/** Reads the index in pieces, so that a large pool does not delay other clients. A scan may return a member twice. */
 async function readMembers(
   link: RedisLink,
   { provider, pool }: { readonly provider: string; readonly pool: string },
@@ -298,15 +300,15 @@ async function readMembers(
         stateKey({ providerName: provider, poolName: pool, machineId: idOf(member) }),
       );
       const args = [String(METRIC_NAMES.length), ...METRIC_NAMES, ...piece];
-      const told = await link.run('pool metrics', METRICS_OF, [index, ...states], args);
-      for (const [place, metrics] of told as Array<[number, Known[]]>) {
+      const answers = await link.run('pool metrics', METRICS_OF, [index, ...states], args);
+      for (const [place, metrics] of answers as Array<[number, Known[]]>) {
         onReady(idOf(piece[place - 1] ?? ''), metricsOf(metrics));
       }
     }
   } while (cursor !== '0');
 }
 
-/** Others may have put whole keys into the index. */
+/** Other clients may have added whole keys to the index. */
 function idOf(member: string): string {
   return member.slice(member.lastIndexOf(':') + 1);
 }

@@ -1,13 +1,13 @@
 /**
- * One connection to Redis that is either good or said to be away.
+ * One connection to Redis that either works or is reported as away.
  *
- * A call is sent only over a connection that is ready, and is answered within a few seconds or fails: nothing is
- * queued for later, because a keepalive that is stored later than its agent was told is worth nothing. A Redis that
- * leaves a call unanswered is taken for frozen, and its connection is ended, so that everybody who waits on it fails
- * at once and replies never pile up. Then it is connected to again, for as long as it takes.
+ * A call is sent only over a connection that is ready, and is answered within a few seconds or fails: nothing is queued for
+ * later, because a keepalive must not be stored after its agent got an error. A Redis that does not answer a call counts as
+ * hung, and its connection is closed, so that all waiting calls fail at once and replies never pile up. Then it is
+ * reconnected, for as long as it takes.
  *
- * Only changes are told: that it is away, and that it is back. One that is away at the start is no different: whoever
- * starts before its Redis does waits for it, and fails its calls meanwhile.
+ * Only changes are reported: that it is away, and that it is back. The same holds at the start: a replica that starts before
+ * its Redis waits for it, and its calls fail meanwhile.
  */
 import { createHash } from 'node:crypto';
 import type { createClient } from '@redis/client';
@@ -16,7 +16,7 @@ import { KeepalivesAway } from './keepalive-store.ts';
 
 export interface RedisLinkOptions {
   readonly url: string;
-  /** Never with the URL in it, which may hold a password. */
+  /** The problem never holds the URL, which may have a password in it. */
   readonly onAway: (problem: string) => void;
   readonly onBack: () => void;
 }
@@ -38,16 +38,16 @@ export const ANSWER_MS = 3_000;
 const CONNECT_MS = 2_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** What Redis says when it can't do now what it could do at another time. */
-/** What no waiting mends: the address or the password is wrong. */
+/** Errors that do not pass by themselves: the address or the password is wrong. */
 const WRONG_SETTING = /^(WRONGPASS|NOAUTH|NOPERM|ERR|DENIED)\b|Invalid URL|Invalid protocol|Invalid pathname/;
+/** Errors of a Redis that can't do now what it can do later. */
 const NOT_NOW = /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|CLUSTERDOWN|NOAUTH|NOPERM)\b/;
 
 export class RedisLink {
   readonly #options: RedisLinkOptions;
   readonly #closing = new AbortController();
   #client: Client | null = null;
-  /** What was told last, and during which kind of call. */
+  /** What was reported last, and during which kind of call. */
   #problem: { readonly during: string; readonly message: string } | null = null;
   #loop: Promise<void> = Promise.resolve();
 
@@ -55,13 +55,13 @@ export class RedisLink {
     this.#options = options;
   }
 
-  /** Throws when Redis refuses the address or the password; one that does not answer is away. */
+  /** Throws when Redis refuses the address or the password; a Redis that does not answer is away. */
   static async open(options: RedisLinkOptions): Promise<RedisLink> {
     const link = new RedisLink(options);
     const client = await connect(options.url).catch((error: unknown) => {
       const message = messageOf(error) || 'no connection';
       if (WRONG_SETTING.test(message)) throw new Error(message, { cause: error });
-      link.#tellAway('connecting', message);
+      link.#reportAway('connecting', message);
       return null;
     });
     link.#loop = link.#stayConnected(client);
@@ -74,7 +74,7 @@ export class RedisLink {
     await this.#loop;
   }
 
-  /** All of them in one go; answers in their order. */
+  /** Sends all of them at once; the answers are in the same order. */
   send(during: string, commands: ReadonlyArray<readonly string[]>): Promise<unknown[]> {
     return this.#call(during, (client) =>
       Promise.all(commands.map((command) => client.sendCommand<unknown>(command))),
@@ -101,12 +101,12 @@ export class RedisLink {
     if (!client?.isReady) throw new KeepalivesAway(this.#problem?.message ?? 'there is no connection');
     try {
       const answer = await within(ANSWER_MS, client, work(client));
-      if (this.#problem?.during === during) this.#tellBack();
+      if (this.#problem?.during === during) this.#reportBack();
       return answer;
     } catch (error) {
       const message = messageOf(error);
       if (client.isReady && !NOT_NOW.test(message)) throw error;
-      if (client.isReady) this.#tellAway(during, message);
+      if (client.isReady) this.#reportAway(during, message);
       throw new KeepalivesAway(message, { cause: error });
     }
   }
@@ -120,15 +120,15 @@ export class RedisLink {
         const problem = await untilEnded(client);
         this.#client = null;
         if (this.#closing.signal.aborted) return;
-        this.#tellAway('connecting', problem);
+        this.#reportAway('connecting', problem);
       }
       client = await this.#reconnect();
       if (!client) return;
-      this.#tellBack();
+      this.#reportBack();
     }
   }
 
-  /** Null: not wanted any more. */
+  /** Null: the link was closed. */
   async #reconnect(): Promise<Client | null> {
     const { signal } = this.#closing;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -139,26 +139,26 @@ export class RedisLink {
         if (!signal.aborted) return client;
         client.destroy();
       } catch (error) {
-        this.#tellAway('connecting', messageOf(error));
+        this.#reportAway('connecting', messageOf(error));
       }
     }
   }
 
-  /** How it is away may differ from one attempt to the next; that it is away is told once. */
-  #tellAway(during: string, message: string): void {
-    const isNews = this.#problem === null;
+  /** The message may differ from one attempt to the next; that it is away is reported once. */
+  #reportAway(during: string, message: string): void {
+    const isNew = this.#problem === null;
     this.#problem = { during, message };
-    if (isNews) this.#options.onAway(message);
+    if (isNew) this.#options.onAway(message);
   }
 
-  #tellBack(): void {
+  #reportBack(): void {
     this.#problem = null;
     this.#options.onBack();
   }
 }
 
 async function connect(url: string): Promise<Client> {
-  // Not needed by those who keep presence in PostgreSQL, and it takes a tenth of a second.
+  // Loaded here: it takes a tenth of a second, and presence in PostgreSQL does not need it.
   const { createClient } = await import('@redis/client');
   const client: Client = createClient({
     url,
@@ -169,7 +169,7 @@ async function connect(url: string): Promise<Client> {
     maintNotifications: 'disabled',
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
   });
-  // Each is also the failure of a call, or the end of the connection.
+  // Each error also fails a call or ends the connection, and is handled there.
   client.on('error', () => {});
   try {
     await within(ANSWER_MS, client, client.connect());
@@ -180,7 +180,7 @@ async function connect(url: string): Promise<Client> {
   }
 }
 
-/** Returns why. */
+/** Returns the reason. */
 async function untilEnded(client: Client): Promise<string> {
   if (!client.isReady) return 'the connection was closed';
   return new Promise((resolve) => {
@@ -192,7 +192,7 @@ async function untilEnded(client: Client): Promise<string> {
   });
 }
 
-/** The client has a time limit of its own, but it ends when a command is written, not when it is answered. */
+/** The client's own time limit ends when a command is written, not when it is answered. */
 async function within<T>(limitMs: number, client: Client, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -208,7 +208,7 @@ async function within<T>(limitMs: number, client: Client, work: Promise<T>): Pro
   }
 }
 
-/** A host with several addresses fails with an error that holds one for each, and says nothing itself. */
+/** The error for a host with several addresses has an error for each of them, and no message itself. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);
