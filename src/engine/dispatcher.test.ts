@@ -138,8 +138,8 @@ describe('the claim loop', () => {
     store.add(sampleJob({ id: 'waiting', steps: [sampleStep({ timeoutSeconds: 5, maxRetries: 0 })] }));
     const handler: StepHandler<string> = {
       ...device.handler,
-      observe: async ({ jobId, signal }) =>
-        jobId === 'waiting'
+      observe: async ({ operationId, signal }) =>
+        operationId === 'waiting'
           ? { seen: 'under_way', reason: 'it boots', pollAfterMs: 60_000 }
           : untilStopped({ signal }),
     };
@@ -157,7 +157,8 @@ describe('the claim loop', () => {
   it('shares the jobs with other replicas, each job held by one', async () => {
     add('job-1', 'job-2', 'job-3', 'job-4');
     const owners = new Set<string | null>();
-    device.whileProbing = ({ jobId }) => void owners.add(`${store.ownerOf(jobId)} ${jobId}`);
+    device.whileProbing = ({ operationId }) =>
+      void owners.add(`${store.ownerOf(operationId)} ${operationId}`);
     device.effects = 1;
     new Replica('a', device.handler, 2);
     new Replica('b', device.handler, 2);

@@ -246,7 +246,7 @@ class JobRunner<Change> {
     const { lease, log } = this.#control;
     const runner = this;
     return {
-      jobId: this.#job.id,
+      operationId: this.#job.id,
       step: step.name,
       attempt:
         (step.round ?? 0) * ATTEMPTS_A_ROUND +

@@ -38,7 +38,7 @@ export type ActResult<Change> =
   | { readonly result: 'failed'; readonly failure: Failure; readonly change?: Change };
 
 export interface StepContext {
-  readonly jobId: string;
+  readonly operationId: string;
   readonly step: string;
   /** Counts from 1 and is never reused; attempts to undo are counted apart. */
   readonly attempt: number;

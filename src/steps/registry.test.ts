@@ -117,7 +117,7 @@ describe('handlerFor', () => {
 describe('a command that may run only once', () => {
   const step = defineStep({ ...netboot, kind: 'ssh', config: { command: 'reboot-the-world' } });
   const context = (fields: Partial<StepContext>) =>
-    ({ jobId: 'op-1', step: 'ssh', attempt: 1, memo: {}, ...fields }) as StepContext;
+    ({ operationId: 'op-1', step: 'ssh', attempt: 1, memo: {}, ...fields }) as StepContext;
 
   it('is not run again by the attempt after one that ran out of time', async () => {
     const handler = handlerFor(step, using(fake));

@@ -10,7 +10,7 @@ import type { Capabilities, Capability, Provider, ProviderCall } from '../provid
 import type { ControlPlane } from './control-plane.ts';
 
 /**
- * What a handler works with: the machine as it was when the job was claimed, the capabilities of its provider, and the
+ * What a handler works with: the machine as it was when the operation was claimed, the capabilities of its provider, and the
  * control plane. The capabilities that the kind needs are there; others it may use where the provider has them.
  */
 export interface StepEnvironment<Needed extends Capability> {
@@ -40,16 +40,21 @@ export interface StepKind<Config, Needed extends Capability> {
 
 /** How an attempt to undo looks to a provider: apart from every attempt to go forward. */
 export function undoCallOf(context: StepContext, machine: Machine): ProviderCall {
-  return { ...callOf(context, machine), key: `${context.jobId}/${context.step}/undo-${context.attempt}` };
+  return {
+    ...callOf(context, machine),
+    key: `${context.operationId}/${context.step}/undo-${context.attempt}`,
+  };
 }
 
 /** How a step's context looks to a provider. */
 export function callOf(context: StepContext, machine: Machine): ProviderCall {
   return {
     machine,
-    key: `${context.jobId}/${context.step}/${context.attempt}`,
+    key: `${context.operationId}/${context.step}/${context.attempt}`,
     step: context.step,
-    ...(context.round > 0 && { operatorRetry: `${context.jobId}/${context.step}/round-${context.round}` }),
+    ...(context.round > 0 && {
+      operatorRetry: `${context.operationId}/${context.step}/round-${context.round}`,
+    }),
     fence: context.fence,
     checkHeld: context.checkHeld,
     signal: context.signal,

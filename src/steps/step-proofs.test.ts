@@ -252,7 +252,7 @@ class ByHand {
     const hand = this;
     const { signal } = new AbortController();
     return {
-      jobId: 'op-1',
+      operationId: 'op-1',
       step: this.run.step.name,
       attempt: 1,
       round: 0,

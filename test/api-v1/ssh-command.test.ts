@@ -44,7 +44,7 @@ function handlerOn(host: Host, config: object): StepHandler<unknown> {
 function contextWith(memo: Memo, attempt = 1): StepContext & { readonly saved: Memo[] } {
   const saved: Memo[] = [];
   return {
-    jobId: 'op-1',
+    operationId: 'op-1',
     step: 'go',
     attempt,
     round: 0,

@@ -1,4 +1,4 @@
-/** Document 3 §8: every action on every job state, and what each does. */
+/** Every action on every status, and what each does (docs/operator-actions.md). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { statesOf } from '../../src/domain/lifecycle/lifecycle.ts';
@@ -339,7 +339,7 @@ describe('what each action does', () => {
   });
 });
 
-describe('every action on every job state', () => {
+describe('every action on every status', () => {
   const IN_STATE: Readonly<Record<OperationStatus, string>> = {
     pending: `status = 'pending', due_at = 'infinity', finished_at = NULL`,
     running: `status = 'running', due_at = 'infinity', finished_at = NULL`,

@@ -27,25 +27,25 @@ function report(message: Report): void {
   writeSync(1, `${JSON.stringify(message)}\n`);
 }
 
-function note(point: CrashPoint, job: Job): void {
-  const line: JournalLine = [monotonicMs(), point, job.id, job.epoch];
+function note(point: CrashPoint, operation: Job): void {
+  const line: JournalLine = [monotonicMs(), point, operation.id, operation.epoch];
   writeSync(journalFile, `${JSON.stringify(line)}\n`);
 }
 
-function obey(point: CrashPoint, job: Job): void {
+function obey(point: CrashPoint, operation: Job): void {
   if (standing?.order.point !== point) return;
   standing.left -= 1;
   if (standing.left > 0) return;
   const { order } = standing;
   standing = null;
-  report({ report: 'obeying', order, operationId: job.id, epoch: job.epoch });
+  report({ report: 'obeying', order, operationId: operation.id, epoch: operation.epoch });
   process.kill(process.pid, SIGNALS[order.fault]);
 }
 
-function crashPoint(point: CrashPoint, job: Job): void {
-  if (point !== 'before_effect') note(point, job);
-  obey(point, job);
-  if (point === 'before_effect') note(point, job);
+function crashPoint(point: CrashPoint, operation: Job): void {
+  if (point !== 'before_effect') note(point, operation);
+  obey(point, operation);
+  if (point === 'before_effect') note(point, operation);
 }
 
 const settings = readSettings(process.env, {}, process.cwd());

@@ -14,7 +14,7 @@ export function attemptOf(step: string, attempt: number, memo: Memo = {}): Attem
   const { signal } = new AbortController();
   const state = { memo };
   const context: StepContext = {
-    jobId: 'op-1',
+    operationId: 'op-1',
     step,
     attempt,
     round: 0,

@@ -17,13 +17,13 @@ import type { DeathPlan } from './death-plan.ts';
 const folder = process.argv[2] ?? '.';
 const plan = JSON.parse(readFileSync(join(folder, 'plan.json'), 'utf8')) as DeathPlan;
 
-function crashPoint(point: CrashPoint, job: Job): void {
-  const death = plan[job.subject];
-  const stage = job.steps[job.current]?.name;
-  if (death?.type !== job.type || death.stage !== stage || death.point !== point) return;
+function crashPoint(point: CrashPoint, operation: Job): void {
+  const death = plan[operation.subject];
+  const stage = operation.steps[operation.current]?.name;
+  if (death?.type !== operation.type || death.stage !== stage || death.point !== point) return;
   // Whichever replica came there before: each pass may be another one's.
-  for (let nth = 1; nth < (death.nth ?? 1); nth++) if (isFirst(`${job.subject}.${nth}`)) return;
-  if (isFirst(job.subject)) process.kill(process.pid, 'SIGKILL');
+  for (let nth = 1; nth < (death.nth ?? 1); nth++) if (isFirst(`${operation.subject}.${nth}`)) return;
+  if (isFirst(operation.subject)) process.kill(process.pid, 'SIGKILL');
 }
 
 function isFirst(name: string): boolean {

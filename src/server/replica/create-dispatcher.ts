@@ -25,7 +25,7 @@ export interface DispatcherOptions {
   /** Read for each step: it is made after the dispatcher, which it wakes. */
   readonly controlPlane: () => ControlPlane;
   /** For crash tests. */
-  readonly crashPoint?: (point: CrashPoint, job: Job) => void;
+  readonly crashPoint?: (point: CrashPoint, operation: Job) => void;
   readonly repeatActMs?: number;
   readonly maxProbeMs?: number;
 }
@@ -47,8 +47,8 @@ export function createDispatcher(
       onEnd: endOf,
       merge: mergeChanges,
     },
-    handlerFor: async (job, step) => {
-      const machine = await machines.find(job.subject);
+    handlerFor: async (operation, step) => {
+      const machine = await machines.find(operation.subject);
       const provider = machine ? providers.get(machine.spec.provider) : undefined;
       if (machine && provider)
         return handlerFor(step, { machine, provider, controlPlane: options.controlPlane() });
@@ -68,10 +68,11 @@ export function createDispatcher(
     repeatActMs: options.repeatActMs,
     maxProbeMs: options.maxProbeMs,
     crashPoint: options.crashPoint ?? (() => {}),
-    onUnexpected: (error, job) => log.error({ err: error, operation: job.id }, 'unexpected error in a step'),
+    onUnexpected: (error, operation) =>
+      log.error({ err: error, operation: operation.id }, 'unexpected error in a step'),
     watch: options.watch,
     onError: (error, during) => log.error({ err: error }, during),
-    onLeaseLost: (jobId) =>
-      log.warn({ operation: jobId }, 'lost the lease; another replica has the operation'),
+    onLeaseLost: (operationId) =>
+      log.warn({ operation: operationId }, 'lost the lease; another replica has the operation'),
   });
 }

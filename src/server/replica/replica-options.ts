@@ -11,7 +11,7 @@ export interface ReplicaOptions {
   readonly log: Logger;
   readonly readiness: Readiness;
   /** For crash tests. */
-  readonly crashPoint?: (point: CrashPoint, job: Job) => void;
+  readonly crashPoint?: (point: CrashPoint, operation: Job) => void;
   /** For tests that would have to wait otherwise. */
   readonly repeatActMs?: number;
   readonly maxProbeMs?: number;

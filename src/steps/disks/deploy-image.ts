@@ -174,7 +174,7 @@ async function release(
   const call = callOf(context, machine);
   await markRelease(withUpstreamId(environment, seen), context, call);
   call.log(`Releasing ${seen.id}, which is ${seen.status}; its disks are not to be erased`);
-  const wanted = { disks: 'keep', comment: `reimage ${context.jobId}` } as const;
+  const wanted = { disks: 'keep', comment: `reimage ${context.operationId}` } as const;
   await context.effect(() => upstream.release(call, seen.id, wanted));
   // What ran on it is gone, and must not count as alive until its time to live is over.
   await context.effect(() => controlPlane.nodeServices.forgetSecrets(call));

@@ -94,7 +94,7 @@ function writeImage(
     async undo(context) {
       const call = undoCallOf(context, machine);
       const state = await imaging.imagingState(call);
-      const ours = state.state !== 'idle' && state.key.startsWith(`${context.jobId}/`);
+      const ours = state.state !== 'idle' && state.key.startsWith(`${context.operationId}/`);
       if (!ours) return { result: 'done', message: 'nothing is being written' };
       if (state.state === 'written')
         return { result: 'done', message: `${image} stays: it was written completely` };

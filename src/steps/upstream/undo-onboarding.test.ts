@@ -55,7 +55,7 @@ async function undone(environment: UpstreamEnvironment) {
         memo,
         now: () => new Date(nowMs),
         log: () => {},
-        jobId: 'op-1',
+        operationId: 'op-1',
         step: 'deploy',
         attempt: 1,
         round: 0,
