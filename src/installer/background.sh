@@ -1,8 +1,8 @@
-# Work that takes long is done in the background, and followed.
+# Runs long commands in the background and reports their progress.
 
 STALLED_AFTER=60
 
-# in_background <command> …: its exit code will be in /tmp/ended.
+# in_background <command> ...: writes its exit code to /tmp/ended.
 in_background() {
   rm -f /tmp/ended
   {
@@ -12,11 +12,11 @@ in_background() {
   } &
 }
 
-# follow <percent at the start> <at the end> <total bytes> <what prints the bytes so far>
+# follow <percent at the start> <percent at the end> <total bytes> <command that prints the bytes so far>
 follow() {
   local seen='' idle=0 bytes now
   while :; do
-    # Often, for short waits; what is below happens once a second.
+    # Polls often, so that short commands end soon; the rest happens once a second.
     for now in 1 2 3 4 5; do
       [ -s /tmp/ended ] && break 2
       sleep 0.2
@@ -24,7 +24,7 @@ follow() {
     bytes=$("$4")
     if [ "${bytes:-0}" = "$seen" ]; then
       idle=$((idle + 1))
-      # This build of wget has no time limit of its own.
+      # This build of wget has no time limit.
       [ "$idle" = "$STALLED_AFTER" ] && killall wget 2> /dev/null
     else
       idle=0

@@ -1,6 +1,6 @@
-# The disks: what they are, and which one is written to.
+# The disks of the machine, and the choice of the one to write to.
 
-# By kind, then by number: sdb before sdaa. What is removable, or hangs on USB, is somebody's stick.
+# Ordered by kind, then by number: sdb before sdaa. Removable disks and disks on USB are left out.
 disks() {
   local name
   for name in $(disk_names); do is_disk "$name" && echo "$name"; done
@@ -26,11 +26,11 @@ is_disk() {
   [ "$(cat "$sys/removable")" = 0 ] || [ "$transport" = usb ]
 }
 
-# --- what a disk says of itself
+# --- properties of a disk
 
 disk_size() { echo $(($(cat "$SYSFS/block/$1/size") * 512)); }
 
-# first_line <file> …: of the first that has one, without spaces at its ends.
+# first_line <file> ...: the first line of the first file that has one, trimmed.
 first_line() {
   local file line
   for file in "$@"; do
@@ -42,7 +42,7 @@ first_line() {
 
 disk_model() { first_line "$SYSFS/block/$1/device/model" "$SYSFS/block/$1/device/name"; }
 
-# SCSI and ATA disks have it in a page of vital product data, behind a head of four bytes.
+# SCSI and ATA disks have it in a page of vital product data, after a header of four bytes.
 disk_serial() {
   local page="$SYSFS/block/$1/device/vpd_pg80"
   if [ -e "$page" ]; then
@@ -64,7 +64,7 @@ disk_transport() {
   esac
 }
 
-# For people: vda (64 MiB, serial ABC).
+# For messages: vda (64 MiB, serial ABC).
 disk_text() {
   local model serial
   model=$(disk_model "$1")
@@ -80,9 +80,9 @@ disk_texts() {
   done
 }
 
-# --- the choice
+# --- choosing the disk
 
-# Disks may turn up one after the other: the list counts once it has stood still for a second.
+# Disks appear one after the other: the list is complete when it has not changed for a second.
 await_disks() {
   local attempt before
   before=none
@@ -97,7 +97,7 @@ await_disks() {
 
 lower_case() { printf '%s' "$1" | tr 'A-Z' 'a-z'; }
 
-# The pattern is the server's, checked there: of what a shell makes of patterns it may have * and ?.
+# The server checks the pattern: its only special characters are * and ?.
 is_like() {
   case $(lower_case "$1") in $(lower_case "$2")) return 0 ;; esac
   return 1
@@ -113,7 +113,7 @@ fits_rule() {
   [ -z "$disk_rule_max" ] || [ "$bytes" -le "$disk_rule_max" ]
 }
 
-# The first disk of the list among those of one size, so that the choice is the same every time.
+# Among disks of the same size the first in the list, so that the choice is deterministic.
 picked_disk() {
   local name place=0
   for name in $1; do

@@ -1,10 +1,10 @@
-# The erase commands that drives have: of NVMe, of ATA, and secure discard.
+# The erase commands of drives: NVMe, ATA and secure discard.
 
 ATA_PASSWORD=Ingot
-# Controllers that were sanitized: that erases all their namespaces.
+# The controllers that were sanitized. A sanitize erases all namespaces of a controller.
 sanitized=''
 
-# 0: erased and verified, with $method and $result set. 1: it was not, and $not_done says why.
+# 0: erased and verified, with $method and $result set. 1: not erased, with the reason in $not_done.
 erase_by_command() {
   case $1 in
     nvme*) erase_nvme "$1" && return ;;
@@ -13,14 +13,14 @@ erase_by_command() {
   secure_discard "$1"
 }
 
-# <disk> <method>: what a command claims counts when nothing is left.
+# <disk> <method>: a command counts as successful only if no data is left.
 accept() {
   if verify_disk "$1" all; then
     method=$2 result=erased
     return 0
   fi
   note "$2 was carried out and $verified"
-  # What a mark was on may be gone all the same: without new marks the next way would prove nothing.
+  # The marks may be erased although the disk is not: the next method needs new marks as its proof.
   write_marks "$1"
   return 1
 }
@@ -29,7 +29,7 @@ accept() {
 
 controller_of() { echo "$1" | sed 's/n[0-9]*$//'; }
 
-# A number of `nvme id-ctrl`, as busybox can count with it.
+# A number of `nvme id-ctrl`, in a form that busybox can calculate with.
 controller_number() { nvme id-ctrl "$(device "$1")" 2> /dev/null | sed -n "s/^$2 *: *\(0x[0-9a-fA-F]*\|[0-9]*\).*/\1/p" | head -n 1; }
 
 erase_nvme() {
@@ -59,7 +59,7 @@ erase_nvme() {
   fi
 }
 
-# Block erase, else crypto erase, else overwrite; followed until the drive says how it ended.
+# Block erase, otherwise crypto erase, otherwise overwrite; waits until the drive reports the result.
 sanitize() {
   local action status
   action=3
@@ -81,7 +81,7 @@ sanitize() {
   done
 }
 
-# User data, else the key that it is encrypted with.
+# Erases the user data, otherwise the key that it is encrypted with.
 format_namespace() {
   nvme format "$(device "$1")" --ses=1 --force --timeout=7200000 > /dev/null 2> /tmp/drive.error \
     || nvme format "$(device "$1")" --ses=2 --force --timeout=7200000 > /dev/null 2> /tmp/drive.error
@@ -89,7 +89,7 @@ format_namespace() {
 
 # --- ATA
 
-# What the drive says of its security is read again for each question that follows a command.
+# The security state of the drive is read again after each command.
 read_security() { hdparm -I "$(device "$1")" 2> /dev/null | sed -n '/^Security:/,/^[A-Z]/p' > /tmp/security; }
 says() { grep -q -E "^[[:space:]]+($1)\$" /tmp/security; }
 
@@ -119,7 +119,7 @@ ata_command() {
   accept "$1" "$3"
 }
 
-# hdparm ends with 0 where the drive has failed, too: the drive itself says whether its password is gone.
+# hdparm exits with 0 also if the drive has failed: the drive itself reports whether its password is removed.
 ata_erase() {
   hdparm --user-master u "$2" "$ATA_PASSWORD" "$(device "$1")" > /dev/null 2> /tmp/drive.error || return 1
   read_security "$1"
@@ -128,7 +128,7 @@ ata_erase() {
   return 1
 }
 
-# No drive is left locked by a password of ours.
+# Removes our password, so that no drive stays locked.
 unlock_ata() {
   read_security "$1"
   says enabled || return 0

@@ -1,12 +1,12 @@
-# Erasing: every disk that is the machine's own, each by the surest way that it has, and the evidence of it.
+# Erases every internal disk of the machine, each with the most reliable method that it supports, and reports the evidence.
 #
-# What it keeps to:
-# - Marks are written all over a disk before it is erased. A way counts only when none of them can be read afterwards, and
-#   no partition table; else the next way is tried, and the evidence says so.
-# - What was not done is said, disk by disk. A disk that is written over at its ends alone is `partial`, never `erased`.
-# - A server that refuses a report wants no erasure from this boot any more: the disk at hand is the last.
+# Rules:
+# - Marks are written all over a disk before it is erased. A method counts as successful only if afterwards no mark and no
+#   partition table can be read; otherwise the next method is tried, and the evidence says so.
+# - The evidence says what was not done, for each disk. A disk that is overwritten only at its ends is `partial`, never `erased`.
+# - If the server refuses a report, this boot may not erase any more: the current disk is the last.
 
-# Tests have a tree of their own.
+# Tests set another root.
 root=''
 ENDS_MIB=64
 MARKS=64
@@ -17,12 +17,12 @@ sys_block() { echo "$root/sys/block/$1"; }
 device() { echo "$root/dev/$1"; }
 is_block_device() { [ -b "$(device "$1")" ]; }
 
-# --- which disks
+# --- selecting the disks
 
-# Whatever the kernel calls a disk, by name; not what is made of memory, files or other disks.
+# All disks of the kernel by name, without those made of memory, files or other disks.
 block_names() { ls "$root/sys/block" | grep -v -E '^(loop|ram|zram|sr|fd|nbd|md|dm-)' | sort; }
 
-# Why a disk is not erased; nothing for one that is.
+# The reason why a disk is not erased; empty if it is.
 why_skipped() {
   local sys
   sys=$(sys_block "$1")
@@ -36,7 +36,7 @@ why_skipped() {
   [ "$(cat "$sys/ro")" = 0 ] || { echo 'read-only' && return; }
 }
 
-# A place for a medium without one is no disk; neither is one path of several to a disk, which has no device.
+# A drive without a medium is no disk. Neither is a single path of a multipath disk, which has no device.
 find_disks() {
   local name why
   erasable='' skipped=''
@@ -52,7 +52,7 @@ find_disks() {
   done
 }
 
-# Disks may turn up one after the other: the list counts once it has stood still for two seconds.
+# Disks appear one after the other: the list is complete when it has not changed for two seconds.
 settle_disks() {
   local before=none still=0 attempt
   for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
@@ -65,7 +65,7 @@ settle_disks() {
   done
 }
 
-# --- marks: what must not be readable afterwards
+# --- marks, which must not be readable afterwards
 
 mark_places() {
   local blocks=$((bytes_of_disk / MARK_BYTES)) index=0 place last=-1
@@ -96,7 +96,7 @@ write_marks() {
   forget_cache "$1"
 }
 
-# <disk> <all | ends>: how many there are, and how many of them can be read.
+# <disk> <all | ends>: counts the marks, and those that can be read.
 count_marks() {
   local place end=$((ENDS_MIB * 1048576 / MARK_BYTES)) blocks=$((bytes_of_disk / MARK_BYTES))
   marks=0 marks_left=0
@@ -118,7 +118,7 @@ has_partition_table() {
   grep -q 'EFI PART' /tmp/seen
 }
 
-# <disk> <all | ends>: whether nothing of what was there can be found; says in $verified what was seen.
+# <disk> <all | ends>: succeeds if no mark and no partition table is left; sets $verified to what was checked.
 verify_disk() {
   local where=''
   [ "$2" = all ] || where=' at its ends'
@@ -134,9 +134,9 @@ verify_disk() {
   [ "$marks_left" = 0 ]
 }
 
-# --- work that takes long, while the server is told that it goes on
+# --- long commands, with progress reports to the server
 
-# patiently <command> …: its exit code. $progress, where the command keeps it in that file, is 0 to 100.
+# patiently <command> ...: returns its exit code. The command may write its progress, 0 to 100, to /tmp/progress.
 patiently() {
   local since now
   since=$(uptime_seconds)
@@ -172,7 +172,7 @@ zeros() { # <disk> <first MiB> <MiB>
   done
 }
 
-# What is left over of the last mebibyte.
+# The rest after the last full mebibyte.
 zero_rest() {
   local rest=$((bytes_of_disk % 1048576))
   [ "$rest" = 0 ] && return
@@ -182,7 +182,7 @@ zero_rest() {
 overwrite_whole() { zeros "$1" 0 "$mebibytes" && zero_rest "$1"; }
 overwrite_ends() { zeros "$1" 0 "$ENDS_MIB" && zeros "$1" $((mebibytes - ENDS_MIB)) "$ENDS_MIB" && zero_rest "$1"; }
 
-# The last resort: as much of the disk as is asked for.
+# The last method: overwrites the requested part of the disk.
 overwrite_disk() {
   local between
   if [ "$overwrite" = whole ] || [ "$mebibytes" -le $((2 * ENDS_MIB)) ]; then
@@ -219,7 +219,7 @@ describe_disk() {
   [ -n "$serial" ] || serial=$(dd if="$sys/device/vpd_pg80" bs=1 skip=4 2> /dev/null | tr -cd '\041-\176')
 }
 
-# The surest way first; each says whether it erased the disk, and notes why where it did not.
+# The most reliable method first. Each returns whether it erased the disk, and notes the reason if not.
 erase_disk() {
   local since
   since=$(uptime_seconds)
@@ -237,7 +237,7 @@ erase_disk() {
   evidence=",\"erase\":{\"disks\":[$erased],\"skipped\":[$skipped]}"
 }
 
-# --- in this order
+# --- main
 
 erase_all() {
   local name

@@ -1,8 +1,8 @@
-# The image: fetched, verified, unpacked.
+# Fetches, verifies and unpacks the image.
 
 MEMORY_RESERVE=$((64 * 1024 * 1024))
 
-# The token is for the server that gave it, and for nobody else.
+# The token is sent only to the server that issued it.
 fetch() {
   case $image in
     "$url"/*) wget -q --header "Authorization: Bearer $token" "$@" "$image" 2> /tmp/fetch.error ;;
@@ -16,7 +16,7 @@ fetch_error() {
   echo "download failed: ${reason:-the connection ended early or stood still}"
 }
 
-# What the file begins with says what it is; a raw image begins with anything else.
+# The first bytes identify the format; anything else is a raw image.
 format_of() {
   case $(head -c 6 | od -An -v -tx1 | tr -d ' \n') in
     1f8b*) echo gzip ;;
@@ -41,7 +41,7 @@ unpack() {
   esac
 }
 
-# The first bytes go to a file, all are counted: a qcow2 file in a packed one would be written as it is, and never boot.
+# Saves the first bytes and counts all: a compressed qcow2 file would be written as it is, and never boot.
 measure() {
   dd of=/tmp/inner bs=6 count=1 iflag=fullblock 2> /dev/null
   echo $(($(wc -c) + $(stat -c %s /tmp/inner)))
@@ -86,7 +86,7 @@ fetch_into_memory() {
 
 hash_stream() { fetch -O - | tee /tmp/unpacking | /bin/sha256sum > /tmp/digest; }
 
-# Reads to the end even when there is nothing to unpack, so that the digest is that of the whole image.
+# Reads to the end also if nothing is unpacked, so that the digest covers the whole image.
 count_stream() {
   {
     unpack || touch /tmp/not-whole

@@ -1,16 +1,16 @@
 #!/bin/busybox sh
-# The installer: the first program of the initramfs that a machine boots over the network. It fetches an image,
-# verifies its SHA-256, writes it to a disk, reports to the server how that goes, and reboots. Or, where the server says so,
-# it erases all disks and switches the machine off: see erase.sh.
+# The installer: the first process of the initramfs that a machine boots over the network. It fetches an image, verifies its
+# SHA-256, writes it to a disk, reports its progress to the server, and reboots. In the mode `erase` it erases all disks and
+# powers the machine off: see erase.sh.
 #
-# What it keeps to:
-# - Nothing is written before the whole image has been seen to have the digest that the server named. An image that
-#   fits into memory is kept there between the check and the writing. One that does not is fetched twice: the second
-#   time it is hashed again while it is written, and a disk that got something else is made unbootable.
-# - A report that can't be delivered stops nothing. One that the server refuses does, as long as nothing is written:
-#   a boot that has been overtaken must not erase a machine.
+# Rules:
+# - Nothing is written before the digest of the whole image is verified. An image that fits into memory stays there between
+#   the check and the writing. A larger one is fetched twice: the second time it is hashed again while it is written, and if
+#   the digest differs, the disk is made unbootable.
+# - A report that can't be delivered stops nothing. A report that the server refuses stops the installation, as long as nothing
+#   is written: an outdated boot must not overwrite a machine.
 # - The command line is data. Its words are never evaluated, and become neither file names nor options.
-# - Whatever goes wrong is reported with its reason, and the machine reboots. How often to try is the server's business.
+# - Every failure is reported with its reason, and the machine reboots. The server decides how often to retry.
 
 export PATH=/bin
 set -o pipefail
@@ -27,7 +27,7 @@ uptime_seconds() {
   echo "${up%%.*}"
 }
 
-# Each of these files has the functions of one noun, and does nothing when it is read.
+# Each of these files defines the functions of one noun, and runs nothing when it is sourced.
 for part in /installer/*.sh; do . "$part"; done
 set -f
 
@@ -57,7 +57,7 @@ install() {
 /bin/busybox mount -t sysfs sysfs /sys
 /bin/busybox mount -t devtmpfs devtmpfs /dev
 /bin/busybox --install -s /bin
-# Should this script end, which it never should, the kernel panics; then the machine starts over.
+# If this script ever ends, the kernel panics, and the machine reboots.
 echo 10 > /proc/sys/kernel/panic
 echo 4 > /proc/sys/kernel/printk
 
@@ -96,7 +96,7 @@ case $mode in
     ;;
   *) fail "there is no mode $mode" ;;
 esac
-# A machine that is off can't say again that it is erased.
+# A machine that is off can't repeat its report, so an undelivered one leads to a reboot.
 report complete 100 "$COMPLETE_FOR" || [ "$mode" = install ] || post=reboot
 if [ "$post" = poweroff ]; then
   sync

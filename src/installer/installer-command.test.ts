@@ -34,7 +34,7 @@ describe('installer build', () => {
     for (const [options, words] of [
       [{ kernelDeb: 'absent.deb' }, 'absent.deb'],
       [{ kernelDeb: 'not.deb' }, 'dpkg'],
-      [{ kernelPackage: 'a; b' }, 'not the name of a package'],
+      [{ kernelPackage: 'a; b' }, 'not a package name'],
       [{ kernelPackage: 'linux-image-amd64', kernelDeb: 'x.deb' }, 'are mutually exclusive'],
       [{ arch: 'riscv64' }, 'riscv64'],
     ] as const) {

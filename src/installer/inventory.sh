@@ -1,4 +1,4 @@
-# The hardware, as the kernel and the firmware describe it: one object of JSON, sent with the report `started`.
+# The hardware inventory, from the kernel and the firmware: one JSON object, sent with the report `started`.
 
 MOST_DISKS=128
 MOST_NICS=64
@@ -8,7 +8,7 @@ MOST_GPUS=32
 json_number() { case $2 in '' | *[!0-9]*) ;; *) printf ',"%s":%s' "$1" "$2" ;; esac; }
 json_flag() { case $2 in 1) printf ',"%s":true' "$1" ;; 0) printf ',"%s":false' "$1" ;; esac; }
 
-# Of what the commands of a pipe print, which begins with a comma: {…} and […].
+# Make a JSON object or list of the output of a pipe, which starts with a comma.
 json_object() {
   local inner
   inner=$(cat)
@@ -16,12 +16,12 @@ json_object() {
 }
 json_list() { printf '[%s]' "$(head -n "$1" | paste -s -d , -)"; }
 
-# The name of a link's end: which driver has a device.
+# The base name of a link's target, such as the driver of a device.
 link_name() { basename "$(readlink "$1" 2> /dev/null)" 2> /dev/null; }
 
-# --- tables of the firmware: /sys/firmware/dmi/entries/<type>-<number>/raw
+# --- DMI tables of the firmware: /sys/firmware/dmi/entries/<type>-<number>/raw
 
-# dmi_number <file> <offset> <bytes>: the lowest byte comes first.
+# dmi_number <file> <offset> <bytes>: a little-endian number.
 dmi_number() {
   local digits byte
   digits=''
@@ -29,7 +29,7 @@ dmi_number() {
   [ -n "$digits" ] && echo $((0x$digits))
 }
 
-# dmi_string <file> <offset>: there is the number of one of the strings behind the record.
+# dmi_string <file> <offset>: the byte there is the index of one of the strings after the record.
 dmi_string() {
   local number length
   length=$(dmi_number "$1" 1 1)
@@ -40,7 +40,7 @@ dmi_string() {
 
 dmi_records() { ls -d "$SYSFS"/firmware/dmi/entries/"$1"-*/raw 2> /dev/null | sort -t - -k 2 -n; }
 
-# --- parts
+# --- the parts of the inventory
 
 inventory_system() {
   {
@@ -66,7 +66,7 @@ cpu_model() {
   echo "$model"
 }
 
-# topology <name of a file>: once for each thread.
+# topology <file name>: one line for each thread.
 topology() {
   local file
   for file in $(find "$SYSFS/devices/system/cpu" -path "*/cpu[0-9]*/topology/$1" 2> /dev/null | sort); do
@@ -84,7 +84,7 @@ inventory_cpu() {
   } | json_object
 }
 
-# In KiB when the highest bit is set, in MiB otherwise; 0x7fff: it is in the long field.
+# In KiB if the highest bit is set, otherwise in MiB; 0x7fff: the size is in the extended field.
 module_bytes() {
   local size
   size=$(dmi_number "$1" 12 2)
@@ -121,7 +121,7 @@ inventory_memory() {
   } | json_object
 }
 
-# All of them, those too that nothing is installed on.
+# All disks, also those that are never written to.
 inventory_disks() {
   local name
   for name in $(disk_names); do
@@ -139,7 +139,7 @@ inventory_disks() {
   done | json_list "$MOST_DISKS"
 }
 
-# A card that is off knows neither its link nor its speed; those that were turned on for this are turned off again.
+# An interface that is down has neither link state nor speed: it is set up for this, and down again afterwards.
 wake_nics() {
   local name
   for name in $(interfaces any); do
@@ -154,7 +154,7 @@ settle_nics() {
   woken_nics=''
 }
 
-# Of a link that is down or of a virtual card the speed is -1, or can't be read.
+# The speed of a link that is down, or of a virtual interface, is -1 or can't be read.
 inventory_nics() {
   local name dir
   for name in $(interfaces any); do
@@ -171,7 +171,7 @@ inventory_nics() {
   done | json_list "$MOST_NICS"
 }
 
-# Display controllers: 0300 those with a screen, 0302 those without.
+# Display controllers: 0300 with a display output, 0302 without.
 inventory_gpus() {
   local dir
   for dir in $(ls -d "$SYSFS"/bus/pci/devices/* 2> /dev/null); do
@@ -187,7 +187,7 @@ inventory_gpus() {
 
 # Sets $inventory.
 take_inventory() {
-  # Names of files are made with patterns here, and here only.
+  # Only here, file name patterns are expanded.
   set +f
   inventory=$(
     printf '{"system":%s,"cpu":%s' "$(inventory_system)" "$(inventory_cpu)"

@@ -1,6 +1,6 @@
-# Drivers, and an address on the network.
+# Loads drivers, and gets an address by DHCP.
 
-# Devices that a bus finds may be buses themselves, hence the rounds.
+# A device may be a bus with further devices, so drivers are loaded in several rounds.
 load_drivers() {
   local round
   for round in 1 2 3; do
@@ -22,7 +22,7 @@ interfaces() {
   done
 }
 
-# The interface that the machine booted from; the others only when there is no such one.
+# The interface that the machine booted from; the others only if it is not found.
 connect() {
   local attempt name
   for attempt in 1 2 3 4 5 6 7 8 9 10; do
@@ -32,7 +32,7 @@ connect() {
   done
   for name in $(interfaces booted) $(interfaces any); do
     ip link set "$name" up
-    # Stays in the background, to renew the lease. Ports of a switch may take half a minute to forward.
+    # Stays in the background, to renew the lease. A switch port may take half a minute to forward.
     if udhcpc -i "$name" -n -t 25 -T 2 -s /bin/udhcpc-event > /tmp/udhcpc.log 2>&1; then
       interface=$name
       return 0

@@ -1,6 +1,6 @@
-# What the server says on the kernel's command line.
+# The parameters of the server, on the kernel command line.
 
-# Characters that a command line can't carry come as in a URL: %20 is a space.
+# Special characters are encoded as in a URL: %20 is a space.
 decoded() { printf '%b' "$(printf '%s' "$1" | sed 's/\\/\\\\/g; s/%\([0-9A-Fa-f][0-9A-Fa-f]\)/\\x\1/g')"; }
 
 read_parameters() {
@@ -14,7 +14,7 @@ read_parameters() {
       ingot.image=*) image=${word#*=} ;;
       ingot.sha256=*) sha256=$(printf '%s' "${word#*=}" | tr 'A-F' 'a-f') ;;
       ingot.size=*) size=${word#*=} ;;
-      # What follows it is the rule; an installer that knows no rules takes it for a disk that is not there.
+      # The rule is in further parameters. An installer without support for rules finds no disk of this name, and fails.
       ingot.disk=by-rule) ;;
       ingot.disk=*) wanted_disk=${word#*=} ;;
       ingot.disk.pick=*) disk_rule_pick=${word#*=} ;;
@@ -34,7 +34,7 @@ read_parameters() {
   wanted_disk=${wanted_disk#/dev/}
 }
 
-# What such a word asks for is not known, and passing over it may do harm.
+# An unknown parameter is an error: ignoring it could do harm.
 check_words() {
   [ -z "$unknown_words" ] || fail "this installer does not know$unknown_words: build it again with \`ingot installer build\`"
 }

@@ -1,9 +1,9 @@
-# Images in the format qcow2. They can't be unpacked while they arrive: a qcow2 file is read where its tables say.
+# Images in the format qcow2. They can't be streamed, because a qcow2 file needs random access.
 #
-# A hostile one names other files, and whoever opens it reads them (CVE-2024-32498). The server refuses such images;
-# here the head is read once more, from the very bytes that had the right digest, before qemu-img sees the file.
+# A malicious image can refer to other files, which are read when it is opened (CVE-2024-32498). The server refuses such images;
+# here the header is checked again, in the bytes with the verified digest, before qemu-img opens the file.
 
-# number_at <file> <offset> <bytes>: an unsigned number, the highest byte first, in hexadecimal digits.
+# number_at <file> <offset> <bytes>: a big-endian number, in hexadecimal digits.
 number_at() { dd if="$1" bs=1 skip="$2" count="$3" 2> /dev/null | od -An -v -tx1 | tr -d ' \n'; }
 
 qcow2_problem() {
@@ -13,12 +13,12 @@ qcow2_problem() {
   [ "$(number_at "$1" 8 12)" = 000000000000000000000000 ] || echo 'it has a backing file'
   [ "$(number_at "$1" 32 4)" = 00000000 ] || echo 'it is encrypted'
   [ "$version" = 00000003 ] || return 0
-  # Bits of the last byte: 1 is corrupt, 2 has its data in another file; those above 4 are not known.
+  # Bits of the last byte: 1 corrupt, 2 external data file; those above 4 are unknown.
   features=$(number_at "$1" 72 8)
   case $features in 000000000000000[0189] | 000000000000001[0189]) ;; *) echo "its features are 0x$features" ;; esac
 }
 
-# Sets $bytes: the size of the disk that the file describes.
+# Sets $bytes, the virtual size of the disk.
 judge_qcow2() {
   local problem
   [ -x /bin/qemu-img ] || fail 'the image is qcow2, and this installer was built without qemu-img'
@@ -28,7 +28,7 @@ judge_qcow2() {
   case $problem in 00[01]*) bytes=$((0x$problem)) ;; *) fail "the image describes a disk of 0x$problem bytes" ;; esac
 }
 
-# Zeros are not written where the disk can be told to be zero there. What is meant is on the disk when this ends.
+# Zeros are not written if the disk can zero a range. All data is on the disk when this ends.
 run_qemu_img() {
   /bin/qemu-img convert -p -n -t writeback -f qcow2 -O raw "$1" "/dev/$disk" > /tmp/converted 2> /tmp/write.error
 }
@@ -48,7 +48,7 @@ convert_qcow2() {
   fail "writing to $disk failed: $(head -n 1 /tmp/write.error)"
 }
 
-# One that does not fit into memory waits at the end of the disk, behind all that it is unpacked to.
+# An image that does not fit into memory is stored at the end of the disk, after the area that it is unpacked to.
 parking_offset() { echo $(((disk_bytes - size) / 1048576 * 1048576)); }
 
 expect_parking_room() {
@@ -72,7 +72,7 @@ write_qcow2_through_disk() {
   modprobe -q loop
   parked=$(losetup -f)
   losetup -r -o "$(parking_offset)" "$parked" "/dev/$disk" || fail "$parked can't show the image at the end of $disk"
-  # The head that was judged before came with another fetch.
+  # The header that was checked before is from the other fetch.
   judge_qcow2 "$parked"
   expect_parking_room
   convert_qcow2 "$parked" 75

@@ -1,6 +1,6 @@
-# What the server is told, and how everything ends that fails.
+# Reports to the server, and the handling of failures.
 
-# A string of JSON, without its quotes: printable ASCII alone, so that only two characters need care.
+# The content of a JSON string: only printable ASCII, so that only two characters need escaping.
 json_text() { printf '%s' "$1" | tr -s '\n\t' '  ' | tr -cd '\040-\176' | cut -c 1-500 | sed 's/\\/\\\\/g; s/"/\\"/g'; }
 
 json_fact() {
@@ -20,8 +20,8 @@ gather_facts() {
   )
 }
 
-# report <status> <percent> <seconds to go on trying> [<error>]
-# 0: delivered. 1: not delivered. 2: the server wants no installation from this boot.
+# report <status> <percent> <seconds to retry> [<error>]
+# 0: delivered. 1: not delivered. 2: the server refuses this boot.
 report() {
   local give_up pause
   {
@@ -49,7 +49,7 @@ restart() {
   sync
   sleep "$1"
   reboot -f
-  # The kernel may take a moment, and this process must not end before.
+  # The kernel may take a moment, and this process must not exit before.
   sleep 1000
 }
 

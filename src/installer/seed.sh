@@ -1,8 +1,8 @@
-# What cloud-init of the installed system reads: a NoCloud seed, in a small partition with the label CIDATA at the end of
-# the disk. Nothing in the image's own file systems is touched, so any image will do that has a table of partitions; and the
-# partition before it can still grow up to here.
+# Writes the NoCloud seed for cloud-init of the installed system, in a small partition with the label CIDATA at the end of the
+# disk. The file systems of the image are not changed, so it works with any image that has a partition table, and the partition
+# before it can still grow.
 #
-# User data may hold secrets. It is fetched with this boot's token, kept in memory, and shown nowhere.
+# User data may contain secrets. It is fetched with this boot's token, kept in memory, and never printed.
 
 SEED_BYTES=$((8 * 1024 * 1024))
 
@@ -31,7 +31,7 @@ fetch_seed() {
   fetch_seed_file network-config optional
 }
 
-# A mebibyte is left behind it, for the second table of a GPT.
+# One mebibyte after it is left free, for the backup table of a GPT.
 seed_offset() { echo $(((disk_bytes - SEED_BYTES - 1048576) / 1048576 * 1048576)); }
 
 expect_seed_room() {
@@ -40,13 +40,13 @@ expect_seed_room() {
     fail "the disk $disk has no room for user data behind the image: $disk_bytes bytes, $((bytes + SEED_BYTES + 2097152)) needed"
 }
 
-# An image without its user data may be one that lets everybody in.
+# Without its user data an image may be open to everyone.
 fail_seed() {
   make_unbootable
   fail "user data can't be delivered: $1"
 }
 
-# The partition that begins where the seed shall be.
+# The partition that starts at the offset of the seed.
 seed_partition() {
   local name
   for name in $(ls "$SYSFS/block/$disk"); do
@@ -58,7 +58,7 @@ add_seed_partition() {
   local sector type
   sector=$(cat "$SYSFS/block/$disk/queue/logical_block_size")
   case $(sfdisk -d "/dev/$disk" 2> /tmp/seed.error | sed -n 's/^label: //p') in
-    # The second table is where the image ends; it belongs at the end of the disk.
+    # The backup table is at the end of the image; it must be at the end of the disk.
     gpt) type=EBD0A0A2-B9E5-4433-87C0-68B6B72699C7 && sfdisk -q --relocate gpt-bak-std "/dev/$disk" > /tmp/seed.error 2>&1 ;;
     dos) type=c ;;
     *) fail_seed 'the image has no table of partitions' ;;

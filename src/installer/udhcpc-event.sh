@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# What udhcpc calls when something happened to the lease; the values are in its environment.
+# udhcpc runs this when the lease changes; the values are in the environment.
 case $1 in
   deconfig)
     ip addr flush dev "$interface"

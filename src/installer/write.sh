@@ -1,14 +1,14 @@
-# The image, written to the disk.
+# Writes the image to the disk.
 
 onto_disk() { /bin/dd of="/dev/$disk" bs=1M iflag=fullblock conv=fsync,notrunc status=none 2> /tmp/write.error; }
 
-# What an earlier system left at the very end (a second partition table, RAID metadata) must not outlive it.
+# Removes what an earlier system left at the end of the disk: a backup partition table, RAID metadata.
 clear_end_of_disk() {
   local start=$(((disk_bytes / 1048576 - 1) * 2048))
   dd if=/dev/zero of="/dev/$disk" bs=512 seek="$start" count=$((disk_bytes / 512 - start)) conv=fsync,notrunc status=none 2> /dev/null
 }
 
-# Firmware that finds no table at the start of a disk takes the second one of a GPT, at its end.
+# Firmware that finds no partition table at the start of a disk uses the backup GPT at its end.
 make_unbootable() {
   dd if=/dev/zero of="/dev/$disk" bs=1M count=1 conv=fsync,notrunc status=none
   clear_end_of_disk
@@ -17,8 +17,8 @@ make_unbootable() {
 write_kept() { unpack < /image/packed | onto_disk; }
 write_stream() { fetch -O - | tee /tmp/hashing | unpack | onto_disk; }
 
-# write_verified <command> <what prints the bytes so far> <percent at the end> <total bytes>: for the second fetch of
-# an image, which is hashed again. What is on the disk is made unbootable should it be another image.
+# write_verified <command> <command that prints the bytes so far> <percent at the end> <total bytes>: for the second fetch of
+# an image, which is hashed again. If the digest differs, the disk is made unbootable.
 write_verified() {
   sha256sum < /tmp/hashing > /tmp/digest &
   hashing=$!
