@@ -46,7 +46,7 @@ describe('machine create', () => {
     expect(cli.fleet.calls.at(-1)?.request).toMatchObject({ pool: 'gpu', provider: '', machineId: '' });
   });
 
-  it('takes a provider and a machine that exists, and speaks JSON', async () => {
+  it('takes a provider and an existing machine, and prints JSON', async () => {
     const run = await cli.run('machine create --pool gpu --provider dc --machine-id node-7 -o json');
     expect(JSON.parse(run.stdout)).toMatchObject({
       machine: { machine_id: 'node-7', spec: { provider: 'dc' } },
@@ -55,7 +55,7 @@ describe('machine create', () => {
     expect(run.stderr).toBe('');
   });
 
-  it('needs a pool, and a pool that is not there is told with what to do', async () => {
+  it('needs a pool, and names the fix for an unknown pool', async () => {
     expect(await cli.run('machine create')).toMatchObject({ code: 64 });
     cli.fleet.onCall = () => {
       throw new WireFault(status.FAILED_PRECONDITION, 'no pool', { reason: 'POOL_NOT_FOUND' });
@@ -66,7 +66,7 @@ describe('machine create', () => {
 });
 
 describe('machine list and show', () => {
-  it('tell of agents where there are some, and have no columns for them where there are none', async () => {
+  it('have columns for agents only if there are agents', async () => {
     cli.fleet.addMachine(inMaintenance('machine-1', []));
     expect((await cli.run('machine list', { now })).stdout).not.toContain('KEEPALIVE');
     addAgent('1165a9b6', 'ready');
@@ -75,7 +75,7 @@ describe('machine list and show', () => {
     expect(stdout).toMatch(/1165a9b6 .* gpu +ready +0\.1\.0-python +30s +no: maintenance/);
   });
 
-  it('show tells facts and metrics', async () => {
+  it('show prints the agent data and metrics', async () => {
     addAgent('1165a9b6', 'ready');
     const { stdout } = await cli.run('machine show 1165a9b6', { now });
     for (const text of [

@@ -167,7 +167,7 @@ describe('a refusal by the server', () => {
     expect(run.code).toBe(exit);
   });
 
-  it('without details is told by its code', async () => {
+  it('without details is reported with its code', async () => {
     cli.fleet.onCall = () => {
       throw new WireFault(status.UNIMPLEMENTED, 'not here');
     };

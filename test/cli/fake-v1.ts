@@ -1,4 +1,4 @@
-/** baremetal.v1 on a fake fleet: the same machines and operations, seen through document 1. */
+/** baremetal.v1 on a fake fleet: the same machines and operations as runs (docs/api-v1.md). */
 import { create } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
 import type { Conditions } from '../../src/domain/condition/condition.ts';

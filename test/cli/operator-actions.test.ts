@@ -1,4 +1,4 @@
-/** Document 3 at the terminal: into service and out of it, and what people do about operations. */
+/** Workflows and operator actions in the CLI (docs/maas.md, docs/operator-actions.md). */
 import { create } from '@bufbuild/protobuf';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FAILURES } from '../../src/domain/error/failure-code.ts';
@@ -80,7 +80,7 @@ describe('op', () => {
     ]);
   });
 
-  it.each(Object.keys(VERBS))('%s without a reason, or without an operation, asks nobody', async (verb) => {
+  it.each(Object.keys(VERBS))('%s without a reason, or without an operation, sends nothing', async (verb) => {
     const { code, stderr } = await cli.run(`op ${verb} op-1`);
     expect([code, stderr]).toEqual([USAGE, expect.stringContaining('--reason')]);
     expect((await cli.run(`op ${verb} --reason why`)).code).toBe(USAGE);
@@ -98,7 +98,7 @@ describe('op', () => {
     expect(requests('cancelOperation')).toEqual([]);
   });
 
-  it('the short cancel is document 2’s, and its reason is optional', async () => {
+  it('the short cancel is that of docs/operations-api.md, and its reason is optional', async () => {
     cli.fleet.start(OperationType.ONBOARD, { machineId: 'gpu-1', requestId: 'r1' });
     expect((await cli.run('cancel op-1 --no-wait')).code).toBe(0);
     expect(requests('cancelOperation')).toMatchObject([{ operationId: 'op-1', reason: '' }]);
@@ -142,7 +142,7 @@ Next:          retry the stage: ingot op retry-stage op-1 --reason "…"
 `);
   });
 
-  it('tells what was done about it: when, by whom, what and why', async () => {
+  it('lists the operator actions: time, actor, action and reason', async () => {
     failedOnboarding('needs_human');
     expect((await cli.run('op show op-1')).stdout).not.toContain('ACTION');
     const by = { actor: 'operator:ann', fromStatus: 'failed_retryable' };
@@ -173,7 +173,7 @@ Next:          ${advice}: ingot op ${verb} op-1 --reason "…"
     }
   });
 
-  it('has nothing to recommend while it is worked on, and nothing observed where nobody looked', async () => {
+  it('recommends nothing while the operation runs, and shows no observed state if there is none', async () => {
     cli.fleet.start(OperationType.DRAIN, { machineId: 'gpu-2', requestId: 'r1' });
     cli.fleet.change('op-1', { status: 'running', phase: Operation_Phase.RUNNING });
     const { stdout } = await cli.run('op show op-1');
@@ -182,7 +182,7 @@ Next:          ${advice}: ingot op ${verb} op-1 --reason "…"
     expect(stdout).not.toContain('Failure class:');
   });
 
-  it('asks for the machine only where somebody reads what it says', async () => {
+  it('reads the machine only in the formats for people', async () => {
     failedOnboarding('needs_human');
     await cli.run('op show op-1 -o json');
     expect(requests('getMachine')).toEqual([]);
@@ -254,7 +254,7 @@ Who:      admin
     expect((await cli.run('explain gpu-1')).stdout).not.toContain('\u001b');
   });
 
-  it('of a machine that nobody knows fails', async () => {
+  it('of an unknown machine fails', async () => {
     expect(await cli.run('explain gpu-9')).toMatchObject({ code: 1, stdout: '' });
   });
 });
@@ -293,7 +293,7 @@ describe('into service and out of it', () => {
     },
   );
 
-  it('waits for the end, and the exit code tells it', async () => {
+  it('waits for the end, and the exit code is the outcome', async () => {
     const running = cli.launch('drain gpu-1 -q');
     await until(() => requests('watchOperations').length > 0);
     begin(cli.fleet, 'op-1');
@@ -314,7 +314,7 @@ describe('into service and out of it', () => {
     },
   );
 
-  it('tells how to ask for the same again without doing it twice', async () => {
+  it('prints the command that repeats the request safely', async () => {
     cli.server.stop();
     const { stderr } = await cli.run('decommission gpu-1 --mode reimage --no-wait');
     expect(stderr).toContain(

@@ -11,7 +11,7 @@ import { useFakeServer } from './harness.ts';
 
 const cli = useFakeServer();
 
-/** As document 1 prints it. */
+/** The sample of docs/api-v1.md. */
 const SAMPLE = {
   plan_id: 'plan-repave-ubuntu-2204-v1',
   display_name: 'Repave Ubuntu 22.04 + Join Cluster',
@@ -46,7 +46,7 @@ function written(name: string, text: string): { cwd: string } {
 const sent = () => cli.fleet.calls.filter(({ method }) => method === 'createPlan');
 
 describe('plan create', () => {
-  it('takes the sample of document 1, and it shows as it was written', async () => {
+  it('takes the sample of docs/api-v1.md, and shows it as it was written', async () => {
     const around = written('plan.json', JSON.stringify(SAMPLE, null, 2));
     const { code, stdout, stderr } = await cli.run('plan create -f plan.json', around);
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'stored plan-repave-ubuntu-2204-v1\n' });
@@ -110,7 +110,7 @@ Default for:  -
     expect(sent()[0]?.request.plan.defaultFor).toBe('');
   });
 
-  it('tells every mistake with file and line, exits 64, and sends nothing', async () => {
+  it('reports every mistake with file and line, exits 64, and sends nothing', async () => {
     const text = `${YAML}  - name: 7\n    netbot: {mode: PXE}\n  - {name: x, reboot: {mode: bmc, hard: true}, ssh: {}}\n`;
     const { code, stdout, stderr } = await cli.run('plan create -f p.yaml', written('p.yaml', text));
     const fields =

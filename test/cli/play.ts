@@ -1,4 +1,4 @@
-/** Plays the operations of the design document's transcripts on a fake fleet. */
+/** Plays the operations of docs/operations-api.md's transcripts on a fake fleet. */
 import { create } from '@bufbuild/protobuf';
 import { EffectiveState_Value, MachineStatus_Phase } from '../../src/gen/baremetal/v2/machine_pb.ts';
 import {

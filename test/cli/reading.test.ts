@@ -66,7 +66,7 @@ describe('list', () => {
     expect((await cli.run('list -o name')).stdout).toBe('machine-1\nmachine-2\n');
   });
 
-  it('tells more when it is wide', async () => {
+  it('has more columns with -o wide', async () => {
     expect((await cli.run('machine list -o wide', { now })).stdout).toBe(`\
 MACHINE_ID   PHASE        EFFECTIVE  REACHABLE  PROVISIONED  ACTIVE_OP  PROVIDER  CUSTOMER  LOCATION    SERIAL  SSH_ENDPOINT    AGE  LABELS             CONDITIONS
 machine-1    MAINTENANCE  MAINT      ✓          ✓            -          fake      acme      fra1 / r11  SN-1    10.20.30.40:22  3h   env=prod,rack=r42  -
@@ -139,7 +139,7 @@ describe('colour', () => {
 });
 
 describe('show', () => {
-  it('tells a machine in full, as both APIs see it', async () => {
+  it('shows a machine in full, with the states of both APIs', async () => {
     cli.fleet.addMachine({
       ...MACHINE,
       status: {

@@ -58,7 +58,7 @@ Machine state after run:
 `;
 
 describe('run start', () => {
-  it('is drawn like an operation, in the words of document 1', async () => {
+  it('is shown like an operation, in the words of v1 (docs/api-v1.md)', async () => {
     cli.fleet.onStart = ({ operationId }) =>
       cli.fleet.addMachine(inMaintenance('machine-1', ['Provisioned'], operationId));
     const running = cli.launch('run start machine-1 --type REPAVE --plan plan-7');
@@ -118,7 +118,7 @@ still running after 0.3s (--timeout): run-1 continues on the server
     expect(cli.fleet.operations.size).toBe(1);
   });
 
-  it('gives the run as document 1 spells it', async () => {
+  it('gives the run with the field names of v1', async () => {
     const { stdout } = await cli.run('run start machine-1 --type REPAVE --no-wait -o json');
     expect(JSON.parse(stdout)).toMatchObject({
       run_id: 'run-1',

@@ -100,7 +100,7 @@ describe('a reimage', () => {
     );
   });
 
-  it('tells a percentage that no log line tells, once', async () => {
+  it('prints a percentage once, if no log line has it', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1', as);
     await until(isWatched);
@@ -113,7 +113,7 @@ describe('a reimage', () => {
     expect((await running.ended).stdout.match(/│ \[repave\] Progress: 30%/g)).toHaveLength(1);
   });
 
-  it('that was over before anyone could watch is still told whole', async () => {
+  it('that was finished before the watch started is still shown completely', async () => {
     acceptReimage();
     cli.fleet.onStart = ({ operationId }) => setTimeout(() => playReimage(cli.fleet, operationId), 0);
     cli.fleet.onCall = (method) => {

@@ -50,7 +50,7 @@ still running after 0.3s (--timeout): op-1 continues on the server
     expect(running.signals.listenerCount('SIGINT')).toBe(0);
   });
 
-  it('in data form still tells which operation it left', async () => {
+  it('in the data formats still prints the operation', async () => {
     addMachine();
     const { code, stdout } = await cli.run('reboot machine-1 --timeout 200ms -o name -q');
     expect({ code, stdout }).toEqual({ code: 8, stdout: 'op-1\n' });
@@ -159,7 +159,7 @@ describe('of two streams', () => {
     cli.fleet.start(OperationType.REIMAGE, { machineId: 'machine-1', requestId: 'r' });
   });
 
-  it('a log that comes late is still told in its place', async () => {
+  it('a late log is still printed in its place', async () => {
     begin(cli.fleet, 'op-1');
     logStep(cli.fleet, 'op-1', 0);
     startStep(cli.fleet, 'op-1', 1);
