@@ -35,7 +35,7 @@ export function InProgressPanel({ overview }: { overview: Overview }) {
           ))}
         </p>
       )}
-      <Operations list={list} empty="No operations in progress" />
+      <Operations list={list} empty="No operations in progress" timeTitle="Duration" />
     </Panel>
   );
 }
@@ -60,7 +60,7 @@ export function FailedPanel({ overview }: { overview: Overview }) {
           </Link>
         ))}
       </p>
-      <Operations list={list} empty="No failures in the last 24 hours" />
+      <Operations list={list} empty="No failures in the last 24 hours" timeTitle="Finished" />
     </Panel>
   );
 }
@@ -73,7 +73,14 @@ function useOperations(filter: string) {
   });
 }
 
-function Operations({ list, empty }: { list: ReturnType<typeof useOperations>; empty: string }) {
+interface OperationsProps {
+  readonly list: ReturnType<typeof useOperations>;
+  readonly empty: string;
+  /** The heading of the last column. */
+  readonly timeTitle: string;
+}
+
+function Operations({ list, empty, timeTitle }: OperationsProps) {
   if (list.isPending) return <Loading />;
   if (list.isError)
     return <Failed what="Failed to load operations" error={list.error} onRetry={() => void list.refetch()} />;
@@ -85,7 +92,7 @@ function Operations({ list, empty }: { list: ReturnType<typeof useOperations>; e
           <th>Operation</th>
           <th className="wide">Machine</th>
           <th className="narrow">State</th>
-          <th className="narrow">When</th>
+          <th className="narrow">{timeTitle}</th>
         </tr>
       </thead>
       <tbody>
@@ -117,7 +124,7 @@ function OperationRow({
       </td>
       <td>
         <StateBadge layer="operation_phase" state={phase} />
-        {isActive && <div className="soft numeric">{message.progressPercent} %</div>}
+        {isActive && <div className="soft numeric">{message.progressPercent}%</div>}
       </td>
       <td>
         {isActive ? (

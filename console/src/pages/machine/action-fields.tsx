@@ -143,7 +143,7 @@ function ImageField({ field, value, onChange }: FieldProps) {
           (images.isError
             ? `Failed to load images: ${failureOf(images.error).message}. Enter a name.`
             : images.data &&
-              `Leave it empty for the default image. ${images.data.length || 'No'} stored images; the provider may accept other names.`)}
+              'Leave it empty for the default image. The provider may accept names that are not in the list.')}
       </p>
     </div>
   );

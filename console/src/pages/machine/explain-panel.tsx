@@ -6,6 +6,7 @@ import {
 } from '../../../../src/domain/machine/machine-action.ts';
 import { OPERATOR_ACTIONS, type OperatorAction } from '../../../../src/domain/operation/operator-action.ts';
 import type { Obstacle } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { capitalize } from '../../capitalize.ts';
 import { operationHref } from '../../pages.ts';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -117,5 +118,5 @@ function isOperatorAction(text: string): text is OperatorAction {
 }
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+  return `${capitalize(text)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

@@ -84,8 +84,8 @@ function Progress({ operation }: { operation: OperationView }) {
             <span className="soft numeric">
               {step.state === StepStatus_State.RUNNING &&
                 step.progressPercent > 0 &&
-                `${step.progressPercent}% `}
-              {step.retryCount > 0 && `retry ${step.retryCount} `}
+                `${step.progressPercent}%, `}
+              {step.retryCount > 0 && `retry ${step.retryCount}, `}
               {step.startedAt && <Duration from={step.startedAt} to={step.finishedAt} />}
             </span>
           </li>

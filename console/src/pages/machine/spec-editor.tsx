@@ -9,6 +9,7 @@ import {
 } from '../../../../src/domain/machine/spec-field.ts';
 import { BadRequestSchema } from '../../../../src/gen/google/rpc/error_details_pb.ts';
 import { machines } from '../../api/clients.ts';
+import { capitalize } from '../../capitalize.ts';
 import { Button } from '../../ui/button.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { CallFault } from './action-dialog.tsx';
@@ -104,7 +105,7 @@ export function SpecEditor({ machineId, current, activeOperationId, onClose }: S
 
 function hintOf(name: SpecFieldName): string {
   const { type, description } = SPEC_FIELDS[name];
-  return type === 'list' ? `${description}, separated by commas or spaces` : description;
+  return capitalize(type === 'list' ? `${description}, separated by commas or spaces` : description);
 }
 
 /** Same rule as the server's: steps of an active operation read these fields. */

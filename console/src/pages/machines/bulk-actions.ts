@@ -2,6 +2,7 @@
 import { type GatedMachine, whyNot } from '../../../../src/domain/operation/gate.ts';
 import { OPERATOR_ACTIONS } from '../../../../src/domain/operation/operator-action.ts';
 import { PHASE_GATED_TYPES, type PhaseGatedType } from '../../../../src/domain/operation/phase-gated-type.ts';
+import { capitalize } from '../../capitalize.ts';
 
 export type BulkActionName = PhaseGatedType | 'CANCEL';
 
@@ -42,7 +43,7 @@ function whyNotInBulk(name: BulkActionName, machine: GatedMachine | null): strin
     machineId: 'it',
     activeOperationId: activeOperationId === null ? null : SOME_OPERATION,
   });
-  return reason === null ? '' : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
+  return reason === null ? '' : capitalize(reason);
 }
 
 /** A selected machine, as it was when the dialog checked it. */

@@ -137,7 +137,7 @@ function useCandidates(name: BulkActionName, machineIds: readonly string[]) {
   return { candidates, checked, failure, again: () => setAttempt((count) => count + 1) };
 }
 
-const EXAMPLES = 3;
+const EXAMPLES = 2;
 
 function Eligibility({ candidates, eligible }: { candidates: readonly Candidate[]; eligible: number }) {
   const groups = reasonGroups(candidates);

@@ -16,6 +16,7 @@ import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/adm
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
 import { failureOf } from '../../api/failure.ts';
+import { capitalize } from '../../capitalize.ts';
 import { useForbidden } from '../../identity.tsx';
 import { machineView } from '../../machine-view.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
@@ -40,8 +41,7 @@ const UNDOES: readonly OperatorAction[] = ['cancel', 'restart_clean'];
 const REPEATS: readonly OperatorAction[] = ['retry_stage', 'resume', 'rerun', 'restart_clean'];
 
 export function titleOf(action: OperatorAction): string {
-  const words = OPERATOR_ACTIONS[action].verb.replaceAll('-', ' ');
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+  return capitalize(OPERATOR_ACTIONS[action].verb.replaceAll('-', ' '));
 }
 
 export function useOfferedActions(view: OperationView | null): readonly OfferedAction[] {

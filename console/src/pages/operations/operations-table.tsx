@@ -20,7 +20,7 @@ export interface OperationsTableProps {
 }
 
 const ROW_PX = 50;
-const HEAD_PX = 34;
+const HEAD_PX = 44;
 /** The next page is loaded when this many rows are left below. */
 const NEAR_END = 20;
 
