@@ -1,6 +1,6 @@
 /** The install layer as a provider sees it: what shall be on a machine's disk, and what the machine itself reports. */
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
-import type { Workflow } from '../domain/install/install-profile.ts';
+import type { InstallProfile } from '../domain/install/install-profile.ts';
 import type { InstallState } from '../domain/install/install-state.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 
@@ -10,12 +10,12 @@ export interface InstallFacts {
   readonly images: readonly string[];
   /** By machine; one that never booted from the network is none. */
   readonly nodes: ReadonlyMap<string, InstallFactsOfMachine>;
-  readonly workflows: ReadonlyMap<string, Workflow>;
+  readonly profiles: ReadonlyMap<string, InstallProfile>;
 }
 
 export interface InstallFactsOfMachine {
   readonly state: InstallState;
-  readonly workflow: string;
+  readonly profile: string;
   readonly arch: string;
 }
 
@@ -49,7 +49,7 @@ export interface InstallOrderView {
 export interface InstallOrderRequest {
   readonly operationId: string;
   readonly key: string;
-  /** Empty: the one that its workflow names. */
+  /** Empty: the one that its install profile names. */
   readonly image: string;
 }
 

@@ -15,7 +15,7 @@ import {
   setState,
 } from './rest.ts';
 
-const RULE = { macPrefixes: [], vendors: [], serialNumbers: [], workflow: '' };
+const RULE = { macPrefixes: [], vendors: [], serialNumbers: [], profile: '' };
 
 let server: TestServer;
 let viewer: string;
@@ -24,9 +24,9 @@ beforeAll(async () => {
     netboot: {
       stalled_after_seconds: 3600,
       approve: [
-        { ...RULE, name: 'racks', macPrefixes: ['52:54:aa'], workflow: 'from-rule' },
+        { ...RULE, name: 'racks', macPrefixes: ['52:54:aa'], profile: 'from-rule' },
         { ...RULE, name: 'dells', vendors: ['Dell Inc.'], serialNumbers: ['S1', 'S2'] },
-        { ...RULE, name: 'lost', macPrefixes: ['52:54:bb'], workflow: 'nowhere' },
+        { ...RULE, name: 'lost', macPrefixes: ['52:54:bb'], profile: 'nowhere' },
       ],
     },
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ApprovalRule, matchingRule } from './approval-rule.ts';
 
-const RULE: ApprovalRule = { name: 'r', macPrefixes: [], vendors: [], serialNumbers: [], workflow: '' };
+const RULE: ApprovalRule = { name: 'r', macPrefixes: [], vendors: [], serialNumbers: [], profile: '' };
 const node = (facts: { vendor?: string; serialNumber?: string } = {}) => ({
   macAddress: '52:54:00:aa:bb:cc',
   facts: { vendor: '', serialNumber: '', ...facts },

@@ -9,7 +9,7 @@ export interface ApprovalRule {
   readonly vendors: readonly string[];
   readonly serialNumbers: readonly string[];
   /** For a node that has none; empty: the default. */
-  readonly workflow: string;
+  readonly profile: string;
 }
 
 interface Candidate {

@@ -1,4 +1,4 @@
-/** Which disk of a machine an installer writes to: a rule of the workflow, carried to it as words of the command line. */
+/** Which disk of a machine an installer writes to: a rule of the install profile, carried to it as words of the command line. */
 
 export const DISK_PICKS = ['first', 'smallest', 'largest'] as const;
 export type DiskPick = (typeof DISK_PICKS)[number];

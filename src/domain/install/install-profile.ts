@@ -1,7 +1,7 @@
-/** A workflow: the recipe of an installation over the network. */
+/** An install profile says how a machine is installed over the network. The REST API and the CLI call it a workflow. */
 import { type DiskRule, diskWords } from './disk-rule.ts';
 
-export interface Workflow {
+export interface InstallProfile {
   readonly name: string;
   readonly description: string;
   /** A path below the server's boot files, or an http(s) URL. */
@@ -9,7 +9,7 @@ export interface Workflow {
   readonly initrd: string;
   /** A kernel command line with placeholders. */
   readonly cmdline: string;
-  readonly image: WorkflowImage | null;
+  readonly image: ProfileImage | null;
   readonly postInstall: PostInstall;
   /** Null: the first disk that is not on USB. */
   readonly disk: DiskRule | null;
@@ -18,15 +18,15 @@ export interface Workflow {
   readonly networkConfig: string;
 }
 
-/** What a workflow has that was stored before it could have more. */
-export const WORKFLOW_DEFAULTS = {
+/** What an install profile has that was stored before it could have more. */
+export const PROFILE_DEFAULTS = {
   disk: null,
   userData: '',
   networkConfig: '',
-} as const satisfies Partial<Workflow>;
+} as const satisfies Partial<InstallProfile>;
 
 /** An image that the server keeps, by name, or one from elsewhere with its digest. */
-export type WorkflowImage =
+export type ProfileImage =
   | { readonly name: string }
   | { readonly url: string; readonly sha256: string; readonly sizeBytes: number };
 
@@ -50,11 +50,11 @@ export const PLACEHOLDERS = [
 ] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
-export const DEFAULT_WORKFLOW = 'install';
+export const DEFAULT_PROFILE_NAME = 'install';
 
 /** Ingot's own installer, with whatever image is asked for. */
-export const BUILT_IN_WORKFLOW: Workflow = {
-  name: DEFAULT_WORKFLOW,
+export const BUILT_IN_PROFILE: InstallProfile = {
+  name: DEFAULT_PROFILE_NAME,
   description: 'Ingot’s own installer: fetches an image, checks its digest, writes it to the first disk',
   kernel: 'installer/vmlinuz',
   initrd: 'installer/initrd.gz',
@@ -62,44 +62,44 @@ export const BUILT_IN_WORKFLOW: Workflow = {
     'console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.image={image_url} ingot.sha256={image_sha256} ingot.size={image_size} ingot.post={post_install}',
   image: null,
   postInstall: 'reboot',
-  ...WORKFLOW_DEFAULTS,
+  ...PROFILE_DEFAULTS,
 };
 
 /** Whether a path is that of Ingot's own installer, of which there is one for each architecture. */
 export function isOwnInstallerFile(path: string): boolean {
-  return path === BUILT_IN_WORKFLOW.kernel || path === BUILT_IN_WORKFLOW.initrd;
+  return path === BUILT_IN_PROFILE.kernel || path === BUILT_IN_PROFILE.initrd;
 }
 
-/** A system that a workflow boots with no address of an image on its command line finds what it installs by itself. */
-export function needsImage({ cmdline }: Workflow): boolean {
+/** A system that an install profile boots with no address of an image on its command line finds what it installs by itself. */
+export function needsImage({ cmdline }: InstallProfile): boolean {
   return cmdline.includes('{image_url}');
 }
 
-/** Whether a machine that boots this workflow learns the token of its boot. */
-export function handsOutToken({ cmdline }: Workflow): boolean {
+/** Whether a machine that boots this install profile learns the token of its boot. */
+export function handsOutToken({ cmdline }: InstallProfile): boolean {
   return cmdline.includes('{boot_token}');
 }
 
-export const ERASE_WORKFLOW_NAME = 'erase';
+export const ERASE_PROFILE_NAME = 'erase';
 
-/** What erases a machine, unless the site has a workflow of this name. It is served no image. */
-const ERASE_WORKFLOW: Workflow = {
-  name: ERASE_WORKFLOW_NAME,
+/** What erases a machine, unless the site has an install profile of this name. It is served no image. */
+const ERASE_PROFILE: InstallProfile = {
+  name: ERASE_PROFILE_NAME,
   description: 'Ingot’s own installer as it erases: every disk of the machine, with evidence for each',
-  kernel: BUILT_IN_WORKFLOW.kernel,
-  initrd: BUILT_IN_WORKFLOW.initrd,
+  kernel: BUILT_IN_PROFILE.kernel,
+  initrd: BUILT_IN_PROFILE.initrd,
   cmdline:
     'console=tty0 console={console} quiet panic=30 BOOTIF={bootif} ingot.mode=erase ingot.url={server_url} ingot.mac={mac} ingot.token={boot_token} ingot.overwrite={overwrite}',
   image: null,
   postInstall: 'poweroff',
-  ...WORKFLOW_DEFAULTS,
+  ...PROFILE_DEFAULTS,
 };
 
-const BUILT_IN_WORKFLOWS: readonly Workflow[] = [BUILT_IN_WORKFLOW, ERASE_WORKFLOW];
+const BUILT_IN_PROFILES: readonly InstallProfile[] = [BUILT_IN_PROFILE, ERASE_PROFILE];
 
-/** The workflow of this name that comes with Ingot; null where none does. */
-export function builtInWorkflow(name: string): Workflow | null {
-  return BUILT_IN_WORKFLOWS.find((workflow) => workflow.name === name) ?? null;
+/** The install profile of this name that comes with Ingot; null where none does. */
+export function builtInProfile(name: string): InstallProfile | null {
+  return BUILT_IN_PROFILES.find((profile) => profile.name === name) ?? null;
 }
 
 /**
@@ -125,8 +125,8 @@ export function fillCmdline(cmdline: string, values: Readonly<Record<Placeholder
 /** To an installer that knows no rules this is the name of a disk that no machine has: it writes nothing. */
 const BY_RULE = 'ingot.disk=by-rule';
 
-/** What the rest of a workflow says to the installer. Whatever its command line is, these words follow it. */
-export function furtherWords({ disk, userData }: Workflow): string[] {
+/** What the rest of an install profile says to the installer. Whatever its command line is, these words follow it. */
+export function furtherWords({ disk, userData }: InstallProfile): string[] {
   const words = [...diskWords(disk), ...(userData === '' ? [] : ['ingot.seed=yes'])];
   return words.length === 0 ? [] : [BY_RULE, ...words];
 }

@@ -36,7 +36,7 @@ export interface InstallOrder {
   /** Null: an admin, by the state alone. */
   readonly operationId: string | null;
   readonly key: string;
-  /** Empty: the workflow's own. */
+  /** Empty: the install profile's own. */
   readonly image: string;
   /** Of an erasure: what is done to disks that have no erase command. */
   readonly overwrite: Overwrite;
@@ -55,7 +55,7 @@ export interface Node {
   readonly editedFacts: readonly FactName[];
   /** Its machine's label of that name; empty: in none. */
   readonly group: string;
-  readonly workflow: string;
+  readonly profile: string;
   readonly tags: readonly string[];
   readonly notes: string;
   readonly story: InstallStory;

@@ -4,7 +4,7 @@
  * that was checked.
  */
 
-import { fillCmdline, furtherWords, type Workflow } from '../../domain/install/install-profile.ts';
+import { fillCmdline, furtherWords, type InstallProfile } from '../../domain/install/install-profile.ts';
 import { IPXE_QUERY } from '../../domain/install/ipxe-query.ts';
 import type { BootPurpose } from '../../domain/install/node.ts';
 import type { ServedImage } from './install-plan.ts';
@@ -20,7 +20,7 @@ export interface InstallerBoot {
   readonly machineId: string;
   readonly hostname: string;
   readonly purpose: BootPurpose;
-  readonly workflow: Workflow;
+  readonly profile: InstallProfile;
   /** Null: none is fetched. */
   readonly image: ServedImage | null;
   readonly overwrite: string;
@@ -32,9 +32,9 @@ export interface InstallerBoot {
 }
 
 export function installerScript(boot: InstallerBoot): string {
-  const { baseUrl, mac, machineId, workflow, image, traceId } = boot;
+  const { baseUrl, mac, machineId, profile, image, traceId } = boot;
   const file = (path: string) => (path.includes('://') ? path : `${baseUrl}/boot/${path}?boot=${traceId}`);
-  const cmdline = fillCmdline(workflow.cmdline, {
+  const cmdline = fillCmdline(profile.cmdline, {
     server_url: baseUrl,
     machine_id: machineId,
     mac,
@@ -45,18 +45,18 @@ export function installerScript(boot: InstallerBoot): string {
     image_url: image ? imageUrl(baseUrl, image) : '',
     image_sha256: image?.sha256 ?? '',
     image_size: String(image?.sizeBytes ?? 0),
-    post_install: workflow.postInstall,
+    post_install: profile.postInstall,
     overwrite: boot.overwrite,
   });
-  const words = [cmdline, ...(boot.purpose === 'install' ? furtherWords(workflow) : [])].join(' ');
+  const words = [cmdline, ...(boot.purpose === 'install' ? furtherWords(profile) : [])].join(' ');
   return script([
-    `echo Ingot: ${boot.purpose === 'erase' ? 'erasing' : 'installing'} machine ${machineId} (${workflow.name})`,
+    `echo Ingot: ${boot.purpose === 'erase' ? 'erasing' : 'installing'} machine ${machineId} (${profile.name})`,
     'set tries:int32 0',
     ':load',
     'imgfree',
     // A machine with UEFI finds its initial ramdisk by this name only.
-    `kernel ${file(workflow.kernel)} initrd=initrd ${words} || goto failed`,
-    `initrd --name initrd ${file(workflow.initrd)} || goto failed`,
+    `kernel ${file(profile.kernel)} initrd=initrd ${words} || goto failed`,
+    `initrd --name initrd ${file(profile.initrd)} || goto failed`,
     'boot || goto failed',
     ':failed',
     'inc tries',

@@ -7,13 +7,13 @@ import { dirname, join } from 'node:path';
 import { type Fault, unmetPrecondition } from '../../domain/error/fault.ts';
 import { type InstallerArch, installerArchOf, installerFile } from '../../domain/install/architecture.ts';
 import {
-  builtInWorkflow,
-  DEFAULT_WORKFLOW,
-  ERASE_WORKFLOW_NAME,
+  builtInProfile,
+  DEFAULT_PROFILE_NAME,
+  ERASE_PROFILE_NAME,
+  type InstallProfile,
   isOwnInstallerFile,
   needsImage,
-  type Workflow,
-  type WorkflowImage,
+  type ProfileImage,
 } from '../../domain/install/install-profile.ts';
 import {
   INSTALLER_MANIFEST,
@@ -23,11 +23,11 @@ import {
 } from '../../domain/install/installer-manifest.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
-import { findImage, findWorkflow, type Image } from '../../store/nodes/images.ts';
+import { findImage, findInstallProfile, type Image } from '../../store/nodes/images.ts';
 
 export interface InstallPlanDependencies {
   /** Those of the configuration, by name; they win over stored ones. */
-  readonly workflows: ReadonlyMap<string, Workflow>;
+  readonly profiles: ReadonlyMap<string, InstallProfile>;
   /** Where the files are that machines boot. */
   readonly bootDir: string;
 }
@@ -42,8 +42,8 @@ export interface ServedImage {
 
 export interface InstallPlan {
   /** With the kernel and initramfs for the node's architecture. */
-  readonly workflow: Workflow;
-  /** Null: what the workflow boots asks for none. */
+  readonly profile: InstallProfile;
+  /** Null: what the install profile boots asks for none. */
   readonly image: ServedImage | null;
 }
 
@@ -63,25 +63,25 @@ export interface InstallObstacle {
 
 /** What an installation is decided by, wherever it was read. */
 export interface InstallFactsOfNode {
-  readonly workflowName: string;
-  readonly workflow: Workflow | null;
+  readonly profileName: string;
+  readonly profile: InstallProfile | null;
   /** As the node says it; empty: not known. */
   readonly arch: string;
-  /** The image that an operation named; empty: the workflow's own. */
+  /** The image that an operation named; empty: the install profile's own. */
   readonly orderedImage: string;
 }
 
-export function workflowNameOf(node: Pick<Node, 'workflow'>): string {
-  return node.workflow === '' ? DEFAULT_WORKFLOW : node.workflow;
+export function profileNameOf(node: Pick<Node, 'profile'>): string {
+  return node.profile === '' ? DEFAULT_PROFILE_NAME : node.profile;
 }
 
-export async function knownWorkflow(
-  { workflows }: Pick<InstallPlanDependencies, 'workflows'>,
+export async function knownProfile(
+  { profiles }: Pick<InstallPlanDependencies, 'profiles'>,
   session: Session,
   name: string,
-): Promise<Workflow | null> {
-  const stored = workflows.get(name) ?? (await findWorkflow(session, name));
-  return stored ?? builtInWorkflow(name);
+): Promise<InstallProfile | null> {
+  const stored = profiles.get(name) ?? (await findInstallProfile(session, name));
+  return stored ?? builtInProfile(name);
 }
 
 export async function readInstallPlan(
@@ -89,25 +89,25 @@ export async function readInstallPlan(
   session: Session,
   node: Node,
 ): Promise<InstallPlan | InstallObstacle> {
-  const workflowName = workflowNameOf(node);
-  const known = await knownWorkflow(dependencies, session, workflowName);
+  const profileName = profileNameOf(node);
+  const known = await knownProfile(dependencies, session, profileName);
   const facts = {
-    workflowName,
-    workflow: known,
+    profileName,
+    profile: known,
     arch: node.facts.arch,
     orderedImage: node.order.image,
   };
   const prepared = preparedInstall(dependencies, facts);
   if ('code' in prepared) return prepared;
-  const { workflow, wanted } = prepared;
-  if (wanted === null) return { workflow, image: null };
-  if ('url' in wanted) return { workflow, image: { name: '', ...wanted } };
+  const { profile, wanted } = prepared;
+  if (wanted === null) return { profile, image: null };
+  if ('url' in wanted) return { profile, image: { name: '', ...wanted } };
   const image = await findImage(session, wanted.name);
   if (!image) return imageMissing(wanted.name);
-  const obstacle = formatObstacle(dependencies, workflow, node.facts.arch, image);
+  const obstacle = formatObstacle(dependencies, profile, node.facts.arch, image);
   if (obstacle) return obstacle;
   return {
-    workflow,
+    profile,
     image: { name: image.name, url: null, sha256: image.sha256, sizeBytes: image.sizeBytes },
   };
 }
@@ -115,47 +115,47 @@ export async function readInstallPlan(
 /** All but whether there is such an image. */
 export function preparedInstall(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
-  { workflowName, workflow, arch, orderedImage }: InstallFactsOfNode,
-): { readonly workflow: Workflow; readonly wanted: WorkflowImage | null } | InstallObstacle {
-  if (!workflow) return workflowMissing(workflowName);
-  if (workflowName === ERASE_WORKFLOW_NAME) return erasesOnly();
-  const forArch = bootable(bootDir, workflow, arch, interfaceOf(workflow));
+  { profileName, profile, arch, orderedImage }: InstallFactsOfNode,
+): { readonly profile: InstallProfile; readonly wanted: ProfileImage | null } | InstallObstacle {
+  if (!profile) return profileMissing(profileName);
+  if (profileName === ERASE_PROFILE_NAME) return erasesOnly();
+  const forArch = bootable(bootDir, profile, arch, interfaceOf(profile));
   if ('code' in forArch) return forArch;
-  const wanted = orderedImage === '' ? workflow.image : { name: orderedImage };
-  if (wanted === null && needsImage(workflow)) return noImageNamed(workflowName);
-  return { workflow: forArch, wanted };
+  const wanted = orderedImage === '' ? profile.image : { name: orderedImage };
+  if (wanted === null && needsImage(profile)) return noImageNamed(profileName);
+  return { profile: forArch, wanted };
 }
 
 /** An installer that does not know the image's format would write the file as it is. Null: it knows it. */
 export function formatObstacle(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
-  workflow: Workflow,
+  profile: InstallProfile,
   arch: string,
   { format }: Pick<Image, 'format'>,
 ): InstallObstacle | null {
   if (format === null || format === 'raw' || format === 'gzip') return null;
-  const bootables = bootable(bootDir, workflow, arch, INTERFACES.formats);
+  const bootables = bootable(bootDir, profile, arch, INTERFACES.formats);
   return 'code' in bootables ? bootables : null;
 }
 
 /** What the installer must understand, or it would write to another disk, or leave out the user data. */
-function interfaceOf({ disk, userData, networkConfig }: Workflow): number {
+function interfaceOf({ disk, userData, networkConfig }: InstallProfile): number {
   if (disk !== null) return INTERFACES.diskRules;
   return userData === '' && networkConfig === '' ? INTERFACES.images : INTERFACES.userData;
 }
 
-/** The workflow as the node's architecture boots it. */
+/** The install profile as the node's architecture boots it. */
 function bootable(
   bootDir: string,
-  workflow: Workflow,
+  profile: InstallProfile,
   arch: string,
   needed: number,
-): Workflow | InstallObstacle {
+): InstallProfile | InstallObstacle {
   const ofArch = installerArchOf(arch);
-  const forArch = workflowFor(workflow, ofArch);
+  const forArch = profileFor(profile, ofArch);
   const missing = [forArch.kernel, forArch.initrd].find((path) => !isBootFile(bootDir, path));
-  if (missing !== undefined) return bootFileMissing(missing, workflow, ofArch);
-  const problem = isOwnInstallerFile(workflow.initrd)
+  if (missing !== undefined) return bootFileMissing(missing, profile, ofArch);
+  const problem = isOwnInstallerFile(profile.initrd)
     ? ownInitrdProblem(bootDir, forArch.initrd, needed)
     : null;
   return problem === null ? forArch : installerOutdated(forArch.initrd, ofArch, problem);
@@ -170,30 +170,28 @@ function ownInitrdProblem(bootDir: string, initrd: string, needed: number): stri
   return manifestProblem(read, statSync(file).size, needed);
 }
 
-/** What erases the node: the site's workflow of that name, or Ingot's own. */
+/** What erases the node: the site's install profile of that name, or Ingot's own. */
 export async function readErasePlan(
   dependencies: InstallPlanDependencies,
   session: Session,
   { facts }: Node,
-): Promise<Workflow | InstallObstacle> {
-  const workflow = await knownWorkflow(dependencies, session, ERASE_WORKFLOW_NAME);
-  return preparedErase(dependencies, workflow, facts.arch);
+): Promise<InstallProfile | InstallObstacle> {
+  const profile = await knownProfile(dependencies, session, ERASE_PROFILE_NAME);
+  return preparedErase(dependencies, profile, facts.arch);
 }
 
 export function preparedErase(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
-  workflow: Workflow | null,
+  profile: InstallProfile | null,
   arch: string,
-): Workflow | InstallObstacle {
-  return workflow
-    ? bootable(bootDir, workflow, arch, INTERFACES.erasing)
-    : workflowMissing(ERASE_WORKFLOW_NAME);
+): InstallProfile | InstallObstacle {
+  return profile ? bootable(bootDir, profile, arch, INTERFACES.erasing) : profileMissing(ERASE_PROFILE_NAME);
 }
 
-/** Ingot's own installer has files for each architecture; what a workflow brings of its own is taken as it is. */
-function workflowFor(workflow: Workflow, arch: InstallerArch): Workflow {
+/** Ingot's own installer has files for each architecture; what an install profile brings of its own is taken as it is. */
+function profileFor(profile: InstallProfile, arch: InstallerArch): InstallProfile {
   const file = (path: string) => (isOwnInstallerFile(path) ? installerFile(path, arch) : path);
-  return { ...workflow, kernel: file(workflow.kernel), initrd: file(workflow.initrd) };
+  return { ...profile, kernel: file(profile.kernel), initrd: file(profile.initrd) };
 }
 
 /** What another server serves is not looked for here. */
@@ -202,7 +200,7 @@ function isBootFile(bootDir: string, path: string): boolean {
   return statSync(join(bootDir, path), { throwIfNoEntry: false })?.isFile() === true;
 }
 
-function workflowMissing(name: string): InstallObstacle {
+function profileMissing(name: string): InstallObstacle {
   return {
     code: 'WORKFLOW_NOT_FOUND',
     problem: `there is no workflow ${name}`,
@@ -213,13 +211,13 @@ function workflowMissing(name: string): InstallObstacle {
 function erasesOnly(): InstallObstacle {
   return {
     code: 'WORKFLOW_NOT_FOUND',
-    problem: `workflow ${ERASE_WORKFLOW_NAME} erases machines, and installs nothing`,
+    problem: `workflow ${ERASE_PROFILE_NAME} erases machines, and installs nothing`,
     fix: 'give the node another one of `ingot workflow list`',
   };
 }
 
-function bootFileMissing(path: string, workflow: Workflow, arch: InstallerArch): InstallObstacle {
-  const isOwn = [workflow.kernel, workflow.initrd].some(
+function bootFileMissing(path: string, profile: InstallProfile, arch: InstallerArch): InstallObstacle {
+  const isOwn = [profile.kernel, profile.initrd].some(
     (own) => isOwnInstallerFile(own) && installerFile(own, arch) === path,
   );
   if (isOwn) {
@@ -231,7 +229,7 @@ function bootFileMissing(path: string, workflow: Workflow, arch: InstallerArch):
   }
   return {
     code: 'BOOT_FILE_MISSING',
-    problem: `workflow ${workflow.name} boots boot/${path}, and this server has no such file`,
+    problem: `workflow ${profile.name} boots boot/${path}, and this server has no such file`,
     fix: 'put it into the server’s data directory, or name another in the workflow with `ingot workflow create -f FILE`',
   };
 }
@@ -248,10 +246,10 @@ function buildCommand(arch: InstallerArch): string {
   return `\`ingot installer build${arch === 'x86_64' ? '' : ` --arch ${arch}`}\``;
 }
 
-function noImageNamed(workflowName: string): InstallObstacle {
+function noImageNamed(profileName: string): InstallObstacle {
   return {
     code: 'NO_IMAGE',
-    problem: `workflow ${workflowName} names no image`,
+    problem: `workflow ${profileName} names no image`,
     fix: 'add one with `ingot image add NAME FILE`, name it in a workflow with `ingot workflow create -f FILE`, and give the node that workflow',
   };
 }
@@ -264,13 +262,13 @@ export function imageMissing(name: string): InstallObstacle {
   };
 }
 
-/** What is missing for the installation that the node's workflow describes; null: nothing. */
+/** What is missing for the installation that the node's install profile describes; null: nothing. */
 async function obstacleOf(
   dependencies: InstallPlanDependencies,
   session: Session,
   node: Node,
 ): Promise<InstallObstacle | null> {
-  // Who approves wants what the workflow says, not what an operation that is over had ordered.
+  // Who approves wants what the install profile says, not what an operation that is over had ordered.
   const asked = { ...node, order: { ...node.order, image: '' } };
   const plan = await readInstallPlan(dependencies, session, asked);
   return 'code' in plan ? plan : null;
@@ -301,8 +299,8 @@ async function obstacleInState(
 }
 
 /**
- * Whether a node may be set to pending. One whose workflow names no image may: an operation can name it, and the node can get
- * another workflow before it boots; until then it boots from its disk and says why.
+ * Whether a node may be set to pending. One whose install profile names no image may: an operation can name it, and the node can get
+ * another install profile before it boots; until then it boots from its disk and says why.
  */
 export async function checkMayPend(
   dependencies: InstallPlanDependencies,
@@ -326,7 +324,7 @@ export async function checkApproval(
 function cantInstall(node: Node, { code, problem, fix }: InstallObstacle): Fault {
   return unmetPrecondition(code, {
     message: `The node can't be installed: ${problem}; ${fix}`,
-    metadata: { workflow: workflowNameOf(node) },
+    metadata: { workflow: profileNameOf(node) },
     violations: [{ subject: 'install', description: `${problem}; ${fix}` }],
   });
 }

@@ -1,19 +1,19 @@
-/** Workflows as somebody writes them, checked to the last character: what is in them ends up on a kernel's command line. */
+/** Install profiles as the API gets them (it calls them workflows), checked strictly: they become kernel command lines. */
 import { z } from 'zod';
 import { type Role, roleCovers } from '../../domain/actor.ts';
 import { DISK_PATTERN, DISK_PICKS, type DiskRule, readDiskSize } from '../../domain/install/disk-rule.ts';
 import {
-  BUILT_IN_WORKFLOW,
+  BUILT_IN_PROFILE,
   CMDLINE_RULE,
+  type InstallProfile,
   PLACEHOLDERS,
   POST_INSTALLS,
   unknownPlaceholder,
-  type Workflow,
 } from '../../domain/install/install-profile.ts';
 
 import { SEED_PLACEHOLDERS, unknownSeedPlaceholder } from '../../domain/install/seed.ts';
 import { IMAGE_RULE } from '../../domain/machine/machine-input.ts';
-import { read, WORKFLOW_NAME } from './node-input.ts';
+import { PROFILE_NAME, read } from './node-input.ts';
 
 /** Without a dot at the beginning of a part, so that no path leads out of its root. */
 const BOOT_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
@@ -111,11 +111,11 @@ const seedText = z
   });
 
 const schema = z.strictObject({
-  name: z.string().regex(WORKFLOW_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
+  name: z.string().regex(PROFILE_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
   description: z.string().max(500).default(''),
-  kernel: bootFile.default(BUILT_IN_WORKFLOW.kernel),
-  initrd: bootFile.default(BUILT_IN_WORKFLOW.initrd),
-  cmdline: cmdline.default(BUILT_IN_WORKFLOW.cmdline),
+  kernel: bootFile.default(BUILT_IN_PROFILE.kernel),
+  initrd: bootFile.default(BUILT_IN_PROFILE.initrd),
+  cmdline: cmdline.default(BUILT_IN_PROFILE.cmdline),
   image: image.nullish(),
   post_install: z.enum(POST_INSTALLS).default('reboot'),
   disk: disk.nullish(),
@@ -132,7 +132,7 @@ export const INSTALL_PROFILE_BODY = schema.refine(
   },
 );
 
-export function readWorkflow(body: unknown): Workflow {
+export function readInstallProfile(body: unknown): InstallProfile {
   const {
     image: given,
     post_install: postInstall,
@@ -150,14 +150,14 @@ export function readWorkflow(body: unknown): Workflow {
   };
 }
 
-function imageOf(given: z.output<typeof image>): Workflow['image'] {
+function imageOf(given: z.output<typeof image>): InstallProfile['image'] {
   if ('name' in given) return given;
   return { url: given.url, sha256: given.sha256, sizeBytes: given.size_bytes };
 }
 
-/** The other way round: as it is shown. User data is for those who could store it. */
-export function workflowText(workflow: Workflow, role: Role) {
-  const { postInstall, image: kept, disk: rule, userData, networkConfig, ...rest } = workflow;
+/** An install profile as the API shows it. User data is for admins, who alone can store it. */
+export function installProfileBody(profile: InstallProfile, role: Role) {
+  const { postInstall, image: kept, disk: rule, userData, networkConfig, ...rest } = profile;
   const shown =
     kept === null || 'name' in kept
       ? kept

@@ -1,7 +1,7 @@
 /** The install layer, as providers drive it for operations. */
 
 import { failureOf } from '../../domain/error/failure.ts';
-import { builtInWorkflow, ERASE_WORKFLOW_NAME } from '../../domain/install/install-profile.ts';
+import { builtInProfile, ERASE_PROFILE_NAME } from '../../domain/install/install-profile.ts';
 import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -20,11 +20,11 @@ import {
   formatObstacle,
   type InstallFactsOfNode,
   imageMissing,
-  knownWorkflow,
+  knownProfile,
   type ObstacleCode,
   preparedErase,
   preparedInstall,
-  workflowNameOf,
+  profileNameOf,
 } from './install-plan.ts';
 import type { BootDependencies } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
@@ -51,10 +51,10 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
     checkStart(machine, image, facts) {
       checkInstallable(machine, facts);
       const node = facts.nodes.get(machine.machineId);
-      const name = workflowNameOf({ workflow: node?.workflow ?? '' });
-      const workflow = dependencies.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
+      const name = profileNameOf({ profile: node?.profile ?? '' });
+      const profile = dependencies.profiles.get(name) ?? facts.profiles.get(name) ?? builtInProfile(name);
       const { arch = '' } = node ?? {};
-      const wanted = imageWanted(dependencies, { workflowName: name, workflow, arch, orderedImage: image });
+      const wanted = imageWanted(dependencies, { profileName: name, profile, arch, orderedImage: image });
       if (wanted !== null && !facts.images.includes(wanted)) throw noImage(wanted, facts.images);
     },
 
@@ -76,9 +76,9 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
       const node = facts.nodes.get(machine.machineId);
       if (node === undefined) throw neverBooted();
       if (!ERASABLE.includes(node.state)) throw notErasable(node.state);
-      const name = ERASE_WORKFLOW_NAME;
-      const workflow = dependencies.workflows.get(name) ?? facts.workflows.get(name) ?? builtInWorkflow(name);
-      const prepared = preparedErase(dependencies, workflow, node.arch);
+      const name = ERASE_PROFILE_NAME;
+      const profile = dependencies.profiles.get(name) ?? facts.profiles.get(name) ?? builtInProfile(name);
+      const prepared = preparedErase(dependencies, profile, node.arch);
       if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
     },
 
@@ -143,7 +143,7 @@ async function ensureNode(dependencies: BootDependencies, machineId: string): Pr
   if (await findNode(dependencies.database, machineId)) return;
   const macAddress = (await findMachine(dependencies.database, machineId))?.spec.mac_addresses[0];
   if (macAddress === undefined) throw noMacAddress();
-  const adding = { macAddress, facts: NO_FACTS, workflow: '', tags: [] };
+  const adding = { macAddress, facts: NO_FACTS, profile: '', tags: [] };
   const node = await addNode(dependencies, adding, { kind: 'system', id: 'operation' });
   if (node?.machineId === machineId || (await findNode(dependencies.database, machineId))) return;
   throw permanent('MAC_TAKEN', `another machine has the MAC address ${macAddress}, too`);
@@ -167,10 +167,10 @@ async function checkImage(
   node: Node,
   image: string,
 ): Promise<void> {
-  const workflowName = workflowNameOf(node);
-  const workflow = await knownWorkflow(dependencies, session, workflowName);
+  const profileName = profileNameOf(node);
+  const profile = await knownProfile(dependencies, session, profileName);
   const { arch } = node.facts;
-  const wanted = imageWanted(dependencies, { workflowName, workflow, arch, orderedImage: image });
+  const wanted = imageWanted(dependencies, { profileName, profile, arch, orderedImage: image });
   if (wanted === null) return;
   const found = await findImage(session, wanted);
   if (!found) {
@@ -179,11 +179,11 @@ async function checkImage(
       (await listImages(session)).map((known) => known.name),
     );
   }
-  const obstacle = workflow && formatObstacle(dependencies, workflow, arch, found);
+  const obstacle = profile && formatObstacle(dependencies, profile, arch, found);
   if (obstacle) throw permanent(obstacle.code, `${obstacle.problem}; ${obstacle.fix}`);
 }
 
-/** The name of the image that must be in the store; null: the workflow fetches one from elsewhere, or none. */
+/** The name of the image that must be in the store; null: the install profile fetches one from elsewhere, or none. */
 function imageWanted(dependencies: BootDependencies, facts: InstallFactsOfNode): string | null {
   const prepared = preparedInstall(dependencies, facts);
   if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);

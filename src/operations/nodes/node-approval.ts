@@ -23,7 +23,7 @@ export async function approveNode(
 ): Promise<Node> {
   const { workflow, comment, force } = approval;
   return changeAndTell(dependencies, id, async (locked, session) => {
-    const node = workflow === undefined ? locked.node : { ...locked.node, workflow: workflow ?? '' };
+    const node = workflow === undefined ? locked.node : { ...locked.node, profile: workflow ?? '' };
     const asked = { ...locked, node };
     const moved = await movedByAdmin(
       dependencies,
@@ -48,7 +48,7 @@ export async function approveByRule(dependencies: ApprovalDependencies, id: stri
     if (locked.node.state !== 'discovered') return null;
     const rule = matchingRule(dependencies.approvalRules, locked.node);
     if (!rule) return null;
-    const node = { ...locked.node, workflow: locked.node.workflow || rule.workflow };
+    const node = { ...locked.node, profile: locked.node.profile || rule.profile };
     const cause = ruleCause(dependencies, rule);
     try {
       await checkMayInstall(dependencies, session, { ...locked, node });

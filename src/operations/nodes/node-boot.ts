@@ -8,7 +8,7 @@
 import { isTrue } from '../../domain/condition/condition.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../../domain/install/architecture.ts';
-import type { Workflow } from '../../domain/install/install-profile.ts';
+import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import {
@@ -132,7 +132,7 @@ interface FromDisk {
 
 interface BootPlan {
   readonly purpose: BootPurpose;
-  readonly workflow: Workflow;
+  readonly profile: InstallProfile;
   /** Null: an erasure fetches none. */
   readonly image: ServedImage | null;
 }
@@ -178,7 +178,7 @@ async function erasureOf(
   if (attempts >= MAX_INSTALL_ATTEMPTS)
     return { reason: `its erasure failed ${attempts} times and is not tried again by itself` };
   const plan = await readErasePlan(dependencies, session, node);
-  return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', workflow: plan, image: null };
+  return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', profile: plan, image: null };
 }
 
 /** Nor a loop of boots that never get as far as to report. */

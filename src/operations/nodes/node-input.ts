@@ -50,13 +50,13 @@ const hostname = plain(MAX_HOST_NAME).refine(
 );
 const workflow = z
   .string()
-  .refine((text) => text === '' || WORKFLOW_NAME.test(text), 'must be a workflow’s name');
-export const WORKFLOW_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
+  .refine((text) => text === '' || PROFILE_NAME.test(text), 'must be a workflow’s name');
+export const PROFILE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 const group = z
   .string()
   .refine(
-    (text) => text === '' || WORKFLOW_NAME.test(text),
+    (text) => text === '' || PROFILE_NAME.test(text),
     'must be 1 to 63 letters, digits, ".", "_" or "-"',
   );
 

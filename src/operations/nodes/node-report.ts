@@ -23,7 +23,7 @@ import {
   type NodeChange,
 } from '../../store/nodes/nodes.ts';
 import { quoted } from '../lenient.ts';
-import { knownWorkflow, workflowNameOf } from './install-plan.ts';
+import { knownProfile, profileNameOf } from './install-plan.ts';
 import { type ApprovalDependencies, approveByRule } from './node-approval.ts';
 import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
 import { FACT_FIELDS, factsOf } from './node-input.ts';
@@ -204,7 +204,7 @@ async function discover(
   }
   const added = await addNode(
     dependencies,
-    { macAddress: mac, facts, workflow: '', tags: [] },
+    { macAddress: mac, facts, profile: '', tags: [] },
     nodeActor(mac),
   );
   if (added) return added.machineId;
@@ -246,8 +246,8 @@ function disputes(node: Node, told: HardwareFacts): Record<string, string> {
 async function wasGivenToken(dependencies: NodeDependencies, session: Session, node: Node): Promise<boolean> {
   if (node.bootsIssued < node.story.firstBootNo) return false;
   if (node.state === 'deprovisioning') return true;
-  const workflow = await knownWorkflow(dependencies, session, workflowNameOf(node));
-  return workflow === null || handsOutToken(workflow);
+  const profile = await knownProfile(dependencies, session, profileNameOf(node));
+  return profile === null || handsOutToken(profile);
 }
 
 interface ShownToken {

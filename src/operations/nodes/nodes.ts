@@ -57,7 +57,7 @@ export interface NodeDependencies extends InstallPlanDependencies {
 export interface NodeToAdd {
   readonly macAddress: string;
   readonly facts: HardwareFacts;
-  readonly workflow: string;
+  readonly profile: string;
   readonly tags: readonly string[];
   /** Empty: as the machine is labelled, if it is. */
   readonly group?: string;
@@ -80,7 +80,7 @@ export async function createNode(
     {
       macAddress: input.mac_address,
       facts: factsOf(input),
-      workflow: input.workflow ?? '',
+      profile: input.workflow ?? '',
       tags: input.tags ?? [],
       group: input.group ?? '',
     },
@@ -215,7 +215,7 @@ export async function patchNode(
       node: {
         ...node,
         ...editedFacts(node, patch),
-        workflow: patch.workflow === undefined ? node.workflow : (patch.workflow ?? ''),
+        profile: patch.workflow === undefined ? node.profile : (patch.workflow ?? ''),
         tags: patch.tags === undefined ? node.tags : (patch.tags ?? []),
         notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
       },

@@ -31,6 +31,6 @@ export function createNodeDependencies(
     maxDiscovered: netboot.max_discovered,
     bootTokenSeconds: netboot.boot_token_seconds,
     bootDir: join(settings.dataDir, 'boot'),
-    workflows: new Map(netboot.workflows.map((workflow) => [workflow.name, workflow])),
+    profiles: new Map(netboot.workflows.map((profile) => [profile.name, profile])),
   };
 }

@@ -9,10 +9,10 @@ import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import type { ApprovalRule } from '../../domain/install/approval-rule.ts';
-import type { Workflow } from '../../domain/install/install-profile.ts';
+import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import { HOOKED_STAGES } from '../../domain/workflow/stage.ts';
-import { readWorkflow } from '../../operations/nodes/install-profile-input.ts';
-import { WORKFLOW_NAME } from '../../operations/nodes/node-input.ts';
+import { readInstallProfile } from '../../operations/nodes/install-profile-input.ts';
+import { PROFILE_NAME } from '../../operations/nodes/node-input.ts';
 import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
@@ -59,9 +59,9 @@ const machineFilter = z.string().superRefine((text, context) => {
   }
 });
 
-const workflow = z.unknown().transform((given, context): Workflow => {
+const workflow = z.unknown().transform((given, context): InstallProfile => {
   try {
-    return readWorkflow(given);
+    return readInstallProfile(given);
   } catch (error) {
     context.addIssue({ code: 'custom', message: (error as Error).message });
     return z.NEVER;
@@ -79,11 +79,11 @@ const factText = z.string().trim().min(1).max(255);
 
 const approvalRule = z
   .strictObject({
-    name: z.string().regex(WORKFLOW_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
+    name: z.string().regex(PROFILE_NAME, 'must be 1 to 63 letters, digits, ".", "_" or "-"'),
     mac_prefixes: z.array(macPrefix).max(10_000).default([]),
     vendors: z.array(factText).max(10_000).default([]),
     serial_numbers: z.array(factText).max(100_000).default([]),
-    workflow: z.string().regex(WORKFLOW_NAME, "must be a workflow's name").nullable().default(null),
+    workflow: z.string().regex(PROFILE_NAME, "must be a workflow's name").nullable().default(null),
   })
   .refine(
     (rule) => rule.mac_prefixes.length + rule.vendors.length + rule.serial_numbers.length > 0,
@@ -95,7 +95,7 @@ const approvalRule = z
       macPrefixes: rule.mac_prefixes,
       vendors: rule.vendors,
       serialNumbers: rule.serial_numbers,
-      workflow: rule.workflow ?? '',
+      profile: rule.workflow ?? '',
     }),
   );
 

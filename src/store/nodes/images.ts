@@ -1,7 +1,7 @@
-/** Images and workflows: what can be installed, and how. The bytes of images are files; see surfaces/rest. */
+/** Images and install profiles: what can be installed, and how. The bytes of images are files; see surfaces/rest. */
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import type { ImageFormat } from '../../domain/install/image-format.ts';
-import { WORKFLOW_DEFAULTS, type Workflow } from '../../domain/install/install-profile.ts';
+import { type InstallProfile, PROFILE_DEFAULTS } from '../../domain/install/install-profile.ts';
 import type { Session } from '../database/database.ts';
 
 export interface Image {
@@ -91,38 +91,42 @@ export async function isDigestUsed(session: Session, sha256: string): Promise<bo
   return rows.length > 0;
 }
 
-export async function storeWorkflow(session: Session, workflow: Workflow, actor: Actor): Promise<void> {
+export async function storeInstallProfile(
+  session: Session,
+  profile: InstallProfile,
+  actor: Actor,
+): Promise<void> {
   await session.run(
     'store-workflow',
     `INSERT INTO workflows (workflow_name, definition, created_by) VALUES ($1, $2, $3)
      ON CONFLICT (workflow_name) DO UPDATE SET definition = excluded.definition, created_by = excluded.created_by,
        created_at = now()`,
-    [workflow.name, JSON.stringify(workflow), actorLabel(actor)],
+    [profile.name, JSON.stringify(profile), actorLabel(actor)],
   );
 }
 
-function workflowOf(definition: Workflow): Workflow {
-  return { ...WORKFLOW_DEFAULTS, ...definition };
+function profileOf(definition: InstallProfile): InstallProfile {
+  return { ...PROFILE_DEFAULTS, ...definition };
 }
 
-export async function findWorkflow(session: Session, name: string): Promise<Workflow | null> {
-  const [row] = await session.run<{ definition: Workflow }>(
+export async function findInstallProfile(session: Session, name: string): Promise<InstallProfile | null> {
+  const [row] = await session.run<{ definition: InstallProfile }>(
     'find-workflow',
     'SELECT definition FROM workflows WHERE workflow_name = $1',
     [name],
   );
-  return row ? workflowOf(row.definition) : null;
+  return row ? profileOf(row.definition) : null;
 }
 
-export async function listWorkflows(session: Session): Promise<Workflow[]> {
-  const rows = await session.run<{ definition: Workflow }>(
+export async function listInstallProfiles(session: Session): Promise<InstallProfile[]> {
+  const rows = await session.run<{ definition: InstallProfile }>(
     'list-workflows',
     'SELECT definition FROM workflows ORDER BY workflow_name',
   );
-  return rows.map((row) => workflowOf(row.definition));
+  return rows.map((row) => profileOf(row.definition));
 }
 
-export async function removeWorkflow(session: Session, name: string): Promise<boolean> {
+export async function removeInstallProfile(session: Session, name: string): Promise<boolean> {
   const rows = await session.run(
     'remove-workflow',
     'DELETE FROM workflows WHERE workflow_name = $1 RETURNING workflow_name',

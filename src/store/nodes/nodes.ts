@@ -83,7 +83,7 @@ export function nodeOf(row: NodeRow): Node {
     },
     editedFacts: row.edited_facts,
     group: row.node_group,
-    workflow: row.workflow,
+    profile: row.workflow,
     tags: row.tags,
     notes: row.notes,
     story: {
@@ -160,7 +160,7 @@ export interface NewNode {
   readonly machineId: string;
   readonly macAddress: string;
   readonly facts: HardwareFacts;
-  readonly workflow: string;
+  readonly profile: string;
   readonly tags: readonly string[];
 }
 
@@ -208,7 +208,7 @@ export async function insertNode(session: Session, node: NewNode): Promise<boole
       facts.arch || ARCHITECTURES[0],
       facts.bootMode || BOOT_MODES[0],
       facts.ipAddress,
-      node.workflow,
+      node.profile,
       node.tags,
     ],
   );
@@ -297,7 +297,7 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
     facts.arch,
     facts.bootMode,
     facts.ipAddress,
-    node.workflow,
+    node.profile,
     node.tags,
     node.notes,
     story.attempts,

@@ -102,7 +102,7 @@ function resultBody({ id, node, fault }: BulkResult) {
     id,
     success: true,
     state: node?.state,
-    workflow: node?.workflow || null,
+    workflow: node?.profile || null,
     group: node?.group || null,
     tags: node?.tags,
   };

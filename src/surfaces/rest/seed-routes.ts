@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
 import { type SeedFile, seedFile } from '../../domain/install/seed.ts';
-import { knownWorkflow, workflowNameOf } from '../../operations/nodes/install-plan.ts';
+import { knownProfile, profileNameOf } from '../../operations/nodes/install-plan.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { findNode } from '../../store/nodes/nodes.ts';
 import { SEED_ROUTES } from './api/netboot-api.ts';
@@ -43,11 +43,11 @@ async function seedOf(
       message: 'only the boot that installs may read this, with its token and until it has reported its end',
     });
   }
-  const workflow = await knownWorkflow(nodes, nodes.database, workflowNameOf(node));
-  if (!workflow || workflow.userData === '') return null;
+  const profile = await knownProfile(nodes, nodes.database, profileNameOf(node));
+  if (!profile || profile.userData === '') return null;
   return seedFile(file, {
-    userData: workflow.userData,
-    networkConfig: workflow.networkConfig,
+    userData: profile.userData,
+    networkConfig: profile.networkConfig,
     bootNo: boot.bootNo,
     values: {
       machine_id: node.machineId,

@@ -1,11 +1,11 @@
-/** Workflows: recipes of installations, from the configuration or stored here. */
+/** install profiles: recipes of installations, from the configuration or stored here. */
 import type { FastifyInstance } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
-import { BUILT_IN_WORKFLOW, type Workflow } from '../../domain/install/install-profile.ts';
-import { knownWorkflow } from '../../operations/nodes/install-plan.ts';
-import { readWorkflow, workflowText } from '../../operations/nodes/install-profile-input.ts';
+import { BUILT_IN_PROFILE, type InstallProfile } from '../../domain/install/install-profile.ts';
+import { knownProfile } from '../../operations/nodes/install-plan.ts';
+import { installProfileBody, readInstallProfile } from '../../operations/nodes/install-profile-input.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
-import { listWorkflows, removeWorkflow, storeWorkflow } from '../../store/nodes/images.ts';
+import { listInstallProfiles, removeInstallProfile, storeInstallProfile } from '../../store/nodes/images.ts';
 import { WORKFLOW_ROUTES } from './api/netboot-api.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -19,27 +19,27 @@ export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRoute
   const { database } = nodes;
   serveRoutes(app, WORKFLOW_ROUTES, dependencies, {
     list: async ({ caller }) => {
-      const all = new Map<string, Workflow>([[BUILT_IN_WORKFLOW.name, BUILT_IN_WORKFLOW]]);
-      for (const workflow of await listWorkflows(database)) all.set(workflow.name, workflow);
-      for (const workflow of nodes.workflows.values()) all.set(workflow.name, workflow);
-      const data = [...all.values()].map((workflow) => workflowText(workflow, caller.role));
+      const all = new Map<string, InstallProfile>([[BUILT_IN_PROFILE.name, BUILT_IN_PROFILE]]);
+      for (const profile of await listInstallProfiles(database)) all.set(profile.name, profile);
+      for (const profile of nodes.profiles.values()) all.set(profile.name, profile);
+      const data = [...all.values()].map((profile) => installProfileBody(profile, caller.role));
       return { success: true, data, total: all.size };
     },
     get: async ({ params: { name }, caller }) => {
-      const workflow = await knownWorkflow(nodes, database, name);
-      if (!workflow) throw workflowNotFound(name);
-      return { success: true, data: workflowText(workflow, caller.role) };
+      const profile = await knownProfile(nodes, database, name);
+      if (!profile) throw workflowNotFound(name);
+      return { success: true, data: installProfileBody(profile, caller.role) };
     },
     store: async ({ request, reply, caller }) => {
-      const workflow = readWorkflow(request.body);
-      const { name } = workflow;
-      if (nodes.workflows.has(name)) throw workflowConfigured(name);
-      await storeWorkflow(database, workflow, caller.actor);
-      const data = workflowText(workflow, caller.role);
+      const profile = readInstallProfile(request.body);
+      const { name } = profile;
+      if (nodes.profiles.has(name)) throw workflowConfigured(name);
+      await storeInstallProfile(database, profile, caller.actor);
+      const data = installProfileBody(profile, caller.role);
       return reply.code(201).send({ success: true, data, message: `Workflow ${name} stored` });
     },
     remove: async ({ params: { name } }) => {
-      if (!(await removeWorkflow(database, name))) throw workflowNotFound(name);
+      if (!(await removeInstallProfile(database, name))) throw workflowNotFound(name);
       return { success: true, message: `Workflow ${name} removed` };
     },
   });
