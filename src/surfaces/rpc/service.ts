@@ -1,6 +1,6 @@
 /**
- * A service once, for both mounts. Handlers are plain functions of a request and a context; what surrounds every
- * call (who calls, may they, what a failure looks like) is here and nowhere else.
+ * A service is defined once and mounted twice, on gRPC and on Connect. Handlers are functions of a request and a context;
+ * what every call needs (authentication, the role, the log entry, the error) is in handleCall and nowhere else.
  */
 import { randomUUID } from 'node:crypto';
 import type {
@@ -95,9 +95,9 @@ export class CallFailed extends Error {
 
 export async function callUnary(
   call: IncomingCall,
-  around: CallDependencies,
+  dependencies: CallDependencies,
 ): Promise<MessageInitShape<DescMessage>> {
-  return handleCall(call, around, (request, context) =>
+  return handleCall(call, dependencies, (request, context) =>
     (call.service.handlers[call.method] as AnyUnary)(request, context),
   );
 }
@@ -105,14 +105,14 @@ export async function callUnary(
 /** Hands every message to `send`, which resolves when there is room for the next. */
 export async function callStream(
   call: IncomingCall,
-  around: CallDependencies,
+  dependencies: CallDependencies,
   send: (message: MessageInitShape<DescMessage>) => Promise<void>,
 ): Promise<void> {
-  await handleCall(call, around, async (request, context) => {
+  await handleCall(call, dependencies, async (request, context) => {
     for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
       if (context.signal.aborted) return;
-      // A token that was revoked or has run out since hears nothing more; the answer is remembered for seconds.
-      checkRole(await around.authenticator.caller(call.authorization), call);
+      // A stream ends when its token is revoked or expires; the authenticator caches its answer for seconds.
+      checkRole(await dependencies.authenticator.caller(call.authorization), call);
       await send(message);
     }
   });
@@ -120,17 +120,17 @@ export async function callStream(
 
 async function handleCall<T>(
   call: IncomingCall,
-  around: CallDependencies,
+  dependencies: CallDependencies,
   work: (request: unknown, context: CallContext) => Promise<T>,
 ): Promise<T> {
   const requestId = randomUUID();
   const method = `${call.service.desc.typeName}/${call.method}`;
-  const startedAt = around.monotonicNow();
+  const startedAt = dependencies.monotonicNow();
   let caller = '-';
   const log = (outcome: string) =>
-    around.logCall({ method, requestId, caller, outcome, ms: around.monotonicNow() - startedAt });
+    dependencies.logCall({ method, requestId, caller, outcome, ms: dependencies.monotonicNow() - startedAt });
   try {
-    const identified = await around.authenticator.caller(call.authorization);
+    const identified = await dependencies.authenticator.caller(call.authorization);
     caller = `${identified.role}:${identified.actor.id}`;
     checkRole(identified, call);
     const request = call.request();
@@ -139,23 +139,23 @@ async function handleCall<T>(
     log('ok');
     return result;
   } catch (error) {
-    const fault = faultOf(error, requestId, (cause) => around.logUnexpected(cause, requestId, method));
+    const fault = faultOf(error, requestId, (cause) => dependencies.logUnexpected(cause, requestId, method));
     log(fault.reason);
     throw new CallFailed(fault, requestId);
   }
 }
 
-/** Their readers refuse everything that they did not write or can't read, with a reason of their own. */
+/** Fields that are checked as a whole where they are read, with reasons of their own. */
 const READ_WHOLE: ReadonlySet<string | undefined> = new Set(['filter', 'pageToken']);
 
-/** Whatever a handler does with it: what can't be stored is refused by its field's name. */
+/** Refuses text that PostgreSQL cannot store, before a handler sees it, and names its field. */
 function checkStorable(request: unknown): void {
   const path = unstorablePath(request);
   if (path && !READ_WHOLE.has(path[0]))
     throw invalidField(fieldName(path), 'must not contain NUL characters or lone surrogates');
 }
 
-/** As the protos write it: `spec.mac_addresses[0]`. */
+/** The path of a field as the protos write it: `spec.mac_addresses[0]`. */
 function fieldName(path: readonly string[]): string {
   const name = path
     .map((part) => (isStorable(part) ? part.slice(0, 80) : JSON.stringify(part.slice(0, 80))))

@@ -1,12 +1,19 @@
-/** baremetal.fleet.v1.FleetService: the fleet as a whole, for people who look at it. */
+/** baremetal.fleet.v1.FleetService: the fleet as a whole: counts, ids in order, events. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Role } from '../../../domain/actor.ts';
 import type { Vitals } from '../../../domain/agent/agent.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import { hiddenKinds } from '../../../domain/event.ts';
 import { EVENT_FILTER } from '../../../domain/filter/event-filter.ts';
 import { MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';
-import { FleetService } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
+import {
+  FleetService,
+  type ListEventsRequest,
+  type ListEventsResponseSchema,
+  type MetricHistorySchema,
+} from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { type MetricSample, readSamples } from '../../../store/agents/metric-samples.ts';
 import { listEvents } from '../../../store/events/event-log.ts';
@@ -31,13 +38,13 @@ const MAX_FACETS = 20;
 /** Ids in one message of an index. */
 const CHUNK = 5_000;
 
-export function fleetService(parts: ServerDependencies): Service {
-  const overviews = new OverviewReader(parts.database);
+export function fleetService(dependencies: ServerDependencies): Service {
+  const overviews = new OverviewReader(dependencies.database);
   return defineService(
     FleetService,
     {
       async whoAmI(_request, { caller }) {
-        return { name: caller.actor.id, role: caller.role, version: parts.version };
+        return { name: caller.actor.id, role: caller.role, version: dependencies.version };
       },
 
       async getOverview() {
@@ -49,12 +56,12 @@ export function fleetService(parts: ServerDependencies): Service {
         const names = [...new Set(request.facets)];
         if (names.length > MAX_FACETS) throw invalidField('facets', `must be at most ${MAX_FACETS}`);
         const keys = names.map((name) => groupKey(name, 'facets'));
-        const { total, facets } = await countMachines(parts.database, { filter, keys });
+        const { total, facets } = await countMachines(dependencies.database, { filter, keys });
         return { total, facets: facets.map(facetMessage) };
       },
 
       async *indexMachines(request) {
-        const ids = await indexMachines(parts.database, {
+        const ids = await indexMachines(dependencies.database, {
           filter: readFilter(request.filter, MACHINE_FILTER),
           key: orderKey(request.orderBy, 'order_by'),
           direction: request.descending ? 'descending' : 'ascending',
@@ -71,9 +78,9 @@ export function fleetService(parts: ServerDependencies): Service {
         const ids = request.machineIds.map((id) => checkMachineId(id, 'machine_ids'));
         if (ids.length > MAX_MACHINES)
           throw invalidField('machine_ids', `must be at most ${MAX_MACHINES}; there are ${ids.length}`);
-        const machines = await findMachines(parts.database, ids);
-        const agents = await agentsOf(parts, machines);
-        const seen = await upstreamSeenTimes(parts.database, machines);
+        const machines = await findMachines(dependencies.database, ids);
+        const agents = await agentsOf(dependencies, machines);
+        const seen = await upstreamSeenTimes(dependencies.database, machines);
         return {
           machines: machines.map((machine) =>
             machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
@@ -82,36 +89,11 @@ export function fleetService(parts: ServerDependencies): Service {
       },
 
       watchEvents: (request, { caller, signal }) =>
-        watchEvents(parts, request, { role: caller.role, signal }),
+        watchEvents(dependencies, request, { role: caller.role, signal }),
 
-      async listEvents(request, { caller }) {
-        const filter = readFilter(request.filter, EVENT_FILTER);
-        const size = pageSize(request.pageSize);
-        const events = await listEvents(parts.database, {
-          filter,
-          hidden: hiddenKinds(caller.role),
-          before: readPosition('events', request.filter, request.pageToken),
-          size,
-        });
-        const page = events.slice(0, size);
-        const last = events.length > size ? page.at(-1) : undefined;
-        return {
-          events: page.map(eventMessage),
-          nextPageToken: pageToken('events', request.filter, last ? String(last.eventId) : null),
-        };
-      },
+      listEvents: (request, { caller }) => eventsPage(dependencies, request, caller.role),
 
-      async getMetricHistory(request) {
-        const machineId = checkMachineId(request.machineId);
-        const machine = await parts.machines.find(machineId);
-        if (!machine) throw machineNotFound(machineId);
-        const agents = await agentsOf(parts, [machine]);
-        const samples = await readSamples(parts.database, machineId);
-        const history = withNewest(samples, agents.get(machineId)?.vitals);
-        return {
-          samples: history.map(({ at, metrics }) => ({ at: timestampFromDate(at), metrics: { ...metrics } })),
-        };
-      },
+      getMetricHistory: ({ machineId }) => metricHistory(dependencies, checkMachineId(machineId)),
     },
     {
       whoAmI: 'viewer',
@@ -132,4 +114,39 @@ function withNewest(samples: readonly MetricSample[], vitals: Vitals | undefined
   const last = samples.at(-1)?.at ?? null;
   const isNews = at !== null && Object.keys(metrics).length > 0 && (last === null || at > last);
   return isNews ? [...samples, { at, metrics }] : samples;
+}
+
+async function eventsPage(
+  { database }: ServerDependencies,
+  request: ListEventsRequest,
+  role: Role,
+): Promise<MessageInitShape<typeof ListEventsResponseSchema>> {
+  const filter = readFilter(request.filter, EVENT_FILTER);
+  const size = pageSize(request.pageSize);
+  const events = await listEvents(database, {
+    filter,
+    hidden: hiddenKinds(role),
+    before: readPosition('events', request.filter, request.pageToken),
+    size,
+  });
+  const page = events.slice(0, size);
+  const last = events.length > size ? page.at(-1) : undefined;
+  return {
+    events: page.map(eventMessage),
+    nextPageToken: pageToken('events', request.filter, last ? String(last.eventId) : null),
+  };
+}
+
+async function metricHistory(
+  dependencies: ServerDependencies,
+  machineId: string,
+): Promise<MessageInitShape<typeof MetricHistorySchema>> {
+  const machine = await dependencies.machines.find(machineId);
+  if (!machine) throw machineNotFound(machineId);
+  const agents = await agentsOf(dependencies, [machine]);
+  const samples = await readSamples(dependencies.database, machineId);
+  const history = withNewest(samples, agents.get(machineId)?.vitals);
+  return {
+    samples: history.map(({ at, metrics }) => ({ at: timestampFromDate(at), metrics: { ...metrics } })),
+  };
 }

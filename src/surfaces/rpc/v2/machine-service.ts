@@ -28,48 +28,35 @@ interface StartMessage {
   readonly requestId: string;
 }
 
-export function machineService(parts: ServerDependencies): Service {
-  const start = async (
-    type: PhaseGatedType,
-    request: StartMessage,
-    context: CallContext,
-    params: Record<string, string> = {},
-  ) => {
-    const machineId = checkMachineId(request.machineId);
-    const requestId = checkRequestId(request.requestId);
-    const operation = await startOperation(parts, {
-      type,
-      machineId,
-      requestId,
-      params,
-      actor: context.caller.actor,
-    });
-    return operationMessage(operation);
-  };
-
+export function machineService(dependencies: ServerDependencies): Service {
+  const start = starterOf(dependencies);
   return defineService(
     MachineService,
     {
       async registerMachine({ machine }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(await registerMachine(parts, machine, caller.actor));
+        return machineMessage(await registerMachine(dependencies, machine, caller.actor));
       },
 
       async getMachine(request) {
         const machineId = checkMachineId(request.machineId);
-        const machine = await parts.machines.find(machineId);
+        const machine = await dependencies.machines.find(machineId);
         if (!machine) throw machineNotFound(machineId);
-        const agents = await agentsOf(parts, [machine]);
-        const seen = await upstreamSeenTimes(parts.database, [machine]);
+        const agents = await agentsOf(dependencies, [machine]);
+        const seen = await upstreamSeenTimes(dependencies.database, [machine]);
         return machineMessage(machine, agents.get(machineId), seen.get(machineId));
       },
 
       async listMachines(request) {
         const filter = readFilter(request.filter, MACHINE_FILTER);
         const after = readPageToken('machines', request.filter, request.pageToken);
-        const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
-        const agents = await agentsOf(parts, page.rows);
-        const seen = await upstreamSeenTimes(parts.database, page.rows);
+        const page = await listMachines(dependencies.database, {
+          filter,
+          after,
+          size: pageSize(request.pageSize),
+        });
+        const agents = await agentsOf(dependencies, page.rows);
+        const seen = await upstreamSeenTimes(dependencies.database, page.rows);
         return {
           machines: page.rows.map((machine) =>
             machineMessage(machine, agents.get(machine.machineId), seen.get(machine.machineId)),
@@ -80,7 +67,9 @@ export function machineService(parts: ServerDependencies): Service {
 
       async updateMachine({ machine, updateMask }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(await updateMachine(parts, machine, updateMask?.paths ?? null, caller.actor));
+        return machineMessage(
+          await updateMachine(dependencies, machine, updateMask?.paths ?? null, caller.actor),
+        );
       },
 
       rebootMachine: (request, context) => start('REBOOT', request, context),
@@ -98,7 +87,9 @@ export function machineService(parts: ServerDependencies): Service {
       async cancelOperation(request, { caller }) {
         const operationId = checkOperationId(request.operationId);
         const reason = checkText(request.reason, 'reason', 1000);
-        return operationMessage(await cancelOperation(parts, { operationId, reason, actor: caller.actor }));
+        return operationMessage(
+          await cancelOperation(dependencies, { operationId, reason, actor: caller.actor }),
+        );
       },
     },
     {
@@ -113,4 +104,19 @@ export function machineService(parts: ServerDependencies): Service {
       cancelOperation: 'operator',
     },
   );
+}
+
+/** Starts an operation that takes a machine and a request id, and that depends on the phase of the machine. */
+function starterOf(dependencies: ServerDependencies) {
+  return async (
+    type: PhaseGatedType,
+    request: StartMessage,
+    { caller: { actor } }: CallContext,
+    params: Record<string, string> = {},
+  ) => {
+    const machineId = checkMachineId(request.machineId);
+    const requestId = checkRequestId(request.requestId);
+    const started = await startOperation(dependencies, { type, machineId, requestId, params, actor });
+    return operationMessage(started);
+  };
 }

@@ -1,0 +1,106 @@
+/** Flags, the service state, and what keeps a machine out of service. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type UpstreamView, upstreamView } from '../../../domain/condition/upstream-view.ts';
+import { invalidField } from '../../../domain/error/fault.ts';
+import { checkMachineId } from '../../../domain/machine/machine-input.ts';
+import { explain } from '../../../domain/operation/explain.ts';
+import {
+  type AdminService,
+  type ExplanationSchema,
+  MachineFlag_Value,
+  type UpstreamViewSchema,
+} from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { type AdminFlag, type FlagCall, setFlag } from '../../../operations/machines/flags.ts';
+import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
+import { setServiceState } from '../../../operations/machines/set-service-state.ts';
+import { lastServiceMover } from '../../../store/machines/service-machines.ts';
+import { readUpstreamReads } from '../../../store/machines/upstream-reads.ts';
+import { findNode } from '../../../store/nodes/nodes.ts';
+import { lastOperationOf } from '../../../store/operations/find-operations.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
+import type { Handlers } from '../service.ts';
+import { machineMessage } from '../v2/to-proto.ts';
+import { requiredReason } from './required-reason.ts';
+
+export function machineHandlers(
+  dependencies: ServerDependencies,
+): Pick<
+  Handlers<typeof AdminService>,
+  'flagMachine' | 'unflagMachine' | 'clearNeedsIntervention' | 'setServiceState' | 'explainMachine'
+> {
+  const flag = async ({ machineId, flag: type, status, reason, actor }: FlagCall) => {
+    const change = {
+      machineId: checkMachineId(machineId),
+      flag: type,
+      status,
+      reason: requiredReason(reason),
+      actor,
+    };
+    return machineMessage(await setFlag(dependencies.database, change));
+  };
+  return {
+    flagMachine: (request, { caller: { actor } }) =>
+      flag({ ...request, flag: flagOf(request.flag), status: true, actor }),
+    unflagMachine: (request, { caller: { actor } }) =>
+      flag({ ...request, flag: flagOf(request.flag), status: false, actor }),
+    clearNeedsIntervention: (request, { caller: { actor } }) =>
+      flag({ ...request, flag: 'NeedsIntervention', status: false, actor }),
+
+    async setServiceState(request, { caller }) {
+      const machine = await setServiceState(dependencies.database, {
+        machineId: checkMachineId(request.machineId),
+        to: request.service,
+        reason: requiredReason(request.reason),
+        actor: caller.actor,
+        force: request.force,
+      });
+      return machineMessage(machine);
+    },
+
+    explainMachine: ({ machineId }) => explanation(dependencies, checkMachineId(machineId)),
+  };
+}
+
+async function explanation(
+  dependencies: ServerDependencies,
+  machineId: string,
+): Promise<MessageInitShape<typeof ExplanationSchema>> {
+  const machine = await dependencies.machines.find(machineId);
+  if (!machine) throw machineNotFound(machineId);
+  const operation = await lastOperationOf(dependencies.database, machineId);
+  const node = machine.install === null ? null : await findNode(dependencies.database, machineId);
+  const reads = await readUpstreamReads(dependencies.database, [machine.observed?.source ?? '']);
+  const upstream = upstreamView(machine, reads.get(machine.observed?.source ?? ''));
+  const { inService, summary, obstacles } = explain({
+    machine,
+    operation,
+    node: node && { state: node.state, lastError: node.story.lastError },
+    serviceMover: await lastServiceMover(dependencies.database, machineId),
+    upstream,
+  });
+  return {
+    ...{ inService, summary },
+    obstacles: [...obstacles],
+    ...(upstream && { upstream: upstreamMessage(upstream) }),
+  };
+}
+
+function flagOf(value: MachineFlag_Value): AdminFlag {
+  if (value === MachineFlag_Value.RMA) return 'RMA';
+  if (value === MachineFlag_Value.RETIRED) return 'Retired';
+  throw invalidField('flag', 'must be RMA or RETIRED');
+}
+
+function upstreamMessage(view: UpstreamView): MessageInitShape<typeof UpstreamViewSchema> {
+  const { since, seenAt, expected, accepted, ...rest } = view;
+  return {
+    ...rest,
+    since: timestampFromDate(since),
+    seenAt: timestampFromDate(seenAt),
+    expected: [...expected],
+    acceptedBy: accepted?.by ?? '',
+    acceptedReason: accepted?.reason ?? '',
+    ...(accepted && { acceptedAt: timestampFromDate(new Date(accepted.at)) }),
+  };
+}

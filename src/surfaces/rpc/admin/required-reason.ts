@@ -1,0 +1,7 @@
+import { missingField } from '../../../domain/error/fault.ts';
+import { checkText } from '../../../domain/machine/machine-input.ts';
+
+export function requiredReason(reason: string): string {
+  if (reason.trim() === '') throw missingField('reason');
+  return checkText(reason, 'reason', 1000);
+}

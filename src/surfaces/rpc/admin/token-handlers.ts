@@ -1,0 +1,82 @@
+/** Tokens and plans. */
+import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
+import { inAnyCase } from '../../../domain/any-case.ts';
+import { invalidField, missingField } from '../../../domain/error/fault.ts';
+import type { AdminService, TokenSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
+import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
+import { checkPlan } from '../../../operations/plans/plan-input.ts';
+import { createPlan } from '../../../operations/plans/plans.ts';
+import { createToken, listTokens, newSecret, revokeToken, type Token } from '../../../store/tokens.ts';
+import type { ServerDependencies } from '../server-dependencies.ts';
+import type { Handlers } from '../service.ts';
+import { planMessage } from '../v1/to-proto.ts';
+
+/** A Timestamp holds no later time, and JSON writes none. */
+const YEAR_10000 = Date.UTC(10_000, 0);
+const TOKEN_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._@-]{0,62}[A-Za-z0-9])?$/;
+
+export function tokenHandlers(
+  dependencies: ServerDependencies,
+): Pick<Handlers<typeof AdminService>, 'createPlan' | 'createToken' | 'listTokens' | 'revokeToken'> {
+  return {
+    async createPlan({ plan }, { caller }) {
+      if (!plan) throw missingField('plan');
+      const checked = checkPlan(toJson(PlanSchema, plan, { useProtoFieldName: true }));
+      const created = await createPlan(dependencies.database, checked, actorLabel(caller.actor));
+      return planMessage(created, dependencies.stepDefaults);
+    },
+
+    async createToken(request, { caller }) {
+      const name = checkTokenName(request.name);
+      const role = checkRole(request.role);
+      const expiresAt = request.expiresAt ? timestampDate(request.expiresAt) : null;
+      if (expiresAt !== null && !(expiresAt > dependencies.now() && expiresAt.getTime() < YEAR_10000))
+        throw invalidField('expires_at', 'must be in the future, and before the year 10000');
+      const secret = newSecret();
+      const token = await createToken(dependencies.database, {
+        name,
+        role,
+        expiresAt,
+        secret,
+        actor: caller.actor,
+      });
+      return { token: tokenMessage(token), secret };
+    },
+
+    async listTokens() {
+      return { tokens: (await listTokens(dependencies.database)).map(tokenMessage) };
+    },
+
+    async revokeToken(request, { caller }) {
+      const token = await revokeToken(dependencies.database, checkTokenName(request.name), caller.actor);
+      dependencies.tokensChanged();
+      return tokenMessage(token);
+    },
+  };
+}
+
+function checkTokenName(name: string): string {
+  if (name === '') throw missingField('name');
+  if (!TOKEN_NAME.test(name))
+    throw invalidField('name', 'must be 1 to 64 letters, digits, ".", "_", "@" or "-"');
+  return name;
+}
+
+function checkRole(role: string): Role {
+  const known = inAnyCase(ROLES, role);
+  if (!known) throw invalidField('role', `must be one of ${ROLES.join(', ')}`);
+  return known;
+}
+
+function tokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
+  return {
+    name: token.name,
+    role: token.role,
+    createdBy: token.createdBy,
+    createdAt: timestampFromDate(token.createdAt),
+    ...(token.expiresAt && { expiresAt: timestampFromDate(token.expiresAt) }),
+    ...(token.revokedAt && { revokedAt: timestampFromDate(token.revokedAt) }),
+  };
+}
