@@ -7,7 +7,7 @@ export class Device {
   /** What was asked of the handler, in order. */
   readonly trace: string[] = [];
 
-  /** Looks at the device, switches it on when it is off, and switches it off again to undo. */
+  /** Probes the device, switches it on when it is off, and switches it off again to undo. */
   readonly handler: Required<StepHandler<string>> = {
     observe: async (context) => {
       this.trace.push('observe');

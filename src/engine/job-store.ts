@@ -1,7 +1,7 @@
 import type { CancelRequest, Job, JobMove } from './job.ts';
 
 /**
- * The store is unavailable. That says nothing about the job: it is released as it is, and neither an attempt nor a death is
+ * The store is unavailable. That is no outcome of the job: it is released as it is, and neither an attempt nor a death is
  * counted.
  */
 export abstract class StoreAway extends Error {}

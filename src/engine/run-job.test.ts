@@ -124,7 +124,7 @@ describe('a pass over a step', () => {
     expect(store.changes).toEqual(['wiped; end: failed_retryable']);
   });
 
-  it('of a kind that is over at once writes its beginning together with its end', async () => {
+  it('of an instant kind writes its start together with its end', async () => {
     store.add(sampleJob({ steps: [sampleStep({ kind: 'instant' })] }));
     device.effects = 1;
     await run();
@@ -311,7 +311,7 @@ describe('a time-out', () => {
     });
   });
 
-  it('does not keep an overdue attempt from looking once, so that a late success counts', async () => {
+  it('does not keep an overdue attempt from probing once, so that a late success counts', async () => {
     store.add(started());
     device.effects = 1;
     await advance(61_000);
@@ -539,7 +539,7 @@ describe('undoing', () => {
     undo,
   });
 
-  it('is tried again after a failure, and each try has a number of its own', async () => {
+  it('is tried again after a failure, and each attempt has its own number', async () => {
     store.add(started({ cancel: CANCEL }));
     const attempts: number[] = [];
     const handler = withUndo(async (context) => {
@@ -678,7 +678,7 @@ describe('an unexpected error', () => {
     expect(store.job().error).toMatchObject({ code: 'UNKNOWN_STEP_KIND', step: 'work' });
   });
 
-  it('while looking for the handler leaves the job as it is', async () => {
+  it('while finding the handler leaves the job as it is', async () => {
     store.add(started());
     const handlerFor = async () => {
       throw new Error('the database is away');
@@ -770,7 +770,7 @@ describe('a step of which nothing can be observed', () => {
     expect(device.effects).toBe(0);
   });
 
-  it('is done by no word where the work is seen not to be done', async () => {
+  it('is not done by a claim where a probe shows that it is not done', async () => {
     store.add(adopted({ by: 'operator:ann', reason: 'I believe it' }));
     await run();
     expect(store.job().error).toMatchObject({ code: 'NOTHING_TO_ADOPT' });

@@ -42,7 +42,7 @@ describe.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const
     const states = statesOf(lifecycle);
     const owners = ownersOf(lifecycle);
 
-    it('begins in one of its states', () => expect(states).toContain(lifecycle.initial));
+    it('starts in one of its states', () => expect(states).toContain(lifecycle.initial));
 
     it('names only its own states, each pair of them once, and never a state with itself', () => {
       const pairs = lifecycle.transitions.map(({ from, to }) => `${from} → ${to}`);
@@ -54,7 +54,7 @@ describe.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const
       }
     });
 
-    it('says of every transition who makes it and when', () => {
+    it('has an owner and a condition for every transition', () => {
       for (const { owners: makers, when } of lifecycle.transitions) {
         expect(makers.length).toBeGreaterThan(0);
         expect(new Set(makers).size).toBe(makers.length);
@@ -62,7 +62,7 @@ describe.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const
       }
     });
 
-    it('says what each state means', () => {
+    it('has a meaning for each state', () => {
       for (const info of Object.values(lifecycle.states)) expect(info.meaning).not.toBe('');
     });
 
@@ -97,7 +97,7 @@ describe.each(LIFECYCLES.map((lifecycle) => [lifecycle.name, lifecycle] as const
 );
 
 describe('a refused transition', () => {
-  it('says where the state could go instead', () => {
+  it('names the states that can follow', () => {
     const fault = refusal(operationLifecycle, 'compensating', 'completed', 'engine');
     expect(fault).toMatchObject({
       kind: 'failed_precondition',
@@ -109,13 +109,13 @@ describe('a refused transition', () => {
     });
   });
 
-  it('says that a final state goes nowhere', () => {
+  it('names no state after a final one', () => {
     expect(refusal(operationLifecycle, 'completed', 'running', 'engine')?.message).toMatch(
       /it can go to nothing$/,
     );
   });
 
-  it('says whose the transition is when somebody else tries to make it', () => {
+  it('names the owner of a transition that another one tries to make', () => {
     expect(refusal(operationLifecycle, 'failed_retryable', 'compensating', 'engine')).toMatchObject({
       kind: 'failed_precondition',
       reason: 'WRONG_TRANSITION_OWNER',

@@ -34,7 +34,7 @@ export function nextStates<S extends string, O extends string>(lifecycle: Lifecy
   return lifecycle.transitions.filter((t) => t.from === from).map((t) => t.to);
 }
 
-/** Returns the transition when the table allows it to this owner; throws a Fault that says why otherwise. */
+/** Returns the transition when the table allows it to this owner; otherwise throws a Fault with the reason. */
 export function checkTransition<S extends string, O extends string>(
   lifecycle: Lifecycle<S, O>,
   from: S,

@@ -70,11 +70,11 @@ describe.each(everyEnd)('the end of a %s under the completion policy %s', (type,
   const end = (machine: ReturnType<typeof sampleMachine>, fields: Partial<Ending>) =>
     endOf(machine, fields, completionPolicy);
 
-  it.each(statuses.filter(isActive))('is not told by %s', (status) => {
+  it.each(statuses.filter(isActive))('is no change while the operation is %s', (status) => {
     expect(changeAtEnd(completionPolicy, ending({ type, status }))).toBeNull();
   });
 
-  it.each(statuses)('moves the phase as its completion policy says (%s)', (status) => {
+  it.each(statuses)('moves the phase by its completion policy (%s)', (status) => {
     expect(changeAtEnd(completionPolicy, ending({ type, status }))?.phase).toBe(
       phaseAfter(completionPolicy, type, status),
     );
@@ -92,7 +92,7 @@ describe.each(everyEnd)('the end of a %s under the completion policy %s', (type,
     },
   );
 
-  it('says who canceled it, and asks for nothing', () => {
+  it('names who canceled it, and needs no operator', () => {
     const canceled = end(sampleMachine(), { type, status: 'cancelled', canceledBy: 'operator:ann' });
     expect(canceled.conditions).toMatchObject({
       OperationCanceled: {
@@ -174,7 +174,7 @@ describe('the end of an onboarding', () => {
     }
   });
 
-  it('by success brings back one that was used again, and lets alone what somebody quarantined', () => {
+  it('by success activates a machine that is onboarded again, and leaves a quarantined one alone', () => {
     const ends = (service: ServiceState) =>
       endOf(sampleMachine({ service }), { type: 'ONBOARD', status: 'completed' }, 'onboarding').service;
     expect([ends('offline'), ends('quarantined'), ends('retired')]).toEqual([
@@ -184,7 +184,7 @@ describe('the end of an onboarding', () => {
     ]);
   });
 
-  it('by anything but success says nothing about its phase', () => {
+  it('by anything but success leaves the phase alone', () => {
     for (const status of ['failed_retryable', 'failed_manual_intervention', 'cancelled'] as const)
       expect(endOf(enrolling, { type: 'ONBOARD', status }, 'onboarding').phase).toBe('FACTORY_READY');
   });
@@ -271,7 +271,7 @@ describe('a decommission that ends leaves its node as §5.3 has it', () => {
   );
 
   it.each(['disable_node', 'force_release_allocations', 'drain_node'] as const)(
-    'at %s: a drain that failed is offline (§3.2), and quarantined where an operator must act',
+    'at %s: a drain that failed is offline, and quarantined where an operator must act',
     (failedStep) => {
       expect(leaves('draining', 'failed_retryable', { failedStep })[0]).toBe('offline');
       expect(leaves('draining', 'failed_manual_intervention', { failedStep })[0]).toBe('quarantined');

@@ -197,7 +197,7 @@ function attention(ending: Ending): ConditionChange {
 
 /**
  * Clears the attention of an earlier failure of the same type. A new image clears that of every type; nothing else does: a
- * reboot that works says nothing about a disk that was half written.
+ * reboot that works proves nothing about a disk that was half written.
  */
 function noAttention(ending: Ending): ConditionChange {
   const answered = ending.type === 'REIMAGE' ? OPERATION_TYPE_NAMES : [ending.type];

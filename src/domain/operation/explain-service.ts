@@ -93,7 +93,7 @@ function onboardingCanceled(machine: Machine): Obstacle {
 function offline(machine: Machine): Obstacle | null {
   const { machineId, presence, conditions } = machine;
   if (isCalledOff(conditions)) return onboardingCanceled(machine);
-  // The condition is an obstacle of its own; the agent is fine.
+  // The condition is reported as the obstacle; the agent is fine.
   if (presence === 'ready' && isTrue(conditions, 'NeedsIntervention')) return null;
   if (presence === 'ready') {
     return {
@@ -113,7 +113,7 @@ function offline(machine: Machine): Obstacle | null {
 
 function retired({ machine, operation }: ExplainedMachine): Obstacle | null {
   const { machineId, conditions, observed } = machine;
-  // The operation that failed left it retired, and is an obstacle of its own.
+  // The operation that failed left it retired, and is reported as the obstacle.
   if (hasFailed(operation) && isTrue(conditions, 'NeedsIntervention')) return null;
   if (observed && observed.state !== 'Deployed') {
     return {

@@ -72,7 +72,7 @@ function explained({ operation: last = null, node = null, serviceComment, ...res
   });
 }
 
-/** A machine in service but for what a row says. */
+/** A machine in service, except for the fields of the row. */
 const SERVING = { phase: 'READY', service: 'active', presence: 'ready' } as const;
 const ENROLLING = { ...SERVING, service: 'enrolling', conditions: flag('NeedsIntervention') } as const;
 
@@ -159,7 +159,7 @@ const TABLE: readonly Row[] = [
     'onboard m-1 --pool <pool>',
   ],
   [
-    'an operation that nobody has begun',
+    'an operation that has not started',
     { ...SERVING, service: 'draining', operation: operation({ status: 'pending', steps: [] }) },
     'ONBOARD op-1 is pending',
     'nobody',
@@ -180,7 +180,7 @@ const TABLE: readonly Row[] = [
     'op rerun op-1 --reason "…"',
   ],
   [
-    'an operation whose effect nobody knows',
+    'an operation whose effect is unknown',
     { ...ENROLLING, operation: failure('EFFECT_UNKNOWN') },
     'ONBOARD op-1 failed at pxe',
     'operator',
@@ -194,7 +194,7 @@ const TABLE: readonly Row[] = [
     'op resume op-1 --reason "…"',
   ],
   [
-    'somebody must look, and no operation says why',
+    'an operator must act, and no operation explains why',
     { ...SERVING, conditions: flag('NeedsIntervention', 'it smells') },
     'an operator must act: it smells',
     'operator',
@@ -222,21 +222,21 @@ const TABLE: readonly Row[] = [
     'onboard m-1 --pool gpu',
   ],
   [
-    'silent',
+    'not reporting',
     { ...SERVING, service: 'offline', presence: 'expired' },
     'its agent does not report',
     'site',
     'show m-1',
   ],
   [
-    'heard again',
+    'reporting again',
     { ...SERVING, service: 'offline' },
     'its agent reports again, and it is about to be put back into service',
     'nobody',
     'show m-1',
   ],
   [
-    'released by somebody in its upstream',
+    'released in its upstream',
     { ...QUARANTINED, observed: { ...OBSERVED, state: 'Ready' }, upstream: SEEN, serviceMover: DRIFT },
     'it is quarantined: site-a says Ready (it drifted), seen 2026-01-02 03:04:05 UTC',
     'upstream',
@@ -371,7 +371,7 @@ const TABLE: readonly Row[] = [
 ];
 
 describe('explain', () => {
-  it.each(TABLE)('%s: says first what is in the way, who must act and how', (_situation, given, ...first) => {
+  it.each(TABLE)('%s: names the obstacle, who must act and how', (_situation, given, ...first) => {
     const { inService, summary, obstacles } = explained(given);
     const [what, who, command] = first;
     expect(inService).toBe(false);
@@ -387,7 +387,7 @@ describe('explain', () => {
     ['active, and a drain was canceled', { ...SERVING, operation: operation({ status: 'cancelled' }) }],
     ['active by its agent, never provisioned', { ...SERVING, phase: 'FACTORY_READY' }],
     ['ready', { phase: 'READY' }],
-    // Somebody looked, and said that it is well: the operation stays failed for ever.
+    // An operator has cleared the machine: the operation stays failed for ever.
     ['active, and a failure was cleared', { ...SERVING, operation: failure('PXE_NOT_FIXABLE') }],
     [
       'ready, and a failure was cleared',
@@ -405,7 +405,7 @@ describe('explain', () => {
           : isMachineAction(action)
             ? MACHINE_ACTIONS[action].verb
             : `op ${OPERATOR_ACTIONS[action].verb}`;
-      // To look, to watch and to issue a token are not actions on the machine.
+      // Showing, watching and issuing a token are not actions on the machine.
       if (verb === undefined) expect(command).toMatch(/^(|show .*|op watch .*|machine create .*)$/);
       else expect(command.startsWith(`${verb} ${operationId ?? 'm-1'}`), command).toBe(true);
     }
@@ -421,11 +421,11 @@ describe('explain', () => {
       const conditions = flag('NeedsIntervention', 'DRAIN op-1 failed at drain_node');
       const { obstacles } = explained({ ...SERVING, service: 'offline', conditions, operation: last });
       expect(obstacles).toHaveLength(1);
-      expect(JSON.stringify(obstacles)).not.toContain('silent');
+      expect(JSON.stringify(obstacles)).not.toContain('does not report');
     }
   });
 
-  it('says whose word put a machine into service against its upstream', () => {
+  it('names who put a machine into service against its upstream', () => {
     const disagreement = 'site-a says Broken, and a node that is active should be Deployed';
     const accepted = { by: 'operator:alice', reason: 'only a flag', at: '' };
     const { inService, summary } = explained({ ...SERVING, upstream: { ...SEEN, disagreement, accepted } });
@@ -435,7 +435,7 @@ describe('explain', () => {
     );
   });
 
-  it('tells what a failed operation left behind once, and not as a second obstacle', () => {
+  it('reports what a failed operation left behind once, and not as a second obstacle', () => {
     for (const service of ['enrolling', 'quarantined', 'draining', 'removing'] as const) {
       const given = { ...ENROLLING, service, operation: failure('PXE_NOT_FIXABLE') };
       expect(explained(given).obstacles).toHaveLength(1);

@@ -26,7 +26,7 @@ describe('what a machine takes', () => {
     },
   );
 
-  it('says what to do first', () => {
+  it('names what to do first', () => {
     expect(whyNot('REIMAGE', machine({ phase: 'READY' }))).toBe(
       'REIMAGE needs MAINTENANCE, and m-1 is READY. Enter maintenance first.',
     );

@@ -34,7 +34,7 @@ describe.each(RUN_TYPE_NAMES)('the default plan of %s', (type) => {
     ).toEqual(DESIGNED[type]);
   });
 
-  it('has a name, and an id that says whose default it is', () => {
+  it('has a name, and an id that names its run type', () => {
     expect(planId).toBe(`default-${type.toLowerCase().replace('_', '-')}`);
     expect(displayName).not.toBe('');
   });

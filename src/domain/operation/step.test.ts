@@ -28,7 +28,7 @@ describe('overallProgress', () => {
 
   it('is 0 without steps', () => expect(overallProgress([])).toBe(0));
 
-  it('is 100 only when every step has succeeded or says 100', () => {
+  it('is 100 only when every step has succeeded or has progress 100', () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1 }), (steps) => {
         const overall = overallProgress(steps);

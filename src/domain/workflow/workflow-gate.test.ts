@@ -8,7 +8,7 @@ import {
   type WorkflowKind,
   whyNotSetService,
   whyNotWorkflow,
-  workflowBegins,
+  workflowStarts,
 } from './workflow-gate.ts';
 
 const KINDS: WorkflowKind[] = ['ONBOARD', 'DRAIN', 'REMOVE', ...DECOMMISSION_MODE_NAMES];
@@ -23,20 +23,20 @@ const machine = (changed: Partial<GatedMachine>): GatedMachine => ({
   ...changed,
 });
 
-describe('where a workflow begins', () => {
+describe('where a workflow starts', () => {
   it.each(KINDS.flatMap((kind) => PLACES.map((service) => ({ kind, service }))))(
-    '$kind in $service: it begins, or says what to do first',
+    '$kind in $service: it starts, or names what to do first',
     ({ kind, service }) => {
-      const begins = workflowBegins(kind)[service ?? 'none'];
+      const starts = workflowStarts(kind)[service ?? 'none'];
       const reason = whyNotWorkflow(kind, machine({ service }));
-      expect(reason === null).toBe(begins !== undefined);
+      expect(reason === null).toBe(starts !== undefined);
       if (reason !== null) expect(reason).toMatch(/m-1.*\.$/);
     },
   );
 
   it('makes transitions that the table has, by their owner', () => {
     for (const kind of KINDS) {
-      for (const [place, { service }] of Object.entries(workflowBegins(kind))) {
+      for (const [place, { service }] of Object.entries(workflowStarts(kind))) {
         if (!service || place === 'none') continue;
         const from = statesOf(serviceLifecycle).find((state) => state === place);
         expect(from && checkTransition(serviceLifecycle, from, service.to, service.owner).to).toBe(
@@ -52,7 +52,7 @@ describe('where a workflow begins', () => {
     expect(takers).toEqual(['ONBOARD', 'REMOVE', 'full_decommission']);
   });
 
-  it('says what to do first', () => {
+  it('names what to do first', () => {
     expect(whyNotWorkflow('REMOVE', machine({ service: 'active' }))).toBe(
       'A removal needs service state retired or removing, and m-1 is active. Drain it first.',
     );
@@ -61,7 +61,7 @@ describe('where a workflow begins', () => {
     expect(whyNotWorkflow('DRAIN', busy)).toContain('cancel it first');
   });
 
-  it('onboards nothing that is flagged; takes it out all the same', () => {
+  it('does not onboard a flagged machine, but takes one out of service', () => {
     const RMA = { status: true, reason: 'Flagged', message: '', lastTransition: '' };
     expect(whyNotWorkflow('ONBOARD', machine({ conditions: { RMA } }))).toContain('flagged RMA');
     expect(whyNotWorkflow('DRAIN', machine({ service: 'active', conditions: { RMA } }))).toBeNull();

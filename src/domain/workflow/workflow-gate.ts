@@ -16,7 +16,7 @@ export type WorkflowKind = Exclude<WorkflowType, 'DECOMMISSION'> | DecommissionM
 type Place = ServiceState | 'none';
 
 /** What the start does, or what to do first. */
-type Begins = Readonly<Record<Place, MachineChange | string>>;
+type Starts = Readonly<Record<Place, MachineChange | string>>;
 
 const NOTHING: MachineChange = {};
 const ENROLS: MachineChange = { service: { to: 'enrolling', owner: 'admin' } };
@@ -34,7 +34,7 @@ const RETIRED = 'It is retired already.';
 const DRAIN_FIRST = 'Drain it first.';
 const DRAINING = 'It is draining. Wait until it is retired.';
 
-const TAKES_OUT: Begins = {
+const TAKES_OUT: Starts = {
   none: NEVER_IN,
   bootstrap_issued: NOT_YET,
   enrolling: NOT_YET,
@@ -47,7 +47,7 @@ const TAKES_OUT: Begins = {
   deleted: GONE,
 };
 
-const BEGINS = {
+const STARTS = {
   ONBOARD: {
     none: ENROLS,
     bootstrap_issued: ENROLS,
@@ -78,7 +78,7 @@ const BEGINS = {
     removing: NOTHING,
     deleted: GONE,
   },
-} as const satisfies Record<WorkflowKind, Begins>;
+} as const satisfies Record<WorkflowKind, Starts>;
 
 const NAMES = {
   ONBOARD: 'An onboarding',
@@ -91,9 +91,9 @@ const NAMES = {
 } as const satisfies Record<WorkflowKind, string>;
 
 /** The service states that the workflow may start in, and what the start does. */
-export function workflowBegins(kind: WorkflowKind): Partial<Record<Place, MachineChange>> {
-  const begins: Begins = BEGINS[kind];
-  return Object.fromEntries(Object.entries(begins).filter(([, change]) => typeof change !== 'string'));
+export function workflowStarts(kind: WorkflowKind): Partial<Record<Place, MachineChange>> {
+  const starts: Starts = STARTS[kind];
+  return Object.fromEntries(Object.entries(starts).filter(([, change]) => typeof change !== 'string'));
 }
 
 /** Null when the workflow may start. */
@@ -101,10 +101,10 @@ export function whyNotWorkflow(kind: WorkflowKind, machine: GatedMachine): strin
   const { machineId, service } = machine;
   const blocked = kind === 'ONBOARD' ? blockedBecause(machine) : null;
   if (blocked) return blocked;
-  const begins: Begins = BEGINS[kind];
-  const change = begins[service ?? 'none'];
+  const starts: Starts = STARTS[kind];
+  const change = starts[service ?? 'none'];
   if (typeof change === 'string') {
-    const states = Object.keys(workflowBegins(kind)).filter((state) => state !== 'none');
+    const states = Object.keys(workflowStarts(kind)).filter((state) => state !== 'none');
     const has = service === null ? 'has none' : `is ${service}`;
     return `${NAMES[kind]} needs service state ${orList(states)}, and ${machineId} ${has}. ${change}`;
   }

@@ -5,7 +5,7 @@ import { RUN_TYPE_NAMES } from '../../domain/v1/run-type.ts';
 import { STEP_KINDS } from '../../steps/registry.ts';
 import { checkPlan, fieldPath, PLAN_STEP_KINDS } from './plan-input.ts';
 
-/** A plan as somebody would write it into a file. */
+/** A plan as it is written in a file. */
 function writtenForm({ planId, displayName, steps }: Plan): unknown {
   return {
     plan_id: planId,
@@ -68,18 +68,14 @@ describe('a plan that was written', () => {
     expect(steps).toMatchObject(DEFAULT_PLANS[type].steps);
   });
 
-  it('says nothing where it says 0 seconds, and says 0 where it says no retries', () => {
+  it('has the default time limit where it has 0 seconds, and no retries where it has 0 retries', () => {
     const [step] = checkPlan(withSteps({ name: 'a', timeout_seconds: 0, max_retries: 0, reboot: {} })).steps;
     expect([step?.timeoutSeconds, step?.maxRetries]).toEqual([null, 0]);
-    const [silent] = checkPlan(withSteps({ name: 'a', reboot: null })).steps;
-    expect([silent?.timeoutSeconds, silent?.maxRetries, silent?.config]).toEqual([
-      null,
-      null,
-      { mode: 'bmc' },
-    ]);
+    const [unset] = checkPlan(withSteps({ name: 'a', reboot: null })).steps;
+    expect([unset?.timeoutSeconds, unset?.maxRetries, unset?.config]).toEqual([null, null, { mode: 'bmc' }]);
   });
 
-  it.each<[what: string, field: string, says: string, written: unknown]>([
+  it.each<[what: string, field: string, problem: string, written: unknown]>([
     ['nothing', 'plan', 'object', null],
     ['a list', 'plan', 'object', []],
     ['a word', 'plan', 'object', 'reboot'],
@@ -166,10 +162,10 @@ describe('a plan that was written', () => {
       '',
       { plan_id: 'p', display_name: '\ud800', steps: [] },
     ],
-  ])('is refused for %s (%s)', (_what, field, says, written) => {
+  ])('is refused for %s (%s)', (_what, field, problem, written) => {
     const fault = refusalOf(written);
     expect([fault.kind, fault.reason]).toEqual(['invalid_argument', 'INVALID_FIELD']);
-    expect(fault.violations).toEqual([{ subject: field, description: expect.stringContaining(says) }]);
+    expect(fault.violations).toEqual([{ subject: field, description: expect.stringContaining(problem) }]);
     expect(fault.metadata).toEqual({ field });
   });
 });

@@ -15,7 +15,7 @@ import {
   STAGES,
   type StageName,
 } from '../../domain/workflow/stage.ts';
-import { type WorkflowKind, workflowBegins } from '../../domain/workflow/workflow-gate.ts';
+import { type WorkflowKind, workflowStarts } from '../../domain/workflow/workflow-gate.ts';
 import { defineStep } from '../../steps/registry.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -155,7 +155,7 @@ function start(
       if (type === 'ONBOARD') checkFlags(machine);
       checkSteps(steps);
       // The first service state and the operation that owns it are written together.
-      const change = workflowBegins(workflow.kind)[machine.service ?? 'none'];
+      const change = workflowStarts(workflow.kind)[machine.service ?? 'none'];
       if (!change) throw wrongService(machine, workflow);
       return { type, planId: '', completionPolicy, params, steps, change };
     },
@@ -178,7 +178,7 @@ function stepsOf({ stages, config }: Workflow): StepDefinition[] {
 }
 
 function wrongService({ machineId, service }: Machine, { type, kind }: Workflow): Fault {
-  const states = Object.keys(workflowBegins(kind)).map((state) =>
+  const states = Object.keys(workflowStarts(kind)).map((state) =>
     state === 'none' ? 'in no service yet' : state,
   );
   return new Fault('WRONG_SERVICE_STATE', {

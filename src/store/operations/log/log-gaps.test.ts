@@ -16,7 +16,7 @@ const texts = (before: ReadUpTo, lines: readonly KeptLine[]) =>
 const MARK = '… 12,345 lines (1.2 MB) left out …';
 
 describe('a log of which the middle is missing', () => {
-  it('has a line between its two parts that says how much', () => {
+  it('has a line between its two parts with how much is missing', () => {
     const lines = [kept(1, 0, { tail: false }), kept(1, 1, { tail: false }), kept(1, 900), kept(2, 0)];
     expect(texts(start, lines)).toEqual(['1.0', '1.1', MARK, '1.900', '2.0']);
     expect(withGaps(start, lines)[2]).toMatchObject({
@@ -44,7 +44,7 @@ describe('a log of which the middle is missing', () => {
     }
   });
 
-  it('tells a slow reader how many lines went before they were read', () => {
+  it('shows a slow reader how many lines were removed before they were read', () => {
     expect(texts({ epoch: 1, line: 900, part: 'tail' }, [kept(1, 1_000)])).toEqual([
       '… 99 lines left out …',
       '1.1000',
@@ -55,7 +55,7 @@ describe('a log of which the middle is missing', () => {
     ]);
   });
 
-  it('says nothing where nothing is missing', () => {
+  it('has no line where nothing is missing', () => {
     const whole = { omittedLines: 0, omittedBytes: 0 };
     const lines = [kept(1, 0, { ...whole, tail: false }), kept(1, 1, whole)];
     expect(texts(start, lines)).toEqual(['1.0', '1.1']);

@@ -1,4 +1,4 @@
-/** Locks a machine and then one of its operations, for a caller or an operator who decides on what the row says. */
+/** Locks a machine and then one of its operations, for a caller or an operator whose decision depends on the row. */
 import type { Machine } from '../../../domain/machine/machine.ts';
 import type { Session } from '../../database/database.ts';
 import { lockMachines } from '../../machines/machine-rows.ts';

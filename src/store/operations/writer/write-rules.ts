@@ -16,7 +16,7 @@
  * overdue rows are claimed also by a replica that is full.
  *
  * `signals` counts what a waiting operation may be waiting for. A signal adds one and makes a row without a holder due (WAKE).
- * A record that lets go compares the count with the one that its holder knew: a missed signal makes the row due at once.
+ * A record that releases the lease compares the count with the one that its holder knew: a missed signal makes the row due at once.
  *
  * `deaths` counts holders that were lost since the last progress. A claim adds one when it takes over another owner's lease;
  * a holder that was only cut off from the database takes it back.
