@@ -1,4 +1,4 @@
-/** The command line's entry: `serve` is the server, everything else is a client of it. */
+/** The entry of the command line: `serve` runs the server, most other commands are its clients. */
 import { agentCommand } from './agent/agent-command.ts';
 import { runClient } from './cli/command-line.ts';
 import type { ExtraCommand } from './cli/command-tree.ts';
@@ -63,7 +63,7 @@ const output = {
   writeErr: (text: string) => process.stderr.write(text),
 };
 
-/** The server's, so that what is built lands where it is served from. */
+/** The server's data directory, so that images are built where they are served from. */
 function dataDirFor(option: string | undefined): string {
   try {
     return readSettings(process.env, option === undefined ? {} : { dataDir: option }, process.cwd()).dataDir;
@@ -91,7 +91,7 @@ async function serve(program: string, flags: FlagValues): Promise<number> {
     await checkAddress(settings.grpcAddress, SETTINGS.grpcAddress.variable);
     const { readPlanFiles } = await import('./server/settings/plan-files.ts');
     const planFiles = readPlanFiles(settings.plansDir);
-    // Loaded here, so that a client command does not pay for the server.
+    // Loaded here, so that client commands do not load the server.
     const { runServer } = await import('./server/run-server.ts');
     return await runServer(program, { settings, configuration, planFiles });
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Arrays as PostgreSQL reads them, for statements that carry very many: pg's own way takes twice as long. */
+/** PostgreSQL array literals, for statements with very many values: the driver's own arrays take twice as long. */
 
 const SPECIAL = /["\\]/g;
 

@@ -1,7 +1,7 @@
 /**
- * Comparing two clocks over a connection. An answer was given somewhere between the question and its arrival, so the
- * difference between database time and monotonic time is known as a range. Ranges that do not meet prove a step, however
- * slow the connection is.
+ * Compares two clocks over a connection. A reading was taken somewhere between its request and its arrival, so the difference
+ * between database time and monotonic time is known as a range. Ranges that do not overlap prove a step, however slow the
+ * connection is.
  */
 
 /** One reading of the database's clock, and the monotonic times at which it was asked for and arrived. */
@@ -17,7 +17,7 @@ export interface OffsetRange {
   readonly high: number;
 }
 
-/** What a range may grow by from one reading to the next: a clock that is slewed moves a little. */
+/** How much a range may grow from one reading to the next: a clock that is slewed moves a little. */
 const SLEW_MS = 1;
 
 export function offsetOf({ databaseMs, askedAt, answeredAt }: ClockReading, steppedMs: number): OffsetRange {
@@ -34,7 +34,7 @@ export function stepBetween(known: OffsetRange, seen: OffsetRange, toleranceMs: 
   return Math.abs(gap) <= toleranceMs ? 0 : Math.round(middleOf(seen) - middleOf(known));
 }
 
-/** What is known after another reading without a step. */
+/** The range after another reading without a step. */
 export function narrowed(known: OffsetRange, seen: OffsetRange): OffsetRange {
   const low = Math.max(known.low - SLEW_MS, seen.low);
   const high = Math.min(known.high + SLEW_MS, seen.high);

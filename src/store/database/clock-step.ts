@@ -1,8 +1,8 @@
 /**
- * What waits for the database's clock, put right after that clock was stepped. Some rows were written on the old clock and a
- * few, right before the step was noticed, on the new one; nothing in them shows which. So every change is one
- * that a row of the new clock can bear: a wait that ends early is only observed early, a life is never made shorter
- * than a whole one from now, and a lease never longer than a whole one.
+ * Corrects everything that waits for the database's clock after that clock was stepped. Most rows were written on the old
+ * clock and a few, right before the step was noticed, on the new one; nothing in them shows which. So every correction is
+ * harmless for a row of the new clock: a wait that ends early only causes an early observation, a time to live is never
+ * shortened below a whole one from now, and a lease is never longer than a whole one.
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import { appendEvents } from '../events/append-events.ts';
@@ -16,7 +16,7 @@ export interface ClockStep {
   readonly ttls: PresenceTtls;
 }
 
-/** $1, $2: the lives of an agent that is alive, and of one that has not registered yet. */
+/** $1, $2: the time to live of an agent that is alive, and of one that has not registered yet. */
 const AGENTS_BACK = `
   WITH alive AS MATERIALIZED (
     SELECT machine_id, now() + CASE WHEN status = 'pending' THEN $2::float8 ELSE $1::float8 END * interval '1 s' AS latest
@@ -24,7 +24,7 @@ const AGENTS_BACK = `
   UPDATE agent_presence p SET check_at = least(check_at, latest), expires_at = least(expires_at, latest)
   FROM alive WHERE p.machine_id = alive.machine_id AND (check_at > latest OR expires_at > latest)`;
 
-/** $1: the step; $2: the life of an agent that is alive. Those whose life was over before the step stay as they are. */
+/** $1: the step; $2: the time to live of an agent that is alive. Agents that had expired before the step stay as they are. */
 const AGENTS_FORWARD = `
   WITH alive AS MATERIALIZED (
     SELECT machine_id, CASE WHEN status = 'pending' THEN expires_at + $1 * interval '1 ms'
@@ -34,7 +34,7 @@ const AGENTS_FORWARD = `
   UPDATE agent_presence p SET check_at = until, expires_at = until
   FROM alive WHERE p.machine_id = alive.machine_id`;
 
-/** The rest, by name, with the parameters that each takes. */
+/** The other statements, by name. */
 const BACK = {
   'clock-back-tokens': `UPDATE agents SET token_expires_at = now() + $1 * interval '1 s'
     WHERE token_expires_at > now() + $1 * interval '1 s'`,
@@ -63,7 +63,7 @@ const FORWARD = {
     FROM machines m WHERE m.machine_id = n.machine_id AND m.install = 'installing'`,
 } as const;
 
-/** In one transaction with the record of the step. */
+/** Runs in the transaction that records the step. */
 export async function rearmAfterStep(session: Session, step: ClockStep): Promise<void> {
   await shiftAfterClockStep(session, step.stepMs, step.leaseMs);
   if (step.stepMs < 0) await rearmBack(session, step);

@@ -1,10 +1,10 @@
 /**
- * Many concurrent requests, one statement. A request joins the batch that is forming; a batch leaves as soon as
- * fewer than `maxUnderWay` batches are under way. There is no timer: the wait for the running batch is what
- * forms the next one, so a lone request is never held up and a crowd shares its round trips.
+ * Many concurrent requests, one statement. A request joins the next batch; a batch is sent as soon as fewer than
+ * `maxUnderWay` batches are in progress. There is no timer: the next batch collects while the current one runs, so a single
+ * request is never delayed and many requests share their round trips.
  *
- * Where requests trickle in without end and nobody minds some milliseconds, `restMs` keeps batches from becoming as
- * small as the trickle allows: after a batch has left, the next one waits so long unless it is full.
+ * Where requests come steadily and some milliseconds do not matter, `restMs` keeps batches from becoming too small:
+ * after a batch was sent, the next one waits for this time unless it is full.
  *
  * A batch that the database refuses is run again one by one, so that a poisoned request fails alone.
  */
@@ -12,7 +12,7 @@ export interface CoalescerOptions<Item, Result> {
   readonly maxBatch: number;
   readonly maxUnderWay: number;
   readonly restMs?: number;
-  /** Answers every item, in order. */
+  /** Returns a result for every item, in order. */
   readonly flush: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** The batch failed because of what is in it, not because the database is away. */
   readonly isPoisoned: (error: unknown) => boolean;
@@ -42,17 +42,17 @@ export class Coalescer<Item, Result> {
     });
   }
 
-  /** Lets the requests of one turn of the event loop meet before the first of them leaves. */
+  /** Collects the requests of one turn of the event loop before the first of them is sent. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#depart();
+      this.#send();
     });
   }
 
-  #depart(): void {
+  #send(): void {
     const { maxBatch, maxUnderWay, restMs } = this.#options;
     while (this.#queue.length > 0 && this.#underWay < maxUnderWay) {
       if (this.#resting && this.#queue.length < maxBatch) return;
@@ -70,7 +70,7 @@ export class Coalescer<Item, Result> {
     this.#resting = true;
     setTimeout(() => {
       this.#resting = false;
-      this.#depart();
+      this.#send();
     }, ms);
   }
 

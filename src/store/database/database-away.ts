@@ -1,15 +1,15 @@
 /**
- * Errors that say something about the database and nothing about what was asked of it: the same call may pass later. They are
- * one closed table, and leave this folder as one class, so that no other part looks into codes or messages. To a caller
- * each is UNAVAILABLE with its cause; to the engine it is neither a death nor an attempt.
+ * Errors about the database itself and not about the statement: the same call may pass later. They are one closed table, and
+ * leave this folder as one class, so that no other part reads codes or messages. A caller gets UNAVAILABLE with the
+ * cause; the engine counts neither a death nor an attempt.
  */
 import pg from 'pg';
 import { StoreAway } from '../../engine/job-store.ts';
 import { NoServer } from './database-hosts.ts';
 
 /**
- * What an error means for readiness. lasts: the replica is not ready until a probe has passed. ask: one connection may be
- * all that is lost, a probe decides. passes: only this call is concerned.
+ * What an error means for readiness. lasts: the replica is not ready until a probe has passed. ask: maybe only one connection
+ * is lost, a probe decides. passes: only this call is affected.
  */
 type Effect = 'lasts' | 'ask' | 'passes';
 
@@ -64,13 +64,13 @@ export type AwayKindName = keyof typeof AWAY_KINDS;
 export class DatabaseAway extends StoreAway {
   override readonly name = 'DatabaseAway';
   readonly kind: AwayKindName;
-  /** As PostgreSQL or the system call gave it. */
+  /** From PostgreSQL or the system call. */
   readonly code: string;
 
-  /** `before`: what was seen before, and has led to this. */
+  /** `before`: an earlier error that caused this one. */
   constructor(kind: AwayKindName, cause: unknown, before?: AwayKindName) {
-    const said = AWAY_KINDS[kind].cause;
-    super(before === undefined ? said : `${said}; before that: ${AWAY_KINDS[before].cause}`, { cause });
+    const message = AWAY_KINDS[kind].cause;
+    super(before === undefined ? message : `${message}; before that: ${AWAY_KINDS[before].cause}`, { cause });
     this.kind = kind;
     this.code = codeOf(cause);
   }
@@ -80,10 +80,10 @@ export class DatabaseAway extends StoreAway {
   }
 }
 
-/** How far an error has come: what fails while connecting can only be about the connection. */
+/** When an error occurred: one while connecting can only be about the connection. */
 type Stage = 'connecting' | 'running';
 
-/** A DatabaseAway for an error that is one; any other error as it is. */
+/** A DatabaseAway where the database is away; any other error unchanged. */
 export function asAway(error: unknown, stage: Stage = 'running'): unknown {
   const kind = kindOf(error, stage);
   return kind === null ? error : new DatabaseAway(kind, error);
@@ -94,7 +94,7 @@ export function isDatabaseAway(error: unknown): boolean {
   return asAway(error) instanceof DatabaseAway;
 }
 
-const LOST_WORDS =
+const LOST_MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired|write after end)/;
 
 function kindOf(error: unknown, stage: Stage): AwayKindName | null {
@@ -103,17 +103,17 @@ function kindOf(error: unknown, stage: Stage): AwayKindName | null {
   if (error instanceof NoServer) return 'no_server';
   if (stage === 'connecting') return 'unreachable';
   const bySystem = /^(E[A-Z]+|EAI_[A-Z]+|ERR_STREAM_.*)$/.test(codeOf(error));
-  return bySystem || LOST_WORDS.test(error.message) ? 'connection_lost' : null;
+  return bySystem || LOST_MESSAGES.test(error.message) ? 'connection_lost' : null;
 }
 
-/** An error that ends the connection is not about the statement. Some versions have no code for files that they can't write. */
+/** An error that ends the connection is not about the statement. Some versions have no code for files that can't be written. */
 function kindOfFatal({ severity, message }: pg.DatabaseError, stage: Stage): AwayKindName | null {
   if (severity !== 'FATAL' && severity !== 'PANIC') return null;
   if (/^could not (write|create|open|read|extend|flush|fsync) /.test(message)) return 'io_error';
   return stage === 'connecting' ? 'unreachable' : 'connection_lost';
 }
 
-/** A whole code comes before the beginning of one. */
+/** A whole code takes precedence over its first two characters. */
 function kindOfCode(code: string): AwayKindName | null {
   const kinds = Object.entries(AWAY_KINDS) as [AwayKindName, AwayKind][];
   const matching = (part: string) => kinds.find(([, { codes }]) => codes.includes(part))?.[0] ?? null;

@@ -1,13 +1,13 @@
 /**
  * The database's clock, which decides what is due, watched for steps. A clock that is set back or forward, or the clock of
- * another server after a fail-over, would leave what waits for it stuck, or let leases and agents run out early.
+ * another server after a fail-over, would leave waiting rows stuck, or let leases and agents expire early.
  *
- * Notice: each replica compares database time with its own monotonic clock. `stepped_ms` in the database is the sum of
- * all steps that were dealt with; what a replica finds beyond that sum is new. Under the row's lock it is measured once
- * more, so of several replicas that notice one deals with it, in one transaction with the sum.
+ * Detection: each replica compares database time with its own monotonic clock. `stepped_ms` in the database is the sum of
+ * all steps that were handled; a difference beyond that sum is new. It is measured again under the row's lock, so of several
+ * replicas that notice a step one handles it, in one transaction with the sum.
  *
- * Until then: `now` and `latest` are carried on by the monotonic clock, so a replica that has not noticed yet takes nothing
- * over because of a step. Restarts: `seen_at` is the last time seen; a clock behind it was set back while no replica ran.
+ * Until then `now` and `latest` follow the monotonic clock, so a replica that has not noticed a step takes nothing over
+ * because of it. Restarts: `seen_at` is the last time seen; a clock behind it was set back while no replica ran.
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
@@ -23,13 +23,13 @@ import {
 import { rearmAfterStep } from './clock-step.ts';
 import { type Database, type Session, untilNotDeadlocked } from './database.ts';
 
-/** What the store needs to know of the time; see DatabaseClock. */
+/** The time as the store uses it; see DatabaseClock. */
 export interface DatabaseTime {
-  /** The database's time, unimpressed by a step until it has been dealt with. */
+  /** The database's time, without a step until that has been handled. */
   now(): Date;
   /** The database's time is not later than this unless it was stepped. */
   latest(): Date;
-  /** The sum of the steps that `now` has followed. */
+  /** The sum of the steps that `now` includes. */
   readonly steppedMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface DatabaseClockOptions {
   readonly leaseMs: number;
   readonly ttls: PresenceTtls;
   readonly monotonicNow: () => number;
-  /** Called on the replica that dealt with a step; negative: back. */
+  /** Called on the replica that handled a step; negative: back. */
   readonly onStep: (stepMs: number) => void;
   readonly watch: LoopWatch;
 }
@@ -48,11 +48,11 @@ interface Sample extends ClockReading {
   readonly seenMs: number;
 }
 
-/** A lease may lose a part of the fifth that its holder keeps free, and nothing more. */
+/** A lease may lose a part of its last fifth, in which its holder starts nothing, and no more. */
 const TOLERATED_SHARE = 0.1;
 const MAX_TOLERANCE_MS = 1_000;
 const MAX_TICK_MS = 1_000;
-/** A replica that runs has said so more recently than this. */
+/** A running replica has updated `seen_at` more recently than this. */
 const STALE_MS = 5_000;
 
 const INSERT = `INSERT INTO database_clock (seen_at) VALUES (clock_timestamp()) ON CONFLICT DO NOTHING`;
@@ -60,7 +60,7 @@ const INSERT = `INSERT INTO database_clock (seen_at) VALUES (clock_timestamp()) 
 const COLUMNS = `(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "databaseMs", stepped_ms AS "steppedMs",
   (extract(epoch FROM seen_at) * 1000)::float8 AS "seenMs"`;
 
-/** A time that is lost in a crash of the database is written again a second later: no reason to wait for the disk. */
+/** A value that is lost in a crash of the database is written again a second later: it need not wait for the disk. */
 const SAMPLE = `
   WITH seen AS (
     UPDATE database_clock SET seen_at = clock_timestamp()
@@ -91,7 +91,7 @@ export class DatabaseClock implements DatabaseTime {
     });
   }
 
-  /** Reads the clock for the first time, and deals with what happened to it while no replica ran. */
+  /** Reads the clock for the first time, and handles a step that was made while no replica ran. */
   static async open(options: DatabaseClockOptions): Promise<DatabaseClock> {
     const clock = new DatabaseClock(options);
     await clock.#open();
@@ -118,12 +118,12 @@ export class DatabaseClock implements DatabaseTime {
     return this.#loop.stop();
   }
 
-  /** Compares the clocks once, and deals with a step. */
+  /** Compares the clocks once, and handles a step. */
   async check(): Promise<void> {
     const sample = await this.#sample(this.#options.database, 'clock-sample', SAMPLE);
     const seen = offsetOf(sample, sample.steppedMs);
     if (stepBetween(this.#known, seen, this.#toleranceMs) === 0) return this.#follow(sample);
-    const stepMs = await untilNotDeadlocked(() => this.#deal());
+    const stepMs = await untilNotDeadlocked(() => this.#handleStep());
     if (stepMs !== 0) this.#options.onStep(stepMs);
   }
 
@@ -137,17 +137,17 @@ export class DatabaseClock implements DatabaseTime {
   }
 
   /** Returns the step; 0 when another replica was faster. */
-  async #deal(): Promise<number> {
+  async #handleStep(): Promise<number> {
     const { database, leaseMs, ttls } = this.#options;
-    const dealt = await database.transaction(async (session) => {
+    const handled = await database.transaction(async (session) => {
       const sample = await this.#sample(session, 'clock-lock', LOCK);
       const stepMs = stepBetween(this.#known, offsetOf(sample, sample.steppedMs), this.#toleranceMs);
       if (stepMs !== 0) await rearmAfterStep(session, { stepMs, leaseMs, ttls });
       if (stepMs !== 0) await session.run('clock-follow', FOLLOW, [stepMs]);
       return { sample, stepMs };
     });
-    this.#follow({ ...dealt.sample, steppedMs: dealt.sample.steppedMs + dealt.stepMs });
-    return dealt.stepMs;
+    this.#follow({ ...handled.sample, steppedMs: handled.sample.steppedMs + handled.stepMs });
+    return handled.stepMs;
   }
 
   async #open(): Promise<void> {
@@ -158,7 +158,7 @@ export class DatabaseClock implements DatabaseTime {
       const behindMs = Math.round(sample.seenMs - sample.databaseMs);
       const stepMs = behindMs > this.#toleranceMs ? -behindMs : 0;
       if (stepMs !== 0) await rearmAfterStep(session, { stepMs, leaseMs, ttls });
-      // Either no replica ran, or the clock was stepped forward and those that run are about to notice.
+      // Either no replica ran, or the clock was stepped forward and the running replicas are about to notice.
       if (behindMs < -STALE_MS) await extendLeases(session, Math.min(leaseMs, 2 * MAX_TICK_MS));
       await session.run('clock-follow', FOLLOW, [stepMs]);
       return { sample, stepMs };

@@ -1,18 +1,18 @@
 /**
- * A database of several servers, of which one takes writes: postgresql://user@host1:5432,host2:5432/ingot, as libpq has
- * it. The driver knows one server a URL, so this finds the one: all are asked at the same time, and the first that
- * takes writes is used until a connection to it fails or it turns read-only. A URL of one server is left as it is.
+ * A database of several servers, of which one takes writes: postgresql://user@host1:5432,host2:5432/ingot, as in libpq. The
+ * driver takes one server a URL, so this finds it: all servers are queried at the same time, and the first that takes writes
+ * is used until a connection to it fails or it becomes read-only. A URL of one server is used unchanged.
  */
 import pg from 'pg';
 
-/** What libpq also knows means a server that takes no writes, and there is nothing to be done with such a one here. */
+/** libpq's other values select a server that takes no writes, which is of no use here. */
 export const TARGET_SESSION_ATTRS = ['any', 'read-write', 'primary'] as const;
 export type TargetSessionAttrs = (typeof TARGET_SESSION_ATTRS)[number];
 
 export interface DatabaseServers {
   /** One URL a server. */
   readonly urls: readonly string[];
-  /** Null: not said. */
+  /** Null: not in the URL. */
   readonly target: TargetSessionAttrs | null;
 }
 
@@ -22,7 +22,7 @@ export class DatabaseUrlError extends Error {
 
 const URL_PARTS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]*)([^?#]*)(?:\?([^#]*))?$/;
 
-/** Throws a DatabaseUrlError that repeats no part of the URL: it may hold a password. */
+/** Throws a DatabaseUrlError that quotes no part of the URL: it may hold a password. */
 export function parseDatabaseUrl(url: string): DatabaseServers {
   const [whole, scheme = '', login = '', authority = '', path = '', query = ''] = URL_PARTS.exec(url) ?? [];
   if (whole === undefined) throw new DatabaseUrlError('is not a postgresql:// URL');
@@ -30,7 +30,7 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
   const target = targetOf(parameters.get('target_session_attrs'));
   parameters.delete('target_session_attrs');
   const servers = serversOf(authority, parameters);
-  // A single server is named as it came: a socket's directory, or nothing at all, are servers too.
+  // The URL of a single server stays as it is: it may name a socket's directory, or no host at all.
   if (servers.length < 2)
     return { urls: [checked(withQuery(scheme + login + authority + path, parameters))], target };
   parameters.delete('host');
@@ -53,12 +53,12 @@ function targetOf(text: string | null): TargetSessionAttrs | null {
 }
 
 interface NamedServer {
-  /** With its port; of a socket only the port counts. */
+  /** With its port; for a socket only the port counts. */
   readonly host: string;
   readonly socketDir: string | null;
 }
 
-/** From the parameters where libpq would take them from there. */
+/** From the query's parameters, where libpq would take them from there. */
 function serversOf(authority: string, parameters: URLSearchParams): NamedServer[] {
   const named = parameters.get('host');
   if (named === null) return authority.split(',').map((host) => ({ host, socketDir: null }));
@@ -88,7 +88,7 @@ function checked(url: string): string {
   return url;
 }
 
-/** Without the login. */
+/** The server's name, without the login. */
 function nameOf(url: string): string {
   const { host, searchParams } = new URL(url.replace('@/', '@localhost/').replace(':///', '://localhost/'));
   return searchParams.get('host') ?? host;
@@ -121,7 +121,7 @@ export class DatabaseHosts {
     this.#mustWrite = target === null ? urls.length > 1 : target !== 'any';
   }
 
-  /** Of the server to connect to. */
+  /** The URL of the server to connect to. */
   get url(): string {
     return this.#url;
   }
@@ -130,7 +130,7 @@ export class DatabaseHosts {
     return this.#urls.length > 1;
   }
 
-  /** For the pool: each connection goes to the server that is the one at that time. */
+  /** For the pool: each connection goes to the current server. */
   clientClass(): typeof pg.Client {
     const hosts = this;
     return class extends pg.Client {
@@ -148,7 +148,7 @@ export class DatabaseHosts {
     return (client as { serverUrl?: string }).serverUrl === this.#url;
   }
 
-  /** Finds the server to connect to; callers that come while a search is under way get its result. */
+  /** Finds the server to connect to; calls during a search get its result. */
   search(): Promise<void> {
     this.#search ??= this.#ask().finally(() => {
       this.#search = null;
@@ -156,7 +156,7 @@ export class DatabaseHosts {
     return this.#search;
   }
 
-  /** Throws when the server on the other side is not to be used. */
+  /** Throws when the server must not be used. */
   async verify(client: pg.ClientBase): Promise<void> {
     if (!this.#mustWrite) return;
     const { rows } = await client.query<{ takesWrites: boolean }>(TAKES_WRITES);
@@ -187,7 +187,7 @@ export class DatabaseHosts {
       await this.verify(client);
       return url;
     } finally {
-      // The answer is known; a server that does not let go must not hold it up.
+      // The result is known; a server that is slow to close must not delay it.
       client.end().catch(() => {});
     }
   }
@@ -198,7 +198,7 @@ export async function connectToDatabase(url: string, config: pg.ClientConfig): P
   const hosts = new DatabaseHosts(url);
   if (hosts.areSeveral) await hosts.search();
   const client = new pg.Client({ ...config, connectionString: hosts.url });
-  // A connection that is cut fails the statement under way; the event itself, without a listener, would end the process.
+  // A connection that is cut fails the running statement; the event itself, without a listener, would end the process.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -1,13 +1,13 @@
 /**
- * Finds out by itself whether the database can be written, so that a replica is out of a load balancer before calls fail, and
- * back in it when the cause is gone.
+ * Probes whether the database can be written, so that a load balancer takes a replica out before calls fail, and puts it back
+ * when the cause is gone.
  *
- * A full disk answers SELECT 1, and has room for a small change in a page that exists: the probe makes a table of its own
- * session grow, which takes a new page each time and leaves nothing behind. Errors that work met count at once; only a
- * probe that was started after the last of them, on a connection of its own, says that they are over.
+ * A server with a full disk answers SELECT 1, and can change an existing page: the probe grows a temporary table, which takes
+ * a new page each time and leaves nothing behind. Errors that work met count at once; only a probe that was started after the
+ * last of them, on its own connection, shows that they are over.
  *
- * A server with a full disk may end, and can't start again; new connections may fail with words that do not name the disk.
- * What such a server led to is shown with its first cause, to callers too, until a probe has passed.
+ * A server with a full disk may exit and be unable to start again, and new connections may fail with messages that do not
+ * name the disk. Such errors are shown with their first cause, to callers too, until a probe has passed.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type pg from 'pg';
@@ -19,26 +19,26 @@ import { type AwayKindName, asAway, DatabaseAway } from './database-away.ts';
 export interface DatabaseProbeOptions {
   readonly newClient: () => pg.Client;
   readonly monotonicNow: () => number;
-  /** Null: all is well. Called when that changes, and when the cause does. */
+  /** Null: the database can be written. Called when that changes, and when the cause does. */
   readonly onChange: (away: DatabaseAway | null) => void;
-  /** The probe itself can't be carried out; it says nothing about the database then. */
+  /** The probe itself failed, which says nothing about the database. */
   readonly onError: (error: unknown) => void;
   readonly watch: LoopWatch;
 }
 
 const EVERY_MS = 500;
 const SOON_MS = 50;
-/** One that takes longer is as good as none: a probe must be over when the next /readyz is asked. */
+/** A probe that takes longer failed: it must be over before the next call of /readyz. */
 const ANSWER_MS = 1_400;
 
 const PREPARE = `SET temp_tablespaces = ''; SET client_min_messages = error;
   CREATE TEMPORARY TABLE IF NOT EXISTS ingot_probe (page text) ON COMMIT DELETE ROWS;
   ALTER TABLE ingot_probe ALTER COLUMN page SET STORAGE PLAIN`;
-/** In a transaction that may not write, a temporary table still may be. */
+/** A read-only transaction may still write to a temporary table. */
 const GROW = `INSERT INTO ingot_probe SELECT repeat('x', 6000) FROM generate_series(1, 4)
   RETURNING current_setting('transaction_read_only') AS read_only`;
 
-/** What a server may end of. */
+/** Causes that may make a server exit. */
 const FIRST_CAUSES: readonly AwayKindName[] = ['disk_full', 'out_of_memory'];
 
 class NoAnswer extends Error {}
@@ -52,7 +52,7 @@ export class DatabaseProbe {
   #away: DatabaseAway | null = null;
   #firstCause: AwayKindName | null = null;
   #lastErrorAt = Number.NEGATIVE_INFINITY;
-  #complained = false;
+  #errorReported = false;
 
   constructor(options: DatabaseProbeOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class DatabaseProbe {
     await this.#dropClient();
   }
 
-  /** Work met this error; returns it with the cause that it has. */
+  /** Work met this error; returns it with its first cause. */
   saw(away: DatabaseAway): DatabaseAway {
     if (away.effect === 'passes') return away;
     const explained = this.#explained(away);
@@ -94,7 +94,7 @@ export class DatabaseProbe {
     const startedAt = this.#options.monotonicNow();
     const isKept = this.#client !== null;
     let outcome = await this.#probe();
-    // A connection that was cut meanwhile tells nothing about the next one.
+    // A connection that was cut meanwhile says nothing about the next one.
     if (isKept && outcome !== null && !(outcome.cause instanceof NoAnswer)) {
       await this.#dropClient();
       outcome = await this.#probe();
@@ -104,7 +104,7 @@ export class DatabaseProbe {
       await this.#dropClient();
       this.#change(outcome);
     } else if (this.#lastErrorAt >= startedAt) {
-      // The same connection may be served although new ones are not.
+      // An existing connection may still work where new ones fail.
       await this.#dropClient();
     } else this.#change(null);
   }
@@ -113,7 +113,7 @@ export class DatabaseProbe {
     if (FIRST_CAUSES.includes(away.kind)) this.#firstCause = away.kind;
     const first = this.#firstCause;
     if (first === null || first === away.kind) return away;
-    // The same, in the words that a new connection gets.
+    // The same cause, as a new connection reports it.
     if (away.kind === 'io_error') return new DatabaseAway(first, away.cause);
     return new DatabaseAway(away.kind, away.cause, first);
   }
@@ -131,17 +131,17 @@ export class DatabaseProbe {
       (error: unknown) => error,
     );
     const late = new AbortController();
-    const silence = sleep(ANSWER_MS, late.signal)
-      // A process that was busy itself reads what has long arrived before it calls the database silent.
+    const timeout = sleep(ANSWER_MS, late.signal)
+      // A process that was busy itself reads what has already arrived before it reports a timeout.
       .then(() => turn())
       .then(() => new NoAnswer('no answer in time'));
-    const error = await Promise.race([answered, silence]);
+    const error = await Promise.race([answered, timeout]);
     late.abort();
     if (error === null) return null;
     const away = asAway(error, 'connecting');
     if (away instanceof DatabaseAway) return this.#explained(away);
-    if (!this.#complained) this.#options.onError(error);
-    this.#complained = true;
+    if (!this.#errorReported) this.#options.onError(error);
+    this.#errorReported = true;
     return null;
   }
 
@@ -153,7 +153,7 @@ export class DatabaseProbe {
 
   async #connect(): Promise<pg.Client> {
     const client = this.#options.newClient();
-    // A connection that breaks fails the next probe; the event itself, unheard, would end the process.
+    // A connection that breaks fails the next probe; the event itself, without a listener, would end the process.
     client.on('error', () => {});
     this.#client = client;
     await client.connect();
@@ -164,7 +164,7 @@ export class DatabaseProbe {
   async #dropClient(): Promise<void> {
     const client = this.#client;
     this.#client = null;
-    // It may be broken; how it ends tells nothing more.
+    // It may be broken: an error while it closes says nothing new.
     client?.end().catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The connection to PostgreSQL. A query is a named statement, prepared once a connection. Store functions take
- * the Session that they run in, so that the caller decides what belongs to one transaction; nobody holds a
- * transaction across a call to anything but the database.
+ * The connection to PostgreSQL. A query is a named statement, prepared once a connection. Store functions take the
+ * Session that they run in, so that the caller decides what belongs to one transaction. No transaction is held across a call
+ * to anything but the database.
  */
 import pg from 'pg';
 import { sleep } from '../../time/sleep.ts';
@@ -12,11 +12,11 @@ import { DatabaseHosts } from './database-hosts.ts';
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number);
 
-/** A connection that is already broken never says that it is closed. */
+/** A connection that is already broken never reports that it is closed. */
 const CLOSE_GRACE_MS = 2_000;
 
 export interface Session {
-  /** The statement is named by its text's own first comment-free name, given by the caller. */
+  /** Each name stands for one text; an empty name is for a text that is not prepared. */
   run<Row extends pg.QueryResultRow>(name: string, text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
@@ -25,19 +25,19 @@ export interface DatabaseOptions {
   readonly maxConnections: number;
   readonly onIdleError: (error: Error) => void;
   /**
-   * How long a transaction may wait for its client. A replica that is frozen in the middle of one holds its locks,
-   * the turn to write events among them, so nobody should wait for it much longer than for its lease.
+   * How long a transaction may wait for its client. A replica that hangs in the middle of one holds its locks, the lock on
+   * events among them, so other replicas should not wait for it much longer than for its lease.
    */
   readonly transactionIdleMs?: number;
 }
 
 const TRANSACTION_IDLE_MS = 5_000;
 const STATEMENT_MS = 30_000;
-/** A server that was cut off without a word ends no statement; this does. */
+/** Ends statements to a server that was cut off without closing the connection. */
 const ANSWER_MS = STATEMENT_MS + 5_000;
 const LISTENING_ANSWER_MS = 5_000;
 
-/** Errors are those of the driver; a Database has its own. */
+/** Errors are those of the driver; a Database throws its own. */
 export function sessionOf(client: pg.ClientBase): Session {
   return {
     async run<Row extends pg.QueryResultRow>(name: string, text: string, values: readonly unknown[] = []) {
@@ -78,8 +78,8 @@ export class Database {
       this.#open -= 1;
       if (this.#open === 0 && this.#pool.ending) this.#allClosed.abort();
     });
-    // The pool listens only while a connection is idle. One that is cut while somebody has it fails that work's
-    // next statement; the event itself, unheard, would end the process.
+    // The pool listens only while a connection is idle. One that is cut while it is in use fails the next
+    // statement; the event itself, without a listener, would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
@@ -88,7 +88,7 @@ export class Database {
     this.#onAway = listener;
   }
 
-  /** One statement, in a transaction of its own. */
+  /** One statement, in its own transaction. */
   async run<Row extends pg.QueryResultRow>(
     name: string,
     text: string,
@@ -99,7 +99,7 @@ export class Database {
     try {
       return await this.#sessionOf(client).run<Row>(name, text, values);
     } catch (error) {
-      // The pool takes back only a connection of which nothing is left to come.
+      // A broken connection must not go back to the pool: an answer may still arrive on it.
       if (error instanceof DatabaseAway) broken = error;
       throw error;
     } finally {
@@ -111,7 +111,7 @@ export class Database {
     return this.#inTransaction('BEGIN', work);
   }
 
-  /** Several reads that see the same moment. */
+  /** Several reads of one snapshot. */
   snapshot<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#inTransaction('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work);
   }
@@ -141,7 +141,7 @@ export class Database {
     }
   }
 
-  /** When the server is gone or takes no writes any more, another one may; connections to the old one are dropped. */
+  /** When the server is gone or takes no writes any more, another may; connections to the old one are closed. */
   async #connectToCurrent(): Promise<pg.PoolClient> {
     for (let searched = !this.#hosts.areSeveral; ; ) {
       try {
@@ -177,7 +177,7 @@ export class Database {
     return error instanceof DatabaseAway ? this.#onAway(error) : error;
   }
 
-  /** A connection of its own for LISTEN; the caller ends it. */
+  /** A separate connection for LISTEN; the caller closes it. */
   newClient(): pg.Client {
     return new pg.Client({
       connectionString: this.#hosts.url,
@@ -188,14 +188,14 @@ export class Database {
     });
   }
 
-  /** Returns when the connections are closed, not only told to: a database that stops next is left in peace. */
+  /** Returns when the connections are closed, so that a database that is stopped next has none left. */
   async close(): Promise<void> {
     await this.#pool.end();
     if (this.#open > 0) await sleep(CLOSE_GRACE_MS, this.#allClosed.signal);
   }
 }
 
-/** A connection that could not even roll back is thrown away, not given to the next caller. */
+/** A connection that could not roll back is closed, not given to the next caller. */
 async function rolledBack(client: pg.ClientBase): Promise<Error | undefined> {
   try {
     await client.query('ROLLBACK');
@@ -218,7 +218,7 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 
 const DEADLOCK = '40P01';
 
-/** Runs work again that the database ended to free two who waited for each other. */
+/** Repeats work that the database canceled to resolve a deadlock. */
 export async function untilNotDeadlocked<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -229,9 +229,9 @@ export async function untilNotDeadlocked<T>(work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** The database refused this very statement; the connection is fine, and trying the same again is futile. */
+/** The database refused this statement; the connection works, and a repetition would fail again. */
 export function isStatementError(error: unknown): boolean {
-  // 55: not in state, which passes. What says that the database is away is of another class.
+  // 55: object not in state, which passes. Errors that say that the database is away have another class.
   return error instanceof pg.DatabaseError && error.code !== undefined && error.code.slice(0, 2) !== '55';
 }
 

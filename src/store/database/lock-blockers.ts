@@ -1,4 +1,4 @@
-/** Who keeps a session waiting for a lock, in words for a log: no value of a query may be in them. */
+/** Describes the sessions that block a lock, for the log: without the values of their queries. */
 import type pg from 'pg';
 
 interface BlockerRow {

@@ -1,4 +1,4 @@
-/** Rows of the two central tables, as the database returns them and as the domain knows them. */
+/** Rows of the two central tables, as the database returns them and as domain objects. */
 
 import type { Presence } from '../../domain/agent/presence.ts';
 import type { Conditions } from '../../domain/condition/condition.ts';

@@ -1,4 +1,4 @@
-/** Which PostgreSQL the statements in this folder are written for; `npm run test:postgres` runs them on an old one. */
+/** The PostgreSQL versions that the store supports; `npm run test:postgres` tests an old one. */
 import type pg from 'pg';
 
 const SUPPORTED_MAJORS = { oldest: 13, newest: 18 } as const;
@@ -8,7 +8,7 @@ class UnsupportedPostgres extends Error {
   readonly code = 'UNSUPPORTED_VERSION';
 }
 
-/** Refuses a server whose answers nobody has checked, before anything is changed there. */
+/** Refuses a server of an untested version before anything is changed there. */
 export async function checkServerVersion(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ number: number; name: string }>(
     `SELECT current_setting('server_version_num')::integer AS number, current_setting('server_version') AS name`,

@@ -1,20 +1,20 @@
 import { chownSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** The user PostgreSQL runs as; undefined when that is simply whoever runs Ingot. */
+/** The user that PostgreSQL runs as; undefined for the user that runs Ingot. */
 export type Account = { readonly uid: number; readonly gid: number } | undefined;
 
 const nobody = { uid: 65534, gid: 65534 };
 
 /**
- * PostgreSQL refuses to run as root. Run by root it takes the user that owns the existing cluster, so that
- * a data directory which an ordinary user made keeps working after a `sudo`, and nobody for a new one.
+ * PostgreSQL refuses to run as root. Started by root, it runs as the owner of the existing cluster, so that an ordinary user's
+ * data directory keeps working after a `sudo`; a new cluster belongs to the user `nobody`.
  */
 export function chooseAccount(cluster: string): Account {
   if (process.getuid?.() !== 0) return undefined;
   if (!existsSync(cluster)) return nobody;
   const { uid, gid } = statSync(cluster);
-  if (uid === 0) throw new Error(`${cluster} belongs to root, as whom PostgreSQL refuses to run`);
+  if (uid === 0) throw new Error(`${cluster} belongs to root, and PostgreSQL refuses to run as root`);
   return { uid, gid };
 }
 

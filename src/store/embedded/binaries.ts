@@ -1,9 +1,8 @@
 /*
- * PostgreSQL's programs come from an npm package per platform. Two things may keep them from running where
- * npm put them, and a copy elsewhere cures both: the package's install script never ran and the links that
- * it would have made can't be made in a read-only directory; or Ingot runs as root from a directory that
- * the account PostgreSQL runs as can't enter. A copy is made under a name of its own and renamed into place,
- * so whatever exists under the final name is whole.
+ * PostgreSQL's programs come from an npm package per platform. Two problems may keep them from running where npm put
+ * them, and a copy elsewhere solves both: the package's install script never ran and its links can't be created in
+ * a read-only directory; or Ingot runs as root from a directory that PostgreSQL's account can't enter. A copy is
+ * made under another name and then renamed, so a copy under the final name is complete.
  */
 import { execFile } from 'node:child_process';
 import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
@@ -33,7 +32,7 @@ export async function usableBinaries(source: Package, account: Account, caches: 
   const original = binariesIn(source.dir);
   const obstacle = (await linkLibraries(source.dir)) ?? (await whyNotRunnable(original, account));
   if (obstacle === undefined) return original;
-  // Anything but a matter of permissions (a foreign C library, say) would befall a copy as well.
+  // Any problem other than permissions, such as another C library, would affect a copy as well.
   if (!isPermission(obstacle)) throw new Error(`PostgreSQL can't run here: ${lastLine(obstacle)}`);
   const tried = [];
   for (const cache of caches) {
@@ -57,7 +56,7 @@ async function findPackage(): Promise<Package> {
   try {
     entry = createRequire(import.meta.url).resolve(name);
   } catch (cause) {
-    throw new Error(`${name} is not installed: run npm ci, or set DATABASE_URL to a PostgreSQL of yours`, {
+    throw new Error(`${name} is not installed: run npm ci, or set DATABASE_URL to your own PostgreSQL`, {
       cause,
     });
   }
@@ -70,7 +69,7 @@ function binariesIn(dir: string): Binaries {
   return { initdb: join(dir, 'native/bin/initdb'), postgres: join(dir, 'native/bin/postgres') };
 }
 
-/** Makes the links to shared libraries that npm packages can't carry; answers with what prevented it. */
+/** Creates the links to shared libraries that an npm package can't contain; returns the error if that fails. */
 async function linkLibraries(dir: string): Promise<unknown> {
   const list: { source: string; target: string }[] = JSON.parse(
     await readFile(join(dir, 'native/pg-symlinks.json'), 'utf8'),
@@ -81,7 +80,7 @@ async function linkLibraries(dir: string): Promise<unknown> {
     try {
       await symlink(basename(source), link);
     } catch (error) {
-      // Another process may make the same links at this moment, and they would be the same.
+      // Another process may be creating the same links.
       if (codeOf(error) !== 'EEXIST') return error;
     }
   }
@@ -107,26 +106,26 @@ async function copyInto(cache: string, source: Package): Promise<string> {
   await chmod(cache, 0o755);
   const copy = join(cache, source.id);
   if (await exists(copy)) return copy;
-  const draft = await mkdtemp(`${copy}.`);
+  const temporary = await mkdtemp(`${copy}.`);
   try {
-    const native = join(draft, 'native');
-    // Static libraries are for linking programs against; nothing that runs reads them.
+    const native = join(temporary, 'native');
+    // Static libraries are not needed at run time.
     const filter = (path: string) => !path.endsWith('.a') && basename(path) !== 'pkgconfig';
     await cp(join(source.dir, 'native'), native, { recursive: true, verbatimSymlinks: true, filter });
-    await makeReadable(draft);
-    const obstacle = await linkLibraries(draft);
+    await makeReadable(temporary);
+    const obstacle = await linkLibraries(temporary);
     if (obstacle !== undefined) throw obstacle;
-    await rename(draft, copy);
+    await rename(temporary, copy);
   } catch (error) {
-    // Another process that finished first left the same copy.
+    // Another process may have made the same copy first.
     if (!(await exists(copy))) throw error;
   } finally {
-    await rm(draft, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
   }
   return copy;
 }
 
-/** What we run from here we must have put here: in a shared directory others could have prepared the name. */
+/** Programs are run from here, so the directory must be ours: in a shared one another user could have created it. */
 async function requireOurs(dir: string): Promise<void> {
   const { uid, mode } = await lstat(dir);
   const writable = (mode & 0o022) !== 0;

@@ -13,7 +13,7 @@ import { type Account, giveTo } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { dataArgument, spawnProgram, tailOf, untilExit } from './program.ts';
 
-/** The data directory's part that is PostgreSQL's; everything in it belongs to PostgreSQL's account. */
+/** PostgreSQL's part of the data directory; everything in it belongs to PostgreSQL's account. */
 export function clusterIn(dataDir: string): string {
   return join(dataDir, 'postgresql');
 }
@@ -27,38 +27,52 @@ export interface NewCluster {
 }
 
 /**
- * Makes the cluster unless it is there. It is made beside its place and moved there when it is complete, so
- * that a kill at any moment leaves either no cluster or a whole one.
+ * Creates the cluster unless it exists. It is created under another name and renamed when it is complete, so that a kill at
+ * any time leaves either no cluster or a complete one.
  */
 export async function ensureCluster(wanted: NewCluster): Promise<void> {
-  removeDrafts(wanted.cluster);
+  removeIncomplete(wanted.cluster);
   if (existsSync(join(wanted.cluster, 'PG_VERSION'))) return;
-  const draft = mkdtempSync(draftPrefix(wanted.cluster));
+  const temporary = mkdtempSync(temporaryPrefix(wanted.cluster));
   try {
-    giveTo(wanted.account, draft);
-    await initdb(draft, wanted);
-    renameSync(draft, wanted.cluster);
+    giveTo(wanted.account, temporary);
+    await initdb(temporary, wanted);
+    renameSync(temporary, wanted.cluster);
     if (wanted.durability === 'durable') syncDirectory(dirname(wanted.cluster));
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    rmSync(temporary, { recursive: true, force: true });
   }
 }
 
-async function initdb(draft: string, { binaries, account, durability, log }: NewCluster): Promise<void> {
+async function initdb(temporary: string, { binaries, account, durability, log }: NewCluster): Promise<void> {
   const tail = tailOf(log);
-  const args = ['-D', dataArgument(draft), '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+  const args = [
+    '-D',
+    dataArgument(temporary),
+    '-U',
+    'postgres',
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C',
+  ];
   if (durability === 'ephemeral') args.push('--no-sync');
-  const child = spawnProgram({ file: binaries.initdb, args, cluster: draft, account, onLine: tail.onLine });
+  const child = spawnProgram({
+    file: binaries.initdb,
+    args,
+    cluster: temporary,
+    account,
+    onLine: tail.onLine,
+  });
   const { code } = await untilExit(child);
   if (code !== 0) throw new Error(`PostgreSQL's data could not be initialised: ${tail.reason()}`);
 }
 
-function draftPrefix(cluster: string): string {
+function temporaryPrefix(cluster: string): string {
   return `${cluster}.new-`;
 }
 
-function removeDrafts(cluster: string): void {
-  const prefix = basename(draftPrefix(cluster));
+function removeIncomplete(cluster: string): void {
+  const prefix = basename(temporaryPrefix(cluster));
   for (const name of readdirSync(dirname(cluster))) {
     if (name.startsWith(prefix)) rmSync(join(dirname(cluster), name), { recursive: true, force: true });
   }

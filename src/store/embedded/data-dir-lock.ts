@@ -1,14 +1,14 @@
 /*
  * One live Ingot per data directory.
  *
- * The lock is a file that names its holder: the pid, and the process's start, so that a later process with
- * the same pid is not mistaken for it. Nothing has to be cleaned up after a kill -9; a lock whose holder
- * is dead is stale and may be replaced.
+ * The lock is a file that names its holder: the pid, and the process's start, so that a later process with the same
+ * pid is not mistaken for it. Nothing has to be cleaned up after a kill -9: a lock whose holder is dead is stale and
+ * may be replaced.
  *
  * Two rules make replacing it safe. A file that names a live process is removed by that process alone. A
- * file that names a dead one is replaced only by whoever holds `<file>.takeover`, which is a lock of the
- * same kind, so a process that dies while taking over leaves nothing stuck either. Files appear with their
- * content in place (link and rename, never open and write), so no reader sees half of one.
+ * file that names a dead one is replaced only by the holder of `<file>.takeover`, which is a lock of the same
+ * kind, so a process that dies while taking over blocks nothing either. Files appear with their content in
+ * place (link and rename, never open and write), so no reader sees a part of one.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -41,34 +41,34 @@ export async function lockFile(path: string): Promise<DataDirLock | { readonly h
   };
 }
 
-/** Takes the lock, or answers with the pid of the live process that holds it. */
+/** Takes the lock, or returns the pid of the live process that holds it. */
 async function acquire(path: string, mine: string): Promise<number | undefined> {
-  const draft = `${path}.${randomUUID()}`;
+  const temporary = `${path}.${randomUUID()}`;
   try {
-    // Where the disk is full it stays empty, and goes again.
-    writeFileSync(draft, mine, { mode: 0o600 });
+    // On a full disk it stays empty, and is removed again.
+    writeFileSync(temporary, mine, { mode: 0o600 });
     for (;;) {
-      if (linked(draft, path)) return undefined;
+      if (linked(temporary, path)) return undefined;
       const found = read(path);
       const holder = found === undefined ? undefined : liveHolder(found);
       if (holder !== undefined) return holder;
-      if (found !== undefined && (await replaceStale(path, found, draft, mine))) return undefined;
+      if (found !== undefined && (await replaceStale(path, found, temporary, mine))) return undefined;
     }
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 
-async function replaceStale(path: string, stale: string, draft: string, mine: string): Promise<boolean> {
+async function replaceStale(path: string, stale: string, temporary: string, mine: string): Promise<boolean> {
   const takeover = `${path}.takeover`;
   if ((await acquire(takeover, mine)) !== undefined) {
     await sleep(10);
     return false;
   }
   try {
-    // Another may have taken over between our reading the stale lock and our turn.
+    // Another process may have taken the lock over since it was read.
     if (read(path) !== stale) return false;
-    renameSync(draft, path);
+    renameSync(temporary, path);
     return true;
   } finally {
     rmSync(takeover, { force: true });
@@ -80,9 +80,9 @@ function liveHolder(content: string): number | undefined {
   return start !== undefined && processStart(Number(pid)) === start ? Number(pid) : undefined;
 }
 
-function linked(draft: string, path: string): boolean {
+function linked(temporary: string, path: string): boolean {
   try {
-    linkSync(draft, path);
+    linkSync(temporary, path);
     return true;
   } catch (error) {
     if (isCode(error, 'EEXIST')) return false;

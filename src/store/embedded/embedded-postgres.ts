@@ -1,10 +1,9 @@
 /*
- * A PostgreSQL of Ingot's own, for who has none.
+ * Ingot's own PostgreSQL, for installations without one.
  *
- * The data directory holds a lock and the cluster. Starting takes the lock, stops what a killed Ingot left
- * running, makes the cluster if there is none, starts PostgreSQL and waits until it answers a query. From
- * then on one event ends everything: PostgreSQL's exit, whether asked for or not, gives back the socket's
- * directory and the lock. Killing Ingot at any point is safe: the next start clears up.
+ * The data directory holds a lock and the cluster. A start takes the lock, stops what a killed Ingot left running, creates
+ * the cluster if there is none, starts PostgreSQL and waits until it answers a query. PostgreSQL's exit, requested or
+ * not, removes the socket's directory and releases the lock. Killing Ingot at any time is safe: the next start cleans up.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -21,9 +20,9 @@ import { makeAgain, makeSocketDir, removeSocketDir, socketUrl } from './socket-d
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** PostgreSQL settings that go before the ones chosen here. */
+  /** PostgreSQL settings that override the defaults below. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where an earlier one listened, so that the URL stays the same. */
+  /** The socket directory of an earlier process, so that the URL stays the same. */
   readonly socketDir?: string;
   /** For tests: another PostgreSQL than the one that comes with Ingot. */
   readonly binaries?: Binaries;
@@ -39,7 +38,7 @@ export interface EmbeddedPostgres {
   readonly dataDir: string;
   /** Ends open connections, shuts down cleanly and returns when PostgreSQL has exited. May be repeated. */
   stop(): Promise<void>;
-  /** Called once if PostgreSQL exits without having been told to; at once if it already has. */
+  /** Called once if PostgreSQL exits by itself; at once if it already has. */
   onExit(listener: (exit: Exit) => void): void;
 }
 
@@ -54,10 +53,10 @@ const defaults = {
   work_mem: '8MB',
   maintenance_work_mem: '64MB',
   random_page_cost: '1.1',
-  // Many small statements on few cores: a query that spreads over workers only takes them from the others.
+  // Many small statements on few cores: a parallel query would only slow the others down.
   max_parallel_workers_per_gather: '0',
   jit: 'off',
-  // Queue and presence rows are rewritten all the time; the stock thresholds let them bloat for too long.
+  // Queue and presence rows are rewritten all the time; the default thresholds let them bloat for too long.
   autovacuum_naptime: '15s',
   autovacuum_vacuum_scale_factor: '0.05',
   log_checkpoints: 'off',
@@ -65,8 +64,8 @@ const defaults = {
 
 const ephemeral = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } as const;
 
-/** Recovery after a crash replays at most a few gigabytes; longer than this is not recovery. */
-const startPatienceMs = 300_000;
+/** Recovery after a crash replays at most a few gigabytes, which takes less than this. */
+const maxStartMs = 300_000;
 const fastShutdownMs = 60_000;
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -121,7 +120,7 @@ function settingArguments(settings: Readonly<Record<string, string>>): string[] 
 
 /** Waits for the first answered query; false if the server exits before it, or takes too long. */
 async function answers(url: string, server: RunningServer): Promise<boolean> {
-  const deadline = performance.now() + startPatienceMs;
+  const deadline = performance.now() + maxStartMs;
   while (!server.hasExited && performance.now() < deadline) {
     const client = new Client({ connectionString: url, ssl: false });
     try {
@@ -149,7 +148,7 @@ class RunningServer {
     this.#child = child;
     this.pid = child.pid ?? 0;
     // An Ingot that exits without stopping it first must not leave it running. The lock stays: the shutdown
-    // goes on after us, and whoever takes the lock over waits for its end.
+    // continues after our exit, and the next holder of the lock waits for its end.
     const exitWithUs = () => {
       child.kill('SIGINT');
       removeSocketDir(socketDir);
@@ -173,9 +172,9 @@ class RunningServer {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#child.kill('SIGINT');
-    const impatience = setTimeout(() => this.#child.kill('SIGQUIT'), fastShutdownMs);
+    const quitTimer = setTimeout(() => this.#child.kill('SIGQUIT'), fastShutdownMs);
     await this.#over;
-    clearTimeout(impatience);
+    clearTimeout(quitTimer);
   }
 
   onExit(listener: (exit: Exit) => void): void {

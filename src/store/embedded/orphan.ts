@@ -1,7 +1,7 @@
 /*
- * What a killed Ingot leaves behind. Its PostgreSQL lives on, or that was killed too and some of its backends
- * live on. Both would write to the files that a new PostgreSQL is about to open, so all of them have to be
- * gone first. A pid is signalled only after it was seen to be a postgres at work in this very cluster.
+ * Stops what a killed Ingot left running: its PostgreSQL, or backends of a PostgreSQL that was killed too. Both would
+ * write to the files that a new PostgreSQL is about to open, so all of them have to end first. A pid is signalled
+ * only after a check that it is a postgres that runs in this cluster.
  */
 
 import { readFileSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import type { Account } from './account.ts';
 import { postgresProcesses } from './process-identity.ts';
 import { removeSocketDir } from './socket-dir.ts';
 
-const patience = { fastMs: 60_000, immediateMs: 30_000 };
+const limits = { fastMs: 60_000, immediateMs: 30_000 };
 
 /** Call with the data directory's lock held. */
 export async function stopOrphan(
@@ -25,11 +25,11 @@ export async function stopOrphan(
   if (running().includes(left.postmaster)) {
     log(`stopping the PostgreSQL that an earlier Ingot left running, pid ${left.postmaster}`);
     signalIfAlive(left.postmaster, 'SIGINT');
-    await untilNone(running, patience.fastMs);
+    await untilNone(running, limits.fastMs);
   }
-  // Backends that outlived their postmaster get what it would have sent them after a crash.
+  // Backends that outlived their postmaster get the signal that it would have sent them after a crash.
   for (const pid of running()) signalIfAlive(pid, 'SIGQUIT');
-  await untilNone(running, patience.immediateMs);
+  await untilNone(running, limits.immediateMs);
   const remaining = running().join(', ');
   if (remaining !== '')
     throw new Error(`${cluster} is in use by PostgreSQL, pid ${remaining}, which does not stop`);
@@ -43,9 +43,9 @@ async function untilNone(running: () => number[], forMs: number): Promise<void> 
 }
 
 /**
- * PostgreSQL takes any process with the pid in this file for its predecessor and refuses to start: a zombie
- * that a container's first process never collects, or a stranger to whom the pid was given since. Nobody is at
- * work in the cluster, as was just seen, except where only the postmaster itself could be looked for.
+ * PostgreSQL takes any process with the pid in this file for its predecessor and refuses to start: a zombie that a
+ * container's first process never reaps, or another process that has the pid now. No process runs in the
+ * cluster, as was just checked, except where only the postmaster could be checked.
  */
 function forgetPid(cluster: string): void {
   if (process.platform === 'linux') rmSync(pidFile(cluster), { force: true });

@@ -6,8 +6,8 @@ import type { Account } from './account.ts';
 const hasProc = process.platform === 'linux';
 
 /**
- * What tells a process from any other that has, had or will have the same pid: the boot it belongs to and
- * its start time within that boot. Undefined when there is no such process, or only its zombie.
+ * What distinguishes a process from any other with the same pid, before or after it: the boot it belongs to and its
+ * start time within that boot. Undefined when there is no such process, or only its zombie.
  */
 export function processStart(pid: number): string | undefined {
   return hasProc ? startFromProc(pid) : startFromPs(pid);
@@ -16,7 +16,7 @@ export function processStart(pid: number): string | undefined {
 function startFromProc(pid: number): string | undefined {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (stat === undefined) return undefined;
-  // The second field is the command's name, which may hold spaces and parentheses of its own.
+  // The second field is the command's name, which may contain spaces and parentheses.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
   return `${bootId()}/${rest[18]}`;
@@ -31,8 +31,8 @@ function bootId(): string {
 }
 
 /**
- * The pids of PostgreSQL's processes at work in this cluster, `postmaster` among them if it is one: each
- * stays in the cluster's directory from its first moment to its last.
+ * The pids of PostgreSQL's processes in this cluster, `postmaster` among them if it is one: each keeps the cluster's
+ * directory as its working directory as long as it runs.
  */
 export function postgresProcesses(cluster: string, account: Account, postmaster: number): number[] {
   if (hasProc) return processesIn(cluster, account).filter((pid) => commandName(pid) === 'postgres');
@@ -40,16 +40,17 @@ export function postgresProcesses(cluster: string, account: Account, postmaster:
 }
 
 /**
- * Where a process works is shown to its own user only; to root it is too, but not to the root of a container.
- * Hence a shell, run by PostgreSQL's account in the cluster's directory, which compares others' to its own.
+ * A process's working directory is visible to its own user and to root, but not to the root of a container. Hence a
+ * shell, run as PostgreSQL's account in the cluster's directory, which compares the others' with its own.
  */
 function processesIn(cluster: string, account: Account): number[] {
   const script =
     'for process in /proc/[0-9]*; do if [ "$process/cwd" -ef . ]; then echo "$process"; fi; done';
   const shell = spawnSync('/bin/sh', ['-c', script], { ...account, cwd: cluster, encoding: 'utf8' });
   const pids = (shell.stdout ?? '').split('\n').map((path) => Number(basename(path)));
-  // To take silence for emptiness would let two servers write to the same files. It has seen itself at least.
-  if (!pids.includes(shell.pid)) throw new Error(`can't tell who uses ${cluster}`, { cause: shell.error });
+  // It must have seen at least itself: an empty result would let two servers write to the same files.
+  if (!pids.includes(shell.pid))
+    throw new Error(`can't find out which processes use ${cluster}`, { cause: shell.error });
   return pids;
 }
 
@@ -63,7 +64,7 @@ function ps(pid: number, field: string): string | undefined {
   return answer === '' ? undefined : answer;
 }
 
-/** A process may end between any two looks at it: what can no longer be read counts as gone. */
+/** A process may end between any two reads: one that can't be read any more counts as gone. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -3,9 +3,8 @@ import { createInterface } from 'node:readline';
 import type { Account } from './account.ts';
 
 /**
- * How PostgreSQL is told where its data is. The directory may lie below one that PostgreSQL's account can't
- * enter (/root, say), so it is started inside of it, which happens before the user is switched, and finds
- * itself there by this name.
+ * The path of the data that PostgreSQL gets. The directory may be below one that PostgreSQL's account can't enter, such as
+ * /root, so PostgreSQL is started inside it, before the user is switched, and refers to it by this name.
  */
 export function dataArgument(cluster: string): string {
   return process.platform === 'linux' ? '/proc/self/cwd' : cluster;
@@ -29,10 +28,10 @@ export function spawnProgram(program: Program): ChildProcess {
   const child = spawn(program.file, program.args, {
     ...program.account,
     cwd: program.cluster,
-    // Nothing from the surroundings (PGDATA, PGPORT, a locale) may change what is started.
+    // No variable of the environment (PGDATA, PGPORT, a locale) may change what is started.
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a session of its own: a Ctrl-C in the terminal is for Ingot, which stops PostgreSQL last.
+    // In its own session: Ctrl-C in the terminal is for Ingot, which stops PostgreSQL last.
     detached: true,
   });
   for (const output of [child.stdout, child.stderr]) {
@@ -49,7 +48,7 @@ export function untilExit(child: ChildProcess): Promise<Exit> {
   });
 }
 
-/** Keeps the last lines a program printed, to say why it failed. */
+/** Keeps the last lines that a program printed, to report why it failed. */
 export function tailOf(onLine: (line: string) => void): { onLine(line: string): void; reason(): string } {
   const lines: string[] = [];
   return {
@@ -59,8 +58,12 @@ export function tailOf(onLine: (line: string) => void): { onLine(line: string): 
       onLine(line);
     },
     reason() {
-      const telling = lines.findLast((line) => /\b(error|FATAL|PANIC):/.test(line));
-      return (telling?.replace(/^.*?\b(error|FATAL|PANIC):/, '') ?? lines.at(-1) ?? 'it said nothing').trim();
+      const cause = lines.findLast((line) => /\b(error|FATAL|PANIC):/.test(line));
+      return (
+        cause?.replace(/^.*?\b(error|FATAL|PANIC):/, '') ??
+        lines.at(-1) ??
+        'it printed nothing'
+      ).trim();
     },
   };
 }

@@ -1,7 +1,7 @@
 /*
- * The embedded PostgreSQL, started again whenever it ends by itself. It does so when its log finds no space on the disk,
- * or when the system kills it for its memory; what was committed is still there, and its users come back by the same
- * URL. They find out by themselves that it was gone.
+ * The embedded PostgreSQL, started again whenever it exits by itself. It does so when there is no disk space for its log, or
+ * when the system kills it for its memory. What was committed is still there, and clients reconnect to the same URL; they
+ * detect by themselves that it was gone.
  */
 import { FailurePause } from '../../time/failure-pause.ts';
 import { sleep } from '../../time/sleep.ts';
@@ -16,13 +16,13 @@ import { removeSocketDir, socketDirOf } from './socket-dir.ts';
 export interface SupervisedPostgresOptions extends Omit<EmbeddedPostgresOptions, 'socketDir'> {
   readonly onExit: (exit: Exit) => void;
   readonly onStarted: () => void;
-  /** It is tried again. */
+  /** The start is repeated. */
   readonly onStartFailed: (error: unknown) => void;
 }
 
 export interface SupervisedPostgres {
   readonly url: string;
-  /** Of the one that runs, or ran last. */
+  /** The pid of the process that runs, or ran last. */
   readonly pid: number;
   stop(): Promise<void>;
 }

@@ -1,20 +1,20 @@
 /**
- * Writing events, alone or as a part of a larger statement.
+ * Writes events, alone or as a part of a larger statement.
  *
- * Identity values are handed out before the commit, so by themselves they are not the order of commits, and a
- * reader that follows "id > last" would skip what commits late. Transaction ids are no better: one that waits for
- * a lock has the older id and the newer story. So writers take turns: a transaction takes a lock right before its
- * first event_id and keeps it until it has committed. Then event_id is the order of commits, for readers a
- * position without gaps, and of two events about one row the later one has the greater id.
+ * Identity values are assigned before the commit, so by themselves they are not in the order of commits, and a reader that
+ * follows "id > last" would skip what commits late. Transaction ids are no better: a transaction that waits for a lock has the
+ * older id and the newer event. So writers are serialized: a transaction takes the event lock right before its first event_id
+ * and holds it until it has committed. Then event_id is the order of commits, readers get a position without gaps, and of two
+ * events about one row the later one has the greater id.
  *
- * The turn must be the last lock that a transaction takes, or two could wait for each other in a circle: every
- * row that a statement locks is locked before its events are written. Commits that notify take turns anyway.
+ * The event lock must be the last lock that a transaction takes, or two could deadlock: every row that a statement locks is
+ * locked before its events are written. Commits that notify are serialized anyway.
  */
 import type { NewEvent } from '../../domain/event.ts';
 import type { Session } from '../database/database.ts';
 import { toStoredJson } from '../database/stored-json.ts';
 
-/** What a listening replica is told; see notifications.ts. */
+/** The payload of a notification; see notifications.ts. */
 export type Notice = 'events' | 'due' | 'logs' | 'tokens' | `cancel:${string}`;
 
 const INSERT = `INSERT INTO events (kind, subject, from_state, to_state, actor_kind, actor_id, comment, metadata,
@@ -29,17 +29,17 @@ function eventRows(parameter: string): string {
     snapshot jsonb)`;
 }
 
-const TURN = 'pg_advisory_xact_lock(7146204)';
+const EVENT_LOCK = 'pg_advisory_xact_lock(7146204)';
 
-/** The events in the parameter, all of them, for a statement whose transaction holds every lock that it needs. */
+/** All events in the parameter, for a statement whose transaction holds every other lock that it needs. */
 export function insertEvents(parameter: string): string {
-  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${TURN}) AS turn ORDER BY e.n`;
+  return `${INSERT} FROM ${eventRows(parameter)} CROSS JOIN (SELECT ${EVENT_LOCK}) AS locked ORDER BY e.n`;
 }
 
-/** Only the events that belong to the rows of a part of the same statement, once that part is through. */
+/** Only the events that belong to the rows of a part of the same statement, after that part has run. */
 export function insertEventsOf(parameter: string, part: string, join: string): string {
   return `${INSERT} FROM ${eventRows(parameter)} JOIN ${part} ON ${join}
-    CROSS JOIN (SELECT ${TURN} FROM (SELECT count(*) FROM ${part}) AS through) AS turn ORDER BY e.n`;
+    CROSS JOIN (SELECT ${EVENT_LOCK} FROM (SELECT count(*) FROM ${part}) AS done) AS locked ORDER BY e.n`;
 }
 
 export function eventsAsJson(events: readonly NewEvent[]): string {
@@ -51,7 +51,7 @@ export function eventsAsJson(events: readonly NewEvent[]): string {
 const APPEND = `WITH appended AS (${insertEvents('$1')})
   SELECT pg_notify('ingot', notice) FROM unnest($2::text[]) AS notice`;
 
-/** In the transaction of the change that they tell about; listeners hear of them when it commits. */
+/** Runs in the transaction of the change that the events describe; listeners are notified when it commits. */
 export async function appendEvents(
   session: Session,
   events: readonly NewEvent[],

@@ -1,4 +1,4 @@
-/** Reading the event log. Why an event_id is a position without gaps: append-events.ts. */
+/** Reads the event log. append-events.ts explains why an event_id is a position without gaps. */
 import type { ActorKind } from '../../domain/actor.ts';
 import type { EventKind } from '../../domain/event.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
@@ -7,7 +7,7 @@ import type { Session } from '../database/database.ts';
 import { EVENT_FILTER_COLUMNS } from '../filter/event-columns.ts';
 import { filterToSql } from '../filter/to-sql.ts';
 
-/** An event as it is told; what a watch of operations needs besides is in StoredEvent. */
+/** An event as the API returns it. StoredEvent adds what a watch of operations needs. */
 export interface LoggedEvent {
   readonly eventId: number;
   readonly at: Date;
@@ -18,7 +18,7 @@ export interface LoggedEvent {
   readonly actorKind: ActorKind;
   readonly actorId: string;
   readonly comment: string;
-  /** JSON, as it is stored. */
+  /** JSON, as stored. */
   readonly metadata: string;
   readonly machineId: string | null;
   readonly operationId: string | null;
@@ -85,7 +85,7 @@ export interface EventPageRequest {
   readonly size: number;
 }
 
-/** Newest first; one more than asked for, if there is one. */
+/** Newest first; one more than the size, if there is one. */
 export async function listEvents(
   session: Session,
   { filter, hidden, before, size }: EventPageRequest,
@@ -102,7 +102,7 @@ export async function listEvents(
   return rows.map(loggedEventOf);
 }
 
-/** The last event that this session's snapshot sees; it sees all before it too. 0: there is none. */
+/** The last event in this session's snapshot, which has all events before it too. 0: there is none. */
 export async function lastEventId(session: Session): Promise<number> {
   const [row] = await session.run<{ last: number | null }>(
     'last-event',

@@ -1,12 +1,12 @@
 /**
- * Brings a database to the newest schema. Files in migrations/ are applied in the order of their names, each once, each
- * in a transaction of its own under an advisory lock, so that any number of replicas may start at once. A file that
- * changed after it was applied stops the start: the schema would not be what the code believes.
+ * Migrates a database to the newest schema. Files in migrations/ are applied in the order of their names, each once, each in
+ * its own transaction under an advisory lock, so that any number of replicas may start at the same time. A file that was
+ * changed after it was applied stops the start: the schema would not be what the code expects.
  *
- * Other replicas serve meanwhile, and PostgreSQL lets no one pass a session that waits for a table's lock: an ALTER TABLE
- * behind one long reader would stop them all. So no attempt waits longer than LOCK_TIMEOUT_MS for a lock; then it gives
- * up everything that it holds, and comes back later. For the same reason the advisory lock is tried and never waited for.
- * A statement that runs has no limit of its own: to end a long rewrite and start it again would only make it longer.
+ * Other replicas serve meanwhile, and every session queues behind one that waits for a table's lock: an ALTER TABLE behind one
+ * long reader would stop them all. So no attempt waits longer than LOCK_TIMEOUT_MS for a lock; then it releases everything
+ * and is repeated later. For the same reason the advisory lock is tried and never waited for. A running statement has no
+ * time limit: to cancel a long rewrite and start it again would only make it longer.
  */
 import pg from 'pg';
 import { sleep } from '../../time/sleep.ts';
@@ -21,7 +21,7 @@ const MIGRATION_LOCK = 7_146_203;
 const LOCK_TIMEOUT_MS = 300;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 5_000;
-/** A replica that is frozen in the middle of a migration must not keep its locks. */
+/** A replica that hangs in the middle of a migration must not keep its locks. */
 const IDLE_MS = 10_000;
 
 /** Lock timeout, deadlock. */
@@ -35,10 +35,10 @@ export interface MigrationWait {
 }
 
 export interface MigrateOptions {
-  /** Of this Ingot. */
+  /** The version of this Ingot. */
   readonly version: string;
   readonly onApplied?: (migration: string) => void;
-  /** The schema has migrations that this version does not know, and says that it can run on them. */
+  /** The schema has migrations that this version does not know, but that declare that it can run on them. */
   readonly onUnknown?: (migrations: readonly string[]) => void;
   readonly onWaiting?: (wait: MigrationWait) => Promise<void>;
   readonly signal?: AbortSignal;
@@ -84,7 +84,7 @@ interface Advance {
   readonly options: MigrateOptions;
 }
 
-/** File by file until nothing is missing. A schema that is complete is only read. */
+/** File by file until none is missing. A complete schema is only read. */
 async function advance(step: Advance): Promise<Attempt> {
   for (;;) {
     const { client, migrations, options } = step;
@@ -126,7 +126,7 @@ async function applyNext({ client, databaseUrl, migrations, options }: Advance):
       await client.query('ROLLBACK');
       return { migration: null, blockers };
     }
-    // Read again: what was missing before the lock was held may be there by now.
+    // Read again: another replica may have applied it before the lock was held.
     const migration = missingFrom(await readApplied(sessionOf(client)), migrations);
     next = migration;
     if (migration) {
@@ -154,7 +154,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     `SELECT 1 FROM pg_attribute
      WHERE attrelid = 'schema_migrations'::regclass AND attname = 'min_version' AND NOT attisdropped`,
   );
-  // Not IF NOT EXISTS: that takes the table's strongest lock to find out.
+  // Not IF NOT EXISTS, which takes the table's strongest lock even where the column exists.
   if (rows.length === 0) await client.query('ALTER TABLE schema_migrations ADD COLUMN min_version text');
   await client.query(migration.text);
   await client.query('INSERT INTO schema_migrations (name, digest, min_version) VALUES ($1, $2, $3)', [
@@ -164,7 +164,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   ]);
 }
 
-/** From a connection of its own: the one that waits can't ask what it waits for. */
+/** On another connection: the one that waits can't query what blocks it. */
 function watchBlockers(databaseUrl: string, pid: number): { end(): Promise<readonly string[]> } {
   const over = new AbortController();
   let seen: readonly string[] = [];

@@ -1,11 +1,10 @@
 /**
- * The migrations that this version of Ingot knows. Each declares, in a comment of its own, the oldest version that can
- * still run on the schema that it leaves behind:
+ * The migrations of this version. Each declares, in a comment, the oldest version that can still run on the schema that it
+ * creates:
  *
  *     -- min_version: 0.1.0
  *
- * Files up to 0007 were released before there was such a line. A file without one says nothing, so a version that does
- * not know it refuses the schema.
+ * Files up to 0007 were released before this line existed. A version that does not know a file without it refuses the schema.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
 /**
- * Whether this version of Ingot can run on the schema that it finds. What it knows, it can run on. A migration that it
- * does not know was applied by a newer version; that one's min_version says whether older ones may go on.
+ * Whether this version of Ingot can run on the schema of a database. It can run on all migrations that it knows. One that it
+ * does not know was applied by a newer version; its min_version says whether older versions may still run.
  */
 import type { Session } from '../database/database.ts';
 import type { Migration } from './migration-files.ts';
 
-/** Not the database's fault, and not passing by itself: another version has to be started here. */
+/** Does not pass by itself: another version has to be started. */
 export class SchemaTooNew extends Error {
   constructor(newest: string, minVersion: string | null, version: string) {
     const needs =
@@ -26,14 +26,14 @@ export interface AppliedMigration {
   readonly minVersion: string | null;
 }
 
-/** Takes no lock that anything but a change of the table itself waits for. */
+/** Takes no lock that blocks anything but a change of the table itself. */
 export async function readApplied(session: Session): Promise<AppliedMigration[]> {
   const [ledger] = await session.run<{ found: boolean }>(
     'schema-ledger',
     `SELECT to_regclass('schema_migrations') IS NOT NULL AS found`,
   );
   if (!ledger?.found) return [];
-  // Through JSON: a schema from before min_version has no such column.
+  // Through JSON: an old schema has no column min_version.
   const rows = await session.run<{ name: string; digest: string; min_version: string | null }>(
     'schema-applied',
     `SELECT name, digest, to_jsonb(applied) ->> 'min_version' AS min_version
@@ -42,7 +42,7 @@ export async function readApplied(session: Session): Promise<AppliedMigration[]>
   return rows.map(({ name, digest, min_version }) => ({ name, digest, minVersion: min_version }));
 }
 
-/** Throws when the schema is not one that this version can run on; returns what it does not know of it. */
+/** Throws when this version can't run on the schema; returns the migrations that it does not know. */
 export function checkSchema(
   applied: readonly AppliedMigration[],
   known: readonly Migration[],
@@ -57,7 +57,7 @@ export function checkSchema(
   return unknown.map(({ name }) => name);
 }
 
-/** A version that is not numbers separated by dots is at least nothing, and nothing is at least it. */
+/** False where a version is not three numbers separated by dots. */
 export function isAtLeast(version: string, min: string): boolean {
   const [own, needed] = [numbersOf(version), numbersOf(min)];
   if (!own || !needed) return false;

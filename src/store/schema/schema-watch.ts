@@ -1,6 +1,6 @@
 /**
- * Notices that a newer version migrated the schema under this replica. Most migrations leave older versions running; one
- * that does not says so, and then this replica has to stop working before it writes what the new schema forbids.
+ * Detects that a newer version migrated the schema while this replica runs. Most migrations keep older versions running; one
+ * that does not declares it, and then this replica has to stop its work before it writes what the new schema forbids.
  */
 import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Database } from '../database/database.ts';
