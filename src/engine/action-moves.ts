@@ -8,8 +8,9 @@ import type { FailureCode } from '../domain/error/failure-code.ts';
 import type { OperationStatus } from '../domain/operation/operation-status.ts';
 import { type OperatorAction, REFUSALS, VERDICTS } from '../domain/operation/operator-action.ts';
 import type { OperatorClaim, Step } from '../domain/operation/step.ts';
-import { type AdvanceRules, lastToUndo, MoveBuilder, resetAllSteps, resetStep } from './advance.ts';
+import { type AdvanceRules, lastToUndo, resetAllSteps, resetStep } from './advance.ts';
 import type { Job, JobMove } from './job.ts';
+import { MoveBuilder } from './move-builder.ts';
 
 export interface ActionCause {
   readonly actor: Actor;
