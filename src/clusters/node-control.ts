@@ -7,7 +7,7 @@
  * scheduling stays so. A cordon that an earlier operation of ours left becomes the later one's.
  */
 
-import { inClusterAsSeen, type NodeObservation } from '../domain/condition/node-observation.ts';
+import { inClusterCondition, type NodeObservation } from '../domain/condition/node-observation.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 import {
@@ -178,7 +178,7 @@ export async function probeCluster(
   const { api } = cluster;
   const node = isNews(machine, listed) ? await api.node(name, signal) : listed;
   const sight = await sightOf(api, { cluster: wanted, name, node }, signal);
-  const { status: ok, ...told } = inClusterAsSeen(sight);
+  const { status: ok, ...told } = inClusterCondition(sight);
   return { ok, ...told, sight };
 }
 

@@ -97,7 +97,7 @@ export class ConditionReconciler {
       maxUnderWay: 1,
       flush: async (records) => {
         const written = await recordProbes(database, records);
-        return records.map(({ look }) => written.has(look.machine.machineId));
+        return records.map(({ probe }) => written.has(probe.machine.machineId));
       },
       isPoisoned: isStatementError,
     });
@@ -231,7 +231,7 @@ export class ConditionReconciler {
     const changed = applyChange(machine, { conditions: changes }, cause);
     const conditions = changed.machine.conditions === machine.conditions ? null : changed.machine.conditions;
     if (conditions === null && !counted) return;
-    await this.#records.submit({ look: probe, misses, conditions, events: changed.events });
+    await this.#records.submit({ probe, misses, conditions, events: changed.events });
   }
 
   /** A machine with an active operation and a retired one are not probed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Conditions } from '../domain/condition/condition.ts';
-import { type ClusterNode, inClusterAsSeen } from '../domain/condition/node-observation.ts';
+import { type ClusterNode, inClusterCondition } from '../domain/condition/node-observation.ts';
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { ClusterProbeResult } from '../providers/provider.ts';
@@ -22,7 +22,7 @@ function inCluster(fields: Partial<ClusterNode> | null): ClusterProbeResult {
     ...fields,
   };
   const sight = { cluster: 'cluster-a', name: 'm-1', node };
-  const { status: ok, ...told } = inClusterAsSeen(sight);
+  const { status: ok, ...told } = inClusterCondition(sight);
   return { ok, ...told, sight };
 }
 

@@ -15,7 +15,7 @@ import {
   type ConditionType,
   isTrue,
 } from '../domain/condition/condition.ts';
-import { drainedAsSeen, OUT_OF_CLUSTER, type Verdict } from '../domain/condition/node-observation.ts';
+import { drainedCondition, OUT_OF_CLUSTER, type Verdict } from '../domain/condition/node-observation.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { ClusterProbeResult, Inspect, ProbeResult } from '../providers/provider.ts';
 import type { Misses } from '../store/machines/machine-probes.ts';
@@ -108,7 +108,7 @@ function confirmed(result: ProbeResult | null, misses: number, maxMisses: number
  */
 function drained(machine: Machine, seen: ClusterProbeResult | null): Verdict | null {
   const { phase, conditions } = machine;
-  const verdict = seen?.sight ? drainedAsSeen(phase, seen.sight) : null;
+  const verdict = seen?.sight ? drainedCondition(phase, seen.sight) : null;
   if (verdict !== null || phase === 'MAINTENANCE' || isGone(machine)) return verdict;
   const { Drained: before } = conditions;
   if (!before?.status || before.reason !== OUT_OF_CLUSTER) return null;

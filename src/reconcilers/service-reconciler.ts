@@ -4,14 +4,17 @@
  * not touched.
  */
 import type { Actor } from '../domain/actor.ts';
-import { isTrue, staysOut } from '../domain/condition/condition.ts';
+import { isTrue, staysOutOfService } from '../domain/condition/condition.ts';
 import { changeByDrift, DRIFT_ACTOR } from '../domain/condition/drift.ts';
 import { applyChange } from '../domain/machine/machine-change.ts';
 import type { ActionDependencies } from '../operations/act/act-on-operation.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine } from '../store/machines/machines.ts';
-import { machinesThatAreBack, machinesThatAreWell } from '../store/machines/service-machines.ts';
+import {
+  offlineMachinesWithReadyAgent,
+  recoveredQuarantinedMachines,
+} from '../store/machines/service-machines.ts';
 import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 import { UpstreamSweep, type UpstreamSweepOptions } from './upstream-sweep.ts';
 
@@ -66,10 +69,12 @@ export class ServiceReconciler {
   async #bringBack(): Promise<void> {
     const { database } = this.#options;
     await this.#releaseWithoutDrift();
-    for (const machineId of await machinesThatAreBack(database, BATCH)) {
+    for (const machineId of await offlineMachinesWithReadyAgent(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const isBack =
-          machine.service === 'offline' && machine.presence === 'ready' && !staysOut(machine.conditions);
+          machine.service === 'offline' &&
+          machine.presence === 'ready' &&
+          !staysOutOfService(machine.conditions);
         if (!isBack || machine.activeOperationId !== null) return { machine, events: [] };
         const comment = 'its agent speaks';
         const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;
@@ -81,7 +86,7 @@ export class ServiceReconciler {
   /** Machines that were quarantined for drift return when the drift has ended: at once, not with the next sweep. */
   async #releaseWithoutDrift(): Promise<void> {
     const { database } = this.#options;
-    for (const machineId of await machinesThatAreWell(database, BATCH)) {
+    for (const machineId of await recoveredQuarantinedMachines(database, BATCH)) {
       await changeMachine(database, machineId, (machine) => {
         const { observed } = machine;
         if (observed?.state !== 'Deployed' || isTrue(machine.conditions, 'Retired'))

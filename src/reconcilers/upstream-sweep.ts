@@ -25,7 +25,7 @@ import {
 import type { Upstream, UpstreamMachine } from '../providers/upstream.ts';
 import type { Database } from '../store/database/database.ts';
 import { changeMachine, findMachines } from '../store/machines/machines.ts';
-import { lastServiceMover, machinesUpstream, type UpstreamKey } from '../store/machines/service-machines.ts';
+import { lastServiceChange, machinesUpstream, type UpstreamKey } from '../store/machines/service-machines.ts';
 import {
   claimSweep,
   endSweep,
@@ -201,7 +201,7 @@ export class UpstreamSweep {
 
   /** What an operator quarantined, only an operator releases. */
   async #isQuarantinedForDrift(machineId: string): Promise<boolean> {
-    const mover = await lastServiceMover(this.#options.database, machineId);
+    const mover = await lastServiceChange(this.#options.database, machineId);
     return mover?.actorId === DRIFT_ACTOR || mover?.type === 'ONBOARD';
   }
 

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DWELL_LAYERS, DWELL_LIMITS } from '../../src/domain/machine/state-time-limit.ts';
+import { LIMITED_LAYERS, STATE_TIME_LIMITS } from '../../src/domain/machine/state-time-limit.ts';
 import { MachineFlag_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fresh, newMachine, run, start, waitingAt } from '../api/fleet.ts';
@@ -122,10 +122,10 @@ describe('what stays too long', () => {
     ATTENTION: `conditions = '{"NeedsIntervention": {"status": true, "reason": "x", "message": "", "lastTransition": "2026-01-01T00:00:00Z"}}'`,
   } as Readonly<Record<string, string>>;
 
-  test.each(DWELL_LIMITS)(
+  test.each(STATE_TIME_LIMITS)(
     '$layer $state is told after its limit, and not before',
     async ({ layer, state, limitSeconds, advice }) => {
-      const { since } = DWELL_LAYERS[layer];
+      const { since } = LIMITED_LAYERS[layer];
       const change = layer === 'effective_state' ? EFFECTIVE[state] : `${columns[layer]} = '${state}'`;
       const ids = [fresh('late'), fresh('in-time'), fresh('removed')];
       for (const machineId of ids) {

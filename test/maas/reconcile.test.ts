@@ -138,7 +138,7 @@ describe.concurrent('a machine in service', () => {
         expect.stringMatching(
           /^(active|offline)>quarantined by drift the upstream says Broken; a node that is/,
         ),
-        'quarantined>active by drift the upstream says Deployed again, and the agent speaks',
+        'quarantined>active by drift the upstream says Deployed again, and the agent is ready',
       ]);
       // What changed is told once, and what did not is not told again with every look.
       const all = await history(machine.id, 'observed');

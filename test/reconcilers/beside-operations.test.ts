@@ -48,9 +48,9 @@ async function claimOne(machineId: string) {
     [machineId],
   );
   const options = { provider: 'fake', limit: 10, intervalMs: 60_000, lateMs: 60_000 };
-  const look = (await claimProbes(database, options)).find(({ machine }) => machine.machineId === machineId);
-  if (!look) throw new Error(`${machineId} was not claimed`);
-  return look;
+  const probe = (await claimProbes(database, options)).find(({ machine }) => machine.machineId === machineId);
+  if (!probe) throw new Error(`${machineId} was not claimed`);
+  return probe;
 }
 
 const lost = (at = new Date().toISOString()) => ({
@@ -59,25 +59,25 @@ const lost = (at = new Date().toISOString()) => ({
   events: [],
 });
 
-describe('a record of looks', () => {
+describe('a record of probes', () => {
   it('does not wait for a machine that an operation is writing', async () => {
     const machineId = await newMachine(server);
-    const look = await claimOne(machineId);
+    const probe = await claimOne(machineId);
     await other.query('BEGIN');
     await other.query('SELECT 1 FROM machines WHERE machine_id = $1 FOR NO KEY UPDATE', [machineId]);
     const startedAt = performance.now();
-    expect(await recordProbes(database, [{ look, ...lost() }])).toEqual(new Set());
+    expect(await recordProbes(database, [{ probe, ...lost() }])).toEqual(new Set());
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     await other.query('ROLLBACK');
-    expect(await recordProbes(database, [{ look, ...lost() }])).toEqual(new Set([machineId]));
+    expect(await recordProbes(database, [{ probe, ...lost() }])).toEqual(new Set([machineId]));
   });
 
   it('that is held up itself holds up no operation', async () => {
     const machineId = await newMachine(server);
-    const look = await claimOne(machineId);
+    const probe = await claimOne(machineId);
     await other.query('BEGIN');
     await other.query('LOCK TABLE machine_looks IN EXCLUSIVE MODE');
-    const held = recordProbes(database, [{ look, ...lost() }]);
+    const held = recordProbes(database, [{ probe, ...lost() }]);
     await until(
       () => server.sql(`SELECT 1 FROM pg_locks WHERE NOT granted`),
       (waiting) => waiting.length > 0,

@@ -5,7 +5,7 @@
  * onboarding: it registers, it sends a keepalive, it is in service.
  */
 import type { Actor } from '../actor.ts';
-import { isTrue, staysOut } from '../condition/condition.ts';
+import { isTrue, staysOutOfService } from '../condition/condition.ts';
 import type { Machine } from '../machine/machine.ts';
 import { applyChange, type ChangedMachine, type MachineChange } from '../machine/machine-change.ts';
 
@@ -59,7 +59,7 @@ export function agentReady(machine: Machine, at: Date): ChangedMachine {
 
 function serviceOfReadyAgent({ service, activeOperationId, conditions }: Machine): ServiceChange | null {
   // An active operation may be checking the machine; when it has ended, the reconciler returns machines with ready agents.
-  if (activeOperationId !== null || staysOut(conditions)) return null;
+  if (activeOperationId !== null || staysOutOfService(conditions)) return null;
   if (service === 'offline') return { to: 'active', owner: 'heartbeat' };
   // A canceled operation may leave a ready agent, but no one decided to put the machine in service.
   if (service !== 'enrolling' || isTrue(conditions, 'OperationCanceled')) return null;

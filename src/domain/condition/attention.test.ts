@@ -5,15 +5,15 @@ import { CONDITION_TYPES, type Conditions, type ConditionType } from './conditio
 
 const condition = (status: boolean, reason: string) => ({ status, reason, message: '', lastTransition: '' });
 
-describe('why a machine needs somebody', () => {
+describe('the condition that needs attention', () => {
   it('is known of a machine exactly when its effective state is ATTENTION or BLOCKED', () => {
     for (let bits = 0; bits < 2 ** CONDITION_TYPES.length; bits += 1) {
       const conditions: Conditions = Object.fromEntries(
         CONDITION_TYPES.map((type, index) => [type, condition((bits & (1 << index)) !== 0, type)]),
       );
       const state = effectiveState({ phase: 'READY', conditions, activeOperationId: null });
-      const needsSomebody = state === 'ATTENTION' || state === 'BLOCKED';
-      expect(attentionType(conditions) !== null).toBe(needsSomebody);
+      const needsAttention = state === 'ATTENTION' || state === 'BLOCKED';
+      expect(attentionType(conditions) !== null).toBe(needsAttention);
       expect(attentionCondition(conditions)?.reason).toBe(attentionType(conditions) ?? undefined);
     }
   });
@@ -25,9 +25,9 @@ describe('why a machine needs somebody', () => {
     [['Degraded'], null],
   ] as ReadonlyArray<[ConditionType[], (typeof ATTENTION_TYPES)[number] | null]>)(
     'of %j is %s',
-    (types, told) => {
+    (types, expected) => {
       const conditions = Object.fromEntries(types.map((type) => [type, condition(true, 'x')]));
-      expect(attentionType(conditions)).toBe(told);
+      expect(attentionType(conditions)).toBe(expected);
     },
   );
 });

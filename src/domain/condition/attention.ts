@@ -1,7 +1,4 @@
-/**
- * Why a machine is ATTENTION or BLOCKED: the condition that makes it so. A machine may have several of them; the one
- * that is hardest to undo is told.
- */
+/** The condition that makes a machine ATTENTION or BLOCKED. Where it has several, the one that is hardest to undo. */
 import { type Condition, type Conditions, type ConditionType, isTrue } from './condition.ts';
 
 export const ATTENTION_TYPES = [

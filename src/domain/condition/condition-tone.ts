@@ -1,4 +1,4 @@
-/** What a condition's status means to whoever looks: how bad, and so how high in a list. */
+/** The colour of a condition's status: how severe it is, and so how high it is in a list. */
 
 import type { Tone } from '../tone.ts';
 import type { ConditionType } from './condition.ts';
@@ -16,7 +16,7 @@ const TONES = {
   Retired: { true: 'red', false: 'gray' },
 } as const satisfies Record<ConditionType, Record<'true' | 'false', Tone>>;
 
-/** From what matters most to what is only told. */
+/** From the most severe to the least. */
 export const TONES_BY_WEIGHT = [
   'red',
   'orange',
@@ -26,7 +26,7 @@ export const TONES_BY_WEIGHT = [
   'gray',
 ] as const satisfies readonly Tone[];
 
-/** Gray for what this version does not know. */
+/** Gray for conditions that this version does not know. */
 export function conditionTone(type: string, status: boolean): Tone {
   const tones: Readonly<Record<string, Record<'true' | 'false', Tone>>> = TONES;
   return Object.hasOwn(tones, type) ? (tones[type]?.[`${status}`] ?? 'gray') : 'gray';

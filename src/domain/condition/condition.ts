@@ -43,7 +43,7 @@ export interface ConditionChange {
   readonly message: string;
   /** Only if the condition has one of these reasons now. */
   readonly ifReason?: readonly string[];
-  /** Not if the condition is true for one of these reasons now: they weigh more. */
+  /** Not if the condition is true for one of these reasons now, which have precedence. */
   readonly unlessReason?: readonly string[];
 }
 
@@ -51,16 +51,18 @@ export function isTrue(conditions: Conditions, type: ConditionType): boolean {
   return conditions[type]?.status === true;
 }
 
-/** The reason of OperationCanceled where what was canceled would have brought the machine into service. */
+/** The reason of OperationCanceled after a canceled onboarding. */
 export const ONBOARD_CANCELED = 'OnboardCanceled';
 
-export function isCalledOff({ OperationCanceled }: Conditions): boolean {
+export function isOnboardCanceled({ OperationCanceled }: Conditions): boolean {
   return OperationCanceled?.status === true && OperationCanceled.reason === ONBOARD_CANCELED;
 }
 
-/** What an operator must act on, or has called off, and what is retired, does not come into service by itself. */
-export function staysOut(conditions: Conditions): boolean {
-  return isCalledOff(conditions) || isTrue(conditions, 'NeedsIntervention') || isTrue(conditions, 'Retired');
+/** A machine that needs intervention, is retired, or whose onboarding was canceled does not come into service by itself. */
+export function staysOutOfService(conditions: Conditions): boolean {
+  return (
+    isOnboardCanceled(conditions) || isTrue(conditions, 'NeedsIntervention') || isTrue(conditions, 'Retired')
+  );
 }
 
 /** The time of the last transition moves only when the status does. */

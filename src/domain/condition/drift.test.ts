@@ -14,7 +14,7 @@ function movedTo(fields: Partial<Machine>, state: string, quarantinedByUs = fals
   return changeByDrift(sampleMachine(fields), state, quarantinedByUs).service?.to;
 }
 
-/** Document 3 §6.2, as it is printed; what it does not name is not expected. */
+/** The table of docs/maas.md, written again by hand; a state that it does not name is not expected. */
 const PRINTED: Readonly<Record<ServiceState, readonly string[]>> = {
   bootstrap_issued: UPSTREAM,
   enrolling: ['New', 'Commissioning', 'Ready', 'Allocated', 'Deploying', 'Deployed'],
@@ -35,14 +35,17 @@ describe('what an upstream says', () => {
     );
   });
 
-  it.each(SERVICES)('of a node that is %s quarantines it only where the table of §3 has that', (service) => {
-    for (const state of UPSTREAM) {
-      const isDrift = (service === 'active' || service === 'offline') && state !== 'Deployed';
-      expect([state, movedTo({ service }, state)]).toEqual([state, isDrift ? 'quarantined' : undefined]);
-    }
-  });
+  it.each(SERVICES)(
+    'of a node that is %s quarantines it only where its lifecycle has that transition',
+    (service) => {
+      for (const state of UPSTREAM) {
+        const isDrift = (service === 'active' || service === 'offline') && state !== 'Deployed';
+        expect([state, movedTo({ service }, state)]).toEqual([state, isDrift ? 'quarantined' : undefined]);
+      }
+    },
+  );
 
-  it('of a node that is retired asks for somebody who looks, once, until it fits again', () => {
+  it('of a retired node sets NeedsIntervention once, until it fits again', () => {
     const by = { at: new Date(0), actor: { kind: 'system', id: 'drift' }, operationId: null } as const;
     const look = (machine: Machine, state: string) =>
       applyChange(machine, changeByDrift(machine, state, false), by);
@@ -64,7 +67,7 @@ describe('what an upstream says', () => {
     expect(look(back.machine, 'Ready').events).toEqual([]);
   });
 
-  it('does not speak over what else somebody must look at', () => {
+  it('does not replace another reason of NeedsIntervention', () => {
     const flagged = { status: true, reason: 'Flagged', message: 'fan', lastTransition: '' };
     const machine = { service: 'retired', conditions: { NeedsIntervention: flagged } } as const;
     for (const state of UPSTREAM) expect(changeByDrift(sampleMachine(machine), state, false)).toEqual({});
@@ -93,7 +96,7 @@ describe('what an upstream says', () => {
 describe('a quarantined node', () => {
   const quarantined = { service: 'quarantined', presence: 'ready' } as const;
 
-  it('is active again when the drift that put it there is over and its agent speaks', () => {
+  it('is active again when the drift that put it there is over and its agent is ready', () => {
     expect(movedTo(quarantined, 'Deployed', true)).toBe('active');
   });
 
@@ -101,14 +104,14 @@ describe('a quarantined node', () => {
     for (const state of UPSTREAM) expect(movedTo(quarantined, state, false)).toBeUndefined();
   });
 
-  it('stays while the upstream says anything else, or its agent is not heard', () => {
+  it('stays while the upstream reports another state, or its agent is not ready', () => {
     for (const state of UPSTREAM.filter((known) => known !== 'Deployed'))
       expect(movedTo(quarantined, state, true)).toBeUndefined();
     for (const presence of [null, 'pending', 'registered', 'expired'] as const)
       expect(movedTo({ ...quarantined, presence }, 'Deployed', true)).toBeUndefined();
   });
 
-  it('stays while something else is amiss, such as its onboarding', () => {
+  it('stays while something else is wrong, such as its onboarding', () => {
     const failed = { status: true, reason: 'OnboardFailed', message: '', lastTransition: '' };
     const conditions = { NeedsIntervention: failed };
     expect(movedTo({ ...quarantined, conditions }, 'Deployed', true)).toBeUndefined();
@@ -161,7 +164,7 @@ describe('Provisioned', () => {
     expect(provisionedAfter(busy, 'Ready')?.status).toBe(true);
   });
 
-  it('is not made false by a word that nobody knows', () => {
+  it('is not made false by an unknown state', () => {
     expect(
       provisionedAfter({ service: 'active', conditions: provisioned(true, 'Deployed') }, 'Unknown')?.status,
     ).toBe(true);

@@ -1,4 +1,4 @@
-/** Document 3 §6.2: what an upstream should say of a node, and what follows when it says something else. */
+/** Which states an upstream should report for a node, and what follows when it reports another one (docs/maas.md). */
 
 import type { Machine } from '../machine/machine.ts';
 import type { MachineChange } from '../machine/machine-change.ts';
@@ -7,11 +7,11 @@ import type { OnboardingStage } from '../workflow/stage.ts';
 import { type Condition, type ConditionChange, isTrue } from './condition.ts';
 
 interface Expectation {
-  /** Null: whatever it says is fine. */
+  /** Null: any state is fine. */
   readonly states: readonly string[] | null;
   /**
-   * What follows from anything else. `owner`: the operation that owns the state looks by itself; `workflow`: the
-   * onboarding that failed needs a human; `attention`: the table of §3 lets nobody move it, so somebody must look.
+   * What follows from any other state. `owner`: the operation that owns the service state handles it; `workflow`: the failed
+   * onboarding needs an operator; `attention`: the lifecycle has no transition for it, so an operator must look at it.
    */
   readonly otherwise: 'quarantine' | 'workflow' | 'attention' | 'owner';
 }
@@ -37,7 +37,7 @@ export const EXPECTED = {
 const TO_BE_PREPARED = ['New', 'Commissioning', 'Failed commissioning', 'Testing', 'Ready'] as const;
 const TO_BE_DEPLOYED = ['Ready', 'Allocated', 'Reserved', 'Deploying', 'Deployed'] as const;
 
-/** "Depending on stage": what may be said of a node whose onboarding failed there. Null: it is not known yet. */
+/** The states that are fine for a node whose onboarding failed at the stage. Null: the upstream does not have it yet. */
 const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> = {
   load_site_config: null,
   resolve_power_credentials: null,
@@ -59,21 +59,21 @@ const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> =
 
 export const DRIFT_ACTOR = 'drift';
 export const DRIFT_REASON = 'UpstreamDrift';
-/** The reason of Provisioned while the upstream says that nothing is deployed. */
+/** The reason of Provisioned while the upstream reports that nothing is deployed. */
 const NOT_DEPLOYED_REASON = 'UpstreamNotDeployed';
 
-/** What the upstream should say of a node in this state; of one that is quarantined, what would bring it back. */
+/** The states that the upstream should report; for a quarantined node, those that would let it be active again. */
 export function expectedUpstream(service: ServiceState | null): readonly string[] | null {
   if (service === null) return null;
   return EXPECTED[service === 'quarantined' ? 'active' : service].states;
 }
 
-/** Why a node should not be in this state, by what its upstream says; null where nothing speaks against it. */
+/** Why the upstream's report does not fit this service state; null where it does. */
 export function upstreamDisagreement(
   { observed }: Pick<Machine, 'observed'>,
   service: ServiceState | null,
 ): string | null {
-  // What was only found by an address is not taken into use there: it says nothing about the node.
+  // A machine that was only found by its address is not managed there: its state means nothing for the node.
   if (observed === null || observed.upstreamId === '') return null;
   const states = expectedUpstream(service);
   if (states === null || states.includes(observed.state)) return null;
@@ -82,8 +82,8 @@ export function upstreamDisagreement(
 }
 
 /**
- * What becomes of a machine of which its upstream says `state`. While an operation works on it, nothing does.
- * `quarantinedByUs`: nobody but drift or its own onboarding has put it where it is.
+ * The change of a machine for which its upstream reports `state`. While an operation is active there is none.
+ * `quarantinedByUs`: it is quarantined because of drift or by its own onboarding, not by an operator.
  */
 export function changeByDrift(machine: Machine, state: string, quarantinedByUs: boolean): MachineChange {
   if (machine.activeOperationId !== null) return {};
@@ -93,14 +93,14 @@ export function changeByDrift(machine: Machine, state: string, quarantinedByUs: 
   return { ...change, conditions: [...(change.conditions ?? []), provisioned] };
 }
 
-/** Provisioned follows: false while nothing is deployed, true again where that alone had made it false. */
+/** Provisioned is false while nothing is deployed, and true again if only that had made it false. */
 function provisionedBy(before: Condition | undefined, state: string): ConditionChange | null {
   const isOurs = before?.status === false && before.reason === NOT_DEPLOYED_REASON;
   if (state === 'Deployed') {
     const message = 'the upstream says Deployed again';
     return isOurs ? { type: 'Provisioned', status: true, reason: 'Deployed', message } : null;
   }
-  // A word that we don't know says neither.
+  // A state that we don't know means neither.
   if (state === 'Unknown') return null;
   const message = `the upstream says ${state}`;
   const isNews = before?.status === true || (isOurs && before.message !== message);
@@ -118,13 +118,13 @@ function serviceByDrift(machine: Machine, state: string, quarantinedByUs: boolea
       return { service: { to: 'quarantined', owner: 'reconciler', comment: why } };
     }
     const isNews = otherwise === 'attention' && !isTrue(conditions, 'NeedsIntervention');
-    return isNews ? { conditions: [attention(true, why)] } : {};
+    return isNews ? { conditions: [driftIntervention(true, why)] } : {};
   }
-  if (isDrifted(machine)) return { conditions: [attention(false, `the upstream says ${state}`)] };
-  // What drift has done, the end of the drift undoes, once the node itself is heard again and nothing else is amiss.
-  const isWell = state === 'Deployed' && presence === 'ready' && !isTrue(conditions, 'NeedsIntervention');
-  if (service === 'quarantined' && quarantinedByUs && isWell) {
-    const comment = 'the upstream says Deployed again, and the agent speaks';
+  if (isDrifted(machine)) return { conditions: [driftIntervention(false, `the upstream says ${state}`)] };
+  // The end of the drift undoes what the drift did, once the agent is ready again and nothing else is wrong.
+  const isHealthy = state === 'Deployed' && presence === 'ready' && !isTrue(conditions, 'NeedsIntervention');
+  if (service === 'quarantined' && quarantinedByUs && isHealthy) {
+    const comment = 'the upstream says Deployed again, and the agent is ready';
     return { service: { to: 'active', owner: 'reconciler', comment } };
   }
   return {};
@@ -134,11 +134,11 @@ function isDrifted({ conditions: { NeedsIntervention } }: Machine): boolean {
   return NeedsIntervention?.status === true && NeedsIntervention.reason === DRIFT_REASON;
 }
 
-function attention(status: boolean, message: string) {
+function driftIntervention(status: boolean, message: string) {
   return { type: 'NeedsIntervention', status, reason: DRIFT_REASON, message } as const;
 }
 
-/** Why an onboarding that failed at a stage can't simply be tried again there; null: it can. */
+/** Why an onboarding can't be retried at the stage where it failed; null: it can. */
 export function driftAtStage(stage: string, state: string): string | null {
   const states = stage in EXPECTED_AT ? EXPECTED_AT[stage as OnboardingStage] : null;
   if (!states || states.includes(state)) return null;

@@ -1,13 +1,13 @@
 /**
- * Document 3 §7: what stops an onboarding until a human has looked. One that is blocked stays `enrolling`: somebody puts
- * right what is named, and it goes on. One that is unsafe is `quarantined`: what stands in the upstream is another
- * machine's, is gone, or was moved by somebody else, and nothing may be built on it before it is understood.
+ * The failures that stop an onboarding until an operator acts (docs/maas.md). After one that only blocks, the machine stays
+ * `enrolling`: the operator fixes the cause, and the onboarding goes on. After one that is unsafe, it is `quarantined`: the record in
+ * the upstream is another machine's, is gone, or was changed outside of Ingot, and must be understood before anything else is done.
  */
 import type { FailureCode } from '../error/failure-code.ts';
 import type { ServiceState } from '../machine/service-state.ts';
 
 interface Intervention {
-  /** In the words of the document. */
+  /** The trigger, as docs/maas.md names it. */
   readonly trigger: string;
   readonly leaves: Extract<ServiceState, 'enrolling' | 'quarantined'>;
 }

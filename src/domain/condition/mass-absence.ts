@@ -1,23 +1,23 @@
 /**
- * When machines that an upstream lists no more say something about the upstream, not about themselves: its key has lost
- * rights, or it was restored from an old backup. Machines that are deleted go one by one.
+ * Many machines that disappear from an upstream at once mean a problem of the upstream, not of the machines: its API key lost
+ * permissions, or it was restored from an old backup. Machines that are really deleted disappear one by one.
  */
 
 import type { Machine } from '../machine/machine.ts';
 import { EXPECTED } from './drift.ts';
 
 export interface Absences {
-  /** Machines in use that are not listed any more. */
+  /** Machines in use that the upstream no longer lists. */
   readonly missing: number;
-  /** All that are in use, those with them. */
+  /** All machines in use, the missing ones included. */
   readonly inUse: number;
 }
 
-/** So many may be gone in one sweep, however small the fleet is. */
+/** So many may disappear in one sweep, however small the fleet is. */
 const FEW = 2;
 const LARGE_PART = 0.1;
 
-/** Up to two machines, or a tenth, are gone by themselves; but not all of several. */
+/** Up to two machines, or a tenth, may disappear; but never all, where there are several. */
 export function massAbsence({ missing, inUse }: Absences): boolean {
   if (missing < 2) return false;
   return missing === inUse || missing > Math.max(FEW, inUse * LARGE_PART);

@@ -6,10 +6,10 @@ import { applyChange, type MachineChange, mergeChanges } from '../machine/machin
 import { CONDITION_TYPES, type ConditionChange } from './condition.ts';
 import {
   type ClusterNode,
-  conditionsSeen,
-  drainedAsSeen,
+  drainedCondition,
   isDrained,
   type NodeObservation,
+  nodeConditions,
 } from './node-observation.ts';
 
 const cause = {
@@ -34,7 +34,7 @@ const anyNode: fc.Arbitrary<ClusterNode | null> = fc.option(
       workloads: count === null ? null : { count, ending: 0 },
     })),
 );
-const anySight: fc.Arbitrary<NodeObservation> = anyNode.map((node) => ({
+const anyObservation: fc.Arbitrary<NodeObservation> = anyNode.map((node) => ({
   cluster: 'cluster-a',
   name: 'm-1',
   node,
@@ -43,7 +43,9 @@ const anyPhase = fc.constantFrom('FACTORY_READY', 'READY', 'MAINTENANCE');
 
 /** Whatever anyone may write: what was seen, and single conditions with any reason. */
 const anyChange: fc.Arbitrary<MachineChange> = fc.oneof(
-  fc.tuple(anyPhase, anySight).map(([phase, sight]) => ({ conditions: conditionsSeen(phase, sight) })),
+  fc
+    .tuple(anyPhase, anyObservation)
+    .map(([phase, observation]) => ({ conditions: nodeConditions(phase, observation) })),
   fc
     .record({
       type: fc.constantFrom(...CONDITION_TYPES, 'Drained' as const, 'InCustomerCluster' as const),
@@ -73,14 +75,14 @@ describe('Drained', () => {
     );
   });
 
-  it('is true only where the last sight that told of it showed a node without work, or none in maintenance', () => {
+  it('is true only where the last observation that decided it had a node without work, or none in maintenance', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(anyPhase, anySight), { maxLength: 12 }), (sights) => {
+      fc.property(fc.array(fc.tuple(anyPhase, anyObservation), { maxLength: 12 }), (observations) => {
         let machine = sampleMachine();
-        let last: (typeof sights)[number] | null = null;
-        for (const [phase, sight] of sights) {
-          ({ machine } = applyChange(machine, { conditions: conditionsSeen(phase, sight) }, cause));
-          if (drainedAsSeen(phase, sight) !== null) last = [phase, sight];
+        let last: (typeof observations)[number] | null = null;
+        for (const [phase, observation] of observations) {
+          ({ machine } = applyChange(machine, { conditions: nodeConditions(phase, observation) }, cause));
+          if (drainedCondition(phase, observation) !== null) last = [phase, observation];
           if (machine.conditions.Drained?.status !== true) continue;
           const [seenIn, { node }] = last ?? ['READY', { node: null }];
           expect(node === null ? seenIn === 'MAINTENANCE' : isDrained(node)).toBe(true);

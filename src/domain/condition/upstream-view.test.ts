@@ -8,7 +8,7 @@ const EARLIER = new Date('2025-12-31T23:00:00.000Z');
 const observed = { source: 'site-a', state: 'Broken', power: 'off', upstreamId: 'x', at: SINCE };
 const machine = sampleMachine({ machineId: 'm-1', service: 'quarantined', observed });
 
-describe('what an upstream says of a machine', () => {
+describe('the upstream view of a machine', () => {
   it('is nothing where there is none', () => {
     expect(upstreamView(sampleMachine(), { readAt: LATER, unread: [], failure: '' })).toBeNull();
   });

@@ -1,4 +1,4 @@
-/** What an upstream such as MAAS says of a machine, when that was seen, and whether the machine is where it should be. */
+/** What an upstream such as MAAS reports for a machine, when it was read, and whether it fits the machine's service state. */
 
 import type { AcceptedDrift, Machine } from '../machine/machine.ts';
 import { expectedUpstream, upstreamDisagreement } from './drift.ts';
@@ -8,12 +8,12 @@ export interface UpstreamView {
   readonly state: string;
   readonly power: string;
   readonly upstreamId: string;
-  /** Since when it says so. */
+  /** Since when it has this state. */
   readonly since: Date;
   readonly seenAt: Date;
-  /** What it should say; empty where anything is fine. */
+  /** The states that it should report; empty where any is fine. */
   readonly expected: readonly string[];
-  /** Why the two do not fit; empty where they do. */
+  /** Why the state does not fit; empty where it does. */
   readonly disagreement: string;
   readonly accepted: AcceptedDrift | null;
   /** Why the upstream could not be read since; empty where it could. */
@@ -28,7 +28,7 @@ export interface UpstreamRead {
   readonly failure: string;
 }
 
-/** A sweep that found nothing new writes nothing into the machine: what it says was seen by it all the same. */
+/** A sweep that finds no change writes nothing into the machine, but the recorded state was seen by it. */
 export function upstreamSeenAt(
   { machineId, observed }: Pick<Machine, 'machineId' | 'observed'>,
   read: UpstreamRead | undefined,
@@ -54,7 +54,7 @@ export function upstreamView(machine: Machine, read: UpstreamRead | undefined): 
   };
 }
 
-/** For sentences: to the second, in UTC. */
-export function instantWords(at: Date): string {
+/** For messages: to the second, in UTC. */
+export function utcText(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

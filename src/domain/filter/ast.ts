@@ -1,4 +1,4 @@
-/** What a filter says, before anyone has asked whether its fields exist. */
+/** A parsed filter, whose fields are not checked yet. */
 export type FilterNode =
   | { readonly kind: 'and'; readonly terms: readonly FilterNode[] }
   | { readonly kind: 'or'; readonly terms: readonly FilterNode[] }
@@ -11,7 +11,7 @@ export interface Restriction {
   readonly path: readonly string[];
   readonly comparator: Comparator;
   readonly value: Pattern;
-  /** Where it starts in the text, counted from 0, so that a fault found later can point at it. */
+  /** Where it starts in the text, counted from 0, so that a later error can point at it. */
   readonly offset: number;
 }
 
@@ -21,7 +21,7 @@ export const COMPARATORS = ['!=', '<=', '>=', '=', '<', '>', ':'] as const;
 export type Comparator = (typeof COMPARATORS)[number];
 
 /**
- * A value, cut at its wildcards: `abc` is `['abc']`, `*.foo` is `['', '.foo']` and `*` is `['', '']`. So a
- * star that was escaped can't be mistaken for a wildcard, and a value without wildcards has one piece.
+ * A value, split at its wildcards: `abc` is `['abc']`, `*.foo` is `['', '.foo']` and `*` is `['', '']`. So an escaped
+ * star is not a wildcard, and a value without wildcards has one piece.
  */
 export type Pattern = readonly [string, ...string[]];

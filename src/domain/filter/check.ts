@@ -7,11 +7,11 @@ import { readBoolean, readInteger, readTimestamp } from './literal.ts';
 import { fitsPattern, isAnything } from './pattern.ts';
 
 /**
- * Reads a parsed filter against what may be filtered, and refuses what has no meaning there: the fault says
- * what would have had one.
+ * Checks a parsed filter against the fields of a schema. The fault for an unknown field, comparator or value names the
+ * known ones.
  *
- * `:` asks whether a string, or what a map has under a key, contains the value, whether a list has it as a member,
- * whether a map has it as a key; of anything else it is `=`. A lone `*` asks whether there is anything at all.
+ * `:` means that a string, or the value of a map's key, contains the value, that a list has it as a member, or that a map has
+ * it as a key; for any other field it is `=`. A lone `*` matches every value that is present.
  */
 export function checkFilter<Row>(node: FilterNode, schema: FilterSchema<Row>): CheckedFilter<Row> {
   switch (node.kind) {
@@ -28,7 +28,7 @@ export function checkFilter<Row>(node: FilterNode, schema: FilterSchema<Row>): C
 const EQUALITY = ['=', '!=', ':'] as const;
 const ORDERING = ['=', '!=', '<', '<=', '>', '>=', ':'] as const;
 
-/** Which comparators a field takes, by its kind; what is under a key of a map or of flags has a kind of its own. */
+/** Which comparators a field takes, by its kind. `entry` is the value of a map's key, `flag` that of a key of flags. */
 export const COMPARATORS_OF = {
   string: ORDERING,
   enum: EQUALITY,
@@ -54,13 +54,13 @@ function checkRestriction<Row>(restriction: Restriction, schema: FilterSchema<Ro
   return restriction.comparator === '!=' ? { kind: 'not', term: test } : test;
 }
 
-/** What a path leads to: a field, or what a map or a set of flags holds under a key. */
+/** What a path names: a field, or a key of a map or of flags. */
 type Target<Row> =
   | { readonly kind: 'field'; readonly field: WholeField<Row> }
   | { readonly kind: 'entry'; readonly field: MapField<Row>; readonly key: string }
   | { readonly kind: 'flag'; readonly field: FlagsField<Row>; readonly key: string };
 
-/** Fields have few dots and label keys may have many, so only the start of a path is tried as a field. */
+/** Names of fields have few dots and label keys may have many, so only the start of a path is looked up as a field. */
 const SEGMENTS_OF_A_FIELD = 4;
 
 function resolve<Row>(restriction: Restriction, schema: FilterSchema<Row>): Target<Row> {
@@ -166,7 +166,7 @@ function fieldTest<Row>(restriction: Restriction, field: WholeField<Row>): Field
   }
 }
 
-/** `:` finds the value anywhere in a text. */
+/** `:` matches the value anywhere in a text. */
 function containing({ comparator, value }: Pick<Restriction, 'comparator' | 'value'>): Pattern {
   return comparator === ':' ? ['', ...value, ''] : value;
 }
@@ -189,7 +189,7 @@ function textTest(restriction: Restriction, pattern: Pattern): TextTest {
   return { kind: 'compare', order: orderOf(restriction.comparator), text };
 }
 
-/** A wildcard takes every declared value that it fits, so that nothing but a list of values is left. */
+/** A wildcard becomes the list of the values that it matches. */
 function enumValues<Row>(restriction: Restriction, field: EnumField<Row>): readonly string[] {
   const [first, ...rest] = restriction.value;
   const pattern: Pattern = [first.toLowerCase(), ...rest.map((piece) => piece.toLowerCase())];

@@ -12,9 +12,8 @@ import type {
 } from './fields.ts';
 
 /**
- * A filter that makes sense: every field exists and every value has its field's type. What remains to be
- * said about a row is small on purpose, since SQL and memory must agree on all of it. `!=` is already NOT
- * `=`, which makes it true of what is absent, and every test is false of what is absent.
+ * A valid filter: every field exists and every value has its field's type. The tests are few on purpose, because SQL and the
+ * predicate must agree on each. Every test is false for an absent value; `!=` is NOT `=`, so it is true for one.
  */
 export type CheckedFilter<Row> =
   | { readonly kind: 'and'; readonly terms: readonly CheckedFilter<Row>[] }
@@ -23,7 +22,7 @@ export type CheckedFilter<Row> =
   | FieldTest<Row>;
 
 export type FieldTest<Row> =
-  /** A list or a map is present when something is in it. */
+  /** A list or a map is present when it is not empty. */
   | { readonly kind: 'present'; readonly field: WholeField<Row> }
   /** Text that is neither absent nor empty. */
   | { readonly kind: 'filled'; readonly field: StringField<Row> }

@@ -2,7 +2,7 @@ import { Fault } from '../error/fault.ts';
 
 export interface FilterProblem {
   readonly problem: string;
-  /** Counts from 0 as code does; the message counts from 1 as people do. */
+  /** Counts from 0; the message counts from 1. */
   readonly offset: number;
   /** What would have been right. */
   readonly expected?: string;
@@ -21,7 +21,7 @@ export function invalidFilter({ problem, offset, expected }: FilterProblem): Fau
 
 const QUOTED_AT_MOST = 60;
 
-/** Repeats what the caller wrote, but not four thousand characters of it. */
+/** Repeats the start of what the caller wrote. */
 export function quoted(text: string): string {
   return text.length > QUOTED_AT_MOST ? `'${text.slice(0, QUOTED_AT_MOST)}…'` : `'${text}'`;
 }

@@ -1,9 +1,9 @@
-/** Reads the text of a value as the type that its field has; undefined when it is not one. */
+/** Parses a value as the type of its field; undefined when it is not one. */
 
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** The years 1 to 9999 in UTC, less the last millisecond: the millisecond after a bound must have a name too. */
+/** The years 1 to 9999 in UTC, less the last millisecond: filterToSql also writes the millisecond after a bound. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00.000Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.998Z');
 

@@ -128,7 +128,7 @@ describe('what is refused', () => {
     });
   });
 
-  it('repeats no more than a piece of a long word', () => {
+  it('repeats only the start of a long word', () => {
     expect(faultOf('x'.repeat(4000)).message.length).toBeLessThan(200);
   });
 });

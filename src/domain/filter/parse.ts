@@ -19,7 +19,7 @@
  *
  * AIP-160 also has literals without a field, functions, and `a=(b OR c)`. These are refused.
  *
- * The text comes from strangers: it is read in one pass, and its length, depth and size are limited.
+ * The text is not trusted: it is parsed in one pass, and its length, depth and size are limited.
  */
 import type { FilterNode } from './ast.ts';
 import { invalidFilter } from './invalid-filter.ts';
@@ -54,7 +54,7 @@ interface Parser {
   restrictions: number;
 }
 
-// Each of these starts at its first character and leaves the scanner behind the space that follows it.
+// Each of these starts at its first character and leaves the scanner after the space that follows it.
 
 function parseExpression(parser: Parser): FilterNode {
   const { scanner } = parser;

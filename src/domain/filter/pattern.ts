@@ -1,6 +1,6 @@
 import type { Pattern } from './ast.ts';
 
-/** Whether `text` consists of the pieces in their order, with anything at all between them. */
+/** Whether `text` consists of the pieces in their order, with any text between them. */
 export function fitsPattern(text: string, pattern: Pattern): boolean {
   const first = pattern[0];
   const last = pattern.length - 1;
@@ -17,7 +17,7 @@ export function fitsPattern(text: string, pattern: Pattern): boolean {
   return text.length - end.length >= from && text.endsWith(end);
 }
 
-/** `*` and nothing else: whatever is there will do. */
+/** `*` and nothing else: every value matches. */
 export function isAnything(pattern: Pattern): boolean {
   return pattern.length > 1 && pattern.every((piece) => piece === '');
 }

@@ -4,7 +4,7 @@ import { fitsPattern } from './pattern.ts';
 
 export type Predicate<Row> = (row: Row) => boolean;
 
-/** What filterToSql asks of the database, asked of a row in memory. Build once, use for many rows. */
+/** The same test as filterToSql, for a row in memory. Build it once and use it for many rows. */
 export function filterPredicate<Row>(filter: CheckedFilter<Row>): Predicate<Row> {
   switch (filter.kind) {
     case 'and': {
@@ -99,7 +99,7 @@ function presence<Row>(field: WholeField<Row>): Predicate<Row> {
   }
 }
 
-/** A label may be called `constructor`; an object has one of those without being asked. */
+/** Only own properties: a label may be called `constructor`, which every object inherits. */
 function entry(map: Readonly<Record<string, string>> | null | undefined, key: string): string | undefined {
   return map != null && Object.hasOwn(map, key) ? map[key] : undefined;
 }
@@ -135,7 +135,7 @@ function compareCodePoints(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Half of a surrogate pair stands for a code point above every other unit. */
+/** Half of a surrogate pair means a code point above every other unit. */
 function orderOfUnit(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -3,13 +3,13 @@ import { COMPARATORS, type Comparator, type Pattern } from './ast.ts';
 import { invalidFilter, quoted } from './invalid-filter.ts';
 
 /**
- * The words of a filter. What a character means depends on where it stands (`:` compares after a field and
+ * The tokens of a filter. What a character means depends on its place (`:` compares after a field and
  * is plain text inside a value, `-` negates before a field and is plain text elsewhere), so the parser asks
- * for the word that it expects instead of reading a list of tokens made in advance.
+ * for the token that it expects instead of reading a list of tokens.
  *
- * What is not plain text in a bare value is refused there rather than taken, because `a==b`, `a=b, c=d` and
- * `a=!b` are mistakes and not searches for `=b`, `b,` and `!b`. Quotes make anything plain but the wildcard,
- * which `\*` does.
+ * A bare value with special characters is refused, because `a==b`, `a=b, c=d` and
+ * `a=!b` are mistakes and not searches for `=b`, `b,` and `!b`. In quotes everything is plain text but the
+ * wildcard, which is escaped as `\*`.
  */
 const SPACE = /\s*/y;
 const BARE_NAME = /[^\s()"'\\,.:*=!<>]+/y;
@@ -92,7 +92,7 @@ export class Scanner {
     return value;
   }
 
-  /** The fault for whatever stands at `offset`. */
+  /** The fault for the word at `offset`. */
   unexpected(expected: string, offset: number = this.#at): Fault {
     const symbol = this.#text.codePointAt(offset);
     const word =
@@ -116,7 +116,7 @@ export class Scanner {
     return text.split('*') as [string, ...string[]];
   }
 
-  /** The pieces between unescaped stars, or undefined when no quote stands here. */
+  /** The pieces between unescaped stars, or undefined when there is no quote here. */
   #takeQuoted(): Pattern | undefined {
     const open = this.#at;
     const quote = this.#text[open];

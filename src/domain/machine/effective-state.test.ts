@@ -17,7 +17,7 @@ function conditionsOf(statuses: Partial<Record<ConditionType, boolean | undefine
   );
 }
 
-/** The list in document 2, written down as such: the first that holds wins. */
+/** The list of docs/operations-api.md, written again by hand: the first that holds wins. */
 function expected(
   phase: Phase,
   { Retired, RMA, NeedsIntervention }: Partial<Record<ConditionType, boolean | undefined>>,
@@ -89,17 +89,17 @@ describe('effectiveReason', () => {
     [
       'the condition, before the operation',
       { conditions: conditionsOf({ NeedsIntervention: true }), activeOperationId: 'op-1' },
-      'must look: m',
+      'must look at it: m',
     ],
     ['the operation, by its id', { activeOperationId: 'op-1' }, 'operation op-1 is under way'],
     ['the phase', { phase: 'MAINTENANCE' }, 'phase is MAINTENANCE'],
     ['that it is new', { phase: 'FACTORY_READY' }, 'never provisioned'],
-    ['that nothing speaks against it', {}, 'nothing is under way'],
+    ['that no condition prevents it', {}, 'nothing is under way'],
   ] as const)('names %s', (_what, given, because) => {
     expect(effectiveReason({ ...machine, ...given })).toContain(because);
   });
 
-  it('says something in every combination, and no other rule than the one that decided', () => {
+  it('gives a reason for every combination, that of the rule that decided', () => {
     const states = new Map<string, EffectiveState>();
     for (const { phase, statuses, activeOperationId } of combinations) {
       const input = { phase, conditions: conditionsOf(statuses), activeOperationId };

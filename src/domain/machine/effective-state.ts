@@ -1,6 +1,6 @@
 /**
  * What a machine is doing right now: a pure function of phase, conditions and the active operation. It is
- * computed on read and never stored as a fact. The database has the same function for its indexes
+ * computed on read and never stored. The database has the same function for its indexes
  * (ingot_effective_state in the migrations), and a test compares the two on every combination.
  */
 import { type Conditions, type ConditionType, isTrue } from '../condition/condition.ts';
@@ -26,7 +26,7 @@ export interface EffectiveStateInput {
 interface Rule {
   readonly state: EffectiveState;
   readonly holds: (machine: EffectiveStateInput) => boolean;
-  /** What decided, in words that follow "because". */
+  /** The reason, as the part of a sentence after "because". */
   readonly because: (machine: EffectiveStateInput) => string;
 }
 
@@ -35,8 +35,8 @@ function condition(state: EffectiveState, type: ConditionType, what: string): Ru
     state,
     holds: ({ conditions }) => isTrue(conditions, type),
     because: ({ conditions }) => {
-      const said = conditions[type]?.message || conditions[type]?.reason;
-      return said ? `${what}: ${said}` : what;
+      const detail = conditions[type]?.message || conditions[type]?.reason;
+      return detail ? `${what}: ${detail}` : what;
     },
   };
 }
@@ -45,11 +45,11 @@ function phase(state: EffectiveState, phase: Phase, because: string): Rule {
   return { state, holds: (machine) => machine.phase === phase, because: () => because };
 }
 
-/** Document 2's order of precedence: the first that holds decides. */
+/** In the order of precedence that docs/operations-api.md gives: the first that holds decides. */
 const RULES: readonly Rule[] = [
   condition('BLOCKED', 'Retired', 'it is flagged Retired'),
   condition('BLOCKED', 'RMA', 'it is flagged RMA'),
-  condition('ATTENTION', 'NeedsIntervention', 'somebody must look'),
+  condition('ATTENTION', 'NeedsIntervention', 'an operator must look at it'),
   {
     state: 'BUSY',
     holds: ({ activeOperationId }) => activeOperationId !== null,
@@ -62,7 +62,7 @@ const RULES: readonly Rule[] = [
 const OTHERWISE: Rule = {
   state: 'IDLE',
   holds: () => true,
-  because: () => 'its phase is READY, nothing is under way and no condition speaks against it',
+  because: () => 'its phase is READY, nothing is under way and no condition prevents it',
 };
 
 function decidingRule(machine: EffectiveStateInput): Rule {
@@ -73,7 +73,7 @@ export function effectiveState(machine: EffectiveStateInput): EffectiveState {
   return decidingRule(machine).state;
 }
 
-/** Why it has the effective state that it has, in words that follow "because". */
+/** Why it has this effective state, as the part of a sentence after "because". */
 export function effectiveReason(machine: EffectiveStateInput): string {
   return decidingRule(machine).because(machine);
 }

@@ -1,6 +1,6 @@
 /**
- * What people can do about a machine: the role that it takes, how surely they must mean it, and why it can't be done
- * right now. Explanations name these actions, and the console has a button for each.
+ * What operators can do to a machine: the role that it needs, how it is confirmed, and why it is not possible right now.
+ * Explanations name these actions, and the console has a button for each.
  */
 import type { Role } from '../actor.ts';
 import { isTrue } from '../condition/condition.ts';
@@ -39,9 +39,9 @@ export interface MachineActionInfo {
   /** The CLI verb. */
   readonly verb: string;
   readonly role: Role;
-  /** Once: whoever asks confirms. Name: and types the machine's name, because data or the identity is lost. */
+  /** `once`: the operator confirms. `name`: and types the machine's name, because data or the identity is lost. */
   readonly confirm: 'once' | 'name';
-  /** Null when it can be done. */
+  /** Null when it is possible. */
   readonly whyNot: (machine: ActionMachine) => string | null;
 }
 
@@ -69,7 +69,7 @@ export const MACHINE_ACTIONS = {
   },
   drain: {
     title: 'Drain',
-    effect: 'Take the machine out of scheduling; it is retired then, and can come back',
+    effect: 'Take the machine out of scheduling; it is retired after that, and can come back',
     verb: 'drain',
     role: 'operator',
     confirm: 'once',
@@ -112,7 +112,7 @@ export const MACHINE_ACTIONS = {
   },
   set_service: {
     title: 'Set service state',
-    effect: 'Make a transition of the service layer that belongs to a person',
+    effect: 'Make a transition of the service state that operators may make',
     verb: 'service',
     role: 'operator',
     confirm: 'once',
@@ -120,7 +120,7 @@ export const MACHINE_ACTIONS = {
   },
   approve_node: {
     title: 'Approve node',
-    effect: 'Let what was discovered be installed: its disk is written over when it boots next',
+    effect: 'Allow the discovered node to be installed: its disk is overwritten at its next boot',
     verb: 'node approve',
     role: 'operator',
     confirm: 'once',
@@ -131,20 +131,18 @@ export const MACHINE_ACTIONS = {
   },
   set_install: {
     title: 'Set install state',
-    effect: 'Make a transition of the install layer that belongs to an admin',
+    effect: 'Make a transition of the install state that admins may make',
     verb: 'node state',
     role: 'operator',
     confirm: 'once',
     whyNot: ({ machineId, install }) => {
       if (install === null) return `${machineId} never booted from the network: it has no install state.`;
-      return installStatesByHand(install).length > 0
-        ? null
-        : `${machineId} is ${install}, which nothing leaves.`;
+      return installStatesByHand(install).length > 0 ? null : `${machineId} is ${install}, which is final.`;
     },
   },
   clear: {
     title: 'Clear NeedsIntervention',
-    effect: 'Say that somebody looked and that the machine is well',
+    effect: 'Confirm that the machine was checked and is healthy',
     verb: 'clear',
     role: 'admin',
     confirm: 'once',
@@ -161,7 +159,7 @@ export const MACHINE_ACTIONS = {
       flagsToSet(machine).length > 0 ? null : `${machine.machineId} has both flags already.`,
   },
   unflag: {
-    title: 'Take a flag off',
+    title: 'Remove a flag',
     effect: 'Let the machine take operations again',
     verb: 'unflag',
     role: 'admin',
@@ -187,7 +185,7 @@ export function flagsToSet({ conditions }: Pick<GatedMachine, 'conditions'>): Fl
   return FLAGS.filter((flag) => !isTrue(conditions, flag));
 }
 
-/** The install states that an admin may set from this one, each with when. */
+/** The install states that an admin may set from this one, each with the case that it is for. */
 export function installStatesByHand(install: InstallState): { to: InstallState; when: string }[] {
   return installLifecycle.transitions
     .filter(({ from, owners }) => {

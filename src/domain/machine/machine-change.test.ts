@@ -69,7 +69,7 @@ const machineChange: fc.Arbitrary<MachineChange> = fc.record(
 ) as fc.Arbitrary<MachineChange>;
 
 describe('applyChange: the phase', () => {
-  it('moves along its table and tells who moved it', () => {
+  it('follows its table of transitions, with an event that has the actor', () => {
     const { machine, events } = applyChange(sampleMachine(), { phase: 'MAINTENANCE' }, cause);
     expect(machine.phase).toBe('MAINTENANCE');
     expect(events).toEqual([
@@ -101,7 +101,7 @@ describe('applyChange: the phase', () => {
 });
 
 describe('applyChange: conditions', () => {
-  it('tells of a condition that became true, with its reason', () => {
+  it('has an event for a condition that became true, with its reason', () => {
     const { machine, events } = apply(sampleMachine(), raised('Reachable'));
     expect(machine.conditions.Reachable).toMatchObject({ status: true, reason: 'Because' });
     expect(events).toMatchObject([
@@ -116,7 +116,7 @@ describe('applyChange: conditions', () => {
     ]);
   });
 
-  it('tells of a fact that is false for the first time', () => {
+  it('has an event for a condition that is false for the first time', () => {
     const { events } = apply(sampleMachine(), lowered('Provisioned'));
     expect(events).toMatchObject([{ subject: 'Provisioned', from: '', to: 'false' }]);
   });
@@ -156,7 +156,7 @@ describe('applyChange: conditions', () => {
     expect(apply(before, meant)).toEqual({ machine: before, events: [] });
   });
 
-  it('tells exactly the changes of status, in a chain from what was to what is', () => {
+  it('has an event for each change of status, in a chain from the old to the new', () => {
     fc.assert(
       fc.property(fc.array(machineChange, { maxLength: 6 }), (changes) => {
         let machine = sampleMachine({ phase: 'READY' });
@@ -195,7 +195,7 @@ describe('mergeChanges', () => {
     );
   });
 
-  it('says nothing of the phase when neither does', () => {
+  it('leaves the phase out when neither has one', () => {
     expect(mergeChanges({}, {})).toEqual({ conditions: [] });
   });
 });

@@ -1,7 +1,6 @@
 /**
- * What is done to a machine, as a value: by an operation, an agent, a clock. It is applied to the row that is
- * locked at that moment, in the same transaction as whatever caused it, and yields one event for each thing that
- * really changed.
+ * A change of a machine as a value, made by an operation, an agent or a timer. It is applied to the locked row, in the
+ * transaction of its cause, and yields one event for each layer, condition or observed state that really changed.
  */
 import type { Actor } from '../actor.ts';
 import { type Presence, type PresenceOwner, presenceLifecycle } from '../agent/presence.ts';
@@ -11,7 +10,7 @@ import {
   type ConditionChange,
   type Conditions,
 } from '../condition/condition.ts';
-import { drainedDenied } from '../condition/node-observation.ts';
+import { contradictedDrained } from '../condition/node-observation.ts';
 import type { NewEvent } from '../event.ts';
 import { type InstallOwner, type InstallState, installLifecycle } from '../install/install-state.ts';
 import { checkTransition, type Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -19,34 +18,34 @@ import type { Machine, ObservedState } from './machine.ts';
 import { type Phase, phaseLifecycle } from './phase.ts';
 import { type ServiceOwner, type ServiceState, serviceLifecycle } from './service-state.ts';
 
-/** Where a layer goes, and who sends it there. */
+/** The new state of a layer, and the owner of the transition. */
 export interface LayerChange<S extends string, O extends string> {
   readonly to: S;
   readonly owner: O;
-  /** Only from one of these; from anywhere else it stays where it is. */
+  /** Only from one of these states; from any other the layer stays as it is. */
   readonly from?: readonly S[];
-  /** Where it comes from none of those. */
+  /** The change to make from any state that is not in `from`. */
   readonly otherwise?: LayerChange<S, O>;
-  /** On from there in the same moment, as a transition of its own. */
+  /** Another transition right after this one, with its own event. */
   readonly andThen?: LayerChange<S, O>;
   readonly comment?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** Only from one of these; from anywhere else what the operator intends stays as it is. */
+/** Only from one of these phases; any other stays as it is. */
 export interface PhaseChange {
   readonly to: Phase;
   readonly from: readonly Phase[];
 }
 
-/** Being there already is fine. */
+/** A layer that is in its new state already does not change. */
 export interface MachineChange {
   readonly phase?: Phase | PhaseChange;
   readonly service?: LayerChange<ServiceState, ServiceOwner>;
   readonly install?: LayerChange<InstallState, InstallOwner>;
   readonly presence?: LayerChange<Presence, PresenceOwner>;
   readonly conditions?: readonly ConditionChange[];
-  /** What an upstream said just now. */
+  /** What an upstream reported just now. */
   readonly observed?: ObservedState;
 }
 
@@ -69,16 +68,13 @@ export interface ChangedMachine {
   readonly events: readonly NewEvent[];
 }
 
-/**
- * The later change wins where both speak of the same layer or condition; unless it would only come from a state that
- * the first one leaves behind.
- */
+/** Where both change the same layer or condition, the second wins, unless it does not apply to the state after the first. */
 export function mergeChanges(first: MachineChange, second: MachineChange): MachineChange {
   const conditions = [...(first.conditions ?? []), ...(second.conditions ?? [])];
   const merged: MachineChange = { ...first, ...second, conditions };
   const kept = (Object.keys(LAYERS) as LayerName[]).filter((name) => {
     const to = first[name]?.to;
-    return to !== undefined && second[name] !== undefined && !fitting(second[name], to);
+    return to !== undefined && second[name] !== undefined && !applicable(second[name], to);
   });
   return { ...merged, ...Object.fromEntries(kept.map((name) => [name, first[name]])) };
 }
@@ -109,20 +105,20 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
   for (const name of Object.keys(LAYERS) as LayerName[]) {
     for (let layer = change[name] as AnyLayerChange; layer; ) {
       const before = next[name];
-      const fits = fitting(layer, before);
-      if (fits === null || fits.to === before) break;
-      checkLayer(name, before, fits);
+      const applied = applicable(layer, before);
+      if (applied === null || applied.to === before) break;
+      checkLayer(name, before, applied);
       events.push({
         ...base,
         kind: name,
         subject: machine.machineId,
         from: before ?? '',
-        to: fits.to,
-        comment: fits.comment ?? '',
-        metadata: fits.metadata ?? {},
+        to: applied.to,
+        comment: applied.comment ?? '',
+        metadata: applied.metadata ?? {},
       });
-      next = { ...next, [name]: fits.to };
-      layer = fits.andThen;
+      next = { ...next, [name]: applied.to };
+      layer = applied.andThen;
     }
   }
   if (change.observed) {
@@ -135,7 +131,7 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
     }
   }
   const conditions = applyConditions(next.conditions, change.conditions ?? [], cause.at);
-  for (const { change: condition, from } of conditions.turned) {
+  for (const { change: condition, from } of conditions.changed) {
     events.push({
       ...base,
       kind: 'condition',
@@ -152,32 +148,32 @@ export function applyChange(machine: Machine, change: MachineChange, cause: Chan
 
 interface AppliedConditions {
   readonly after: Conditions;
-  /** Those whose status is another one now, and what it was: 'true', 'false', or empty where it was not known. */
-  readonly turned: readonly { readonly change: ConditionChange; readonly from: string }[];
+  /** Those whose status changed, with the old one: 'true', 'false', or empty where it was not known. */
+  readonly changed: readonly { readonly change: ConditionChange; readonly from: string }[];
 }
 
-/** One after the other; at last Drained, where what is known now excludes it. */
+/** In their order, and Drained at the end where the other conditions contradict it. */
 function applyConditions(
   before: Conditions,
   changes: readonly ConditionChange[],
   at: Date,
 ): AppliedConditions {
-  const turned: { change: ConditionChange; from: string }[] = [];
+  const changed: { change: ConditionChange; from: string }[] = [];
   let after = before;
   const apply = (change: ConditionChange) => {
     const condition = after[change.type];
     after = applyCondition(after, change, at.toISOString());
     if (condition?.status === change.status) return;
-    turned.push({ change, from: condition === undefined ? '' : String(condition.status) });
+    changed.push({ change, from: condition === undefined ? '' : String(condition.status) });
   };
-  for (const change of changes) if (counts(change, after[change.type])) apply(change);
-  const denied = drainedDenied(after);
-  if (denied) apply(denied);
-  return { after, turned };
+  for (const change of changes) if (applies(change, after[change.type])) apply(change);
+  const contradicted = contradictedDrained(after);
+  if (contradicted) apply(contradicted);
+  return { after, changed };
 }
 
-function counts({ type, status, ifReason, unlessReason }: ConditionChange, before?: Condition): boolean {
-  // A signal that was never raised need not be lowered.
+function applies({ type, status, ifReason, unlessReason }: ConditionChange, before?: Condition): boolean {
+  // A signal that was never set is not cleared.
   if (before === undefined && !status && isSignal(type)) return false;
   if (ifReason && !ifReason.includes(before?.reason ?? '')) return false;
   return !(before?.status && unlessReason?.includes(before.reason));
@@ -191,14 +187,14 @@ function phaseAfter(before: Phase, change: MachineChange['phase']): Phase {
 
 type AnyLayerChange = LayerChange<string, string> | undefined;
 
-/** The change, or one of those that it names for other cases, that begins in the state; null: none does. */
-function fitting(layer: AnyLayerChange, state: string | null): LayerChange<string, string> | null {
+/** The change, or one of its `otherwise`, that applies in this state; null: none does. */
+function applicable(layer: AnyLayerChange, state: string | null): LayerChange<string, string> | null {
   if (layer === undefined) return null;
   if (layer.from === undefined || (state !== null && layer.from.includes(state))) return layer;
-  return fitting(layer.otherwise, state);
+  return applicable(layer.otherwise, state);
 }
 
-/** A machine that has not needed the layer before enters it in its first state, and goes on from there. */
+/** A machine that had no state in the layer starts in its initial state. */
 function checkLayer(name: LayerName, before: string | null, layer: LayerChange<string, string>): void {
   const lifecycle: Lifecycle<string, string> = LAYERS[name];
   if (before === null && layer.to === lifecycle.initial) return;

@@ -22,7 +22,7 @@ export function checkMachineId(id: string, field = 'machine_id'): string {
   );
 }
 
-/** In either API's spelling; what is returned is the stored one. */
+/** Takes the spelling of either API and returns the stored one. */
 export function checkOperationId(id: string, field = 'operation_id'): string {
   if (id === '') throw missingField(field);
   if (ID.test(id)) return operationIdOf(id);
@@ -49,7 +49,7 @@ export function checkText(text: string, field: string, maxLength: number): strin
 
 export function checkLabelName(name: string, field: string): string {
   if (LABEL_KEY.test(name)) return name;
-  throw invalidField(field, 'a label’s name must be 1 to 253 letters, digits, ".", "_", "/" or "-"');
+  throw invalidField(field, `a label's name must be 1 to 253 letters, digits, ".", "_", "/" or "-"`);
 }
 
 /** Not Buffer, which browsers don't have: the console checks with the same functions. */

@@ -10,7 +10,7 @@ export type MachineSpec = SpecOf<typeof SPEC_FIELDS>;
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One row, one identity; each layer of its state is a lifecycle of its own, null until first needed. */
+/** Each layer of its state has its own lifecycle, and is null until it is first needed. */
 export interface Machine {
   readonly machineId: string;
   readonly labels: Labels;
@@ -22,10 +22,10 @@ export interface Machine {
   /** The worker pool that its agent belongs to; null without an agent. */
   readonly pool: string | null;
   readonly conditions: Conditions;
-  /** What an upstream last said of it; null where there is none. */
+  /** What its upstream, such as MAAS, last reported; null without an upstream. */
   readonly observed: ObservedState | null;
   readonly activeOperationId: string | null;
-  /** Since when it is in its effective state, its service state and its install state; of a layer that is null, nothing. */
+  /** When it came into its effective state, its service state and its install state; without meaning where the layer is null. */
   readonly effectiveSince: Date;
   readonly serviceSince: Date;
   readonly installSince: Date;
@@ -33,18 +33,18 @@ export interface Machine {
   readonly updatedAt: Date;
 }
 
-/** Not ours, only recorded. */
+/** Recorded from an upstream, never decided by Ingot. */
 export interface ObservedState {
   /** The provider that was asked. */
   readonly source: string;
-  /** In the upstream's own words, such as Deployed; "absent" when it knows no such machine. */
+  /** The upstream's own name of the state, such as Deployed; "absent" when it has no such machine. */
   readonly state: string;
   readonly power: string;
-  /** Empty: it was found by an address, and is not taken into use there. */
+  /** Empty: it was found by its MAC address, and is not managed there. */
   readonly upstreamId: string;
-  /** Since when it says so. */
+  /** Since when it has this state. */
   readonly at: string;
-  /** Whose word counts against this very state of the upstream; gone when the upstream says anything else. */
+  /** An operator accepted exactly this state; removed when the upstream reports another one. */
   readonly accepted?: AcceptedDrift;
 }
 

@@ -1,17 +1,17 @@
-/** Hardware that takes the place of a machine's: what it goes by, and how to recognise it. */
+/** Hardware that replaces a machine's: its identity, and how to recognise it. */
 import type { Machine } from './machine.ts';
 
 export interface Replacement {
-  /** At least one; the node goes by the first. */
+  /** At least one; the first identifies the node. */
   readonly mac_addresses: readonly string[];
-  /** What it must report; empty: not checked. */
+  /** The value that it must report; empty: not checked. */
   readonly serial_number: string;
   readonly system_uuid: string;
-  /** Empty: as it was. */
+  /** Empty: unchanged. */
   readonly bmc_endpoint: string;
 }
 
-/** What a replacement has reported of itself. */
+/** What the replacement reported. */
 export interface ReportedHardware {
   readonly serialNumber: string;
   readonly systemUuid: string;
@@ -25,14 +25,14 @@ const EXPECTED = {
 type Expected = keyof typeof EXPECTED;
 const EXPECTED_NAMES = Object.keys(EXPECTED) as Expected[];
 
-/** What is asked of the replacement and was not reported yet; empty: nothing. */
+/** What the replacement must report and has not reported yet; empty: nothing. */
 export function notReportedYet(wanted: Replacement, seen: ReportedHardware): string {
   return EXPECTED_NAMES.filter((name) => wanted[name] !== '' && EXPECTED[name].of(seen) === '')
     .map((name) => EXPECTED[name].noun)
     .join(' and ');
 }
 
-/** How the hardware differs from what was asked for, in words; empty: it does not. */
+/** How the reported hardware differs from the request; empty: it does not. */
 export function hardwareMismatch(wanted: Replacement, seen: ReportedHardware): string {
   return EXPECTED_NAMES.filter((name) => {
     const reported = EXPECTED[name].of(seen);
@@ -49,8 +49,8 @@ function isSame(one: string, other: string): boolean {
   return one.trim().toLowerCase() === other.trim().toLowerCase();
 }
 
-/** Only a node that was discovered and that nobody has worked with can be the replacement of another machine. */
-export function canBeTakenIn({
+/** Only a node that was discovered and never used can be the replacement of another machine's hardware. */
+export function canBeReplacement({
   install,
   service,
   activeOperationId,

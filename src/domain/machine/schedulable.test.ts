@@ -40,7 +40,7 @@ describe('schedulable', () => {
     ['agent_not_ready', { presence: 'registered' }, 'its agent is not ready: registered'],
     ['agent_not_ready', { presence: null }, 'its agent is not ready: it has none'],
     ['no_agent', { service: null, presence: null }, 'no agent reports for it'],
-  ])('is none that is %s, and says so', (reason, fields, message) => {
+  ])('is false for %s, with the reason', (reason, fields, message) => {
     expect(verdict(fields)).toEqual({ schedulable: false, reason, message });
   });
 });

@@ -1,10 +1,10 @@
 /**
- * May work be placed on the machine right now? One answer for the server, the command line and the console: what is not
- * schedulable is not offered, whatever its agent says, and the reason goes with it. The database has the same rules for its
- * filters (store/machines/schedulable-column.ts), and a test compares the two on every combination.
+ * May work be placed on the machine right now? Server, command line and console have the same answer, with its reason; what
+ * the machine's agent reports can't overrule it. The database has the same rules for its filters
+ * (store/machines/schedulable-column.ts), and a test compares the two on every combination.
  *
- * Any operation under way takes the machine out: a reboot or a reimage ends what runs on it, a drain empties it, and of
- * the others it is not known before they end whether the machine is well.
+ * An active operation makes the machine unschedulable: a reboot or a reimage stops its workloads, a drain moves them away,
+ * and after any other operation it is not known before the end whether the machine is healthy.
  */
 
 import type { Presence } from '../agent/presence.ts';
@@ -20,7 +20,7 @@ export interface SchedulableInput {
   readonly activeOperationId: string | null;
 }
 
-/** What rules look at: data, so that the database's expression is made from the same table. */
+/** What a rule tests, as data, so that the SQL expression is made from the same table. */
 export type SchedulableTest =
   | { readonly service: ServiceState | null }
   | { readonly condition: ConditionType }
@@ -30,11 +30,11 @@ export type SchedulableTest =
 
 interface Rule {
   readonly test: SchedulableTest;
-  /** In words that follow "because". */
+  /** The part of a sentence after "because". */
   readonly because: string;
 }
 
-/** The first that holds is the reason; what lasts longest comes first. */
+/** The first that holds is the reason. The ones that last longest come first. */
 export const UNSCHEDULABLE = {
   deleted: { test: { service: 'deleted' }, because: 'it was removed from the inventory' },
   flagged_retired: { test: { condition: 'Retired' }, because: 'it is flagged Retired' },
@@ -79,11 +79,11 @@ function holds(test: SchedulableTest, machine: SchedulableInput): boolean {
   return machine.presence !== test.presenceIsNot;
 }
 
-/** With what is known beside the rule: which operation, and what the condition says. */
+/** With details: the operation's id, or the condition's message. */
 function messageOf(reason: UnschedulableReason, machine: SchedulableInput): string {
   const { test, because }: Rule = UNSCHEDULABLE[reason];
   if ('operation' in test) return `${because}: ${machine.activeOperationId}`;
   if ('presenceIsNot' in test) return `${because}: ${machine.presence ?? 'it has none'}`;
-  const said = 'condition' in test ? machine.conditions[test.condition]?.message : '';
-  return said ? `${because}: ${said}` : because;
+  const detail = 'condition' in test ? machine.conditions[test.condition]?.message : '';
+  return detail ? `${because}: ${detail}` : because;
 }

@@ -49,8 +49,13 @@ export const serviceLifecycle = {
       owners: ['onboarding', 'operator'],
       when: 'onboarding is blocked or unsafe',
     },
-    { from: 'active', to: 'offline', owners: ['heartbeat', 'reconciler'], when: 'the agent fell silent' },
-    { from: 'offline', to: 'active', owners: ['heartbeat', 'reconciler'], when: 'the agent speaks again' },
+    {
+      from: 'active',
+      to: 'offline',
+      owners: ['heartbeat', 'reconciler'],
+      when: 'the agent stopped reporting',
+    },
+    { from: 'offline', to: 'active', owners: ['heartbeat', 'reconciler'], when: 'the agent reports again' },
     {
       from: 'active',
       to: 'quarantined',
@@ -77,7 +82,7 @@ export const serviceLifecycle = {
       from: 'draining',
       to: 'offline',
       owners: ['drain', 'operator'],
-      when: 'the drain failed or was given up',
+      when: 'the drain failed or was canceled',
     },
     {
       from: 'retired',

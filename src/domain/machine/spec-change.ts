@@ -1,6 +1,6 @@
 /**
- * What of a machine's description may not change while an operation is active: its steps read the spec one after the other,
- * and a step must not act on another host, BMC or cluster than the one before it.
+ * What can't change while an operation is active: its steps read spec and labels one after the other, and a step must not act
+ * on another host, BMC or cluster than the step before it.
  */
 import { Fault } from '../error/fault.ts';
 import type { Labels, MachineSpec } from './machine.ts';
@@ -12,7 +12,7 @@ export interface Described {
   readonly labels: Labels;
 }
 
-/** The paths that differ and are fixed under an operation. */
+/** The paths that differ and are fixed while an operation is active. */
 export function fixedChanges(
   before: Described,
   after: Described,

@@ -1,12 +1,12 @@
 /** Why a machine is quarantined, by whom, its present state in the upstream, and how it returns to service. */
 import type { ActorKind } from '../actor.ts';
 import { DRIFT_ACTOR } from '../condition/drift.ts';
-import { instantWords, type UpstreamView } from '../condition/upstream-view.ts';
+import { type UpstreamView, utcText } from '../condition/upstream-view.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { ExplainedMachine, Obstacle } from './explain.ts';
 
 /** The actor of the last change of the service state, and the reason. */
-export interface ServiceMover {
+export interface LastServiceChange {
   readonly actorKind: ActorKind;
   readonly actorId: string;
   readonly comment: string;
@@ -24,7 +24,7 @@ export function onboarding({ machineId, pool }: Machine): Pick<Obstacle, 'comman
 
 /** Empty where the machine has no upstream. */
 export function seenWords(upstream: UpstreamView | null): string {
-  return upstream === null ? '' : `, seen ${instantWords(upstream.seenAt)}`;
+  return upstream === null ? '' : `, seen ${utcText(upstream.seenAt)}`;
 }
 
 /** A machine that its upstream deleted or changed can't be set active by hand without force: the advice avoids that. */
@@ -70,7 +70,7 @@ const WAYS_BACK: Readonly<Record<string, (source: string) => string>> = {
 };
 
 /** A machine that a person quarantined is under investigation: only a person releases it. */
-function byPerson(machine: Machine, mover: ServiceMover, upstream: UpstreamView | null): Obstacle {
+function byPerson(machine: Machine, mover: LastServiceChange, upstream: UpstreamView | null): Obstacle {
   const { actorKind, actorId, comment } = mover;
   const what = `it is quarantined by ${actorKind}:${actorId}${comment === '' ? '' : `: ${comment}`}`;
   if (upstream === null || upstream.disagreement === '') return released(machine, what);

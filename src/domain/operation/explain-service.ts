@@ -1,5 +1,5 @@
 /** The obstacle that a machine's service state is, one function a state. Null where the state itself blocks nothing. */
-import { isCalledOff, isTrue } from '../condition/condition.ts';
+import { isOnboardCanceled, isTrue } from '../condition/condition.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { ServiceState } from '../machine/service-state.ts';
 import type { ExplainedMachine, Obstacle } from './explain.ts';
@@ -92,7 +92,7 @@ function onboardingCanceled(machine: Machine): Obstacle {
 
 function offline(machine: Machine): Obstacle | null {
   const { machineId, presence, conditions } = machine;
-  if (isCalledOff(conditions)) return onboardingCanceled(machine);
+  if (isOnboardCanceled(conditions)) return onboardingCanceled(machine);
   // The condition is reported as the obstacle; the agent is fine.
   if (presence === 'ready' && isTrue(conditions, 'NeedsIntervention')) return null;
   if (presence === 'ready') {

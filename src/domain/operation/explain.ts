@@ -7,7 +7,7 @@ import { DRIFT_REASON } from '../condition/drift.ts';
 import type { UpstreamView } from '../condition/upstream-view.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { MachineAction } from '../machine/machine-action.ts';
-import { onboarding, type ServiceMover, seenWords } from './explain-quarantine.ts';
+import { type LastServiceChange, onboarding, seenWords } from './explain-quarantine.ts';
 import { OWNED_BY_OPERATION, outOfService } from './explain-service.ts';
 import { commandFor, nextActionFor } from './next-action.ts';
 import { currentStep, type Operation } from './operation.ts';
@@ -41,7 +41,7 @@ export interface ExplainedMachine {
   readonly operation: Operation | null;
   readonly node: { readonly state: string; readonly lastError: string } | null;
   /** The actor of the last change of its service state, and the reason; null where it is unknown. */
-  readonly serviceMover: ServiceMover | null;
+  readonly serviceMover: LastServiceChange | null;
   /** Null where it has no upstream. */
   readonly upstream: UpstreamView | null;
 }

@@ -1,4 +1,4 @@
-/** What only an admin may do to a machine's conditions. */
+/** Conditions that an admin sets and clears. */
 import type { Actor } from '../../domain/actor.ts';
 import { type ConditionType, isTrue } from '../../domain/condition/condition.ts';
 import { Fault } from '../../domain/error/fault.ts';
@@ -18,7 +18,7 @@ export interface FlagCall {
   readonly actor: Actor;
 }
 
-/** Setting what is set already changes nothing, and says so by its unchanged time. */
+/** A flag that has the status already does not change, and keeps the time of its last transition. */
 export async function setFlag(database: Database, call: FlagCall): Promise<Machine> {
   const { flag, status, actor } = call;
   const machine = await changeMachine(database, call.machineId, (before) => {
@@ -36,7 +36,7 @@ export async function setFlag(database: Database, call: FlagCall): Promise<Machi
   return machine;
 }
 
-/** The flag of a node that was retired tells of its state, which has no way out. */
+/** The flag of a retired node follows from its install state, which is final. */
 function retiredForGood({ machineId }: Machine): Fault {
   return new Fault('NODE_RETIRED', {
     message: `${machineId} was retired as a node, and that is final: the flag stays. Register the hardware as another machine, with an address that ${machineId} does not have`,

@@ -1,4 +1,4 @@
-/** Registering machines and changing what clients say about them. Status is never taken from a client. */
+/** Registers machines, and updates their labels and specs. Status is never taken from a client. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
@@ -23,14 +23,14 @@ export interface InventoryDependencies {
   readonly newMachineId: () => string;
 }
 
-/** A machine as a client describes it; what is absent was not said. */
+/** A machine as a client sends it. */
 export interface MachineDescription {
   readonly machineId: string;
   readonly labels: Labels;
   readonly spec?: SpecMessage | undefined;
 }
 
-/** Registers a machine; one that exists gets the new labels and spec and keeps everything else. */
+/** Registers a machine; one that exists gets the new labels and spec, and keeps everything else. */
 export async function registerMachine(
   dependencies: InventoryDependencies,
   description: MachineDescription,
@@ -56,7 +56,7 @@ export async function registerMachine(
 const SPEC = 'spec.';
 const WHOLE_PATHS: readonly string[] = ['labels', 'spec', ...SPEC_GROUP_NAMES.map((group) => SPEC + group)];
 
-/** With a mask, only what it names; without one, labels and spec as a whole where the message has them. */
+/** With a mask, changes only what it names; without one, labels and spec as a whole where the message has them. */
 export async function updateMachine(
   dependencies: InventoryDependencies,
   description: MachineDescription,
@@ -77,7 +77,7 @@ function namesProvider({ spec }: MachineDescription, paths: readonly string[]): 
   return paths.includes('spec.provider') || (paths.includes('spec') && (spec?.provider ?? '') !== '');
 }
 
-/** A provider that the label named goes with the label when that names another, and stays when it names none. */
+/** A provider that came from the label follows the label to another provider, and stays when the label is removed. */
 function followingLabel(before: Machine, next: MachineInput): MachineInput {
   const [was, is] = [labelledProvider(before.labels), labelledProvider(next.labels)];
   if (was !== before.spec.provider || is === was || is === '') return next;
@@ -114,7 +114,7 @@ function masked(machine: Machine, description: MachineDescription, paths: readon
     const field = fieldOf(path);
     const group = SPEC_GROUP_NAMES.find((name) => path === SPEC + name);
     if (path === 'labels') labels = description.labels;
-    // A spec that names no provider does not move the machine to another one.
+    // A spec without a provider does not change the machine's provider.
     else if (path === 'spec') spec = { ...described, provider: described.provider || spec.provider };
     else if (group) spec = { ...spec, [group]: described[group] };
     else if (field) spec = withSpecValue(spec, field, specValue(described, field));
@@ -123,14 +123,14 @@ function masked(machine: Machine, description: MachineDescription, paths: readon
   return { machineId: machine.machineId, labels, spec };
 }
 
-/** A label that the mask names and the message does not have is removed. */
+/** A label in the mask that the message does not have is removed. */
 function withLabel(labels: Labels, name: string, described: Labels): Labels {
   const { [name]: _removed, ...others } = labels;
   const value = Object.hasOwn(described, name) ? described[name] : undefined;
   return value === undefined ? others : { ...others, [name]: value };
 }
 
-/** `otherwise` is the provider of a machine for which neither spec nor label names one. */
+/** `otherwise` is the provider when neither spec nor label names one. */
 function checked(
   dependencies: Pick<InventoryDependencies, 'providers'>,
   input: MachineInput,
@@ -146,7 +146,7 @@ function checked(
   return { machineId: input.machineId, labels, spec };
 }
 
-/** A machine of which nothing is known but who runs it. */
+/** A machine of which only the provider is known. */
 export function bareMachine(
   dependencies: Pick<InventoryDependencies, 'providers'>,
   machineId: string,
@@ -176,7 +176,7 @@ async function replace(
   return machine;
 }
 
-/** Under the machine's lock, so that no operation starts between this and the write. */
+/** Called with the machine locked, so that no operation starts between this and the write. */
 function checkUnderOperation(
   { providers }: Pick<InventoryDependencies, 'providers'>,
   before: Machine,
@@ -189,7 +189,7 @@ function checkUnderOperation(
   if (changes.length > 0) throw changedUnderOperation(machineId, activeOperationId, changes);
 }
 
-/** An identity that was removed never comes back; the hardware does, as another machine. */
+/** A removed machine id is never used again; the hardware can come back as another machine. */
 export function machineDeleted(machineId: string): Fault {
   return new Fault('MACHINE_DELETED', {
     message: `${machineId} was removed for good; register the hardware under another id`,

@@ -2,7 +2,7 @@
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { upstreamDisagreement } from '../../domain/condition/drift.ts';
-import { instantWords } from '../../domain/condition/upstream-view.ts';
+import { utcText } from '../../domain/condition/upstream-view.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { nextStates, statesOf } from '../../domain/lifecycle/lifecycle.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -59,7 +59,7 @@ function forcing(
 }
 
 function upstreamDisagrees({ machineId, observed }: Machine, disagreement: string): Fault {
-  const since = instantWords(new Date(observed?.at ?? 0));
+  const since = utcText(new Date(observed?.at ?? 0));
   return new Fault('UPSTREAM_DISAGREES', {
     message: `${disagreement} (since ${since}). Onboard it again, or correct it in ${observed?.source}; to set it all the same, force it with a reason`,
     metadata: {

@@ -6,7 +6,7 @@
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { HardwareFacts, Node } from '../../domain/install/node.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
-import { canBeTakenIn } from '../../domain/machine/replacement.ts';
+import { canBeReplacement } from '../../domain/machine/replacement.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
 import { operationOf } from '../../providers/provider.ts';
 import type { HardwareMoves, HardwareView } from '../../steps/hardware/hardware-moves.ts';
@@ -158,7 +158,7 @@ async function takeIn(
   by: { readonly machineId: string; readonly operationId: string },
 ): Promise<LockedNode> {
   const locked = await lockNode(session, holder.machineId);
-  if (!locked || !canBeTakenIn(locked.machine)) throw taken(holder.fault.message);
+  if (!locked || !canBeReplacement(locked.machine)) throw taken(holder.fault.message);
   const comment = `it is the replacement hardware of ${by.machineId}, which took it in`;
   const cause = causeOf(dependencies, by.operationId, comment, { taken_in_by: by.machineId });
   const retired = moveNode(locked, 'retired', cause);

@@ -2,7 +2,7 @@
 import { type Fault, invalidField, missingField } from '../../domain/error/fault.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
 import { checkText } from '../../domain/machine/machine-input.ts';
-import { canBeTakenIn, type Replacement } from '../../domain/machine/replacement.ts';
+import { canBeReplacement, type Replacement } from '../../domain/machine/replacement.ts';
 import { checkBmcEndpoint, checkMacs } from '../../domain/machine/spec-check.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
@@ -135,7 +135,7 @@ async function replacementFault(
   const holders = await hardwareHolders(database, { machineId, spec: specWith(machine.spec, replacement) });
   for (const { machineId: holder, fault } of holders) {
     const other = await findMachine(database, holder);
-    if (other && !canBeTakenIn(other)) return fault;
+    if (other && !canBeReplacement(other)) return fault;
   }
   return null;
 }

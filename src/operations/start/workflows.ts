@@ -20,7 +20,7 @@ import { defineStep } from '../../steps/registry.ts';
 import { poolExists } from '../../store/agents/pools.ts';
 import type { Database } from '../../store/database/database.ts';
 import { findMachine } from '../../store/machines/machines.ts';
-import { lastServiceMover } from '../../store/machines/service-machines.ts';
+import { lastServiceChange } from '../../store/machines/service-machines.ts';
 import { findOperation } from '../../store/operations/find-operations.ts';
 import { checkFlags } from './start-gates.ts';
 import {
@@ -65,7 +65,7 @@ export async function onboardMachine(
 async function checkQuarantine(database: Database, machineId: string): Promise<void> {
   const machine = await findMachine(database, machineId);
   if (machine?.service !== 'quarantined') return;
-  const mover = await lastServiceMover(database, machineId);
+  const mover = await lastServiceChange(database, machineId);
   if (mover === null || !PEOPLE.includes(mover.actorKind)) return;
   throw new Fault('QUARANTINED_BY_PERSON', {
     message: `${mover.actorKind}:${mover.actorId} quarantined ${machineId} (${mover.comment}), and only a person lets it go: set it active, or drain it and onboard it from retired`,

@@ -2,7 +2,7 @@
  * A provider whose machines exist only in the database. It behaves like a real one: work takes time, a task goes on
  * whether or not it is observed, and what happened is found by observing.
  */
-import { inClusterAsSeen } from '../../domain/condition/node-observation.ts';
+import { inClusterCondition } from '../../domain/condition/node-observation.ts';
 import type { Inspect, Netboot, PowerControl, Provider, ProviderCall } from '../provider.ts';
 import { createFakeCluster } from './fake-cluster.ts';
 import { createFakeErasing, createFakeImaging } from './fake-disks.ts';
@@ -112,7 +112,7 @@ function createFakeInspect(tasks: FakeTasks): Inspect {
       const wanted = spec.target_cluster_ref;
       if (wanted === '') return null;
       const sight = sightOf(await tasks.state(machineId), machineId, wanted);
-      const { status: ok, ...verdict } = inClusterAsSeen(sight);
+      const { status: ok, ...verdict } = inClusterCondition(sight);
       return { ok, ...verdict, sight };
     },
   };

@@ -5,9 +5,9 @@
  */
 
 import {
-  conditionsSeen,
   isDrained,
   type NodeObservation,
+  nodeConditions,
   workloadsText,
 } from '../../domain/condition/node-observation.ts';
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
@@ -31,7 +31,7 @@ export function changeSeen(
   { machine }: Pick<StepEnvironment<never>, 'machine'>,
   sight: NodeObservation,
 ): MachineChange {
-  return { conditions: conditionsSeen(machine.phase, sight) };
+  return { conditions: nodeConditions(machine.phase, sight) };
 }
 
 export function drainNode(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inClusterAsSeen } from '../../domain/condition/node-observation.ts';
+import { inClusterCondition } from '../../domain/condition/node-observation.ts';
 import { callOf, type StepKind } from '../step-kind.ts';
 import { completeCluster } from './cluster-ref.ts';
 
@@ -28,7 +28,7 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
         const reason = `waiting for the node to be Ready in ${clusterRef}`;
         return { seen: 'under_way', reason, pollAfterMs: POLL_AFTER_MS };
       }
-      const inCluster = inClusterAsSeen(sight);
+      const inCluster = inClusterCondition(sight);
       const { message } = inCluster;
       context.log(`Node is ${message}`);
       return { seen: 'done', message, change: { conditions: [{ type: 'InCustomerCluster', ...inCluster }] } };

@@ -6,7 +6,7 @@ import { SCHEDULABLE_COLUMN, UNSCHEDULABLE_COLUMN } from '../machines/schedulabl
 import { RACK_COLUMN, specColumn } from '../machines/spec-columns.ts';
 import type { FilterColumns } from './filter-columns.ts';
 
-/** As attentionType does it. */
+/** The same rule as attentionType. */
 const ATTENTION_COLUMN = `(CASE ${ATTENTION_TYPES.map(
   (type) => `WHEN (conditions -> '${type}' -> 'status') = 'true' THEN '${type}'`,
 ).join(' ')} END)`;

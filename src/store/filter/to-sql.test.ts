@@ -41,7 +41,7 @@ describe('filterToSql', () => {
     });
   });
 
-  it('numbers parameters from where it is told', () => {
+  it('numbers parameters from the given one on', () => {
     expect(toSql('name=a AND (attempts=1 OR labels.rack<r9)', 4)).toEqual({
       text: '(((name) = $4::text) AND (((attempts) = $5::bigint) OR (((labels) ->> $6::text) COLLATE "C" < $7::text)))',
       values: ['a', 1, 'rack', 'r9'],

@@ -1,12 +1,11 @@
 /**
  * A checked filter as a condition for WHERE.
  *
- * SQL has three truth values and a filter has two, so the third must not get out. A test of something absent
- * is NULL here and false in memory; AND and OR treat NULL no differently from false as far as WHERE is
- * concerned; and NOT, which does, is written IS NOT TRUE. So what is absent counts as false everywhere, and
- * the tests stay as bare as an index wants them: wrapped in COALESCE none would be served by one.
+ * SQL has three truth values and a filter has two. A test of an absent value is NULL here and false in memory. For WHERE, AND and
+ * OR treat NULL like false; NOT does not, so it is written IS NOT TRUE. An absent value therefore counts as false everywhere, and
+ * the tests need no COALESCE, with which no index could serve them.
  *
- * Whatever comes from the caller of the API travels as a parameter, keys of maps included.
+ * Everything that the caller of the API wrote is a parameter, keys of maps included.
  */
 import type { Pattern } from '../../domain/filter/ast.ts';
 import type { CheckedFilter, FieldTest, TextTest } from '../../domain/filter/checked-filter.ts';
@@ -14,7 +13,7 @@ import type { WholeField } from '../../domain/filter/fields.ts';
 import { type AnyFilterColumns, columnOf, flagColumnOf } from './filter-columns.ts';
 
 export interface SqlCondition {
-  /** For WHERE, alone or joined to others by AND and OR. Not to be negated: it may be NULL for false. */
+  /** For WHERE, alone or joined to others by AND and OR. Must not be negated: it may be NULL for false. */
   readonly text: string;
   readonly values: readonly SqlValue[];
 }
@@ -80,7 +79,7 @@ function testOf<Row>(test: FieldTest<Row>, { columns, bind }: Statement): string
     case 'present':
       return presence(test.field, column);
     case 'filled':
-      // Strict, so that an index of what is not null serves it.
+      // Not IS NOT NULL: an index of the values that are not null serves this.
       return `${column} <> ''`;
     case 'string':
       return text(column, test.test, bind);
@@ -135,7 +134,7 @@ function membership(column: string, oneOf: readonly string[], bind: Bind): strin
     : `${column} = ANY(${bind(oneOf, 'text[]')})`;
 }
 
-/** Compares by the millisecond without touching the column: its microseconds end before the next one. */
+/** Compares by the millisecond with the bare column, so that an index serves it. */
 function timestamp<Row>(column: string, { order, at }: TestOf<Row, 'timestamp'>, bind: Bind): string {
   const from = (milliseconds: number) => bind(new Date(milliseconds).toISOString(), 'timestamptz');
   switch (order) {
@@ -162,7 +161,7 @@ function member(column: string, test: TextTest, bind: Bind): string {
     : `EXISTS (SELECT FROM unnest(${column}) AS member WHERE ${text('member', test, bind)})`;
 }
 
-/** Equality is asked as containment, which an index of jsonb_path_ops answers. */
+/** Equality is written as containment, which an index of jsonb_path_ops serves. */
 function entry<Row>(column: string, { key, test }: TestOf<Row, 'entry'>, bind: Bind): string {
   if (test.kind === 'compare' && test.order === '=') {
     return `${column} @> ${bind(JSON.stringify({ [key]: test.text }), 'jsonb')}`;

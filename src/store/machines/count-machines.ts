@@ -1,4 +1,4 @@
-/** Counts machines, in all and by several keys at once, with one pass over those that match. */
+/** Counts machines, in total and by several keys at once, with one scan of those that match. */
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { Session } from '../database/database.ts';
@@ -14,7 +14,7 @@ export interface CountRequest {
 
 export interface FacetCount {
   readonly field: string;
-  /** The most frequent first. Empty: machines that have none. */
+  /** The most frequent first. The empty value counts machines without one. */
   readonly values: ReadonlyArray<{ readonly value: string; readonly machines: number }>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ids of all machines that match, in order, as of one moment: one statement, one row. An id holds no spaces, so a
- * hundred thousand of them travel as one text, which costs a small part of what as many rows would.
+ * The ids of all machines that match, sorted, from one snapshot: one statement, one row. An id has no spaces, so a
+ * hundred thousand of them are one text, which costs a small part of as many rows.
  */
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -16,7 +16,7 @@ export interface IndexRequest {
   readonly direction: keyof typeof DIRECTIONS;
 }
 
-/** Machines that lack the key come last, whatever the direction. */
+/** Machines without the key come last in both directions. */
 export async function indexMachines(
   session: Session,
   { filter, key, direction }: IndexRequest,

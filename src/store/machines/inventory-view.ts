@@ -1,4 +1,4 @@
-/** Machines as document 3's inventory shows them: each with its coarse state, whoever brought it here. */
+/** Machines as the nodes API lists its inventory (docs/nodes.md): each with its service and install state. */
 import type { InstallState } from '../../domain/install/install-state.ts';
 import { GROUP_LABEL } from '../../domain/install/node.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
@@ -25,7 +25,7 @@ const ROWS = `machines m LEFT JOIN nodes n USING (machine_id) LEFT JOIN agents a
 const MAC = `coalesce(n.mac_address, m.spec -> 'mac_addresses' ->> 0, '')`;
 const HOSTNAME = `coalesce(nullif(n.hostname, ''), a.hostname, '')`;
 
-/** What was removed is outside the inventory, unless it is asked for. */
+/** Deleted machines are left out, unless the filter asks for that service state. */
 const MATCHES = `(m.service IS NOT NULL OR m.install IS NOT NULL)
   AND CASE WHEN $6::text IS NULL THEN m.service IS DISTINCT FROM 'deleted' ELSE m.service = $6 END
   AND ($1::text IS NULL OR m.install = $1) AND ($2::text IS NULL OR n.tags @> ARRAY[$2])

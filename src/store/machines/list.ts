@@ -1,6 +1,6 @@
 /**
- * Pages of machines and operations. A page starts right after the last key of the one before it, so the
- * thousandth page costs what the first one does, and rows that come and go do not shift the others.
+ * Pages of machines and operations. A page starts right after the last key of the page before it, so the
+ * thousandth page costs as much as the first, and rows that are added or removed do not shift the others.
  */
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
@@ -25,7 +25,7 @@ export interface PageRequest<Row> {
   readonly size: number;
 }
 
-/** The size of a statement's page is a part of its text, because the planner must know it. */
+/** The page size is a part of the statement's text, because the planner must know it. */
 const PREPARED_SIZES: readonly number[] = [100, 1000];
 
 export interface Page<Row> {
@@ -65,7 +65,7 @@ function where(request: PageRequest<Operation>, keyCondition: string): { text: s
   return { text: `${keyCondition} AND (${condition.text})`, values: [request.after, ...condition.values] };
 }
 
-/** Filters come in any number; only the plain list is worth a prepared statement, one for each usual size. */
+/** There are too many filters to prepare statements for; the list without one has a statement for each usual size. */
 function statementName<Row>(name: string, request: PageRequest<Row>): string {
   if (request.filter !== null || !PREPARED_SIZES.includes(request.size)) return '';
   return `${name}:${request.after === '' ? 'first' : 'next'}:${request.size}`;

@@ -3,7 +3,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { MACHINE_FILTER_COLUMNS } from '../filter/machine-columns.ts';
 import { filterToSql, type SqlCondition } from '../filter/to-sql.ts';
 
-/** Which machines a filter finds. What was removed is outside of the inventory, unless somebody asks for it. */
+/** Which machines a filter finds. Deleted machines are left out, unless the filter asks for the service state. */
 export function machineCondition(
   filter: CheckedFilter<Machine> | null,
   firstParameter: number,

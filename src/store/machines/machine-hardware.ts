@@ -1,6 +1,6 @@
 /**
- * No two machines share a MAC address, a BMC or an SSH endpoint. The table machine_hardware and its triggers see to it, so
- * that no two replicas can both win; here is what a violation of it means.
+ * No two machines share a MAC address, a BMC or an SSH endpoint. The table machine_hardware and its triggers enforce it, also
+ * between replicas; here a violation becomes a fault that names the other machine.
  */
 import { Fault } from '../../domain/error/fault.ts';
 import type { MachineSpec } from '../../domain/machine/machine.ts';
@@ -39,7 +39,7 @@ const WANTED = `
   LEFT JOIN machines holder ON holder.machine_id = held.machine_id
   ORDER BY i.place, k.kind, k.key`;
 
-/** Why claims can't be had: another machine has what they name, or an earlier claim that can be had itself. */
+/** The claims that are refused: another machine, or an earlier claim that is not refused, has the same hardware. */
 export async function takenHardware<C extends Claim>(
   session: Session,
   claims: readonly C[],
@@ -62,11 +62,11 @@ export async function takenHardware<C extends Claim>(
 
 export interface HardwareHolder {
   readonly machineId: string;
-  /** Why the claim can't be had as long as the other machine has it. */
+  /** The refusal of the claim while the other machine has the hardware. */
   readonly fault: Fault;
 }
 
-/** Who else has what a claim names, each once. */
+/** The other machines that have hardware of a claim, each once. */
 export async function hardwareHolders(session: Session, claim: Claim): Promise<HardwareHolder[]> {
   const rows = await session.run<WantedRow>('wanted-hardware', WANTED, [
     JSON.stringify([{ place: 0, machineId: claim.machineId, spec: claim.spec }]),
@@ -95,7 +95,7 @@ function firstTaken(
 
 interface Holder {
   readonly machineId: string;
-  /** As a node, for good. */
+  /** Its install state is retired, which is final. */
   readonly isRetired: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What machines can be counted by and ordered by: closed tables, and any label. The name of a label comes from a
- * request, so it travels as a parameter.
+ * What machines can be counted by and sorted by: closed tables, and any label. The name of a label comes from a
+ * request, so it is a parameter.
  */
 import { invalidField } from '../../domain/error/fault.ts';
 import { checkLabelName } from '../../domain/machine/machine-input.ts';
@@ -29,7 +29,7 @@ const TIMES = {
 
 const LABEL = 'labels.';
 
-/** The expression, and the label's name if it is one: its parameter has the number that was given. */
+/** The SQL expression, and the label's name if it is one, as the parameter with the given number. */
 export interface MachineKey {
   readonly name: string;
   readonly column: (parameter: number) => string;
@@ -44,7 +44,7 @@ export function groupKey(name: string, field: string): MachineKey {
 
 export function orderKey(name: string, field: string): MachineKey {
   if (name === '') return orderKey('machine_id', field);
-  // The order of text is the same in every database, whatever its collation.
+  // With the same collation in every database.
   const texts = Object.entries({ machine_id: 'machine_id', ...COUNTED, ...SORTED_SPEC_COLUMNS });
   const orders = {
     ...Object.fromEntries(texts.map(([key, column]) => [key, `${column} COLLATE "C"`])),

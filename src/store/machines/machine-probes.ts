@@ -1,17 +1,17 @@
 /**
- * When each machine is looked at next, who looks, and what the look changed.
+ * When each machine is probed next, which replica probes it, and what the probe changed. The table is machine_looks.
  *
- * Claim: taking a look moves its time on to the look after it, between nine tenths of an interval and a whole one
- * later. That time is the claim: nobody else finds the machine due before it, and a record that names another time
- * changes nothing. A look that has nothing to tell writes nothing more, and one whose replica died is made up for
- * by the next. Only the database's clock counts.
+ * Claim: claiming a probe sets its time to that of the next probe, between nine tenths of an interval and a whole one later.
+ * That time identifies the claim: no other replica finds the machine due before it, and a record with another time
+ * changes nothing. A probe without a change writes nothing more, and the next probe makes up for one whose replica died.
+ * Only the database's clock counts.
  *
- * Pace: the times are spread, not the work. Only looks that are due and not yet late can be claimed; what is late,
- * or new and without a time, is given a new one first, anywhere in the interval ahead. So neither an import nor a
- * downtime leaves a queue that could be worked off in a burst.
+ * Pace: the times are spread, not the work. Only probes that are due and not yet late can be claimed; one that is late, or new
+ * and without a time, first gets a new time at random in the next interval. So neither an import nor a downtime leaves a
+ * queue that is worked off in a burst.
  *
- * Locks: never waited for. A machine that somebody else is writing is left out, its next look will tell the same;
- * nothing is held for longer than one statement.
+ * Locks: never waited for. A machine that another transaction is writing is left out, and its next probe records the change;
+ * nothing is locked for longer than one statement.
  */
 import type { Conditions } from '../../domain/condition/condition.ts';
 import type { NewEvent } from '../../domain/event.ts';
@@ -20,7 +20,7 @@ import type { Session } from '../database/database.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { eventsAsJson, insertEventsOf } from '../events/append-events.ts';
 
-/** Looks in a row that found nobody there. */
+/** Probes in a row that got no answer. */
 export interface Misses {
   readonly host: number;
   readonly bmc: number;
@@ -29,13 +29,13 @@ export interface Misses {
 export interface Probe {
   readonly machine: Machine;
   readonly misses: Misses;
-  /** The time of the next look: what the claim is known by. */
+  /** The time of the next probe, which identifies the claim. */
   readonly dueAt: Date;
-  /** Which write of the machine was read; exact, as a Date would not be. */
+  /** When the machine that was read was written, in full precision, which a Date does not have. */
   readonly version: string;
 }
 
-interface LookRow extends MachineRow {
+interface ProbeRow extends MachineRow {
   due_at: Date;
   host_misses: number;
   bmc_misses: number;
@@ -50,19 +50,16 @@ const INSERT_MISSING = `
     ON CONFLICT DO NOTHING RETURNING machine_id)
   SELECT count(*) FROM missing`;
 
-/** Gives every machine that has none a look without a time; returns how many. At most `limit` a call. */
+/** Inserts a probe without a time for machines that have none, at most `limit`; returns how many. */
 export async function insertMissingProbes(session: Session, limit: number): Promise<number> {
-  const [row] = await session.run<{ count: number }>('insert-missing-looks', INSERT_MISSING, [limit]);
+  const [row] = await session.run<{ count: number }>('insert-missing-probes', INSERT_MISSING, [limit]);
   return row?.count ?? 0;
 }
 
-/** From one look to the next, in intervals: by chance, so that what came together does not stay together. */
+/** From one probe to the next, in intervals. Random, so that machines that were registered together spread out. */
 const PERIOD = '(0.9 + 0.1 * random())';
 
-/**
- * Any moment of a period is as likely as another, so the looks after these are as even as these. A few are due
- * soon: they can be no burst.
- */
+/** Evenly over a period, so that the following probes are even as well. A few probes are due soon: they are no burst. */
 const SPREAD = `
   WITH late AS MATERIALIZED (
     SELECT machine_id, due_at FROM machine_looks WHERE due_at <= now() - $1 * interval '1 ms'
@@ -75,7 +72,7 @@ const SPREAD = `
   FROM late`;
 
 export interface SpreadOptions {
-  /** A look that is due for so long is late. */
+  /** A probe that is due for so long is late. */
   readonly lateMs: number;
   /** So many or fewer are due again within `soonMs`, more within the interval. */
   readonly few: number;
@@ -84,24 +81,24 @@ export interface SpreadOptions {
   readonly limit: number;
 }
 
-/** Gives late looks, and those without a time, a new one; returns how many there were of each. */
+/** Gives late probes, and those without a time, a new time; returns how many there were of each. */
 export async function spreadProbes(
   session: Session,
   options: SpreadOptions,
 ): Promise<{ fresh: number; late: number }> {
   const { lateMs, few, soonMs, intervalMs, limit } = options;
   const values = [lateMs, few, soonMs, intervalMs, limit];
-  const [row] = await session.run<{ fresh: number; late: number }>('spread-looks', SPREAD, values);
+  const [row] = await session.run<{ fresh: number; late: number }>('spread-probes', SPREAD, values);
   return row ?? { fresh: 0, late: 0 };
 }
 
 /**
- * A time that is lost in a crash of the database is a look that is made again: no reason to wait for the disk. It
- * holds for the statement's own transaction, whose commit comes after it.
+ * A time that is lost in a crash of the database means only that the machine is probed again, so the commit does not wait for
+ * the disk. The setting holds for the statement's own transaction.
  */
-const NO_NEED_TO_LAST = `(SELECT set_config('synchronous_commit', 'off', true)) AS need`;
+const WITHOUT_DISK_SYNC = `(SELECT set_config('synchronous_commit', 'off', true)) AS need`;
 
-/** The time is cut to what a Date can hold, so that it comes back the same. */
+/** The time is truncated to the precision of a Date, so that it compares as equal later. */
 const CLAIM = `
   WITH due AS MATERIALIZED (
     SELECT ${MACHINE_COLUMNS}, m.updated_at::text AS version
@@ -114,7 +111,7 @@ const CLAIM = `
     FROM due WHERE l.machine_id = due.machine_id
     RETURNING l.machine_id, l.due_at, l.host_misses, l.bmc_misses)
   SELECT due.*, due_at, host_misses, bmc_misses
-  FROM claimed JOIN due USING (machine_id) CROSS JOIN ${NO_NEED_TO_LAST}`;
+  FROM claimed JOIN due USING (machine_id) CROSS JOIN ${WITHOUT_DISK_SYNC}`;
 
 export interface ClaimOptions {
   readonly provider: string;
@@ -123,10 +120,10 @@ export interface ClaimOptions {
   readonly lateMs: number;
 }
 
-/** Takes looks that are due, those first that have waited longest. */
+/** Claims probes that are due, the oldest first. */
 export async function claimProbes(session: Session, options: ClaimOptions): Promise<Probe[]> {
   const { provider, limit, intervalMs, lateMs } = options;
-  const rows = await session.run<LookRow>('claim-looks', CLAIM, [provider, limit, intervalMs, lateMs]);
+  const rows = await session.run<ProbeRow>('claim-probes', CLAIM, [provider, limit, intervalMs, lateMs]);
   return rows.map((row) => ({
     machine: machineOf(row),
     misses: { host: row.host_misses, bmc: row.bmc_misses },
@@ -139,9 +136,9 @@ const NEXT = `
   SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 AS due_in FROM machine_looks
   WHERE due_at > now() - $1 * interval '1 ms'`;
 
-/** How long until some look is due; null when there is none in sight. */
+/** How long until the next probe is due; null when there is none. */
 export async function nextProbeInMs(session: Session, lateMs: number): Promise<number | null> {
-  const [row] = await session.run<{ due_in: number | null }>('next-look', NEXT, [lateMs]);
+  const [row] = await session.run<{ due_in: number | null }>('next-probe', NEXT, [lateMs]);
   return row?.due_in ?? null;
 }
 
@@ -149,24 +146,24 @@ const RETURN = `
   UPDATE machine_looks l SET due_at = now() FROM unnest($1::text[], $2::timestamptz[]) AS i(machine_id, due_at)
   WHERE l.machine_id = i.machine_id AND l.due_at = i.due_at`;
 
-/** Hands looks back that were claimed and not made: they are due at once. */
-export async function releaseProbes(session: Session, looks: readonly Probe[]): Promise<void> {
-  const ids = looks.map(({ machine }) => machine.machineId);
-  await session.run('return-looks', RETURN, [ids, looks.map(({ dueAt }) => dueAt)]);
+/** Returns claimed probes that were not made: they are due at once. */
+export async function releaseProbes(session: Session, probes: readonly Probe[]): Promise<void> {
+  const ids = probes.map(({ machine }) => machine.machineId);
+  await session.run('return-probes', RETURN, [ids, probes.map(({ dueAt }) => dueAt)]);
 }
 
-/** What a look changed. */
+/** What a probe changed. */
 export interface ProbeRecord {
-  readonly look: Probe;
+  readonly probe: Probe;
   readonly misses: Misses;
-  /** All of the machine's conditions, as they are now; null when they are as they were. */
+  /** All conditions of the machine; null when none changed. */
   readonly conditions: Conditions | null;
   readonly events: readonly NewEvent[];
 }
 
 /**
- * Everything that a batch of looks changed, in one statement, for those whose claim still holds and whose machine
- * is still the one that was looked at. What an operation wrote meanwhile is newer than any sighting.
+ * The changes of a batch of probes in one statement, for those whose claim is still valid and whose machine was not written
+ * since: what an operation wrote meanwhile is newer than the probe.
  */
 const RECORD = `
   WITH input AS MATERIALIZED (
@@ -186,26 +183,26 @@ const RECORD = `
     FROM input i, held WHERE m.machine_id = i."machineId" AND m.machine_id = held.machine_id
       AND i.conditions IS NOT NULL),
   appended AS (${insertEventsOf('$2', 'held', 'held.machine_id = e."machineId"')}),
-  told AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $2 <> '[]')
-  SELECT held.machine_id FROM held LEFT JOIN told ON true`;
+  notified AS MATERIALIZED (SELECT pg_notify('ingot', 'events') WHERE $2 <> '[]')
+  SELECT held.machine_id FROM held LEFT JOIN notified ON true`;
 
 /** Returns the machines whose record was written. */
 export async function recordProbes(
   session: Session,
   records: readonly ProbeRecord[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await session.run<{ machine_id: string }>('record-looks', RECORD, [
+  const rows = await session.run<{ machine_id: string }>('record-probes', RECORD, [
     JSON.stringify(records.map(inputOf)),
     eventsAsJson(records.flatMap(({ events }) => events)),
   ]);
   return new Set(rows.map((row) => row.machine_id));
 }
 
-function inputOf({ look, misses, conditions }: ProbeRecord): Record<string, unknown> {
+function inputOf({ probe, misses, conditions }: ProbeRecord): Record<string, unknown> {
   return {
-    machineId: look.machine.machineId,
-    dueAt: look.dueAt,
-    version: look.version,
+    machineId: probe.machine.machineId,
+    dueAt: probe.dueAt,
+    version: probe.version,
     hostMisses: misses.host,
     bmcMisses: misses.bmc,
     conditions,

@@ -7,10 +7,7 @@ import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts
 import { toStoredJson } from '../database/stored-json.ts';
 import { eventsAsJson, insertEvents, type Notice } from '../events/append-events.ts';
 
-/**
- * In the order of their ids, and before any operation is locked: everybody who needs both takes them in this
- * order, so nobody waits in a circle.
- */
+/** In the order of their ids, and before any operation: every transaction locks in this order, so none deadlock. */
 export async function lockMachines(session: Session, ids: readonly string[]): Promise<Map<string, Machine>> {
   const rows = await session.run<MachineRow>(
     'lock-machines',
@@ -29,10 +26,10 @@ const WRITE = `UPDATE machines m
     updated_at = now()
   FROM ${ROWS} WHERE m.machine_id = i."machineId"`;
 
-const WRITE_AND_TELL = `WITH written AS (${WRITE}), appended AS (${insertEvents('$2')})
+const WRITE_AND_NOTIFY = `WITH written AS (${WRITE}), appended AS (${insertEvents('$2')})
   SELECT pg_notify('ingot', notice) FROM unnest($3::text[]) AS notice`;
 
-/** Machines and the events of what became of them, in one statement. The caller holds the machines' locks. */
+/** Machines and the events of their changes, in one statement. The caller holds the machines' locks. */
 export async function writeMachines(
   session: Session,
   machines: readonly Machine[],
@@ -40,7 +37,7 @@ export async function writeMachines(
   notices: readonly Notice[] = [],
 ): Promise<void> {
   const all = [...new Set<Notice>(events.length > 0 ? ['events', ...notices] : notices)];
-  await session.run('write-machines', WRITE_AND_TELL, [toStoredJson(machines), eventsAsJson(events), all]);
+  await session.run('write-machines', WRITE_AND_NOTIFY, [toStoredJson(machines), eventsAsJson(events), all]);
 }
 
 export async function writeChanged(

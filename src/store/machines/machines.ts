@@ -18,7 +18,7 @@ export interface MachineInput {
   readonly spec: MachineSpec;
 }
 
-/** New machines and the event of each, in one statement; ids that are taken are left alone. */
+/** New machines and the event of each, in one statement; ids that exist are left alone. */
 const REGISTER = `
   WITH registered AS (
     INSERT INTO machines (machine_id, labels, spec, phase)
@@ -27,9 +27,9 @@ const REGISTER = `
     ON CONFLICT (machine_id) DO NOTHING
     RETURNING ${MACHINE_COLUMNS}),
   appended AS (${insertEventsOf('$3', 'registered', 'registered.machine_id = e."machineId"')}),
-  looked AS (INSERT INTO machine_looks (machine_id) SELECT machine_id FROM registered ON CONFLICT DO NOTHING),
-  told AS MATERIALIZED (SELECT pg_notify('ingot', 'events'))
-  SELECT registered.* FROM registered LEFT JOIN told ON true`;
+  probed AS (INSERT INTO machine_looks (machine_id) SELECT machine_id FROM registered ON CONFLICT DO NOTHING),
+  notified AS MATERIALIZED (SELECT pg_notify('ingot', 'events'))
+  SELECT registered.* FROM registered LEFT JOIN notified ON true`;
 
 interface Registration {
   readonly input: MachineInput;
@@ -44,12 +44,12 @@ export class MachineRegistrar {
     this.#registrations = new Coalescer({
       maxBatch: 500,
       maxUnderWay: 2,
-      flush: (registrations) => registerThoseThatCan(database, registrations),
+      flush: (registrations) => registerBatch(database, registrations),
       isPoisoned: isStatementError,
     });
   }
 
-  /** Null when the id is taken. */
+  /** Null when the id exists. */
   async register(input: MachineInput, event: NewEvent): Promise<Machine | null> {
     const registered = await this.#registrations.submit({ input, event });
     if (registered instanceof Fault) throw registered;
@@ -59,8 +59,8 @@ export class MachineRegistrar {
 
 type Registered = Machine | Fault | null;
 
-/** One statement for all; where a machine claims what another one has, it is refused alone and the others go on. */
-async function registerThoseThatCan(
+/** One statement for all. A machine that claims another one's hardware is refused alone, and the rest is tried again. */
+async function registerBatch(
   database: Database,
   registrations: readonly Registration[],
 ): Promise<Registered[]> {
@@ -80,7 +80,7 @@ async function registerThoseThatCan(
   );
 }
 
-/** Those that the statement leaves alone: what they claim is not written, and decided when they are changed. */
+/** Machines that exist are left alone by the statement, so their claims are checked when they are changed. */
 async function existingIds(session: Session, inputs: readonly MachineInput[]): Promise<Set<string>> {
   const rows = await session.run<{ machine_id: string }>(
     'existing-machines',
@@ -92,7 +92,7 @@ async function existingIds(session: Session, inputs: readonly MachineInput[]): P
 
 const MAX_ATTEMPTS = 5;
 
-/** Runs a write again that was refused for its hardware, after `settle`: who had it may have given it up meanwhile. */
+/** Repeats a write that was refused for its hardware, after `settle`: the other machine may have released it meanwhile. */
 async function untilHardwareSettled<T>(write: () => Promise<T>, settle: () => Promise<void>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -104,7 +104,7 @@ async function untilHardwareSettled<T>(write: () => Promise<T>, settle: () => Pr
   }
 }
 
-/** As a part of a larger transaction. Null when the id is taken. */
+/** As a part of a larger transaction. Null when the id exists. */
 export async function insertMachine(
   session: Session,
   input: MachineInput,
@@ -118,12 +118,12 @@ async function registerAll(
   session: Session,
   registrations: readonly Registration[],
 ): Promise<Array<Machine | null>> {
-  // Of two requests for one new id the first makes it; the other finds it taken.
+  // Of two requests for one new id the first creates it; the other finds that it exists.
   const first = new Map<string, Registration>();
   for (const registration of registrations) {
     if (!first.has(registration.input.machineId)) first.set(registration.input.machineId, registration);
   }
-  // In the order of their ids, so that two batches with the same ones can't wait for each other in a circle.
+  // In the order of their ids, so that two batches with the same ids can't deadlock.
   const unique = [...first.values()].sort((left, right) =>
     left.input.machineId < right.input.machineId ? -1 : 1,
   );
@@ -132,14 +132,14 @@ async function registerAll(
     phaseLifecycle.initial,
     eventsAsJson(unique.map(({ event }) => event)),
   ]);
-  const made = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
+  const created = new Map(rows.map((row) => [row.machine_id, machineOf(row)]));
   return registrations.map((registration) => {
     const { machineId } = registration.input;
-    return first.get(machineId) === registration ? (made.get(machineId) ?? null) : null;
+    return first.get(machineId) === registration ? (created.get(machineId) ?? null) : null;
   });
 }
 
-/** Locks one machine, lets `change` say what becomes of it, writes that and its events. Null: no such machine. */
+/** Locks one machine, applies `change`, writes the result and its events. Null: no such machine. */
 export async function changeMachine(
   database: Database,
   machineId: string,

@@ -1,11 +1,11 @@
-/** The fleet at a glance: a few aggregates that see the same moment. */
+/** The fleet at a glance: a few aggregates from one snapshot. */
 import type { AttentionType } from '../../domain/condition/attention.ts';
 import {
-  DWELL_LAYERS,
-  DWELL_LIMITS,
-  type DwellLayer,
-  type DwellLimit,
-  dwellEnd,
+  LIMITED_LAYERS,
+  type LimitedLayer,
+  overdueBefore,
+  STATE_TIME_LIMITS,
+  type StateTimeLimit,
 } from '../../domain/machine/state-time-limit.ts';
 import { ACTIVE_STATUSES } from '../../domain/operation/operation-status.ts';
 import { Coalescer } from '../database/coalescer.ts';
@@ -30,14 +30,14 @@ export interface AttentionGroup {
   readonly condition: AttentionType;
   readonly reason: string;
   readonly machines: number;
-  /** The machine that came to it last. */
+  /** The machine that has it since most recently. */
   readonly exampleMachineId: string;
   readonly exampleMessage: string;
   readonly newest: Date;
 }
 
 export interface OverdueGroup {
-  readonly limit: DwellLimit;
+  readonly limit: StateTimeLimit;
   readonly machines: number;
 }
 
@@ -52,8 +52,8 @@ export interface Overview {
 }
 
 /**
- * One overview at a time, however many ask: whoever comes while one is being read shares the next one with all who came
- * meanwhile. It is begun after they asked, so each sees what it has done itself.
+ * One overview at a time, however many callers there are: those who call while one is read share the next one. It starts
+ * after their calls, so each caller sees its own writes.
  */
 export class OverviewReader {
   readonly #reads: Coalescer<null, Overview>;
@@ -62,9 +62,9 @@ export class OverviewReader {
     this.#reads = new Coalescer({
       maxBatch: 1_000,
       maxUnderWay: 1,
-      flush: async (askers) => {
+      flush: async (callers) => {
         const overview = await readOverview(database);
-        return askers.map(() => overview);
+        return callers.map(() => overview);
       },
       isPoisoned: () => false,
     });
@@ -77,7 +77,7 @@ export class OverviewReader {
 
 function readOverview(database: Database): Promise<Overview> {
   return database.snapshot(async (session) => {
-    const at = await moment(session);
+    const at = await databaseTime(session);
     return {
       at,
       counts: await countMachines(session, {
@@ -93,13 +93,13 @@ function readOverview(database: Database): Promise<Overview> {
   });
 }
 
-async function moment(session: Session): Promise<Date> {
-  const [row] = await session.run<{ at: Date }>('moment', 'SELECT now() AS at');
-  if (!row) throw new Error('the database does not tell the time');
+async function databaseTime(session: Session): Promise<Date> {
+  const [row] = await session.run<{ at: Date }>('database-time', 'SELECT now() AS at');
+  if (!row) throw new Error('the database did not return its time');
   return row.at;
 }
 
-/** By effective state, because that has an index, and by nothing else is a machine in these two. */
+/** By effective state, because it has an index, and only these conditions lead to these two states. */
 const ATTENTION = `
   SELECT DISTINCT ON (condition, reason) condition, reason, message, machine_id, since,
     count(*) OVER (PARTITION BY condition, reason) AS machines
@@ -135,14 +135,14 @@ async function readAttention(session: Session): Promise<AttentionGroup[]> {
     .sort((left, right) => right.machines - left.machines);
 }
 
-/** A part a layer, because each has an index of its states, and most machines are in none that has a limit. */
-const OVERDUE = (Object.keys(DWELL_LAYERS) as DwellLayer[]).map(overduePart).join(' UNION ALL ');
+/** One part for each layer, because each has an index of its states, and most machines are in states without a limit. */
+const OVERDUE = (Object.keys(LIMITED_LAYERS) as LimitedLayer[]).map(overduePart).join(' UNION ALL ');
 
-function overduePart(layer: DwellLayer): string {
+function overduePart(layer: LimitedLayer): string {
   const state = columns[layer];
-  const terms = DWELL_LIMITS.flatMap((limit, index) =>
+  const terms = STATE_TIME_LIMITS.flatMap((limit, index) =>
     limit.layer === layer
-      ? [`(${state} = '${limit.state}' AND ${DWELL_LAYERS[layer].since} < $${index + 1}::timestamptz)`]
+      ? [`(${state} = '${limit.state}' AND ${LIMITED_LAYERS[layer].since} < $${index + 1}::timestamptz)`]
       : [],
   );
   return `SELECT '${layer}' AS layer, ${state} AS state, count(*) AS machines FROM machines
@@ -150,18 +150,18 @@ function overduePart(layer: DwellLayer): string {
 }
 
 async function readOverdue(session: Session, at: Date): Promise<OverdueGroup[]> {
-  const rows = await session.run<{ layer: DwellLayer; state: string; machines: number }>(
+  const rows = await session.run<{ layer: LimitedLayer; state: string; machines: number }>(
     'count-overdue',
     OVERDUE,
-    DWELL_LIMITS.map((limit) => dwellEnd(limit, at).toISOString()),
+    STATE_TIME_LIMITS.map((limit) => overdueBefore(limit, at).toISOString()),
   );
-  return DWELL_LIMITS.flatMap((limit) => {
+  return STATE_TIME_LIMITS.flatMap((limit) => {
     const row = rows.find(({ layer, state }) => layer === limit.layer && state === limit.state);
     return row ? [{ limit, machines: row.machines }] : [];
   });
 }
 
-/** Spelled out, so that the index of the active ones is recognised. */
+/** As literals, so that the planner uses the index of active operations. */
 const ACTIVE = ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ');
 
 const UNDER_WAY = `

@@ -17,5 +17,5 @@ export const UNSCHEDULABLE_COLUMN = `(CASE ${UNSCHEDULABLE_REASONS.map(
   (reason) => `WHEN ${condition(UNSCHEDULABLE[reason].test)} THEN '${reason}'`,
 ).join(' ')} END)`;
 
-/** What is offered is ready and active, and both have indexes: said first, they narrow the search. */
+/** Schedulable machines are ready and active, and both have indexes: as the first terms they narrow the search. */
 export const SCHEDULABLE_COLUMN = `(coalesce(presence = 'ready' AND service = 'active', false) AND ${UNSCHEDULABLE_COLUMN} IS NULL)`;

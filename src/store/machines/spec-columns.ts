@@ -12,7 +12,7 @@ export function specColumn(name: SpecFieldName): string {
   return name === 'provider' ? `(spec ->> 'provider')` : `nullif(${holder} ->> '${last}', '')`;
 }
 
-/** As rackOf does it. */
+/** The same rule as rackOf. */
 export const RACK_COLUMN = `coalesce(${specColumn('location.rack')}, nullif(labels ->> 'rack', ''))`;
 
 /** What machines can be counted by, and what lists of machines can be sorted by besides. */

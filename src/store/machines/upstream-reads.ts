@@ -1,9 +1,9 @@
 /**
- * Whose turn it is to read an upstream's machines, and when they were read last.
+ * Which replica reads an upstream's machines, and when they were read last.
  *
- * Claim: a sweep is claimed for a short time, and the claim renewed as it goes on. A replica that dies loses it when that
- * time is over; one that finds its claim lost stops. Only the database's clock counts; a time that lies too far ahead is
- * one that the clock was set back behind, and counts as over.
+ * Claim: a sweep is claimed for a short time, and the claim is renewed while it runs. A replica that dies loses it when that
+ * time is over; one that finds its claim lost stops. Only the database's clock counts. A time that is too far ahead means that the
+ * clock was set back, and counts as over.
  */
 
 import { type UpstreamRead, upstreamSeenAt } from '../../domain/condition/upstream-view.ts';
@@ -26,7 +26,7 @@ export type ClaimResult =
   /** Another replica has it, or it is not due. */
   | { readonly claimed: false; readonly failure: string };
 
-const TURN = `
+const CAN_CLAIM = `
   (r.due_at <= now() OR r.due_at > now() + 2 * $3 * interval '1 ms')
   AND (r.held_until <= now() OR r.held_until > now() + 2 * $4 * interval '1 ms')`;
 
@@ -35,10 +35,10 @@ const CLAIM = `
   VALUES ($1, $2, now() + $3 * interval '1 ms', now() + $4 * interval '1 ms', now())
   ON CONFLICT (provider) DO UPDATE SET holder = excluded.holder, due_at = excluded.due_at,
     held_until = excluded.held_until, started_at = excluded.started_at
-  WHERE ${TURN} RETURNING provider`;
+  WHERE ${CAN_CLAIM} RETURNING provider`;
 
-/** Read first: what is not due costs no write. */
-const IS_DUE = `SELECT ${TURN} AS due, failure, $2::text AS holder FROM upstream_reads r WHERE provider = $1`;
+/** Read first, so that a sweep that is not due costs no write. */
+const IS_DUE = `SELECT ${CAN_CLAIM} AS due, failure, $2::text AS holder FROM upstream_reads r WHERE provider = $1`;
 
 export async function claimSweep(
   session: Session,
@@ -47,10 +47,10 @@ export async function claimSweep(
 ): Promise<ClaimResult> {
   const values = [provider, holder, intervalMs, holdMs];
   const [row] = await session.run<{ due: boolean; failure: string }>('sweep-is-due', IS_DUE, values);
-  const others = { claimed: false, failure: row?.failure ?? '' } as const;
-  if (row && !row.due) return others;
+  const notClaimed = { claimed: false, failure: row?.failure ?? '' } as const;
+  if (row && !row.due) return notClaimed;
   const claimed = await session.run('claim-sweep', CLAIM, values);
-  return claimed.length > 0 ? { claimed: true } : others;
+  return claimed.length > 0 ? { claimed: true } : notClaimed;
 }
 
 /** False: another replica has it. */
@@ -69,7 +69,7 @@ export async function renewSweep(
 }
 
 export type SweepEnd =
-  /** With the ids of the machines whose answers could not be read. */
+  /** With the ids of the machines that could not be read. */
   | { readonly end: 'complete'; readonly unread: readonly string[] }
   | { readonly end: 'failed'; readonly failure: string }
   /** Another replica may go on at once. */
@@ -94,7 +94,7 @@ export async function endSweep(
   await session.run('end-sweep', END, [provider, holder, ending.end, unread, failure]);
 }
 
-/** By provider, those that were ever asked. */
+/** By provider, of those that were ever read. */
 export async function readUpstreamReads(
   session: Session,
   providers: readonly string[],
@@ -122,7 +122,7 @@ export interface UnhealthyUpstream {
   readonly readAt: Date | null;
 }
 
-/** What is overdue for so long is asked by no one: it is not configured any more. */
+/** An upstream that is overdue for so long is not configured any more. */
 const FORGOTTEN = `interval '10 minutes'`;
 
 /** The upstreams whose last sweep failed. */
@@ -134,7 +134,7 @@ export async function readUnhealthyUpstreams(session: Session): Promise<Unhealth
   );
 }
 
-/** When the upstream of each machine that has one was seen to say what is recorded. */
+/** When the recorded upstream state of each machine was last seen. */
 export async function upstreamSeenTimes(
   session: Session,
   machines: readonly Machine[],

@@ -14,7 +14,7 @@ import {
 import { type AdminFlag, type FlagCall, setFlag } from '../../../operations/machines/flags.ts';
 import { machineNotFound } from '../../../operations/machines/machine-not-found.ts';
 import { setServiceState } from '../../../operations/machines/set-service-state.ts';
-import { lastServiceMover } from '../../../store/machines/service-machines.ts';
+import { lastServiceChange } from '../../../store/machines/service-machines.ts';
 import { readUpstreamReads } from '../../../store/machines/upstream-reads.ts';
 import { findNode } from '../../../store/nodes/nodes.ts';
 import { lastOperationOf } from '../../../store/operations/find-operations.ts';
@@ -76,7 +76,7 @@ async function explanation(
     machine,
     operation,
     node: node && { state: node.state, lastError: node.story.lastError },
-    serviceMover: await lastServiceMover(dependencies.database, machineId),
+    serviceMover: await lastServiceChange(dependencies.database, machineId),
     upstream,
   });
   return {
