@@ -66,7 +66,7 @@ const MAY_IMPORT = {
     'src/surfaces',
     'src/package-root.ts',
   ],
-  'src/client': [],
+  'src/client': ['src/domain'],
   'src/cli': ['src/domain', 'src/client', 'src/gen', 'src/package-root.ts'],
   'src/agent': ['src/domain'],
   'src/installer': ['src/domain', 'src/cli'],

@@ -43,7 +43,7 @@ export class Reconnect {
 
   async #probeUntilAnswered(signal: AbortSignal): Promise<void> {
     const { probe, notify, address } = this.#settings;
-    notify(`connection to ${address} lost; trying again…`);
+    notify(`connection to ${address} lost; trying again...`);
     for (let failures = 0; !signal.aborted; failures += 1) {
       await pauseBeforeRetry(failures, signal);
       try {

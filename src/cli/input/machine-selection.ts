@@ -1,8 +1,8 @@
+import { allOf, labelEquals } from '../../client/filter-text.ts';
 import type { Machine } from '../../gen/baremetal/v2/machine_pb.ts';
 import type { Api } from '../connection/api.ts';
 import { pagesOf } from '../connection/pages.ts';
 import { UsageError } from '../errors/usage-error.ts';
-import { allOf, labelEquals } from './filter-text.ts';
 
 export interface SelectionOptions {
   readonly filter?: string;

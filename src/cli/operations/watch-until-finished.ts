@@ -1,8 +1,8 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { anyOf, equals } from '../../client/filter-text.ts';
 import type { Api } from '../connection/api.ts';
 import { followStream } from '../connection/follow-stream.ts';
 import type { Reconnect } from '../connection/reconnect.ts';
-import { anyOf, equals } from '../input/filter-text.ts';
 import type { OperationSource } from './operation-source.ts';
 import { isFinished, type OperationView } from './operation-view.ts';
 

@@ -1,7 +1,9 @@
 /** The event log: every transition of every layer, with its actor and comment. */
+
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { allOf, equals } from '../../../../src/client/filter-text.ts';
 import { EVENT_KINDS } from '../../../../src/domain/event.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
@@ -20,7 +22,6 @@ import { msOf, timestampText } from '../../ui/time.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { useUrlParam } from '../../ui/use-url-param.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportEvents } from './export-events.ts';
-import { withKind } from './with-kind.ts';
 
 const PAGE = 100;
 
@@ -30,7 +31,7 @@ export function AuditPage() {
   const [, navigate] = useLocation();
   const [news, setNews] = useState(0);
   const forbidden = useForbidden();
-  const asked = withKind(filter, kind);
+  const asked = allOf([filter, kind && equals('kind', kind)]);
   const log = useInfiniteQuery({
     queryKey: ['events', asked],
     queryFn: ({ pageParam }) => fleet.listEvents({ filter: asked, pageSize: PAGE, pageToken: pageParam }),

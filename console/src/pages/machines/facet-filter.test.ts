@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { printFilter } from '../../../../src/client/filter-text.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
 import { chosenValues, countGroups, withoutFacet, withToggled } from './facet-filter.ts';
-import { filterFault, printFilter } from './filter-text.ts';
+import { filterFault } from './filter-text.ts';
 
 describe('facets', () => {
   it('add a value to the filter, then another, and remove them again', () => {

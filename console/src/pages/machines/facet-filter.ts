@@ -2,6 +2,8 @@
  * Facets have no state besides the filter. The selected values of a facet are one term of the filter,
  * `field=a OR field=b`, joined to the rest by AND, so they are recognized in any filter, also in one that was typed.
  */
+
+import { printFilter } from '../../../../src/client/filter-text.ts';
 import type { FilterNode, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
@@ -12,7 +14,6 @@ import {
   SPEC_FIELDS,
   type SpecField,
 } from '../../../../src/domain/machine/spec-field.ts';
-import { printFilter } from './filter-text.ts';
 
 type SpecFacet = NameWith<{ readonly shown: { readonly facet: 'yes' } }>;
 export type FacetField =

@@ -1,7 +1,6 @@
-/** Filters as text: checking, printing, and the meaning of plain words. */
+/** Filters as text: checking, and the meaning of plain words. */
 
 import { Fault } from '../../../../src/domain/error/fault.ts';
-import type { FilterNode, Pattern, Restriction } from '../../../../src/domain/filter/ast.ts';
 import { checkFilter } from '../../../../src/domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../../../src/domain/filter/machine-filter.ts';
 import { parseFilter } from '../../../../src/domain/filter/parse.ts';
@@ -36,49 +35,4 @@ export function withPlainWords(text: string): string {
   const words = trimmed.split(/\s+/);
   if (words.some((word) => KEYWORD.test(word))) return trimmed;
   return words.map((word) => `machine_id${word.includes('*') ? '=' : ':'}${word}`).join(' AND ');
-}
-
-/** Prints a filter that parses to the same tree; not necessarily the text that was typed. */
-export function printFilter(node: FilterNode): string {
-  switch (node.kind) {
-    case 'and':
-      return node.terms.map((term) => inBrackets(term, ['and'])).join(' AND ');
-    case 'or':
-      return node.terms.map((term) => inBrackets(term, ['and', 'or'])).join(' OR ');
-    case 'not':
-      return `NOT ${inBrackets(node.term, ['and', 'or', 'not'])}`;
-    case 'restriction':
-      return printRestriction(node);
-  }
-}
-
-function inBrackets(node: FilterNode, bracketed: readonly FilterNode['kind'][]): string {
-  return bracketed.includes(node.kind) ? `(${printFilter(node)})` : printFilter(node);
-}
-
-function printRestriction({ path, comparator, value }: Restriction): string {
-  return `${path.map(printName).join('.')}${comparator}${printValue(value)}`;
-}
-
-const BARE_NAME = /^[^\s()"'\\,.:*=!<>]+$/;
-const BARE_VALUE = /^[^\s()"'\\,=!<>]+$/;
-
-function printName(name: string, index: number): string {
-  const isBare = BARE_NAME.test(name) && (index > 0 || !(KEYWORD.test(name) || name.startsWith('-')));
-  return isBare ? name : inQuotes([name]);
-}
-
-/** A label may have dots in its name: read as parts of the path, they need no quotes. */
-export function printPath(field: string): string {
-  return field.split('.').map(printName).join('.');
-}
-
-export function printValue(value: Pattern): string {
-  const text = value.join('*');
-  const isBare = BARE_VALUE.test(text) && !KEYWORD.test(text) && !value.some((piece) => piece.includes('*'));
-  return isBare ? text : inQuotes(value);
-}
-
-function inQuotes(pieces: readonly string[]): string {
-  return `"${pieces.map((piece) => piece.replace(/["\\*]/g, '\\$&')).join('*')}"`;
 }

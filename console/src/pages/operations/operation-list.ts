@@ -1,4 +1,5 @@
 /** The filters of the list, and how updates are merged into it without moving a row. */
+import { allOf, anyOf, equals } from '../../../../src/client/filter-text.ts';
 import { ACTIVE_STATUSES } from '../../../../src/domain/operation/operation-status.ts';
 import { quoted } from '../../pages.ts';
 
@@ -24,12 +25,11 @@ export interface ListView {
 }
 
 export function askedFilter({ filter, shown, since }: ListView): string {
-  const parts = [
+  return allOf([
     filter.trim(),
     shown === null ? '' : SHOWN[shown].filter,
     since === null ? '' : `created_at >= ${quoted(since.toISOString())}`,
-  ].filter((part) => part !== '');
-  return parts.length === 1 ? parts.join('') : parts.map((part) => `(${part})`).join(' AND ');
+  ]);
 }
 
 export function startOfDay(now: number): Date {
@@ -46,7 +46,7 @@ export function filtersFor(operationIds: readonly string[]): string[] {
   const filters: string[] = [];
   for (let from = 0; from < operationIds.length; from += IDS_AT_ONCE) {
     const ids = operationIds.slice(from, from + IDS_AT_ONCE);
-    filters.push(ids.map((id) => `operation_id = ${quoted(id)}`).join(' OR '));
+    filters.push(anyOf(ids.map((id) => equals('operation_id', id))));
   }
   return filters;
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { allOf, equals } from '../../../client/filter-text.ts';
 import { EVENT_KINDS } from '../../../domain/event.ts';
 import { type Event, EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
@@ -6,7 +7,6 @@ import type { Api } from '../../connection/api.ts';
 import { followStream } from '../../connection/follow-stream.ts';
 import { pagesOf } from '../../connection/pages.ts';
 import { Reconnect } from '../../connection/reconnect.ts';
-import { allOf, equals } from '../../input/filter-text.ts';
 import { addOutput, wholeNumber } from '../../input/options.ts';
 import {
   isForPeople,

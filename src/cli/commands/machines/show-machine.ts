@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { equals } from '../../../client/filter-text.ts';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
-import { equals } from '../../input/filter-text.ts';
 import { addOutput } from '../../input/options.ts';
 import { RUNS } from '../../operations/v1-runs.ts';
 import { OPERATIONS } from '../../operations/v2-operations.ts';

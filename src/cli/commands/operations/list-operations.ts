@@ -1,7 +1,7 @@
 import { Command } from 'commander';
+import { allOf, equals } from '../../../client/filter-text.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { allOf, equals } from '../../input/filter-text.ts';
 import { addLimit, addOutput } from '../../input/options.ts';
 import type { OperationSource } from '../../operations/operation-source.ts';
 import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
+import { allOf, equals } from '../../../client/filter-text.ts';
 import { OPERATION_TYPE_NAMES } from '../../../domain/operation/operation-type.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { followStream } from '../../connection/follow-stream.ts';
 import { Reconnect } from '../../connection/reconnect.ts';
-import { allOf, equals } from '../../input/filter-text.ts';
 import { addOutput } from '../../input/options.ts';
 import { type OperationSource, probeList } from '../../operations/operation-source.ts';
 import { isFinished, type OperationEventView, type OperationView } from '../../operations/operation-view.ts';

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseFilter } from '../../domain/filter/parse.ts';
-import { allOf, anyOf, equals, labelEquals } from './filter-text.ts';
+import type { FilterNode } from '../domain/filter/ast.ts';
+import { parseFilter } from '../domain/filter/parse.ts';
+import { anyRestriction, filterOf } from '../domain/filter/sample-filter.fixture.ts';
+import { allOf, anyOf, equals, labelEquals, printFilter } from './filter-text.ts';
 
 /** Whatever the server can store; half a surrogate pair and NUL it can't. */
 const text = fc
@@ -35,6 +37,28 @@ describe('a filter made of options', () => {
     expect(allOf([undefined])).toBe('');
     expect(anyOf([equals('operation_id', 'op-1'), equals('operation_id', 'op-2')])).toBe(
       'operation_id=op-1 OR operation_id=op-2',
+    );
+  });
+});
+
+function withoutOffsets(node: FilterNode): FilterNode {
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return { ...node, terms: node.terms.map(withoutOffsets) };
+    case 'not':
+      return { ...node, term: withoutOffsets(node.term) };
+    case 'restriction':
+      return { ...node, offset: 0 };
+  }
+}
+
+describe('a filter that is printed', () => {
+  it('parses to the tree that was printed', () => {
+    fc.assert(
+      fc.property(filterOf(anyRestriction), (node) => {
+        expect(withoutOffsets(parseFilter(printFilter(node)))).toEqual(withoutOffsets(node));
+      }),
     );
   });
 });
