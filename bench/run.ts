@@ -13,6 +13,7 @@ import { MachineService } from '../src/gen/baremetal/v2/machine_service_pb.ts';
 import { Operation_Phase } from '../src/gen/baremetal/v2/operation_pb.ts';
 import { OperationEvent_Kind, OperationService } from '../src/gen/baremetal/v2/operation_service_pb.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
+import { sleep } from '../src/time/sleep.ts';
 import { LoadClient } from './client.ts';
 import { latencies, percentiles, perSecond } from './measure.ts';
 
@@ -82,7 +83,7 @@ async function fill(url: string, from: number, to: number): Promise<void> {
   await client.end();
 }
 
-/** Resolves with the time at which each of so many operations was seen to have succeeded. */
+/** `done` resolves when this many operations were seen to have succeeded; `lag` has the delay of each event. */
 function untilSucceeded(
   client: LoadClient,
   count: number,
@@ -111,7 +112,7 @@ function untilSucceeded(
   return { ready, done, lag };
 }
 
-/** Nothing is under way any more. Asked every few milliseconds, for a bounded time. */
+/** Polls until no operation is active, for a limited time. */
 async function untilIdle(client: LoadClient): Promise<void> {
   for (let asked = 0; asked < 60_000; asked += 1) {
     const { operations } = await client.unary(OperationService.method.listOperations, {
@@ -119,9 +120,145 @@ async function untilIdle(client: LoadClient): Promise<void> {
       pageSize: 1,
     });
     if (operations.length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await sleep(10);
   }
-  throw new Error('operations are still under way');
+  throw new Error('operations are still active');
+}
+
+function registerMachines(client: LoadClient): Promise<number> {
+  return perSecond(size, 128, (index) =>
+    client.unary(MachineService.method.registerMachine, {
+      machine: { machineId: `bench-${index}`, labels: { 'fake/step-ms': '0' } },
+    }),
+  );
+}
+
+/** Returns the rate of one-step operations from the call to the end. */
+async function measureOperations(client: LoadClient, raw: number): Promise<number> {
+  const startedAt = performance.now();
+  const starts = await perSecond(size, 512, (index) =>
+    client.unary(MachineService.method.enterMaintenance, {
+      machineId: `bench-${index}`,
+      requestId: 'bench',
+    }),
+  );
+  await untilIdle(client);
+  const finished = size / ((performance.now() - startedAt) / 1000);
+  show(
+    'operations started, through gRPC',
+    `${rounded(starts)}/s   ${ratio(starts, raw)} of PostgreSQL alone`,
+  );
+  show(
+    'one-step operations, from the call to the end',
+    `${rounded(finished)}/s   ${ratio(finished, raw)} of PostgreSQL alone`,
+  );
+  return finished;
+}
+
+async function measureReboots(client: LoadClient, raw: number): Promise<void> {
+  const reboots = Math.min(size, 3_000);
+  const startedAt = performance.now();
+  await perSecond(reboots, 256, (index) =>
+    client.unary(MachineService.method.rebootMachine, { machineId: `bench-${index}`, requestId: 'reboot' }),
+  );
+  await untilIdle(client);
+  const rebooted = reboots / ((performance.now() - startedAt) / 1000);
+  show(
+    "the same with a provider's reads, writes and logs (REBOOT, fake)",
+    `${rounded(rebooted)}/s   ${ratio(rebooted, raw)} of PostgreSQL alone`,
+  );
+}
+
+async function measureWatcher(client: LoadClient, unwatched: number): Promise<void> {
+  const watched = Math.min(size, 5_000);
+  const watch = untilSucceeded(client, watched);
+  await watch.ready;
+  const startedAt = performance.now();
+  await perSecond(watched, 256, (index) =>
+    client.unary(MachineService.method.exitMaintenance, {
+      machineId: `bench-${index}`,
+      requestId: 'watched',
+    }),
+  );
+  await watch.done;
+  const seen = watched / ((performance.now() - startedAt) / 1000);
+  show(
+    'one-step operations, with a watcher that receives each change',
+    `${rounded(seen)}/s   ${ratio(seen, unwatched)} of those without`,
+  );
+  showLag('event to watcher, under that load', watch.lag);
+
+  const quiet = untilSucceeded(client, 200);
+  await quiet.ready;
+  await latencies(200, async (index) => {
+    await client.unary(MachineService.method.enterMaintenance, {
+      machineId: `bench-${index}`,
+      requestId: 'quiet',
+    });
+  });
+  await quiet.done;
+  showLag('event to watcher, one at a time', quiet.lag);
+}
+
+function showLag(what: string, lag: readonly number[]): void {
+  const { p50, p99 } = percentiles([...lag]);
+  show(what, `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`);
+}
+
+async function measureReads(client: LoadClient, empty: LoadClient): Promise<void> {
+  const gets = 20_000;
+  const get = (target: LoadClient) => (index: number) =>
+    target.unary(MachineService.method.getMachine, { machineId: `bench-${index % size}` });
+  await perSecond(2_000, 64, get(empty));
+  const nothing = await perSecond(gets, 64, get(empty));
+  await perSecond(2_000, 64, get(client));
+  const machines = await perSecond(gets, 64, get(client));
+  show('an empty grpc-js handler', `${rounded(nothing)}/s`);
+  show('GetMachine', `${rounded(machines)}/s   ${ratio(machines, nothing)} of the empty handler`);
+}
+
+async function measureLists(client: LoadClient, databaseUrl: string): Promise<void> {
+  let filled = 0;
+  const p99s: number[] = [];
+  for (const fleet of fleets) {
+    await fill(databaseUrl, filled, fleet);
+    filled = fleet;
+    p99s.push(await measureList(client, fleet));
+  }
+  show('ListMachines p99, 100,000 against 10,000 machines', ratio(p99s[1] ?? 0, p99s[0] ?? 1));
+}
+
+/** Returns the p99 of a page. */
+async function measureList(client: LoadClient, fleet: number): Promise<number> {
+  let pageToken = '';
+  const page = async () => {
+    const answer = await client.unary(MachineService.method.listMachines, { pageSize: 100, pageToken });
+    pageToken = answer.nextPageToken;
+  };
+  await latencies(50, page);
+  const plain = await latencies(500, page);
+  const filtered = await latencies(200, () =>
+    client.unary(MachineService.method.listMachines, {
+      filter: 'effective_state=ATTENTION AND labels.env=prod',
+    }),
+  );
+  show(
+    `ListMachines, page of 100, ${rounded(fleet)} machines`,
+    `p50 ${plain.p50.toFixed(1)} ms, p99 ${plain.p99.toFixed(1)} ms`,
+  );
+  show(
+    `  with a filter that few match`,
+    `p50 ${filtered.p50.toFixed(1)} ms, p99 ${filtered.p99.toFixed(1)} ms`,
+  );
+  return plain.p99;
+}
+
+async function stopChildren(): Promise<void> {
+  for (const child of children) {
+    child.removeAllListeners('exit');
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
+  }
 }
 
 async function main(): Promise<void> {
@@ -131,124 +268,20 @@ async function main(): Promise<void> {
     const server = await startChild('serve.js', { DATABASE_URL: postgres.url, INGOT_DATA_DIR: dataDir });
     const token = readFileSync(server.tokenFile ?? '', 'utf8').trim();
     const client = new LoadClient(`127.0.0.1:${server.grpcPort}`, token);
-
     const raw = await rawInserts(postgres.url);
     show('PostgreSQL alone: inserts of the same row, one a statement', `${rounded(raw)}/s`);
-
-    await perSecond(size, 128, (index) =>
-      client.unary(MachineService.method.registerMachine, {
-        machine: { machineId: `bench-${index}`, labels: { 'fake/step-ms': '0' } },
-      }),
-    );
-    const startedAt = performance.now();
-    const starts = await perSecond(size, 512, (index) =>
-      client.unary(MachineService.method.enterMaintenance, {
-        machineId: `bench-${index}`,
-        requestId: 'bench',
-      }),
-    );
-    await untilIdle(client);
-    const finished = size / ((performance.now() - startedAt) / 1000);
-    show(
-      'operations started, through gRPC',
-      `${rounded(starts)}/s   ${ratio(starts, raw)} of PostgreSQL alone`,
-    );
-    show(
-      'one-step operations, from the call to the end',
-      `${rounded(finished)}/s   ${ratio(finished, raw)} of PostgreSQL alone`,
-    );
-
-    const reboots = Math.min(size, 3_000);
-    const rebootStartedAt = performance.now();
-    await perSecond(reboots, 256, (index) =>
-      client.unary(MachineService.method.rebootMachine, { machineId: `bench-${index}`, requestId: 'reboot' }),
-    );
-    await untilIdle(client);
-    const rebooted = reboots / ((performance.now() - rebootStartedAt) / 1000);
-    show(
-      'the same with a provider’s reads, writes and logs (REBOOT, fake)',
-      `${rounded(rebooted)}/s   ${ratio(rebooted, raw)} of PostgreSQL alone`,
-    );
-
-    const watched = Math.min(size, 5_000);
-    const watch = untilSucceeded(client, watched);
-    await watch.ready;
-    const watchedAt = performance.now();
-    await perSecond(watched, 256, (index) =>
-      client.unary(MachineService.method.exitMaintenance, {
-        machineId: `bench-${index}`,
-        requestId: 'watched',
-      }),
-    );
-    await watch.done;
-    const seen = watched / ((performance.now() - watchedAt) / 1000);
-    show(
-      'one-step operations, with a watcher that receives each change',
-      `${rounded(seen)}/s   ${ratio(seen, finished)} of those without`,
-    );
-    const busy = percentiles(watch.lag);
-    show('event to watcher, under that load', `p50 ${busy.p50.toFixed(0)} ms, p99 ${busy.p99.toFixed(0)} ms`);
-
-    const quiet = untilSucceeded(client, 200);
-    await quiet.ready;
-    await latencies(200, async (index) => {
-      await client.unary(MachineService.method.enterMaintenance, {
-        machineId: `bench-${index}`,
-        requestId: 'quiet',
-      });
-    });
-    await quiet.done;
-    const idle = percentiles(quiet.lag);
-    show('event to watcher, one at a time', `p50 ${idle.p50.toFixed(0)} ms, p99 ${idle.p99.toFixed(0)} ms`);
-
+    await registerMachines(client);
+    const finished = await measureOperations(client, raw);
+    await measureReboots(client, raw);
+    await measureWatcher(client, finished);
     const empty = await startChild('empty-server.js');
     const emptyClient = new LoadClient(`127.0.0.1:${empty.grpcPort}`, token);
-    const gets = 20_000;
-    const get = (target: LoadClient) => (index: number) =>
-      target.unary(MachineService.method.getMachine, { machineId: `bench-${index % size}` });
-    await perSecond(2_000, 64, get(emptyClient));
-    const nothing = await perSecond(gets, 64, get(emptyClient));
-    await perSecond(2_000, 64, get(client));
-    const machines = await perSecond(gets, 64, get(client));
-    show('an empty grpc-js handler', `${rounded(nothing)}/s`);
-    show('GetMachine', `${rounded(machines)}/s   ${ratio(machines, nothing)} of the empty handler`);
-
-    let filled = 0;
-    const p99s: number[] = [];
-    for (const fleet of fleets) {
-      await fill(postgres.url, filled, fleet);
-      filled = fleet;
-      let pageToken = '';
-      const page = async () => {
-        const answer = await client.unary(MachineService.method.listMachines, { pageSize: 100, pageToken });
-        pageToken = answer.nextPageToken;
-      };
-      await latencies(50, page);
-      const plain = await latencies(500, page);
-      const filtered = await latencies(200, () =>
-        client.unary(MachineService.method.listMachines, {
-          filter: 'effective_state=ATTENTION AND labels.env=prod',
-        }),
-      );
-      p99s.push(plain.p99);
-      show(
-        `ListMachines, page of 100, ${rounded(fleet)} machines`,
-        `p50 ${plain.p50.toFixed(1)} ms, p99 ${plain.p99.toFixed(1)} ms`,
-      );
-      show(
-        `  with a filter that few match`,
-        `p50 ${filtered.p50.toFixed(1)} ms, p99 ${filtered.p99.toFixed(1)} ms`,
-      );
-    }
-    show('ListMachines p99, 100,000 against 10,000 machines', ratio(p99s[1] ?? 0, p99s[0] ?? 1));
+    await measureReads(client, emptyClient);
+    await measureLists(client, postgres.url);
     client.close();
     emptyClient.close();
   } finally {
-    for (const child of children) {
-      child.removeAllListeners('exit');
-      child.kill('SIGTERM');
-      if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
-    }
+    await stopChildren();
     await postgres.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }

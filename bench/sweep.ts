@@ -3,12 +3,12 @@
  * fake provider in memory, so that what is measured is the sweep and not what it probes. A process of its own
  * sweeps, beside a server that carries out operations on the same machines; processor time is read from /proc.
  */
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import pino from 'pino';
@@ -23,6 +23,7 @@ import { startServer } from '../src/server/start-server.ts';
 import { Database } from '../src/store/database/database.ts';
 import { startEmbeddedPostgres } from '../src/store/embedded/embedded-postgres.ts';
 import { insertMissingProbes } from '../src/store/machines/machine-probes.ts';
+import { sleep } from '../src/time/sleep.ts';
 import { LoadClient } from './client.ts';
 import { percentiles, perSecond } from './measure.ts';
 import { cpuSeconds } from './processor-time.ts';

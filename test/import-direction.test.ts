@@ -86,6 +86,26 @@ const MAY_IMPORT = {
 
 type Area = keyof typeof MAY_IMPORT;
 
+/** Folders that import less than the folder that they are in. */
+const INNER = {
+  'src/store/database': ['src/domain', 'src/engine'],
+  'src/store/embedded': [],
+  'src/store/schema': ['src/store/database'],
+} as const satisfies Record<string, readonly string[]>;
+
+/** What runs on an operator's computer, in a browser or on a machine, and what must not be a part of it. */
+const CLIENTS = ['src/client', 'src/cli', 'src/agent', 'src/installer', 'src/netboot', 'console'] as const;
+const SERVER: readonly string[] = [
+  'src/engine',
+  'src/providers',
+  'src/store',
+  'src/steps',
+  'src/operations',
+  'src/reconcilers',
+  'src/surfaces',
+  'src/server',
+] satisfies readonly Area[];
+
 interface Import {
   readonly from: string;
   readonly to: string;
@@ -124,8 +144,19 @@ function areaOf(file: string): Area {
   return area as Area;
 }
 
+/** The areas that an area imports, directly or through others. */
+function reachableFrom(area: Area, seen = new Set<Area>()): Set<Area> {
+  for (const target of MAY_IMPORT[area] as readonly Area[]) {
+    if (!seen.has(target)) reachableFrom(target, seen.add(target));
+  }
+  return seen;
+}
+
+const isIn = (folder: string, file: string) => file.startsWith(`${folder}/`);
+
 describe('The direction of imports', () => {
-  const crossing = importsOfProduction()
+  const imports = importsOfProduction();
+  const crossing = imports
     .map((found) => ({ ...found, area: areaOf(found.from), target: areaOf(found.to) }))
     .filter(({ area, target }) => area !== target && target !== 'src/time');
 
@@ -139,5 +170,18 @@ describe('The direction of imports', () => {
   it.each(Object.entries(MAY_IMPORT))('%s uses every import that it is allowed', (area, allowed) => {
     const used = new Set<string>(crossing.filter((found) => found.area === area).map(({ target }) => target));
     expect(allowed.filter((target) => !used.has(target))).toEqual([]);
+  });
+
+  it.each(CLIENTS)('never leads from %s to the server', (client) => {
+    expect([...reachableFrom(client)].filter((area) => SERVER.includes(area))).toEqual([]);
+  });
+
+  it.each(Object.entries(INNER))('goes from %s only where that folder may go', (folder, allowed) => {
+    const leaving = imports.filter(
+      ({ from, to }) => isIn(folder, from) && !isIn(folder, to) && !isIn('src/time', to),
+    );
+    const forbidden = leaving.filter(({ to }) => !allowed.some((target) => isIn(target, to)));
+    expect(forbidden.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+    expect(allowed.filter((target) => !leaving.some(({ to }) => isIn(target, to)))).toEqual([]);
   });
 });

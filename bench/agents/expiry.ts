@@ -1,5 +1,5 @@
 /** How soon lost agents are noticed, and what the search for them costs while there are none. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { sleep } from '../../src/time/sleep.ts';
 import { type Bench, expiredEvents, meter, ofOneCore, quantiles, rounded, show } from './bench.ts';
 import { FLEET, INTERVAL_MS, machineIdOf, PREPARE_MS } from './fleet.ts';
 
@@ -17,7 +17,7 @@ export async function watchNothing(bench: Bench): Promise<void> {
   };
   const before = await commits();
   const stop = meter({ server: [bench.server.pid], PostgreSQL: [bench.postgresPid] });
-  await delay(IDLE_MS);
+  await sleep(IDLE_MS);
   const used = stop();
   const statements = ((await commits()) - before - 1) / used.seconds;
   show(
@@ -40,7 +40,7 @@ export async function expireSome(bench: Bench): Promise<void> {
     seconds: SPREAD_SECONDS + 8,
     afterAnswer: 'keep',
   });
-  await delay(PREPARE_MS + 4_000);
+  await sleep(PREPARE_MS + 4_000);
   await sql.query(
     `UPDATE agent_presence SET expires_at = soon.at, check_at = soon.at
      FROM (SELECT machine_id AS id, now() + interval '2 s' + random() * $2 * interval '1 s' AS at FROM agent_presence

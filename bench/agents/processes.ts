@@ -1,11 +1,12 @@
 /** The processes of the bench: those that serve, those that send, and a Redis. */
+
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { sleep } from '../../src/time/sleep.ts';
 import type { Agents, ClosedLoop, LoadResult } from './load.ts';
 
 export interface Serving {
@@ -46,7 +47,7 @@ export class Processes {
       stdio: 'ignore',
     });
     this.#children.add(child);
-    while (!existsSync(socket) && child.exitCode === null) await delay(20);
+    while (!existsSync(socket) && child.exitCode === null) await sleep(20);
     return { pid: child.pid ?? 0, socket };
   }
 

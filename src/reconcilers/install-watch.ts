@@ -2,7 +2,7 @@
 
 import { stallNode } from '../operations/nodes/node-report.ts';
 import type { NodeDependencies } from '../operations/nodes/nodes.ts';
-import type { DatabaseTime } from '../store/database/database-clock.ts';
+import type { DatabaseTime } from '../store/clock/database-clock.ts';
 import { stalledNodes } from '../store/nodes/node-lists.ts';
 import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 

@@ -18,8 +18,8 @@ import {
 import { removeForgotten, removeRevokedEntries } from '../store/agents/forget-agent.ts';
 import type { KeepaliveStore } from '../store/agents/keepalive-store.ts';
 import { poolsWithSchedulable } from '../store/agents/pool-health.ts';
+import type { DatabaseTime } from '../store/clock/database-clock.ts';
 import { type Database, untilNotDeadlocked } from '../store/database/database.ts';
-import type { DatabaseTime } from '../store/database/database-clock.ts';
 import { BackgroundLoop, type LoopWatch } from '../time/repeat-until-stopped.ts';
 
 export interface PresenceWatchOptions {

@@ -1,8 +1,8 @@
 /** What a step of the database's clock does to each row that waits for it, and who may take a lease over meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageVersion } from '../../src/package-root.ts';
+import { DatabaseClock } from '../../src/store/clock/database-clock.ts';
 import { Database } from '../../src/store/database/database.ts';
-import { DatabaseClock } from '../../src/store/database/database-clock.ts';
 import { stalledNodes } from '../../src/store/nodes/node-lists.ts';
 import { PostgresOperationStore } from '../../src/store/operations/writer/operation-store.ts';
 import { migrate } from '../../src/store/schema/migrate.ts';

@@ -1,8 +1,8 @@
 /** Notices of what any replica commits wake the parts of this one that wait for it. */
 import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import type { Dispatcher } from '../../engine/dispatcher.ts';
+import type { Notice } from '../../store/database/notifications.ts';
 import { Notifications } from '../../store/database/notifications.ts';
-import type { Notice } from '../../store/events/append-events.ts';
 import type { LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Store } from './open-store.ts';
 

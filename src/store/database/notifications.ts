@@ -5,9 +5,11 @@
 import type pg from 'pg';
 import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import { Signal } from '../../time/signal.ts';
-import type { Notice } from '../events/append-events.ts';
 import type { Database } from './database.ts';
 import { asAway } from './database-away.ts';
+
+/** The payload of a notification: what was committed. */
+export type Notice = 'events' | 'due' | 'logs' | 'tokens' | `cancel:${string}`;
 
 export interface NotificationHandlers {
   readonly onNotice: (notice: Notice) => void;

@@ -12,10 +12,8 @@
  */
 import type { NewEvent } from '../../domain/event.ts';
 import type { Session } from '../database/database.ts';
+import type { Notice } from '../database/notifications.ts';
 import { toStoredJson } from '../database/stored-json.ts';
-
-/** The payload of a notification; see notifications.ts. */
-export type Notice = 'events' | 'due' | 'logs' | 'tokens' | `cancel:${string}`;
 
 const INSERT = `INSERT INTO events (kind, subject, from_state, to_state, actor_kind, actor_id, comment, metadata,
     machine_id, operation_id, snapshot)

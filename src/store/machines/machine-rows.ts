@@ -3,9 +3,10 @@ import type { NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ChangedMachine } from '../../domain/machine/machine-change.ts';
 import type { Session } from '../database/database.ts';
+import type { Notice } from '../database/notifications.ts';
 import { MACHINE_COLUMNS, type MachineRow, machineOf } from '../database/rows.ts';
 import { toStoredJson } from '../database/stored-json.ts';
-import { eventsAsJson, insertEvents, type Notice } from '../events/append-events.ts';
+import { eventsAsJson, insertEvents } from '../events/append-events.ts';
 
 /** In the order of their ids, and before any operation: every transaction locks in this order, so none deadlock. */
 export async function lockMachines(session: Session, ids: readonly string[]): Promise<Map<string, Machine>> {

@@ -14,8 +14,9 @@ import {
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
 import type { Database, Session } from '../database/database.ts';
+import type { Notice } from '../database/notifications.ts';
 import { toStoredJson } from '../database/stored-json.ts';
-import { appendEvents, type Notice } from '../events/append-events.ts';
+import { appendEvents } from '../events/append-events.ts';
 import { lockMachines, writeMachines } from '../machines/machine-rows.ts';
 import { wakeOperation } from '../operations/writer/wake-operation.ts';
 

@@ -1,8 +1,8 @@
 /** Takes due operations for an owner: the one way to become a holder. */
 import type { Job } from '../../../engine/job.ts';
 import type { DeathCount } from '../../../engine/job-store.ts';
+import type { DatabaseTime } from '../../clock/database-clock.ts';
 import type { Session } from '../../database/database.ts';
-import type { DatabaseTime } from '../../database/database-clock.ts';
 import { ENGINE_COLUMNS, type EngineRow, jobOf } from './engine-row.ts';
 import { ACTIVE } from './write-rules.ts';
 

@@ -13,9 +13,9 @@ import type {
   RecordResult,
   ReleasedLease,
 } from '../../../engine/job-store.ts';
+import type { DatabaseTime } from '../../clock/database-clock.ts';
 import { Coalescer } from '../../database/coalescer.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
-import type { DatabaseTime } from '../../database/database-clock.ts';
 import { appendEvents } from '../../events/append-events.ts';
 import { lockMachines } from '../../machines/machine-rows.ts';
 import { appendLog } from '../log/append-log.ts';

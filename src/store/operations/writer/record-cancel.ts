@@ -8,8 +8,9 @@ import { applyChange, type MachineChange } from '../../../domain/machine/machine
 import type { Operation } from '../../../domain/operation/operation.ts';
 import { isActive, type OperationStatus } from '../../../domain/operation/operation-status.ts';
 import type { Database, Session } from '../../database/database.ts';
+import type { Notice } from '../../database/notifications.ts';
 import { operationOf } from '../../database/rows.ts';
-import { appendEvents, type Notice } from '../../events/append-events.ts';
+import { appendEvents } from '../../events/append-events.ts';
 import { writeMachines } from '../../machines/machine-rows.ts';
 import { operationFinished } from '../operation-faults.ts';
 import { progressOfOperation } from '../operation-progress.ts';

@@ -11,6 +11,7 @@
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
+import { type Database, type Session, untilNotDeadlocked } from '../database/database.ts';
 import { extendLeases } from '../operations/writer/extend-leases.ts';
 import {
   type ClockReading,
@@ -21,7 +22,6 @@ import {
   stepBetween,
 } from './clock-reading.ts';
 import { rearmAfterStep } from './clock-step.ts';
-import { type Database, type Session, untilNotDeadlocked } from './database.ts';
 
 /** The time as the store uses it; see DatabaseClock. */
 export interface DatabaseTime {

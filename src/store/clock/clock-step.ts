@@ -5,9 +5,9 @@
  * shortened below a whole one from now, and a lease is never longer than a whole one.
  */
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
+import type { Session } from '../database/database.ts';
 import { appendEvents } from '../events/append-events.ts';
 import { shiftAfterClockStep } from '../operations/writer/shift-after-clock-step.ts';
-import type { Session } from './database.ts';
 
 export interface ClockStep {
   /** Negative: back. */
