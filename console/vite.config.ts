@@ -1,8 +1,8 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** What the server answers itself; everything else is the console's. */
-const SERVED_BY_THE_API = '^/(api/|boot/|healthz|readyz|baremetal\\.)';
+/** Paths that the server handles; all others are pages of the console. */
+const SERVER_PATHS = '^/(api/|boot/|healthz|readyz|baremetal\\.)';
 
 export default defineConfig({
   plugins: [react()],
@@ -10,13 +10,13 @@ export default defineConfig({
     outDir: '../dist/console',
     emptyOutDir: true,
     target: 'es2023',
-    // The server's Content-Security-Policy lets scripts and pictures come from files only.
+    // The server's Content-Security-Policy allows scripts and images from files only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1_000,
   },
   server: {
     host: '127.0.0.1',
-    proxy: { [SERVED_BY_THE_API]: { target: process.env.INGOT_HTTP_URL ?? 'http://127.0.0.1:8080' } },
+    proxy: { [SERVER_PATHS]: { target: process.env.INGOT_HTTP_URL ?? 'http://127.0.0.1:8080' } },
   },
 });

@@ -14,7 +14,7 @@ import { type BulkActionName, bulkAction, type Candidate, reasonGroups } from '.
 import { readCandidates, startBulk } from './bulk-requests.ts';
 import { BulkResults, downloadResults } from './bulk-results.tsx';
 import { BulkRun } from './bulk-run.ts';
-import { counted } from './list-bar.tsx';
+import { countText } from './list-bar.tsx';
 
 export interface BulkDialogProps {
   readonly name: BulkActionName;
@@ -61,7 +61,7 @@ function Confirmation({ name, machineIds, onStart, onClose }: ConfirmationProps)
   };
   return (
     <Dialog
-      title={`${title}: ${counted(machineIds.length)} selected`}
+      title={`${title}: ${countText(machineIds.length)} selected`}
       size="wide"
       onClose={onClose}
       onSubmit={submit}
@@ -73,7 +73,7 @@ function Confirmation({ name, machineIds, onStart, onClose }: ConfirmationProps)
             kind={confirm === 'typed' ? 'danger-primary' : 'primary'}
             disabledBecause={disabledBecause}
           >
-            {candidates ? `${title}: ${counted(eligible)}` : title}
+            {candidates ? `${title}: ${countText(eligible)}` : title}
           </Button>
         </>
       }
@@ -82,7 +82,7 @@ function Confirmation({ name, machineIds, onStart, onClose }: ConfirmationProps)
       {failure !== null && <Failed what="Failed to check the machines" error={failure} onRetry={again} />}
       {failure === null && !candidates && (
         <Meter done={checked} of={machineIds.length}>
-          {`Checked ${checked.toLocaleString('en')} of ${counted(machineIds.length)}`}
+          {`Checked ${checked.toLocaleString('en')} of ${countText(machineIds.length)}`}
         </Meter>
       )}
       {candidates && <Eligibility candidates={candidates} eligible={eligible} />}
@@ -144,7 +144,7 @@ function Eligibility({ candidates, eligible }: { candidates: readonly Candidate[
   return (
     <div className="eligibility">
       <p role="status">
-        <strong>{`${eligible.toLocaleString('en')} of ${counted(candidates.length)} eligible`}</strong>
+        <strong>{`${eligible.toLocaleString('en')} of ${countText(candidates.length)} eligible`}</strong>
         {groups.length > 0 && '; the others are skipped:'}
       </p>
       {groups.length > 0 && (
@@ -204,7 +204,7 @@ function Progress({ name, run, onClose }: ProgressProps) {
         <>
           {!isRunning && <Button onClick={() => downloadResults(name, run.results())}>Download CSV</Button>}
           {!isRunning && rest > 0 && (
-            <Button onClick={() => void run.retry()}>{`Retry ${counted(rest)}`}</Button>
+            <Button onClick={() => void run.retry()}>{`Retry ${countText(rest)}`}</Button>
           )}
           {isRunning ? (
             <Button
@@ -223,7 +223,7 @@ function Progress({ name, run, onClose }: ProgressProps) {
     >
       <Meter done={completed} of={all}>
         {[
-          `${completed.toLocaleString('en')} of ${counted(all)} completed`,
+          `${completed.toLocaleString('en')} of ${countText(all)} completed`,
           `${counts.started.toLocaleString('en')} started`,
           `${counts.failed.toLocaleString('en')} failed`,
           counts.stopped > 0 ? `${counts.stopped.toLocaleString('en')} not sent` : '',

@@ -3,7 +3,7 @@ import { useForbidden } from '../../identity.tsx';
 import { Button } from '../../ui/button.tsx';
 import { BULK_ACTION_NAMES, type BulkActionName, bulkAction } from './bulk-actions.ts';
 
-export function counted(count: number, noun = 'machine'): string {
+export function countText(count: number, noun = 'machine'): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
@@ -78,7 +78,7 @@ export function ListLine({ total, changed, note, onRefresh }: ListLineProps) {
   return (
     <div className="list-line foot">
       <span role="status" className="numeric">
-        {total === null ? '' : counted(total)}
+        {total === null ? '' : countText(total)}
       </span>
       <span role="status" className="soft note">
         {note}

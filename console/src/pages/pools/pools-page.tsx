@@ -1,36 +1,20 @@
 /** Pools: the capacity of their schedulable machines, the total, and why the other machines are not schedulable. */
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { bytesText, metricText } from '../../../../src/domain/agent/metric-text.ts';
 import type { Pool, PoolCapacity } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
-import { admin } from '../../api/clients.ts';
 import { listOf, quoted } from '../../pages.ts';
-import { Empty, Failed, Loading } from '../../ui/blank.tsx';
-import { Command } from '../../ui/command.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { numberText } from '../fleet/counts.ts';
 import { PoolHealth, SchedulableLink } from './pool-cells.tsx';
+import { PoolList } from './pool-list.tsx';
 
 export function PoolsPage() {
-  const pools = useQuery({
-    queryKey: ['fleet-wide', 'pools'],
-    queryFn: async () => (await admin.listPools({})).pools,
-  });
   return (
     <>
       <PageTitle title="Pools" />
       <Panel title="Pools" padding="none">
-        {pools.isPending && <Loading lines={4} />}
-        {pools.isError && (
-          <Failed what="Failed to load pools" error={pools.error} onRetry={() => void pools.refetch()} />
-        )}
-        {pools.data?.length === 0 && (
-          <Empty title="No pools">
-            <Command>ingot pool create gpu</Command>
-          </Empty>
-        )}
-        {pools.data && pools.data.length > 0 && <PoolTable pools={pools.data} />}
+        <PoolList table={(pools) => <PoolTable pools={pools} />} />
       </Panel>
     </>
   );
