@@ -186,9 +186,9 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('the page of a machine'), () 
     await dialog.getByText(`ingot flag flagged-1 rma --reason 'bad DIMM'`).waitFor();
     await dialog.getByRole('button', { name: 'Flag RMA or Retired' }).click();
     await page.getByText('because it is flagged RMA: bad DIMM').waitFor();
-    await panel(page, 'Next steps').getByRole('button', { name: 'Take a flag off' }).click();
+    await panel(page, 'Next steps').getByRole('button', { name: 'Remove a flag' }).click();
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('replaced');
-    await dialog.getByRole('button', { name: 'Take a flag off' }).click();
+    await dialog.getByRole('button', { name: 'Remove a flag' }).click();
     await page.getByText('because its phase is FACTORY_READY').waitFor();
     const history = page.getByRole('tabpanel', { name: 'History' });
     await history.getByRole('cell', { name: 'replaced' }).waitFor();

@@ -25,7 +25,7 @@ describe('operator actions on the page', () => {
 
   it('name the available actions instead', () => {
     expect(whyUnavailable('retry_stage', on('cancelled'))).toBe(
-      'It is cancelled (stopped because somebody asked), so retry-stage is not available. Available actions: rerun, restart-clean.',
+      'It is cancelled (canceled by request), so retry-stage is not available. Available actions: rerun, restart-clean.',
     );
     expect(whyUnavailable('resume', on('completed'))).toMatch(/No actions are available\.$/);
     expect(whyUnavailable('resume', on('running'))).toMatch(/there is nothing to resume/);
