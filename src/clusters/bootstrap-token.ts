@@ -1,6 +1,6 @@
 /**
  * Bootstrap tokens: what a host shows the API server to become a node. One is minted for one attempt, removed when
- * the attempt is over, and expires soon in case that nobody is left to remove it. Each carries the operation that it
+ * the attempt is over, and expires soon in case that no replica removes it. Each carries the operation that it
  * is for, so that what a crashed attempt left is found by the next one.
  */
 
@@ -16,7 +16,7 @@ export interface BootstrapToken {
 }
 
 export interface TokenMint {
-  /** A whole number from 0 to below max, that nobody can foresee. */
+  /** A whole number from 0 to below max, that can't be predicted. */
   readonly randomInt: (max: number) => number;
   readonly now: () => Date;
 }
@@ -30,7 +30,7 @@ const LIFETIME_MS = 15 * 60 * 1000;
 const MINT_ATTEMPTS = 3;
 const REMOVE_ATTEMPTS = 3;
 const REMOVE_MS = 4_000;
-/** A step that is stopped has to return at once; the removal goes on, and what it leaves the next attempt removes. */
+/** A step that is aborted has to return at once; the removal goes on, and what it leaves the next attempt removes. */
 const STOPPED_WAIT_MS = 150;
 
 function secretName(token: Pick<BootstrapToken, 'id'>): string {
@@ -57,7 +57,7 @@ export async function withBootstrapToken<T>(
     } catch (error) {
       const taken = error instanceof ClusterFailure && error.status === 409;
       if (!taken) throw error;
-      // Somebody else's token has this id; it is not ours to remove.
+      // A token that is not ours has this id: it is not removed.
       ours = false;
       if (attempt >= MINT_ATTEMPTS) throw error;
     } finally {
@@ -80,7 +80,7 @@ export async function removeLeftTokens(api: ClusterApi, call: ProviderCall): Pro
   }
 }
 
-/** Also after a cancel, so it has a signal of its own. A token that can't be removed has still its expiry. */
+/** Also after a cancel, so it has a signal of its own. A token that can't be removed still expires. */
 async function remove(api: ClusterApi, call: ProviderCall, name: string): Promise<void> {
   const signal = AbortSignal.timeout(REMOVE_MS);
   for (let attempt = 1; attempt <= REMOVE_ATTEMPTS; attempt++) {

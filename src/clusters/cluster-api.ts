@@ -1,6 +1,6 @@
 /**
- * The requests that we make of a cluster's API server. Each has a time limit, ends at once when its caller is
- * stopped, and fails as a ClusterFailure.
+ * The requests to a cluster's API server. Each has a time limit, ends at once when its caller is aborted, and fails as
+ * a ClusterFailure.
  */
 import { Agent } from 'node:https';
 import type {
@@ -20,7 +20,7 @@ import {
 } from './cluster-configuration.ts';
 import { ClusterFailure, clusterFailure } from './cluster-failure.ts';
 
-/** What we want to know of a Node; the rest of the object, which is big, is let go. */
+/** What we need of a Node; the rest of the object, which is large, is dropped. */
 export interface NodeView {
   readonly name: string;
   readonly ready: boolean;
@@ -31,7 +31,7 @@ export interface NodeView {
   readonly lost: boolean;
   readonly schedulable: boolean;
   readonly kubeletVersion: string;
-  /** Who cordoned it, as we write it down; empty where it was not us. */
+  /** Our mark of who cordoned it; empty where it was not us. */
   readonly cordonMark: string;
 }
 
@@ -42,7 +42,7 @@ export interface WorkloadView {
   readonly uid: string;
   /** It was asked to end. */
   readonly ending: boolean;
-  /** Something makes another one of it elsewhere. */
+  /** A controller replaces it elsewhere. */
   readonly managed: boolean;
 }
 
@@ -101,7 +101,7 @@ export class ClusterApi {
     });
   }
 
-  /** Sets or takes away what keeps new pods from the node, and our mark of it. */
+  /** Cordons or uncordons the node, and sets or removes our mark. */
   async setCordon(
     name: string,
     { unschedulable, mark }: { readonly unschedulable: boolean; readonly mark: string },
@@ -156,7 +156,7 @@ export class ClusterApi {
   }
 
   async tokenSecrets(labelSelector: string, signal: AbortSignal): Promise<SecretView[]> {
-    return this.#request('looking for bootstrap tokens', signal, async (core, options) => {
+    return this.#request('listing bootstrap tokens', signal, async (core, options) => {
       const list = await core.listNamespacedSecret({ namespace: TOKEN_NAMESPACE, labelSelector }, options);
       return list.items.map(({ metadata }) => ({
         name: metadata?.name ?? '',
@@ -212,7 +212,7 @@ export class ClusterApi {
         {
           pre(context) {
             context.setSignal(signal);
-            // The client would call an object a list of patches.
+            // Without it the client sends an object as a list of patches.
             if (context.getHttpMethod() === 'PATCH') {
               context.setHeaderParam('Content-Type', 'application/merge-patch+json');
             }

@@ -1,4 +1,4 @@
-/** The clusters that machines can join: where their API servers are, and who we are to them. */
+/** The clusters that machines can join: where their API servers are, and which credentials we use there. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { z } from 'zod';
 import {
@@ -6,7 +6,7 @@ import {
   filePath,
   readCredential,
   readReferredFile,
-  tryOut,
+  tryCredential,
   variableName,
 } from '../connections/credential-reference.ts';
 
@@ -28,7 +28,7 @@ const fields = z.strictObject({
 export type ClusterConfiguration = z.output<typeof fields>;
 
 const clusterConfiguration = fields.superRefine((cluster, issues) => {
-  tryOut(issues, 'ca_file', () => readCertificates(cluster.ca_file));
+  tryCredential(issues, 'ca_file', () => readCertificates(cluster.ca_file));
   const { token_file, token_env, client_certificate_file, client_key_file } = cluster;
   const ways = [token_file, token_env, client_certificate_file ?? client_key_file];
   if (ways.filter((way) => way !== undefined).length !== 1) {
@@ -37,21 +37,21 @@ const clusterConfiguration = fields.superRefine((cluster, issues) => {
     issues.addIssue({ code: 'custom', path: [], message });
     return;
   }
-  if (token_file !== undefined) tryOut(issues, 'token_file', () => readToken(cluster));
-  if (token_env !== undefined) tryOut(issues, 'token_env', () => readToken(cluster));
+  if (token_file !== undefined) tryCredential(issues, 'token_file', () => readToken(cluster));
+  if (token_env !== undefined) tryCredential(issues, 'token_env', () => readToken(cluster));
   if (client_certificate_file === undefined && client_key_file === undefined) return;
   if (client_certificate_file === undefined || client_key_file === undefined) {
     const missing = client_key_file === undefined ? 'client_key_file' : 'client_certificate_file';
     issues.addIssue({ code: 'custom', path: [missing], message: 'is missing beside its other half' });
     return;
   }
-  tryOut(issues, 'client_certificate_file', () => readCertificates(client_certificate_file));
-  tryOut(issues, 'client_key_file', () => readClientKey(client_key_file, client_certificate_file));
+  tryCredential(issues, 'client_certificate_file', () => readCertificates(client_certificate_file));
+  tryCredential(issues, 'client_key_file', () => readClientKey(client_key_file, client_certificate_file));
 });
 
 export const clustersConfiguration = z
   .record(
-    z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/, 'must be a cluster’s name'),
+    z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$/, "must be a cluster's name"),
     clusterConfiguration,
   )
   .default({});
@@ -89,7 +89,7 @@ export function readClientKey(file: string, certificateFile: string): string {
   return pem;
 }
 
-/** Null: this cluster knows us by a certificate. */
+/** Null: a certificate authenticates us to this cluster. */
 export function readToken(cluster: Pick<ClusterConfiguration, 'token_file' | 'token_env'>): string | null {
   const { token_file: file, token_env: env } = cluster;
   if (file === undefined && env === undefined) return null;

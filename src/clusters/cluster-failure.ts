@@ -9,20 +9,24 @@ import { StepFailure } from '../engine/step-handler.ts';
 export class ClusterFailure extends StepFailure {
   /** Null: there was no answer. */
   readonly status: number | null;
-  /** What the API server gave as the reason, in its words; empty where it gave none. */
+  /** The API server's own reason; empty where it gave none. */
   readonly said: string;
 
-  constructor(failure: Failure, status: number | null, told: { said?: string; outage?: Outage | null } = {}) {
-    super(failure, told.outage ?? null);
+  constructor(
+    failure: Failure,
+    status: number | null,
+    details: { said?: string; outage?: Outage | null } = {},
+  ) {
+    super(failure, details.outage ?? null);
     this.name = 'ClusterFailure';
     this.status = status;
-    this.said = told.said ?? '';
+    this.said = details.said ?? '';
   }
 }
 
 const MAX_TEXT = 300;
 
-/** What TLS says when the server is not who we expect, as opposed to not there. */
+/** TLS errors of a server that is not the one we expect, as opposed to one that does not answer. */
 const CERTIFICATE_CODE = /CERT|ALTNAME|UNABLE_TO_(?:VERIFY|GET)|SELF_SIGNED/;
 
 export function clusterFailure(error: unknown, cluster: string, doing: string): ClusterFailure {
@@ -34,16 +38,16 @@ export function clusterFailure(error: unknown, cluster: string, doing: string): 
 
 function refused(status: number, body: unknown, cluster: string, doing: string): ClusterFailure {
   const said = readStatus(body);
-  const told = (text: string) => `${cluster} ${text} (${doing})`;
+  const sentence = (text: string) => `${cluster} ${text} (${doing})`;
   if (status === 401) {
-    const message = told('does not accept our credentials');
+    const message = sentence('does not accept our credentials');
     return new ClusterFailure({ class: 'needs_human', code: 'CLUSTER_UNAUTHORIZED', message }, status);
   }
   if (status === 403) {
-    const message = told(`does not allow it: ${said.message || 'forbidden'}`);
+    const message = sentence(`does not allow it: ${said.message || 'forbidden'}`);
     return new ClusterFailure({ class: 'needs_human', code: 'CLUSTER_FORBIDDEN', message }, status);
   }
-  const message = told(`answered ${status}${said.reason === '' ? '' : ` ${said.reason}`}`);
+  const message = sentence(`answered ${status}${said.reason === '' ? '' : ` ${said.reason}`}`);
   if (status === 429 || status >= 500) {
     const failure = { class: 'retryable', code: 'CLUSTER_UNAVAILABLE', message } as const;
     const effect = AWAY[status];
@@ -68,7 +72,7 @@ function unanswered(error: unknown, cluster: string, doing: string): ClusterFail
   return new ClusterFailure(failure, null, { outage });
 }
 
-/** Statuses by which an API server, or what is before it, says that nobody is there to answer now. */
+/** Statuses by which an API server, or what is before it, says that nothing can answer now. */
 const AWAY: Readonly<Record<number, Outage['effect']>> = {
   429: 'none',
   502: 'unknown',
@@ -90,7 +94,7 @@ function clusterOutage(name: string, effect: Outage['effect']): Outage {
 
 function wordFor(code: unknown, error: unknown): string {
   if (typeof code === 'string') return code;
-  return error instanceof SyntaxError ? 'it does not speak JSON' : 'the connection broke';
+  return error instanceof SyntaxError ? 'its answer is not JSON' : 'the connection broke';
 }
 
 /** The Status object of the API, as far as an answer has one. Its causes say more than its message. */
@@ -109,8 +113,8 @@ function readStatus(body: unknown): { reason: string; message: string } {
     details?: { causes?: readonly { message?: unknown }[] } | null;
   };
   const causes = Array.isArray(details?.causes) ? details.causes.map((cause) => brief(cause?.message)) : [];
-  const told = [brief(message), ...causes].filter((text) => text !== '').join(' ');
-  return { reason: brief(reason), message: told.slice(0, MAX_TEXT) };
+  const text = [brief(message), ...causes].filter((part) => part !== '').join(' ');
+  return { reason: brief(reason), message: text.slice(0, MAX_TEXT) };
 }
 
 function brief(text: unknown): string {

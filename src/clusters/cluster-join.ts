@@ -1,4 +1,4 @@
-/** Joining clusters with kubeadm, for any provider whose hosts can be given a command. */
+/** Joins clusters with kubeadm, for any provider whose hosts run commands. */
 import { StepFailure } from '../engine/step-handler.ts';
 import type { ClusterJoin, ProviderCall, RemoteExec } from '../providers/provider.ts';
 import {
@@ -72,7 +72,7 @@ export function createClusterJoin(options: ClusterJoinOptions): ClusterJoin {
   };
 }
 
-/** What kubeadm would refuse, or do harm with, said before anything is changed. */
+/** What kubeadm would refuse, or do harm with: checked before anything is changed. */
 function checkFree(
   host: HostView,
   {

@@ -11,7 +11,7 @@ export interface Cluster {
   readonly nodes: NodeList;
   /** host:port, as a host that joins sees the API server. */
   readonly joinEndpoint: string;
-  /** By these a host that joins knows the API server: "sha256:…" of each CA's public key. */
+  /** A host that joins verifies the API server by these: "sha256:…" of each CA's public key. */
   readonly caCertHashes: readonly string[];
 }
 

@@ -13,7 +13,7 @@ export interface Joining {
 /** v1beta4 came with 1.31; v1beta3, which it replaces, goes back to 1.22. */
 const FIRST_MINOR_WITH_V1BETA4 = 31;
 
-/** What kubeadm reads in place of flags, so that the token is in nobody's process list. */
+/** What kubeadm reads in place of flags, so that the token is in no process list. */
 export function joinConfiguration(joining: Joining): string {
   const token = `${joining.token.id}.${joining.token.secret}`;
   return stringify({

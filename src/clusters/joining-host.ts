@@ -1,8 +1,8 @@
 /**
  * A host on its way into a cluster, seen and changed through its shell.
  *
- * Whether the host is a member can't be told by the Node object alone: the one of an earlier installation stays in
- * the cluster when a disk is written anew. The kubelet's credentials are on that disk, so they tell. kubeadm runs
+ * The Node object alone does not show whether the host is a member: the one of an earlier installation stays in the
+ * cluster when a disk is written again. The kubelet's credentials are on that disk, so they show it. kubeadm runs
  * under a lock on the host, so that one that was left running when its connection broke is seen, and never joined
  * by a second one.
  */
@@ -30,7 +30,7 @@ export interface HostView {
   readonly root: boolean;
 }
 
-/** The exit code by which flock tells that somebody else has the lock; kubeadm knows 1, 2 and 3. */
+/** The exit code of flock where another process has the lock; kubeadm uses 1, 2 and 3. */
 const LOCKED = 75;
 
 const STATES: readonly HostState[] = ['clean', 'remains', 'joining', 'joined'];
@@ -71,7 +71,7 @@ function lookCommand({ kubernetes, lock }: HostFiles): string {
   ].join('\n');
 }
 
-/** What is left of a broken join keeps the next one from beginning. */
+/** What is left of a broken join keeps the next one from starting. */
 export async function resetHost(exec: RemoteExec, call: ProviderCall, { root }: HostView): Promise<void> {
   const command = `${root ? '' : 'sudo -n '}kubeadm reset --force`;
   const { exitCode } = await exec.run({ ...call, key: `${call.key}/reset` }, { command });
@@ -84,8 +84,8 @@ export async function resetHost(exec: RemoteExec, call: ProviderCall, { root }: 
 }
 
 /**
- * Runs kubeadm join to its end. One that is under way already is left alone. A connection that broke is no riddle
- * here: the next look at the host tells what became of the join.
+ * Runs kubeadm join to its end. One that is under way already is left alone. A connection that broke does not matter
+ * here: the next probe of the host shows what became of the join.
  */
 export async function joinHost(
   exec: RemoteExec,

@@ -1,7 +1,7 @@
 /**
  * Cordon, drain and uncordon of a machine's node, through the cluster's API.
  *
- * Whose a cordon is must be known by whoever takes it back, also after a crash and on another replica, so it is
+ * Which operation a cordon belongs to must be known when it is taken back, also after a crash and on another replica, so it is
  * written on the node itself: "made-by-<operation>" in the same request that cordons, "found-by-<operation>" where
  * someone else had cordoned the node before. Only what was made is taken back; a node that its owner keeps out of
  * scheduling stays so. A cordon that an earlier operation of ours left becomes the later one's.
@@ -21,7 +21,7 @@ import { ClusterFailure } from './cluster-failure.ts';
 import { type Clusters, clusterNamed } from './clusters.ts';
 import { checkedNodeName, isNodeName, nodeNameOf } from './node-name.ts';
 
-/** How soon to look whether pods have ended, at first and from then on, and to ask again for one that may not leave yet. */
+/** How soon to poll whether pods have ended, at first and from then on, and to ask again for one that may not leave yet. */
 const FIRST_LOOK_MS = 500;
 const POLL_AFTER_MS = 2_000;
 const ASK_AGAIN_MS = 5_000;
@@ -135,7 +135,7 @@ interface Asked {
   readonly node: NodeView | null;
 }
 
-/** Pods are counted only where that can tell something new: a node that takes work is not drained. */
+/** Pods are counted only where the count matters: a node that takes work is not drained. */
 async function sightOf(
   api: ClusterApi,
   { cluster, name, node }: Asked,
@@ -160,8 +160,8 @@ async function sightOf(
 /**
  * Whether a machine is where it is meant to be, out of the list that all probes share; a node that the list shows
  * otherwise than the machine's conditions, or cordoned, is asked for by itself, because the list may be older than
- * what an operation has done since. Throws when the cluster can't be asked: nothing is known then, neither that it is
- * in nor that it is out.
+ * what an operation has done since. Throws when the cluster does not answer: then it is not known whether the machine is
+ * in it.
  */
 export async function probeCluster(
   clusters: Clusters,
@@ -178,8 +178,8 @@ export async function probeCluster(
   const { api } = cluster;
   const node = isNews(machine, listed) ? await api.node(name, signal) : listed;
   const sight = await sightOf(api, { cluster: wanted, name, node }, signal);
-  const { status: ok, ...told } = inClusterCondition(sight);
-  return { ok, ...told, sight };
+  const { status: ok, ...verdict } = inClusterCondition(sight);
+  return { ok, ...verdict, sight };
 }
 
 function isNews({ conditions }: Machine, listed: NodeView | null): boolean {

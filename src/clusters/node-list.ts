@@ -1,7 +1,7 @@
 /**
- * A cluster's nodes as they were at most a moment ago, for looks that are made all the time: however many machines
- * ask, the list is read once in that time. A read that failed counts as long, so that a fleet does not knock at
- * a server that is in trouble.
+ * A cluster's nodes as they were at most a moment ago, for probes that are made all the time: however many machines
+ * ask, the list is read once in that time. A read that failed is kept as long, so that a fleet does not
+ * overload a server that fails.
  */
 
 import { unlessAborted } from '../connections/unless-aborted.ts';
@@ -34,7 +34,7 @@ export class NodeList {
     const { monotonicNow, maxAgeMs } = this.#options;
     if (this.#last && monotonicNow() < this.#last.until) return this.#last.nodes;
     const nodes = this.#read();
-    // Infinite until it is there: whoever asks meanwhile waits for this one.
+    // Infinite until it is there: a probe in the meantime waits for this one.
     const reading = { nodes, until: Number.POSITIVE_INFINITY };
     this.#last = reading;
     const settle = () => {
@@ -44,7 +44,7 @@ export class NodeList {
     return nodes;
   }
 
-  /** Shared by all who wait, so that it is stopped by none of them. */
+  /** Shared by all callers that wait, so that none of them aborts it. */
   async #read(): Promise<Nodes> {
     const signal = AbortSignal.timeout(this.#options.maxReadMs);
     try {
@@ -67,7 +67,7 @@ export class NodeList {
   }
 }
 
-/** The place in the list was forgotten by the server: begin again. */
+/** The server has dropped the position in the list: start again. */
 function isExpiredPage(error: unknown): boolean {
   return error instanceof ClusterFailure && error.status === 410;
 }

@@ -1,10 +1,10 @@
-/** Under which name a machine is a node of its cluster. */
+/** The name of a machine's node in its cluster. */
 import type { Labels, Machine } from '../domain/machine/machine.ts';
 import { StepFailure } from '../engine/step-handler.ts';
 
 export const NODE_NAME_LABEL = 'ingot/node-name';
 
-/** What Kubernetes takes: a DNS subdomain. */
+/** What Kubernetes accepts: a DNS subdomain. */
 const NODE_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const MAX_NODE_NAME = 253;
 
@@ -30,6 +30,6 @@ export function checkedNodeName(machine: Pick<Machine, 'machineId' | 'labels'>):
 export function checkNodeNameLabel(labels: Labels): { label: string; problem: string } | null {
   const name = labels[NODE_NAME_LABEL];
   if (name === undefined || isNodeName(name)) return null;
-  const problem = 'must be lower-case letters, digits, "-" and ".", as a node’s name in Kubernetes';
+  const problem = `must be lower-case letters, digits, "-" and ".", as a node's name in Kubernetes`;
   return { label: NODE_NAME_LABEL, problem };
 }

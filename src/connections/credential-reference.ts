@@ -23,7 +23,7 @@ export class CredentialProblem extends Error {
   }
 }
 
-/** Read anew for every use, so that a credential that was rotated counts at once. */
+/** Read again for every use, so that a rotated credential is used at once. */
 export function readCredential({ file, env }: CredentialReference): string {
   if (file !== undefined) return readReferredFile(file);
   const value = process.env[env ?? ''];
@@ -50,8 +50,8 @@ interface IssueSink {
   addIssue(issue: { code: 'custom'; path: string[]; message: string }): void;
 }
 
-/** Tries a part of the configuration out while it is read, so that a wrong one stops the start with its path. */
-export function tryOut(sink: IssueSink, path: string, attempt: () => void): void {
+/** Tries a part of the configuration while it is parsed, so that a wrong one stops the server's start and is named by its path. */
+export function tryCredential(sink: IssueSink, path: string, attempt: () => void): void {
   try {
     attempt();
   } catch (error) {

@@ -1,22 +1,22 @@
 import { unlessAborted } from './unless-aborted.ts';
 
-/** One at a time for each key, in the order of asking. */
+/** A mutex for each key. Callers get it in the order in which they asked. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Somebody has the turn or waits for it. */
-  isTaken(key: string): boolean {
+  /** A caller has the mutex or waits for it. */
+  isLocked(key: string): boolean {
     return this.#last.has(key);
   }
 
-  async take<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
-    let pass: () => void = () => {};
-    const mine = new Promise<void>((resolve) => {
-      pass = resolve;
+    let unlock: () => void = () => {};
+    const unlocked = new Promise<void>((resolve) => {
+      unlock = resolve;
     });
-    // Whoever gives up while waiting still hands the turn on only after it was theirs.
-    const over = (before ?? Promise.resolve()).then(() => mine);
+    // A caller that is aborted while it waits still unlocks only after the callers before it.
+    const over = (before ?? Promise.resolve()).then(() => unlocked);
     this.#last.set(key, over);
     over.then(() => {
       if (this.#last.get(key) === over) this.#last.delete(key);
@@ -26,7 +26,7 @@ export class KeyedMutex {
       signal.throwIfAborted();
       return await work();
     } finally {
-      pass();
+      unlock();
     }
   }
 }

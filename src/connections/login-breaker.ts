@@ -1,6 +1,6 @@
 /**
  * Keeps retries from hammering a host or a BMC that refuses our credential: many lock an account or an address out
- * after a few refusals. After some in a row it is left alone for a while; another credential counts anew.
+ * after a few refusals. After some in a row it is left alone for a while; another credential has a count of its own.
  */
 import { StepFailure } from '../engine/step-handler.ts';
 
@@ -8,7 +8,7 @@ interface Refusals {
   readonly fingerprint: string;
   readonly count: number;
   readonly until: number;
-  /** The last retry of an operator that was let through. */
+  /** The last retry of an operator that passed. */
   readonly letThrough: string;
 }
 
@@ -16,7 +16,7 @@ const OPEN_MS = 5 * 60 * 1000;
 
 export interface LoginBreakerOptions {
   readonly monotonicNow: () => number;
-  /** What is refused: our key, our password. */
+  /** For messages: "key" or "password". */
   readonly credential: string;
   /** How many refusals in a row it takes. */
   readonly maxRefusals: number;
@@ -30,7 +30,7 @@ export class LoginBreaker {
     this.#options = options;
   }
 
-  /** Throws while the host is to be left alone. An operator's retry is let through once. */
+  /** Throws while the breaker is open for the host. An operator's retry passes once. */
   check(host: string, fingerprint: string, operatorRetry = ''): void {
     const { monotonicNow, credential, maxRefusals } = this.#options;
     const refusals = this.#hosts.get(host);

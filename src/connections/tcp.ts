@@ -13,7 +13,7 @@ export type ConnectReason =
   | 'NoRoute'
   | 'NameNotFound';
 
-/** The message is a few words, such as a person would use. */
+/** The message is a phrase for people. */
 export class NotConnected extends Error {
   readonly reason: ConnectReason;
 
@@ -36,7 +36,8 @@ export function openTcp({ host, port }: Endpoint, { timeoutMs, signal }: Connect
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       socket.removeAllListeners();
-      // Somebody must listen: one that is given up may still fail, and one in use is heard only a moment later.
+      // An error event without a listener would end the process: a socket that is given up may still fail, and one that
+      // is in use gets its own listeners only a moment later.
       socket.on('error', () => {});
       finish();
     };

@@ -1,11 +1,11 @@
-/** Which boot a host is in, as its kernel tells it over SSH, and how it is asked to end that boot. */
+/** Which boot a host is in, as its kernel says over SSH, and how it is asked to reboot. */
 import { StepFailure } from '../engine/step-handler.ts';
 import type { BootState, ProviderCall, RemoteExec } from '../providers/provider.ts';
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id';
 const BOOT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Without an id the host does not say; why is for a step that needs it, since here it is one way of several to know. */
+/** Without an id the host did not answer. Why is returned, for a step that needs the id: others have more ways to know. */
 export async function hostBootId(
   remoteExec: RemoteExec,
   call: ProviderCall,
@@ -22,7 +22,7 @@ export async function hostBootId(
 
 /**
  * The host itself compares the boot: a command that comes twice, or late, does nothing in the next one. It goes on in
- * the background, so that its answer comes before the connection ends; if that is lost, the boot can be looked at.
+ * the background, so that its answer comes before the connection ends; if that is lost, the boot can be observed.
  */
 export async function rebootHost(remoteExec: RemoteExec, call: ProviderCall, bootId: string): Promise<void> {
   if (!BOOT_ID.test(bootId)) throw new RangeError('that is no boot id');

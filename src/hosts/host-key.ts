@@ -1,6 +1,6 @@
 /**
- * A host key that we give a machine, so that we know it when its disk was written again. Written in OpenSSH's own format
- * here: ssh2's generator drops leading zero bytes, so that one of its keys in 180 can't be read by anybody.
+ * A host key that we give a machine, so that we can verify it after its disk was written again. Encoded in OpenSSH's own
+ * format here: ssh2's generator drops leading zero bytes, so that one of its keys in 180 can't be parsed.
  */
 import { generateKeyPairSync, randomInt } from 'node:crypto';
 
@@ -11,7 +11,7 @@ export interface HostKey {
   readonly publicKey: string;
 }
 
-/** Which key a deployment gave a machine; null: none of ours did. */
+/** The key that a deployment gave a machine; null: no deployment of ours did. */
 export interface DeployedHostKeys {
   read(machineId: string): Promise<string | null>;
 }

@@ -1,6 +1,6 @@
 /**
- * The connection to a jump host, shared by all who go through it at the same time: one login, however many hosts
- * are behind it. It is opened when the first needs it, and closed a moment after the last is done.
+ * The connection to a jump host, shared by all calls that go through it at the same time: one login, however many hosts
+ * are behind it. It is opened for the first call, and closed a few seconds after the last one ends.
  */
 import type { Duplex } from 'node:stream';
 import { type Endpoint, endpointText } from '../connections/endpoint.ts';
@@ -8,24 +8,24 @@ import { type ConnectLimits, NotConnected, noAnswer, openTcp } from '../connecti
 import { unlessAborted } from '../connections/unless-aborted.ts';
 import {
   type Host,
-  hostAway,
+  hostUnreachable,
   openSession,
   prepareLogin,
-  type SshDoor,
+  type SshAccessRules,
   type SshSession,
 } from './ssh-session.ts';
 
 const IDLE_MS = 5_000;
 
 export class JumpConnection {
-  readonly #door: SshDoor;
+  readonly #rules: SshAccessRules;
   readonly #host: Host;
   #session: Promise<SshSession> | null = null;
   #users = 0;
   #idle: NodeJS.Timeout | null = null;
 
-  constructor(door: SshDoor, host: Host) {
-    this.#door = door;
+  constructor(rules: SshAccessRules, host: Host) {
+    this.#rules = rules;
     this.#host = host;
   }
 
@@ -43,7 +43,7 @@ export class JumpConnection {
 
   #open(): Promise<SshSession> {
     if (this.#session) return this.#session;
-    const opening = connect(this.#door, this.#host);
+    const opening = connect(this.#rules, this.#host);
     this.#session = opening;
     const forget = () => {
       if (this.#session === opening) this.#session = null;
@@ -61,19 +61,23 @@ export class JumpConnection {
   }
 }
 
-/** Stopped by no single user; the connect time-out ends it. */
-async function connect(door: SshDoor, host: Host): Promise<SshSession> {
+/** No single call aborts it; the connect time-out ends it. */
+async function connect(rules: SshAccessRules, host: Host): Promise<SshSession> {
   const { signal } = new AbortController();
-  const login = prepareLogin(door, host);
+  const login = prepareLogin(rules, host);
   let socket: Duplex;
   try {
-    socket = await openTcp(host.endpoint, { timeoutMs: door.connectTimeoutMs, signal });
+    socket = await openTcp(host.endpoint, { timeoutMs: rules.connectTimeoutMs, signal });
   } catch (error) {
     if (!(error instanceof NotConnected)) throw error;
     const where = endpointText(host.endpoint);
-    throw hostAway(where, `can't connect to the jump host ${where}: ${error.message}`, 'the jump host');
+    throw hostUnreachable(
+      where,
+      `can't connect to the jump host ${where}: ${error.message}`,
+      'the jump host',
+    );
   }
-  return openSession(door, login, socket, signal);
+  return openSession(rules, login, socket, signal);
 }
 
 /** A stream to the endpoint, through the session. */
@@ -96,24 +100,24 @@ export function forward(
     const timer = setTimeout(() => refuse(noAnswer(timeoutMs)), timeoutMs);
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
-    closed.then(() => refuse(HUNG_UP));
+    closed.then(() => refuse(CLOSED));
     try {
       client.forwardOut('127.0.0.1', 0, endpoint.host, endpoint.port, (error, channel) => {
         if (error) return refuse(forwardProblem(error));
-        // Too late: nobody waits for it any more.
+        // Too late: the caller has given up.
         if (over) return channel.destroy();
         channel.on('error', () => {});
         settle(() => resolve(channel));
       });
     } catch {
-      refuse(HUNG_UP);
+      refuse(CLOSED);
     }
   });
 }
 
-const HUNG_UP = new NotConnected('ConnectFailed', 'the jump host hung up');
+const CLOSED = new NotConnected('ConnectFailed', 'the jump host closed the connection');
 
-/** The jump host's own words tell what it met. */
+/** From the jump host's own message. */
 function forwardProblem({ message }: Error): NotConnected {
   if (/prohibited/i.test(message)) {
     return new NotConnected('ConnectFailed', 'the jump host does not allow it');

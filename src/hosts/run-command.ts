@@ -1,6 +1,6 @@
 /**
- * One command over one session. From the moment the command is asked for until its exit code is known, a connection
- * that breaks leaves its effect unknown: the host may have run it, run it in part, or not at all.
+ * One command over one session. From the request of the command until its exit code is known, a connection that breaks
+ * leaves its effect unknown: the host may have run it, run it in part, or not at all.
  */
 
 import { constants } from 'node:os';
@@ -8,7 +8,7 @@ import type { ClientChannel } from 'ssh2';
 import { KeptOutput, LineSplitter } from '../connections/output.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
 import { sleep } from '../time/sleep.ts';
-import { failure, hostAway, type SshSession } from './ssh-session.ts';
+import { failure, hostUnreachable, type SshSession } from './ssh-session.ts';
 
 export interface CommandRun {
   readonly command: string;
@@ -16,7 +16,7 @@ export interface CommandRun {
   readonly onLine: (text: string, stream: 'stdout' | 'stderr') => void;
   readonly where: string;
   readonly signal: AbortSignal;
-  /** It is only asked for an answer: without one there is no effect to wonder about. */
+  /** It only reads: without an answer there is no effect that could be unknown. */
   readonly quiet: true | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface CommandEnd {
   readonly stdout: string;
 }
 
-/** A command may leave something running that holds its output open; what it printed by then is what counts. */
+/** A command may leave something running that holds its output open: only what it printed by then counts. */
 const OUTPUT_GRACE_MS = 2_000;
 
 export function runCommand(session: SshSession, run: CommandRun): Promise<CommandEnd> {
@@ -46,16 +46,16 @@ export function runCommand(session: SshSession, run: CommandRun): Promise<Comman
     signal.addEventListener('abort', stop, { once: true });
     session.client.once('close', () => {
       gone = true;
-      // Later: what came before the end, such as an exit code, is still on its way through the channel.
+      // Later: what came before the end, such as an exit code, is still being read from the channel.
       setImmediate(() => conclude());
     });
     try {
       session.client.exec(command, (error, opened) => {
         // Refused, or lost after it was sent; every other error comes before anything is sent.
         if (error?.message === 'Unable to exec' && gone) return lose();
-        if (error) return settle(() => reject(notBegun(where)));
+        if (error) return settle(() => reject(notStarted(where)));
         if (over) return opened.destroy();
-        // Whoever was stopped has gone on; what is still printed then is nobody's.
+        // An aborted caller has gone on: what is printed after that is dropped.
         const onLine: CommandRun['onLine'] = (text, stream) => {
           if (!over) run.onLine(text, stream);
         };
@@ -63,7 +63,7 @@ export function runCommand(session: SshSession, run: CommandRun): Promise<Comman
         opened.end(stdin);
       });
     } catch {
-      settle(() => reject(notBegun(where)));
+      settle(() => reject(notStarted(where)));
     }
   });
 }
@@ -99,11 +99,11 @@ function lost(where: string): StepFailure {
 }
 
 function unanswered(where: string): StepFailure {
-  return hostAway(where, `the connection to ${where} broke before it answered`);
+  return hostUnreachable(where, `the connection to ${where} broke before it answered`);
 }
 
-function notBegun(where: string): StepFailure {
-  return hostAway(where, `${where} did not open a session for the command`);
+function notStarted(where: string): StepFailure {
+  return hostUnreachable(where, `${where} did not open a session for the command`);
 }
 
 /** Calls back once: with the end, or with null if there was no exit code. Returns what makes it end now. */
@@ -134,7 +134,7 @@ function follow(
   channel.stderr.on('data', (bytes: Buffer) => {
     if (!done) stderr.write(bytes);
   });
-  // A host that hangs up while it is still being written to has said so by closing.
+  // A host that closes the connection while we write to it is handled by the close event.
   channel.on('error', () => {});
   channel.stderr.on('error', () => {});
   channel.on('exit', (code: number | null, signalName?: string) => {
@@ -151,7 +151,7 @@ function follow(
   return conclude;
 }
 
-/** As a shell would put it. */
+/** As a shell counts it. */
 function signalNumber(name: string | undefined): number {
   return (constants.signals as Readonly<Record<string, number>>)[name ?? ''] ?? 0;
 }

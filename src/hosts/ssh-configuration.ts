@@ -1,4 +1,4 @@
-/** How hosts are reached over SSH: who we are to them, and by what we know them. */
+/** How hosts are reached over SSH: the user and key that we log in with, and how hosts are verified. */
 import { createHash } from 'node:crypto';
 import ssh2, { type ParsedKey } from 'ssh2';
 import { z } from 'zod';
@@ -8,12 +8,12 @@ import {
   filePath,
   readCredential,
   readReferredFile,
-  tryOut,
+  tryCredential,
   variableName,
 } from '../connections/credential-reference.ts';
 
 const identity = {
-  user: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/, 'must be a user’s name'),
+  user: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$/, "must be a user's name"),
   private_key_file: filePath.optional(),
   private_key_env: variableName.optional(),
   passphrase_file: filePath.optional(),
@@ -28,7 +28,7 @@ const fields = z.strictObject({
   ...identity,
   /** In OpenSSH's format. */
   known_hosts_file: filePath.optional(),
-  /** In its place: whoever answers at a host's address is taken for the host. */
+  /** In its place: any server that answers at a host's address is taken for the host. */
   insecure_accept_any: z.literal(true).optional(),
   /** A host that the others are reached through; without a key of its own it is shown the same one. */
   jump: z.strictObject({ host: endpoint, ...identity }).optional(),
@@ -37,7 +37,7 @@ const fields = z.strictObject({
 });
 type Fields = z.output<typeof fields>;
 
-/** Hosts that others installed: who they are has to be said. */
+/** Hosts that others installed: how they are verified must be configured. */
 export const sshConfiguration = fields.superRefine((given, issues) => {
   checkKeys(given, issues);
   if (isOne(given.known_hosts_file, given.insecure_accept_any)) return;
@@ -45,7 +45,7 @@ export const sshConfiguration = fields.superRefine((given, issues) => {
   issues.addIssue({ code: 'custom', path: [], message });
 });
 
-/** Hosts that are given their keys when they are deployed: for those that were not, there may be a file. */
+/** Hosts that get their host keys when they are deployed; a file may have the keys of others. */
 export const deployedSshConfiguration = fields.superRefine((given, issues) => {
   checkKeys(given, issues);
   if (given.known_hosts_file === undefined || given.insecure_accept_any === undefined) return;
@@ -57,12 +57,12 @@ function checkKeys(given: Fields, issues: z.RefinementCtx): void {
   const missing = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message });
   if (!isOne(given.private_key_file, given.private_key_env)) {
     missing([], 'needs exactly one of private_key_file and private_key_env');
-  } else tryOut(issues, keyField(given), () => readIdentity(given));
+  } else tryCredential(issues, keyField(given), () => readIdentity(given));
   const { known_hosts_file: knownHosts, jump } = given;
-  if (knownHosts !== undefined) tryOut(issues, 'known_hosts_file', () => readReferredFile(knownHosts));
+  if (knownHosts !== undefined) tryCredential(issues, 'known_hosts_file', () => readReferredFile(knownHosts));
   if (jump?.private_key_file !== undefined && jump.private_key_env !== undefined) {
     missing(['jump'], 'needs only one of private_key_file and private_key_env');
-  } else if (jump && hasKey(jump)) tryOut(issues, `jump.${keyField(jump)}`, () => readIdentity(jump));
+  } else if (jump && hasKey(jump)) tryCredential(issues, `jump.${keyField(jump)}`, () => readIdentity(jump));
 }
 
 export type SshConfiguration = Fields;
@@ -71,7 +71,7 @@ export type IdentityConfiguration = z.output<z.ZodObject<typeof identity>>;
 export interface Identity {
   readonly user: string;
   readonly key: ParsedKey;
-  /** Tells two keys apart without being one. */
+  /** Differs for each key, and reveals nothing of it. */
   readonly fingerprint: string;
 }
 
@@ -98,7 +98,7 @@ type KnownKey = Pick<Identity, 'key' | 'fingerprint'>;
 const parsedKeys = new Map<string, KnownKey>();
 const MAX_PARSED_KEYS = 64;
 
-/** Once for each key: to open one that has a passphrase takes seconds, during which nothing else goes on. */
+/** Once for each key: to open one that has a passphrase takes seconds and blocks the process. */
 function parseKey(text: string, passphrase: string, name: string): KnownKey {
   const id = createHash('sha256').update(`${passphrase}\0${text}`).digest('base64');
   const known = parsedKeys.get(id);

@@ -1,4 +1,4 @@
-/** Commands on hosts, and looks at whether they are there: directly, or through the jump host. */
+/** Commands on hosts, and probes of whether they answer: directly, or through the jump host. */
 import type { Duplex } from 'node:stream';
 import { type Endpoint, endpointText, parseEndpoint, sshEndpointOf } from '../connections/endpoint.ts';
 import { KeyedMutex } from '../connections/keyed-mutex.ts';
@@ -13,25 +13,31 @@ import { forward, JumpConnection } from './jump-connection.ts';
 import { KnownHosts, knownHostsReader } from './known-hosts.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
 import { hasKey, type SshConfiguration } from './ssh-configuration.ts';
-import { hostAway, openSession, prepareLogin, type SshDoor, usableIdentity } from './ssh-session.ts';
+import {
+  hostUnreachable,
+  openSession,
+  prepareLogin,
+  type SshAccessRules,
+  usableIdentity,
+} from './ssh-session.ts';
 
-const MAX_LOOK_MS = 5_000;
+const MAX_PROBE_MS = 5_000;
 const NO_HOSTS = new KnownHosts('');
 
-/** Where a host is, when its machine's spec does not say it, and which key it was given. */
+/** Where a host is, when its machine's spec does not say it, and the host key that it was given. */
 export interface HostDirectory {
-  /** Throws a StepFailure where nobody knows. */
+  /** Throws a StepFailure where that is not known. */
   endpointOf(call: ProviderCall): Promise<Endpoint>;
-  /** Throws a StepFailure where it is known that nobody will. */
+  /** Throws a StepFailure where it can't become known. */
   checkStart(machine: Machine): void;
   readonly hostKeys: DeployedHostKeys;
 }
 
 export class SshHosts implements RemoteExec {
   readonly #configuration: SshConfiguration;
-  readonly #door: SshDoor;
+  readonly #rules: SshAccessRules;
   readonly #jump: JumpConnection | null;
-  readonly #turns = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
   readonly #directory: HostDirectory | null;
 
   constructor(
@@ -42,13 +48,13 @@ export class SshHosts implements RemoteExec {
     this.#configuration = configuration;
     this.#directory = directory;
     const { known_hosts_file: file, insecure_accept_any: any } = configuration;
-    this.#door = {
+    this.#rules = {
       knownHosts: file === undefined ? (any ? null : () => NO_HOSTS) : knownHostsReader(file),
       breaker: new LoginBreaker({ monotonicNow, credential: 'key', maxRefusals: 3 }),
       connectTimeoutMs: configuration.connect_timeout_seconds * 1000,
       keepaliveMs: configuration.keepalive_seconds * 1000,
     };
-    this.#jump = jumpOf(configuration, this.#door);
+    this.#jump = jumpOf(configuration, this.#rules);
   }
 
   /** Throws a StepFailure where the machine names no host, or the key can't be read. */
@@ -59,32 +65,32 @@ export class SshHosts implements RemoteExec {
   }
 
   /**
-   * One command at a time on a host, each over a session of its own. Whoever is stopped is told so at once; the host's
-   * turn goes on until the command is ended there and the session is closed.
+   * One command at a time on a host, each over a session of its own. An aborted call ends at once; the host stays locked
+   * until the command is ended there and the session is closed.
    */
   async run(call: ProviderCall, command: RemoteCommand): Promise<CommandEnd> {
     const { signal } = call;
     const endpoint = (await this.#directory?.endpointOf(call)) ?? sshEndpointOf(call.machine);
-    const running = this.#turns.take(endpointText(endpoint), signal, () =>
-      this.#runInTurn(call, endpoint, command),
+    const running = this.#mutex.run(endpointText(endpoint), signal, () =>
+      this.#runLocked(call, endpoint, command),
     );
     return unlessAborted(running, signal);
   }
 
-  async #runInTurn(
+  async #runLocked(
     call: ProviderCall,
     endpoint: Endpoint,
     { command, stdin = '', quiet }: RemoteCommand,
   ): Promise<CommandEnd> {
     const { signal } = call;
     const where = endpointText(endpoint);
-    const limits = { timeoutMs: this.#door.connectTimeoutMs, signal };
+    const limits = { timeoutMs: this.#rules.connectTimeoutMs, signal };
     const deployedKey = await this.#directory?.hostKeys.read(call.machine.machineId);
     const host = { endpoint, identity: this.#configuration, deployedKey: deployedKey ?? null };
-    const login = prepareLogin(this.#door, host, call.operatorRetry);
+    const login = prepareLogin(this.#rules, host, call.operatorRetry);
     try {
       return await this.#withStream(endpoint, limits, async (stream) => {
-        const session = await openSession(this.#door, login, stream, signal);
+        const session = await openSession(this.#rules, login, stream, signal);
         try {
           if (!quiet) call.log(`$ ${command}`);
           const onLine = quiet ? () => {} : call.log;
@@ -97,18 +103,18 @@ export class SshHosts implements RemoteExec {
       });
     } catch (error) {
       if (!(error instanceof NotConnected)) throw error;
-      throw hostAway(where, `can't connect to ${where}: ${error.message}`);
+      throw hostUnreachable(where, `can't connect to ${where}: ${error.message}`);
     }
   }
 
   /** Whether something accepts connections where the machine's sshd should be. */
-  async look(machine: Machine, signal: AbortSignal): Promise<ProbeResult> {
+  async probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult> {
     const endpoint = parseEndpoint(machine.spec.ssh_endpoint);
     if (!endpoint) {
       return { ok: false, reason: 'NoEndpoint', message: 'the machine has no spec.ssh_endpoint' };
     }
     const where = endpointText(endpoint);
-    const timeoutMs = Math.min(this.#door.connectTimeoutMs, MAX_LOOK_MS);
+    const timeoutMs = Math.min(this.#rules.connectTimeoutMs, MAX_PROBE_MS);
     try {
       await this.#withStream(endpoint, { timeoutMs, signal }, async (stream) => {
         stream.on('error', () => {});
@@ -132,12 +138,12 @@ export class SshHosts implements RemoteExec {
   }
 }
 
-function jumpOf(configuration: SshConfiguration, door: SshDoor): JumpConnection | null {
+function jumpOf(configuration: SshConfiguration, rules: SshAccessRules): JumpConnection | null {
   const { jump } = configuration;
   const endpoint = jump && parseEndpoint(jump.host);
   if (!jump || !endpoint) return null;
   const identity = hasKey(jump) ? jump : { ...configuration, user: jump.user };
-  return new JumpConnection(door, { endpoint, identity });
+  return new JumpConnection(rules, { endpoint, identity });
 }
 
 function jumpFailed({ failure }: StepFailure): ProbeResult {

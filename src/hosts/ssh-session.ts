@@ -1,6 +1,6 @@
 /**
  * One authenticated connection to one host. The host's key is always checked before we show ours; every way in which
- * a connection can fail to come about has its failure class here.
+ * a connection can fail to open has its failure class here.
  */
 import type { Duplex } from 'node:stream';
 import ssh2, {
@@ -21,7 +21,7 @@ import { type Identity, type IdentityConfiguration, readIdentity } from './ssh-c
 
 export interface SshSession {
   readonly client: Client;
-  /** Resolves when the connection is gone, whoever closed it. */
+  /** Resolves when the connection is gone, whichever side closed it. */
   readonly closed: Promise<void>;
   close(): void;
 }
@@ -33,7 +33,7 @@ export interface Host {
   readonly deployedKey?: string | null;
 }
 
-export interface SshDoor {
+export interface SshAccessRules {
   /** Null: any key is taken for the host's. */
   readonly knownHosts: (() => KnownHosts) | null;
   readonly breaker: LoginBreaker;
@@ -56,7 +56,7 @@ const HOST_KEY_ALGORITHMS: ReadonlyArray<{
   { type: 'ssh-rsa', algorithms: ['rsa-sha2-512', 'rsa-sha2-256'] },
 ];
 
-/** Everything that can be refused before anybody is called. */
+/** Everything that can be refused before a connection is opened. */
 export interface Login {
   readonly endpoint: Endpoint;
   readonly identity: Identity;
@@ -64,25 +64,25 @@ export interface Login {
 }
 
 export function prepareLogin(
-  door: SshDoor,
+  rules: SshAccessRules,
   { endpoint, identity: given, deployedKey }: Host,
   operatorRetry?: string,
 ): Login {
   const identity = usableIdentity(given);
-  door.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint, operatorRetry);
-  const known = knownHostsOf(door);
+  rules.breaker.check(accountOf({ endpoint, identity }), identity.fingerprint, operatorRetry);
+  const known = knownHostsOf(rules);
   return { endpoint, identity, known: deployedKey ? (known?.with(endpoint, deployedKey) ?? null) : known };
 }
 
 /** Logs in over a stream that is connected to the host; the stream ends with the session, or with this call's failure. */
 export async function openSession(
-  door: SshDoor,
+  rules: SshAccessRules,
   login: Login,
   stream: Duplex,
   signal: AbortSignal,
 ): Promise<SshSession> {
   try {
-    return await logIn(door, login, stream, signal);
+    return await logIn(rules, login, stream, signal);
   } catch (error) {
     stream.destroy();
     throw error;
@@ -93,13 +93,18 @@ function accountOf({ endpoint, identity }: Pick<Login, 'endpoint' | 'identity'>)
   return `${identity.user}@${endpointText(endpoint)}`;
 }
 
-function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal): Promise<SshSession> {
+function logIn(
+  rules: SshAccessRules,
+  login: Login,
+  stream: Duplex,
+  signal: AbortSignal,
+): Promise<SshSession> {
   const { endpoint, identity, known } = login;
   const where = endpointText(endpoint);
   const account = accountOf(login);
   const client = new ssh2.Client();
   let refusal: StepFailure | null = null;
-  let greeted = false;
+  let hasHandshake = false;
   return new Promise((resolve, reject) => {
     const closed = new Promise<void>((gone) => client.once('close', gone));
     const session = sessionOf(client, stream, closed);
@@ -116,16 +121,16 @@ function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal)
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });
     client.once('handshake', () => {
-      greeted = true;
+      hasHandshake = true;
     });
     client.once('ready', () => {
-      door.breaker.accepted(account);
+      rules.breaker.accepted(account);
       settle(() => resolve(session));
     });
     // Stays for the session's life: an error event without a listener would end the process.
     client.on('error', (error: Error & { level?: string; code?: unknown }) => {
-      const refused = greeted && isRefusal(error);
-      if (refused) door.breaker.refused(account, identity.fingerprint);
+      const refused = hasHandshake && isRefusal(error);
+      if (refused) rules.breaker.refused(account, identity.fingerprint);
       fail(refusal ?? (refused ? authenticationFailed(account) : unreachable(where, error)));
     });
     closed.then(() => fail(refusal ?? unreachable(where, new Error('closed'))));
@@ -139,12 +144,12 @@ function logIn(door: SshDoor, login: Login, stream: Duplex, signal: AbortSignal)
           return refusal === null;
         },
         algorithms: { serverHostKey: hostKeyOrder(known, endpoint) },
-        readyTimeout: door.connectTimeoutMs,
-        keepaliveInterval: door.keepaliveMs,
+        readyTimeout: rules.connectTimeoutMs,
+        keepaliveInterval: rules.keepaliveMs,
         keepaliveCountMax: KEEPALIVE_MISSES,
       });
     } catch {
-      fail(failure('needs_human', 'CREDENTIAL_UNREADABLE', 'the SSH key can’t be used'));
+      fail(failure('needs_human', 'CREDENTIAL_UNREADABLE', "the SSH key can't be used"));
     }
   });
 }
@@ -179,9 +184,9 @@ export function usableIdentity(given: IdentityConfiguration): Identity {
   }
 }
 
-function knownHostsOf(door: SshDoor): KnownHosts | null {
+function knownHostsOf(rules: SshAccessRules): KnownHosts | null {
   try {
-    return door.knownHosts?.() ?? null;
+    return rules.knownHosts?.() ?? null;
   } catch (error) {
     if (!(error instanceof CredentialProblem)) throw error;
     throw failure('needs_human', 'KNOWN_HOSTS_UNREADABLE', error.message);
@@ -201,7 +206,7 @@ function checkHostKey(known: KnownHosts | null, endpoint: Endpoint, key: Buffer)
   return failure('needs_human', 'HOST_KEY_MISMATCH', message);
 }
 
-/** Those that we know of this host first, or it would show a key that we have no way to check. */
+/** The algorithms of the keys that we know of this host first, or it would show a key that we can't check. */
 function hostKeyOrder(known: KnownHosts | null, endpoint: Endpoint): ServerHostKeyAlgorithm[] {
   const types = new Set(known?.keysOf(endpoint).map(({ type }) => type));
   const first = HOST_KEY_ALGORITHMS.filter(({ type }) => types.has(type));
@@ -209,7 +214,7 @@ function hostKeyOrder(known: KnownHosts | null, endpoint: Endpoint): ServerHostK
   return [...first, ...rest].flatMap(({ algorithms }) => algorithms);
 }
 
-/** The host said no, or hung up on us because it had said no too often. */
+/** The host refused our key, or closed the connection because it had refused it too often. */
 function isRefusal(error: Error & { level?: string; code?: unknown }): boolean {
   if (error.level === 'client-authentication') return true;
   return typeof error.code === 'number' && /authenticat/i.test(error.message);
@@ -221,24 +226,24 @@ function authenticationFailed(account: string): StepFailure {
 
 function unreachable(where: string, error: Error & { level?: string }): StepFailure {
   if (/no matching/i.test(error.message)) {
-    const message = `${where} and we have no way of encryption in common`;
+    const message = `${where} and we have no algorithm in common`;
     return failure('permanent', 'SSH_HANDSHAKE_FAILED', message);
   }
   const words =
     error.level === 'client-socket'
       ? notConnected(error).message
       : (SSH_WORDS[error.message] ?? 'the SSH handshake failed');
-  return hostAway(where, `can't connect to ${where}: ${words}`);
+  return hostUnreachable(where, `can't connect to ${where}: ${words}`);
 }
 
 const SSH_WORDS: Readonly<Record<string, string>> = {
-  'Timed out while waiting for handshake': 'it did not greet in time',
-  'Connection lost before handshake': 'it hung up before it greeted',
-  closed: 'it hung up',
+  'Timed out while waiting for handshake': 'no SSH handshake in time',
+  'Connection lost before handshake': 'it closed the connection before the SSH handshake',
+  closed: 'it closed the connection',
 };
 
-/** A host that does not answer, before anything was asked of it: waited for, not failed. */
-export function hostAway(name: string, message: string, upstream = 'the SSH host'): StepFailure {
+/** A host that does not answer, before anything was sent to it: the engine waits for it. */
+export function hostUnreachable(name: string, message: string, upstream = 'the SSH host'): StepFailure {
   const away: Failure = { class: 'retryable', code: 'UNREACHABLE', message };
   return new StepFailure(away, { upstream, name, effect: 'none' });
 }

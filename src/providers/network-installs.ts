@@ -1,4 +1,4 @@
-/** The install layer as a provider sees it: what shall be on a machine's disk, and what the machine itself reports. */
+/** The install layer as a provider sees it: what is to be installed on a machine's disk, and what the machine reports. */
 import type { Erasure, Overwrite } from '../domain/install/erasure.ts';
 import type { InstallProfile } from '../domain/install/install-profile.ts';
 import type { InstallState } from '../domain/install/install-state.ts';
@@ -8,7 +8,7 @@ import type { Machine } from '../domain/machine/machine.ts';
 export interface InstallFacts {
   /** The names of all images. */
   readonly images: readonly string[];
-  /** By machine; one that never booted from the network is none. */
+  /** By machine; a machine that never booted from the network is not among them. */
   readonly nodes: ReadonlyMap<string, InstallFactsOfMachine>;
   readonly profiles: ReadonlyMap<string, InstallProfile>;
 }
@@ -25,16 +25,16 @@ export interface InstallOrderView {
   readonly progress: number | null;
   readonly attempts: number;
   readonly lastError: string;
-  /** Whose order it is; null: an admin's. */
+  /** The operation that ordered it; null: an admin did. */
   readonly operationId: string | null;
   /** The attempt that the order belongs to; empty until one takes it. */
   readonly key: string;
   readonly image: string;
   /** The machine has fetched an installer since the order was given. */
   readonly hasBooted: boolean;
-  /** It was sent into a boot since then. */
+  /** It was made to boot since then. */
   readonly wasSent: boolean;
-  /** The boot that was told of last has told its end. */
+  /** The last boot that reported has reported its end. */
   readonly bootEnded: boolean;
   /** A boot of this order has reported, and not its end. */
   readonly isAtWork: boolean;
@@ -42,7 +42,7 @@ export interface InstallOrderView {
   readonly isGivenUp: boolean;
   /** The evidence of its last erasure; null: none was reported. */
   readonly erasure: Erasure | null;
-  /** When the machine was last heard of or sent into a boot; since then nobody knows more. */
+  /** When the machine last reported or was last made to boot. */
   readonly lastActivityAt: Date;
 }
 
@@ -76,8 +76,8 @@ export interface NetworkInstalls {
    * as it is; a key that is new starts one again that failed too often. Throws a StepFailure where it can't be queued.
    */
   orderErase(machineId: string, request: EraseOrderRequest): Promise<void>;
-  /** The machine was sent into a boot. */
+  /** The machine was made to boot. */
   sentIntoBoot(machineId: string, operationId: string): Promise<void>;
-  /** Nothing of this operation's shall be installed or erased any more. */
+  /** Cancels the order of this operation: nothing is installed or erased for it any more. */
   giveUp(machineId: string, operationId: string, reason: string): Promise<void>;
 }

@@ -4,8 +4,8 @@
  * it starts.
  *
  * Every method may be called again with the same call: reads change nothing, and a write that finds its work
- * done, or under way for the same key, answers as if it had just begun it. Whatever can't be told apart from
- * "not done" must be reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
+ * done, or under way for the same key, answers as if it had just started it. What can't be distinguished from
+ * "not done" is reported as unknown by throwing a StepFailure of class effect_unknown, never guessed.
  */
 
 import type { NodeObservation } from '../domain/condition/node-observation.ts';
@@ -22,15 +22,15 @@ export interface ProviderCall {
   readonly key: string;
   readonly step: string;
   /**
-   * Where an operator had the step started again: different for each time. Whoever leaves a host alone because it refused
-   * us may try it once for each, because the cause may be removed there.
+   * Where an operator had the step started again: a value that differs each time. A breaker that leaves a host alone
+   * because it refused us lets one try through for each value, because the operator may have removed the cause.
    */
   readonly operatorRetry?: string;
   /** Grows with every holder of the operation. */
   readonly fence: number;
   /**
-   * Throws when the caller can't be sure any more that the operation is its own. Called right before an effect
-   * leaves the process, after whatever had to be waited for: a connection, a login, a lock.
+   * Throws when the caller can't be sure any more that it still holds the operation. Called right before an effect
+   * leaves the process, after everything that had to be waited for: a connection, a login, a lock.
    */
   readonly checkHeld: () => void;
   readonly signal: AbortSignal;
@@ -45,14 +45,14 @@ export function operationOf({ key }: Pick<ProviderCall, 'key'>): string {
 export interface BootState {
   readonly power: 'on' | 'off';
   /**
-   * Differs after every boot. Null when nobody can tell: the host does not answer, or its next boot will be one that
-   * can't be asked, such as an installer's from the network.
+   * Differs after every boot. Null when it is not known: the host does not answer, or its next boot is one that can't
+   * be asked, such as an installer's from the network.
    */
   readonly bootId: string | null;
   /** Why the host did not say which boot it is in, where it was asked. */
   readonly hostProblem?: StepFailure;
   readonly ready: boolean;
-  /** How long to wait before looking again, where the provider has an idea. */
+  /** How long to wait before the next poll. */
   readonly pollAfterMs: number;
 }
 
@@ -64,7 +64,7 @@ export interface PowerControl {
   readonly goesDownWithinMs?: number;
   /**
    * Where it is there, a reboot over the BMC is made of it: off, seen, then on. Each may be repeated, and what became
-   * of it can be looked at.
+   * of it can be observed.
    */
   switchPower?(call: ProviderCall, to: 'on' | 'off'): Promise<void>;
   /** Asks the operating system to go down, and the machine to switch itself off. */
@@ -72,7 +72,7 @@ export interface PowerControl {
 }
 
 export interface RemoteCommand {
-  /** For a POSIX shell on the host. Never with a secret in it: a command line can be seen by everybody there. */
+  /** For a POSIX shell on the host. Never with a secret in it: every user there can see a command line. */
   readonly command: string;
   /** What the command reads; the place for secrets. */
   readonly stdin?: string;
@@ -91,23 +91,23 @@ export interface RemoteExec {
   ): Promise<{ readonly exitCode: number; readonly stdout: string }>;
 }
 
-/** What a look told. The reason is one CamelCase word, the message one sentence. */
+/** The result of a probe. The reason is one CamelCase word, the message one sentence. */
 export interface ProbeResult {
   readonly ok: boolean;
   readonly reason: string;
   readonly message: string;
 }
 
-/** What a cluster told of a machine, with what it says of the node where it could be asked. */
+/** The result of a probe of a cluster, with what the cluster says of the node where it answered. */
 export interface ClusterProbeResult extends ProbeResult {
   readonly sight?: NodeObservation;
 }
 
-/** Quick looks, made all the time by the condition reconciler; none of them changes anything. */
+/** Quick probes, made all the time by the condition reconciler; none of them changes anything. */
 export interface Inspect {
-  /** Null: nobody here can tell. */
+  /** Null: this provider can't know. */
   host(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
-  /** Null: the machine has no BMC that could be asked, or it is in use at this moment. */
+  /** Null: the machine has no BMC that could be probed, or an operation is using it. */
   bmc(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null>;
   /** Null: the machine is meant for no cluster. */
   cluster(machine: Machine, signal: AbortSignal): Promise<ClusterProbeResult | null>;
@@ -115,7 +115,7 @@ export interface Inspect {
 
 export interface BootDevice {
   readonly device: string;
-  /** What the network would serve; empty when the machine does not boot from it, null when nobody knows. */
+  /** What the network would serve; empty when the machine does not boot from it, null when that is not known. */
   readonly image: string | null;
   /** It is being set right now. */
   readonly pending: boolean;
@@ -140,7 +140,7 @@ export type ImagingState =
       readonly key: string;
       readonly progress: number;
       readonly pollAfterMs: number;
-      /** What there is to say beside the percentage; told once. */
+      /** A remark beside the percentage; logged once. */
       readonly detail?: string;
     }
   | { readonly state: 'written'; readonly key: string; readonly image: string }
@@ -148,7 +148,7 @@ export type ImagingState =
       readonly state: 'failed';
       readonly key: string;
       readonly error: string;
-      /** To try again would only do the same again. */
+      /** Another attempt would fail in the same way. */
       readonly isFinal?: true;
     };
 
@@ -177,20 +177,20 @@ export type ErasingState =
   | {
       readonly state: 'erasing';
       readonly key: string;
-      /** The machine itself reports about it. */
+      /** The machine itself reports its progress. */
       readonly isAtWork: boolean;
       readonly progress: number;
       readonly pollAfterMs: number;
       readonly detail: string;
     }
   | { readonly state: 'erased'; readonly key: string; readonly erasure: Erasure }
-  /** It is called complete, and nothing shows that it is. */
+  /** It is reported as complete, and nothing proves that it is. */
   | { readonly state: 'unproven'; readonly key: string; readonly message: string }
   | {
       readonly state: 'failed';
       readonly key: string;
       readonly error: string;
-      /** To try again would only do the same again. */
+      /** Another attempt would fail in the same way. */
       readonly isFinal?: true;
     };
 
@@ -225,7 +225,7 @@ export interface NodeControl {
     call: ProviderCall,
     clusterRef: string,
   ): Promise<{ readonly sight: NodeObservation; readonly pollAfterMs: number }>;
-  /** Keeps new work away, and marks the node as cordoned by the operation. A cordon of someone else's stays theirs. */
+  /** Keeps new work away, and marks the node as cordoned by the operation. A cordon that someone else made stays theirs. */
   cordon(call: ProviderCall, clusterRef: string): Promise<void>;
   /** Asks every workload that is not ending yet to leave. */
   evict(

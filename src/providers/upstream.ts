@@ -53,7 +53,7 @@ export interface UpstreamMachine {
   readonly statusMessage: string;
   /** As the upstream last read it. Error: the BMC does not answer the upstream. Unknown: it has not asked, or can't. */
   readonly power: 'on' | 'off' | 'error' | 'unknown';
-  /** How the upstream switches its power, for people; empty where it was not told. */
+  /** How the upstream switches its power, for people; empty where that is not configured. */
   readonly powerType: string;
   /** The upstream can neither switch the power nor read it: people do. */
   readonly isPowerManual: boolean;

@@ -24,7 +24,7 @@ import { setPhase } from './set-phase.ts';
 import { workflowStage } from './stages/stage.ts';
 import type { StepKind } from './step-kind.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: each kind checks its own configuration; the list does not care
+// biome-ignore lint/suspicious/noExplicitAny: each kind checks its own configuration
 export type AnyStepKind = StepKind<any, Capability>;
 
 export const STEP_KINDS: ReadonlyMap<string, AnyStepKind> = new Map(
@@ -86,7 +86,7 @@ export function isInstant(step: StepDefinition): boolean {
   return STEP_KINDS.get(step.kind)?.instant ?? false;
 }
 
-/** Every capability that a step will ask on the machine, needed or not. */
+/** Every capability that a step may use on the machine, needed or not. */
 export function capabilitiesOf(step: StepDefinition, machine: Machine): readonly Capability[] {
   const kind = kindOf(step.kind);
   const config = kind.config.parse(step.config);

@@ -1,5 +1,5 @@
 /**
- * What is known to go wrong before anything starts: a capability that the provider hasn't got, and what the machine,
+ * What is known to go wrong before anything starts: a capability that the provider does not have, and what the machine,
  * the configuration or the store lacks. Nothing is contacted for it.
  */
 import { type Fault, unmetPrecondition } from '../domain/error/fault.ts';

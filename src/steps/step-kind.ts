@@ -1,6 +1,6 @@
 /**
  * A step kind: a name, the capabilities that it needs, the shape of its configuration, and the handler that the
- * engine drives. One file a kind; registry.ts lists them.
+ * engine drives. Each kind has a file; registry.ts lists them.
  */
 import type { z } from 'zod';
 import type { Machine } from '../domain/machine/machine.ts';
@@ -31,14 +31,14 @@ export interface StepKind<Config, Needed extends Capability> {
   readonly doneTitle: string;
   /** Fills in what a plan left to the machine or its provider; throws a Fault when there is nothing to fill in. */
   readonly complete?: (config: Config, machine: Machine, provider: Provider) => Config;
-  /** For a kind of many sorts, by its configuration. */
+  /** A function where it depends on the configuration. */
   readonly canUndo: boolean | ((config: Config) => boolean);
-  /** Touches nothing outside and is over at once: that it began need not be written before it is done. */
+  /** Touches nothing outside and is over at once: its start need not be recorded before its end. */
   readonly instant?: true;
   readonly handler: (config: Config, environment: StepEnvironment<Needed>) => StepHandler<MachineChange>;
 }
 
-/** How an attempt to undo looks to a provider: apart from every attempt to go forward. */
+/** The provider's call of an attempt to undo: its key differs from that of every attempt to go forward. */
 export function undoCallOf(context: StepContext, machine: Machine): ProviderCall {
   return {
     ...callOf(context, machine),
@@ -46,7 +46,7 @@ export function undoCallOf(context: StepContext, machine: Machine): ProviderCall
   };
 }
 
-/** How a step's context looks to a provider. */
+/** The provider's call of a step. */
 export function callOf(context: StepContext, machine: Machine): ProviderCall {
   return {
     machine,

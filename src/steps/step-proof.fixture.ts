@@ -1,6 +1,6 @@
 /**
  * One step of one kind, run by the engine on a fake machine with a held clock, so that a process can die or a
- * cancel can strike at any point: right before and right after every call to the provider and every write.
+ * cancel can come at any point: right before and right after every call to the provider and every write.
  */
 
 import { sampleMachine } from '../domain/machine/machine.fixture.ts';
@@ -33,7 +33,7 @@ type ScenarioSteps =
   | { readonly steps: readonly StepDefinition[] };
 
 export interface ScenarioWorld {
-  /** The machine's row and its simulated body, as the step finds them. */
+  /** The machine's row and the simulated machine, as the step finds them. */
   readonly machine?: Partial<Machine>;
   readonly world?: Partial<FakeState>;
   /** Its boots can't be told apart, and a BMC switches its power. */
@@ -54,15 +54,15 @@ function stepsOf(scenario: ScenarioSteps): readonly StepDefinition[] {
   return [defineStep({ name: kind, kind, config, timeoutSeconds: 600, maxRetries: 1 })];
 }
 
-/** At which points, counted from 0, something strikes. */
+/** At which points, counted from 0, something happens. */
 export interface Disturbance {
   readonly cancelAt?: number;
   readonly dieAt?: number;
-  /** A process that died is silent for this long before another takes over. */
+  /** How long after a death another process takes over. */
   readonly leaseMs?: number;
 }
 
-/** What is left of a run when it is over: everything but the identity of who did it. */
+/** What is left of a run when it is over: everything but which holder did it. */
 export interface End {
   readonly status: Job['status'];
   readonly step: Job['steps'][number]['state'] | undefined;
@@ -72,7 +72,7 @@ export interface End {
   readonly body: Omit<FakeState, 'ended' | 'fence' | 'failures'>;
   /** Something goes on although the run is over. */
   readonly underWay: boolean;
-  /** The tasks that were begun, by kind and target. */
+  /** The tasks that were started, by kind and target. */
   readonly tasks: readonly string[];
 }
 
@@ -231,7 +231,7 @@ export class StepRun {
     const [step] = job.steps;
     const { phase, conditions } = this.currentMachine();
     const state = await this.world.read(this.machine.machineId);
-    // What was set off and never seen to end would show a day later.
+    // What was started and never seen to end would show a day later.
     const later = settle(state, this.clock.ms + 24 * 60 * 60 * 1000);
     const { ended: _ended, fence: _fence, failures: _failures, ...body } = later;
     return {

@@ -120,7 +120,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(failure).toEqual({
         class: 'retryable',
         code: 'BOOT_DEVICE_NOT_SET',
-        message: `the BMC ${bmc.endpoint} was told to boot from pxe and says disk`,
+        message: `the BMC ${bmc.endpoint} was set to boot from pxe and says disk`,
       });
     });
 

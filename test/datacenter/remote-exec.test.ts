@@ -270,8 +270,12 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     });
 
     it.each([
-      ['that says nothing', (_socket: Socket) => {}, 'did not greet in time'],
-      ['that hangs up', (socket: Socket): void => void socket.destroy(), 'hung up before it greeted'],
+      ['that says nothing', (_socket: Socket) => {}, 'no SSH handshake in time'],
+      [
+        'that hangs up',
+        (socket: Socket): void => void socket.destroy(),
+        'closed the connection before the SSH handshake',
+      ],
       ['that speaks HTTP', (socket: Socket): void => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), ''],
     ] as const)('%s may be tried again', async (_name, greet, words) => {
       const failure = await failureOf(

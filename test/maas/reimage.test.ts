@@ -171,7 +171,7 @@ describe.concurrent('reimage', () => {
     await inMaintenance(id);
     await expect(reimage(id, 'a/b/c')).rejects.toMatchObject({
       code: 'FAILED_PRECONDITION',
-      message: expect.stringContaining('can’t be the name of an image in a MAAS'),
+      message: expect.stringContaining("can't be the name of an image in a MAAS"),
     });
     await server.machines.updateMachine({
       machine: { machineId: id, spec: { macAddresses: [] } },

@@ -1,4 +1,4 @@
-/** How a datacenter's BMCs are asked: the section bmc of its provider. */
+/** How a datacenter's BMCs are reached: the section bmc of its provider. */
 import { createHash } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import {
   CredentialProblem,
   filePath,
   readCredential,
-  tryOut,
+  tryCredential,
   variableName,
 } from '../../connections/credential-reference.ts';
 
@@ -17,7 +17,7 @@ const network = z.string().refine((text) => parseNetwork(text) !== null, 'must b
 
 export const bmcConfiguration = z
   .strictObject({
-    user: z.string().regex(/^[\x21-\x7e]{1,16}$/, 'must be a user’s name of at most 16 characters'),
+    user: z.string().regex(/^[\x21-\x7e]{1,16}$/, "must be a user's name of at most 16 characters"),
     password_file: filePath.optional(),
     password_env: variableName.optional(),
     /** Those that encrypt; 3 is the one that IPMI 2.0 demands of every BMC, 17 the best that newer ones have. */
@@ -31,12 +31,12 @@ export const bmcConfiguration = z
     power_off_seconds: z.number().min(1).max(600).default(30),
     boot: z
       .strictObject({
-        /** For every boot until it is set anew, and not for the next one alone. */
+        /** For every boot until it is set again, and not only for the next one. */
         persistent: z.boolean().default(false),
         efi: z.boolean().default(false),
         /** For BMCs that never show that their boot flags are valid. */
         ignore_valid_bit: z.boolean().default(false),
-        /** A machine that has not asked for its installer after so long is sent into a boot again. */
+        /** A machine that has not asked for its installer after so long is power-cycled again. */
         patience_seconds: z.int().min(10).max(7_200).default(900),
       })
       .prefault({}),
@@ -48,7 +48,7 @@ export const bmcConfiguration = z
       return;
     }
     const field = given.password_file === undefined ? 'password_env' : 'password_file';
-    tryOut(issues, field, () => readBmcLogin(given));
+    tryCredential(issues, field, () => readBmcLogin(given));
   });
 
 export type BmcConfiguration = z.output<typeof bmcConfiguration>;
@@ -56,7 +56,7 @@ export type BmcConfiguration = z.output<typeof bmcConfiguration>;
 export interface BmcLogin {
   readonly user: string;
   readonly password: string;
-  /** Tells two logins apart without being one. */
+  /** Differs for each login, and reveals nothing of it. */
   readonly fingerprint: string;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Whoever asks a BMC does it through here: one caller a BMC at a time, because many have few sessions and mix up
- * commands that come at once. Operations wait for their turn, looks do not: a BMC that is busy with an operation has
- * nothing to prove. After one refused login a BMC is left alone, because many lock the account after a few.
+ * Every request to a BMC goes through here: one caller at a time for each BMC, because many have few sessions and mix up
+ * concurrent commands. Operations wait for the lock, probes do not: a BMC that an operation is using answers.
+ * After one refused login a BMC is left alone, because many lock the account after a few.
  *
- * Every command that goes out from here may be sent again, and its effect can be looked at. So a command without an
- * answer is retryable, and nobody has to guess what became of it.
+ * Every command that is sent here may be sent again, and its effect can be observed. So a command without an answer is
+ * retryable.
  */
 import { lookup } from 'node:dns/promises';
 import { type BlockList, isIP } from 'node:net';
@@ -21,13 +21,13 @@ import { allowedAddresses, type BmcConfiguration, type BmcLogin, readBmcLogin } 
 import { type IpmiReason, ipmiFailure } from './ipmi-failure.ts';
 import { runIpmitool } from './ipmitool.ts';
 
-/** A BMC in whose turn we are. Both return what ipmitool printed, or throw a StepFailure. */
+/** A BMC whose lock we hold. Both methods return what ipmitool printed, or throw a StepFailure. */
 export interface Bmc {
   readonly where: string;
   /** A command that changes nothing. */
   ask(...command: string[]): Promise<string>;
-  /** A command that changes something: sent only while the operation is ours. */
-  tell(...command: string[]): Promise<string>;
+  /** A command that changes something: sent only while we hold the operation. */
+  send(...command: string[]): Promise<string>;
 }
 
 export type Power = 'on' | 'off';
@@ -39,8 +39,8 @@ interface Patience {
   readonly retries: number;
 }
 
-/** A silent BMC has had two chances after 2 s. */
-const LOOK: Patience = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
+/** For a probe: a BMC that does not answer has had two chances after 2 s. */
+const PROBE: Patience = { limitMs: 4_000, answerSeconds: 1, retries: 1 };
 
 const PRIVILEGES = { administrator: 'ADMINISTRATOR', operator: 'OPERATOR' } as const;
 
@@ -49,27 +49,26 @@ export class Bmcs {
   readonly #allowed: BlockList | null;
   readonly #breaker: LoginBreaker;
   readonly #patience: Patience;
-  readonly #turns = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
 
   constructor(configuration: BmcConfiguration, monotonicNow: () => number) {
     this.#configuration = configuration;
     this.#allowed = allowedAddresses(configuration);
     this.#breaker = new LoginBreaker({ monotonicNow, credential: 'password', maxRefusals: 1 });
     const seconds = configuration.timeout_seconds;
-    // With two retries a silent BMC takes ipmitool 4 n + 2 seconds: it should give up by itself, before we end it.
+    // With two retries a BMC that does not answer takes ipmitool 4 n + 2 seconds: it should give up by itself, before we end it.
     const answerSeconds = Math.max(1, Math.floor((seconds - 2) / 4));
     this.#patience = { limitMs: seconds * 1000, answerSeconds, retries: seconds < 6 ? 1 : 2 };
   }
 
   /**
-   * The work has the BMC to itself. Whoever is stopped is told so at once; the BMC's turn goes on until the session is
-   * closed.
+   * The work has the BMC to itself. An aborted call ends at once; the BMC stays locked until its session is closed.
    */
   async use<T>(call: ProviderCall, work: (bmc: Bmc) => Promise<T>): Promise<T> {
     const { machine, signal } = call;
     const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
     const where = endpointText(endpoint);
-    const send = (command: readonly string[]) =>
+    const run = (command: readonly string[]) =>
       this.#run(endpoint, command, {
         patience: this.#patience,
         signal,
@@ -77,32 +76,32 @@ export class Bmcs {
       });
     const bmc: Bmc = {
       where,
-      ask: (...command) => send(command),
-      tell: async (...command) => {
+      ask: (...command) => run(command),
+      send: async (...command) => {
         call.checkHeld();
-        return send(command);
+        return run(command);
       },
     };
     return unlessAborted(
-      this.#turns.take(where, signal, () => work(bmc)),
+      this.#mutex.run(where, signal, () => work(bmc)),
       signal,
     );
   }
 
-  /** Null: the machine has no BMC that IPMI could ask, or it is in use at this moment. */
-  async look(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null> {
+  /** Null: the machine has no BMC that has IPMI, or an operation is using it. */
+  async probe(machine: Machine, signal: AbortSignal): Promise<ProbeResult | null> {
     if (!hasIpmi(machine)) return null;
     try {
       const endpoint = await this.#resolve(bmcEndpointOf(machine), signal);
       const where = endpointText(endpoint);
-      if (this.#turns.isTaken(where)) return null;
-      const asking = this.#turns.take(where, signal, () =>
-        this.#run(endpoint, POWER_STATUS, { patience: LOOK, signal }),
+      if (this.#mutex.isLocked(where)) return null;
+      const asking = this.#mutex.run(where, signal, () =>
+        this.#run(endpoint, POWER_STATUS, { patience: PROBE, signal }),
       );
       const power = parsePower(where, await unlessAborted(asking, signal));
       return { ok: true, reason: 'BmcOK', message: `the BMC ${where} answers; power is ${power}` };
     } catch (error) {
-      const reason = error instanceof StepFailure ? sightingReason(error) : null;
+      const reason = error instanceof StepFailure ? probeReason(error) : null;
       if (reason === null) throw error;
       return { ok: false, reason, message: (error as StepFailure).failure.message };
     }
@@ -115,7 +114,7 @@ export class Bmcs {
     read(this.#configuration);
   }
 
-  /** By address, so that a BMC with two names has one turn, and what was checked is what is called. */
+  /** By address, so that a BMC with two names has one lock, and the address that was checked is the one that is called. */
   async #resolve({ host, port }: Endpoint, signal: AbortSignal): Promise<Endpoint> {
     let address = host;
     if (isIP(host) === 0) {
@@ -176,7 +175,7 @@ export class Bmcs {
       ...['-I', 'lanplus', '-C', String(suite), '-L', PRIVILEGES[privilege]],
       ...['-H', host, '-p', String(port), '-U', user, '-E'],
       ...['-N', String(patience.answerSeconds), '-R', String(patience.retries)],
-      // Without it every failed login has the same words, whether the BMC is dead or the password wrong.
+      // Without it ipmitool prints the same for every failed login, whether the BMC is dead or the password wrong.
       '-v',
     ];
   }
@@ -189,7 +188,7 @@ const AWAY: Partial<Record<BmcFailure['reason'], Outage['effect']>> = {
   NameNotFound: 'none',
 };
 
-/** A StepFailure that also has the word for a look. */
+/** A StepFailure that also has the reason that a probe reports. */
 export class BmcFailure extends StepFailure {
   readonly reason: IpmiReason | 'NameNotFound' | 'AddressNotAllowed';
 
@@ -201,7 +200,7 @@ export class BmcFailure extends StepFailure {
 }
 
 /** Null: it says something about us, and nothing about the BMC. */
-function sightingReason(error: StepFailure): string | null {
+function probeReason(error: StepFailure): string | null {
   if (error instanceof BmcFailure) return error.reason;
   return error.failure.code === 'AUTHENTICATION_FAILED' ? 'AuthenticationFailed' : null;
 }

@@ -102,7 +102,7 @@ describe('is refused with the field named', () => {
       'ssh.known_hosts_file: /nowhere can',
     ],
     ['a field that nobody knows', { pasword: 'x' }, 'Unrecognized key'],
-    ['a user who is an option', { user: '-oProxyCommand=x' }, 'ssh.user: must be a user’s name'],
+    ['a user who is an option', { user: '-oProxyCommand=x' }, "ssh.user: must be a user's name"],
     ['a jump host without a host', { jump: { user: 'hop' } }, 'ssh.jump.host: '],
     [
       'a jump host’s key that is not there',
@@ -160,7 +160,7 @@ describe('a section bmc', () => {
     ],
     ['the password itself', { password: 'secret' }, 'Unrecognized key'],
     ['a cipher suite that encrypts nothing', { cipher_suite: 0 }, 'bmc.cipher_suite: '],
-    ['a user of several words', { user: 'a b' }, 'bmc.user: must be a user’s name'],
+    ['a user of several words', { user: 'a b' }, "bmc.user: must be a user's name"],
     ['a network that is none', { allowed_networks: ['10.0.0.0/33'] }, 'bmc.allowed_networks.0: must be'],
     ['no network at all', { allowed_networks: [] }, 'bmc.allowed_networks: '],
   ])('is refused with %s', (_what, fields, words) => {

@@ -53,8 +53,8 @@ export function createDatacenterProvider(options: DatacenterProviderOptions): Pr
         ...createNodeControl(clusters),
       },
       inspect: {
-        host: (machine, signal) => hosts.look(machine, signal),
-        bmc: async (machine, signal) => bmcs?.look(machine, signal) ?? null,
+        host: (machine, signal) => hosts.probe(machine, signal),
+        bmc: async (machine, signal) => bmcs?.probe(machine, signal) ?? null,
         cluster: (machine, signal) => probeCluster(clusters, machine, signal),
       },
     },

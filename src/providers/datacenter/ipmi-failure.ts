@@ -1,8 +1,8 @@
-/** What a call of ipmitool that failed means. Its words are matched, never repeated: they are not ours to show. */
+/** What a failed call of ipmitool means. Its output is matched, never repeated: it may have anything in it. */
 import { type Failure, type FailureCause, failureOf } from '../../domain/error/failure.ts';
 import type { IpmitoolEnd } from './ipmitool.ts';
 
-/** What went wrong between us and a BMC, as a look tells it. */
+/** What went wrong between us and a BMC, as a probe reports it. */
 export type IpmiReason =
   | 'AuthenticationFailed'
   | 'PrivilegeRefused'
@@ -17,7 +17,7 @@ type Row = FailureCause & {
   readonly words: string;
 };
 
-/** The first row that matches counts: ipmitool ends every failed login with the words of the last one. */
+/** The first row that matches counts: ipmitool ends every failed login with the message of the last row. */
 const ROWS: readonly Row[] = [
   {
     reason: 'AuthenticationFailed',
@@ -68,7 +68,7 @@ export function ipmiFailure(where: string, command: string, end: IpmitoolEnd): I
     const { reason, code, words } = row;
     return { reason, failure: failureOf(row.class, code, `the BMC ${where} ${words}`) };
   }
-  // A completion code in ipmitool's words, such as "Command not supported in present state".
+  // A completion code as ipmitool prints it, such as "Command not supported in present state".
   const [, completion] = COMPLETION.exec(end.stderr) ?? [];
   if (completion !== undefined && !end.outOfTime) {
     const message = `the BMC ${where} refused "${command}": ${completion}`;

@@ -7,7 +7,7 @@ import { type IpmiBootDevice, parseBootFlags } from './boot-flags.ts';
 
 /**
  * Set System Boot Options, parameter 3: keep the flags although no power command follows within a minute, which is when
- * a BMC drops them otherwise. ipmitool has no words for it.
+ * a BMC drops them otherwise. ipmitool has no command for it.
  */
 const KEEP_FLAGS = ['raw', '0x00', '0x08', '0x03', '0x08'] as const;
 
@@ -17,15 +17,15 @@ export function createIpmiNetboot(bmcs: Bmcs, configuration: BmcConfiguration): 
   return {
     async bootDevice(call) {
       const device = await bmcs.use(call, (bmc) => readBootDevice(bmc, configuration));
-      // What the network serves is not the BMC's to know.
+      // The BMC does not know what the network serves.
       return { device, image: null, pending: false, pollAfterMs: 0 };
     },
     async setBootDevice(call, device) {
       await bmcs.use(call, async (bmc) => {
         call.log(`Setting the boot device to ${device} over IPMI`);
-        await unlessRefused(bmc.tell(...KEEP_FLAGS));
+        await unlessRefused(bmc.send(...KEEP_FLAGS));
         const option = options.length === 0 ? [] : [`options=${options.join(',')}`];
-        await bmc.tell('chassis', 'bootdev', device, ...option);
+        await bmc.send('chassis', 'bootdev', device, ...option);
         const set = await readBootDevice(bmc, configuration);
         if (set !== device) throw notSet(bmc, device, set);
         call.log(`The BMC says: next boot from ${set}`);
@@ -34,7 +34,7 @@ export function createIpmiNetboot(bmcs: Bmcs, configuration: BmcConfiguration): 
   };
 }
 
-/** A BMC that has no such parameter can be used without it. */
+/** A BMC that does not have the parameter works without it. */
 async function unlessRefused(sent: Promise<string>): Promise<void> {
   try {
     await sent;
@@ -52,6 +52,6 @@ export async function readBootDevice(bmc: Bmc, configuration: BmcConfiguration):
 
 function notSet({ where }: Bmc, wanted: string, set: IpmiBootDevice): StepFailure {
   const hint = set === 'none' ? ' (or never shows valid boot flags: see bmc.boot.ignore_valid_bit)' : '';
-  const message = `the BMC ${where} was told to boot from ${wanted} and says ${set}${hint}`;
+  const message = `the BMC ${where} was set to boot from ${wanted} and says ${set}${hint}`;
   return new StepFailure({ class: 'retryable', code: 'BOOT_DEVICE_NOT_SET', message });
 }

@@ -1,7 +1,7 @@
 /**
  * Power over IPMI. A BMC knows on and off, and nothing about boots; the host's kernel knows its boot, and can be asked
  * over SSH while it runs. A reboot is therefore power off, seen, then power on: the one command for both that IPMI has
- * leaves nothing behind by which anybody could tell whether it was carried out.
+ * leaves nothing behind that shows whether it was carried out.
  */
 
 import { hostBootId, rebootHost } from '../../hosts/host-boot.ts';
@@ -48,13 +48,13 @@ export function createIpmiPower({ bmcs, configuration, remoteExec }: IpmiPowerOp
     async switchPower(call, to) {
       await bmcs.use(call, async (bmc) => {
         call.log(`Switching power ${to} over IPMI`);
-        await bmc.tell('chassis', 'power', to);
+        await bmc.send('chassis', 'power', to);
       });
     },
     async shutDown(call) {
       await bmcs.use(call, async (bmc) => {
         call.log('Asking the operating system to shut down over IPMI');
-        await bmc.tell('chassis', 'power', 'soft');
+        await bmc.send('chassis', 'power', 'soft');
       });
     },
   };

@@ -1,6 +1,6 @@
 /**
  * Erasing over the network: the machine boots Ingot's installer, which erases its disks and reports what became of each.
- * As with an installation, an order says what shall happen, the boot device and the power make the machine ask for it.
+ * As with an installation, an order says what is to happen; the boot device and the power make the machine ask for it.
  */
 import type { InstallOrderView } from '../network-installs.ts';
 import { type Erasing, type ErasingState, operationOf } from '../provider.ts';
@@ -9,7 +9,7 @@ import { isOurs, type NetworkInstallOptions, POLL_AFTER_MS, powerCycle } from '.
 export function erasingByReports(options: NetworkInstallOptions): Erasing {
   const { installs, netboot, bootPatienceMs, now } = options;
 
-  /** Nothing brings the machine to its erasure: it was never sent there, or was not heard of for too long. */
+  /** Nothing brings the machine to its erasure: it was never made to boot, or has not reported for too long. */
   const needsReboot = (view: InstallOrderView) => {
     if (view.state !== 'deprovisioning' || view.isAtWork) return false;
     const neverSent = !view.hasBooted && !view.wasSent;

@@ -1,7 +1,7 @@
 /**
  * Imaging over the network: the machine boots an installer that this control plane serves, and reports by itself how
- * far it is. Nothing here writes a disk. An order says what shall be installed; the boot device and the power make
- * the machine ask for it; its reports tell the rest.
+ * far it is. Nothing here writes a disk. An order says what is to be installed; the boot device and the power make
+ * the machine ask for it; it reports the rest.
  */
 
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -21,7 +21,7 @@ export interface NetworkInstallOptions {
   readonly power: PowerControl;
   readonly netboot: Netboot;
   readonly installs: NetworkInstalls;
-  /** A machine that has not asked for its installer after so long is sent into a boot again. */
+  /** A machine that has not asked for its installer after so long is power-cycled again. */
   readonly bootPatienceMs: number;
   /** How long a machine may take to be off. */
   readonly powerOffMs: number;
@@ -30,13 +30,13 @@ export interface NetworkInstallOptions {
 
 /** A report wakes the operation at once; this is for those that get lost. */
 export const POLL_AFTER_MS = 15_000;
-const OFF_LOOK_MS = 500;
+const OFF_POLL_MS = 500;
 
 export function withNetworkInstalls(
   options: NetworkInstallOptions,
 ): Pick<Capabilities, 'power' | 'netboot' | 'imaging'> {
   return {
-    power: powerThatTells(options),
+    power: powerWithOrders(options),
     netboot: netbootWithImage(options),
     imaging: imagingByReports(options),
   };
@@ -47,7 +47,7 @@ export function isOurs(view: InstallOrderView | null, call: ProviderCall): view 
 }
 
 /** Switching on is what makes the machine boot; an order of the same operation counts from then. */
-function powerThatTells({ power, installs }: NetworkInstallOptions): PowerControl {
+function powerWithOrders({ power, installs }: NetworkInstallOptions): PowerControl {
   const { switchPower } = power;
   if (!switchPower) return power;
   return {
@@ -88,7 +88,7 @@ function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot
 function imagingByReports(options: NetworkInstallOptions): Imaging {
   const { installs, netboot, bootPatienceMs, now } = options;
 
-  /** Nothing brings the machine to its installer: it was never sent there, or has not been heard of for too long. */
+  /** Nothing brings the machine to its installer: it was never made to boot, or has not reported for too long. */
   const needsReboot = (view: InstallOrderView) => {
     const isQuiet = view.state === 'pending' || (view.state === 'installing' && view.bootEnded);
     const neverSent = view.state === 'pending' && !view.hasBooted && !view.wasSent;
@@ -107,7 +107,7 @@ function imagingByReports(options: NetworkInstallOptions): Imaging {
       call.checkHeld();
       await installs.order(machineId, { operationId: operationOf(call), key: call.key, image });
       const view = await installs.read(machineId);
-      // A reboot of this operation before this step may have sent it already.
+      // A reboot of this operation before this step may have made it boot already.
       if (view && !needsReboot(view)) return;
       await netboot.setBootDevice(call, 'pxe', image);
       await powerCycle(options, call);
@@ -156,13 +156,13 @@ export async function powerCycle(
 ): Promise<void> {
   const { switchPower } = power;
   if (!switchPower)
-    throw new TypeError("the machine can't be sent into a boot: this provider does not switch its power");
+    throw new TypeError("the machine can't be power-cycled: this provider does not switch its power");
   if ((await power.bootState(call)).power === 'on') {
     await switchPower(call, 'off');
     const until = Date.now() + powerOffMs;
     while ((await power.bootState(call)).power === 'on') {
       if (Date.now() > until) throw stillOn();
-      await sleep(OFF_LOOK_MS, call.signal);
+      await sleep(OFF_POLL_MS, call.signal);
       call.signal.throwIfAborted();
     }
     call.checkHeld();

@@ -45,7 +45,7 @@ export function datacenterStartChecks({
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));
       checkedNodeName(machine);
-      // To verify is to ask the cluster alone.
+      // A verify only asks the cluster.
       if (kind === 'join') hosts.checkStart(machine);
     },
   };

@@ -1,4 +1,4 @@
-/** Labels steer a fake machine, so that anybody can see a slow, a failing or a hanging one. */
+/** Labels steer a fake machine, so that anyone can try a slow, a failing or a hanging one. */
 import type { Labels } from '../../domain/machine/machine.ts';
 import type { FakeStepKind, FakeTaskKind } from './fake-state.ts';
 

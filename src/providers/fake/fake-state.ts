@@ -1,7 +1,7 @@
 /**
  * The simulated machine: a value, and what time does to it. Work is a task with a start and a duration; when it
  * is over, its effect is in the state. Nothing runs in the background, so a simulated machine survives every
- * crash of the programs that look at it.
+ * crash of the programs that drive it.
  */
 import type { NodeObservation } from '../../domain/condition/node-observation.ts';
 
@@ -17,7 +17,7 @@ export type FakeTaskKind =
   | 'drain'
   | 'uncordon';
 
-/** What the steering labels may name: a task, or the look that has no task of its own. */
+/** What the steering labels may name: a task, or the check that has no task of its own. */
 export type FakeStepKind = FakeTaskKind | 'verify';
 
 export interface FakeTask {

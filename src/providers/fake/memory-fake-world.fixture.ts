@@ -1,7 +1,7 @@
 import { type FakeState, type FakeTask, NEW_FAKE_STATE } from './fake-state.ts';
 import type { FakeWorld } from './fake-tasks.ts';
 
-/** The simulated machines in memory. It keeps every task that was ever begun, so that a second one can't hide. */
+/** The simulated machines in memory. It keeps every task that was ever started, so that a second one can't hide. */
 export class MemoryFakeWorld implements FakeWorld {
   readonly tasks: FakeTask[] = [];
   readonly #states = new Map<string, FakeState>();

@@ -1,6 +1,6 @@
 /**
- * A MAAS that does not answer is left alone for a while: nobody waits for its time limit then, each is told at once.
- * When the while is over one request may try; its fate decides for all. Each while is longer than the one before.
+ * A circuit breaker for a MAAS that does not answer: while it is open, requests fail at once instead of running into
+ * their time limit. After a while one trial request passes; its result decides for all. Each while is longer than the last.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
 import { maasOutage } from './maas-failure.ts';
@@ -9,7 +9,7 @@ export interface AnswerBreakerOptions {
   readonly maas: string;
   readonly monotonicNow: () => number;
   readonly random: () => number;
-  /** The longest that the one request may take that tries. */
+  /** The longest that the trial request may take. */
   readonly trialMs: number;
 }
 
@@ -19,7 +19,7 @@ const FIRST_OPEN_MS = 2_000;
 /** No longer than a step should wait for a MAAS that is back. */
 const LONGEST_OPEN_MS = 15_000;
 
-/** How a request passed: while all was well, or as the one that tries. */
+/** How a request passed: while the breaker was closed, or as the trial. */
 export type Entry = 'ordinary' | 'trial';
 
 export class AnswerBreaker {
@@ -33,14 +33,14 @@ export class AnswerBreaker {
     this.#options = options;
   }
 
-  /** Throws while MAAS is to be left alone. */
+  /** Throws while the breaker is open. */
   check(): void {
     if (this.#openUntil === null) return;
     const leftMs = this.#openUntil - this.#options.monotonicNow();
     if (leftMs > 0) throw this.#failure(leftMs);
   }
 
-  /** As check; whoever passes while it is open is the one that tries. */
+  /** As check; a request that passes while the breaker is open is the trial. */
   enter(): Entry {
     this.check();
     if (this.#openUntil === null) return 'ordinary';
@@ -54,14 +54,14 @@ export class AnswerBreaker {
     this.#openMs = 0;
   }
 
-  /** It was stopped, and nothing is known: another may try. */
+  /** The request was aborted, and nothing is known: another may be the trial. */
   left(entry: Entry): void {
     if (entry === 'trial' && this.#openUntil !== null) this.#openUntil = this.#options.monotonicNow();
   }
 
   unanswered(entry: Entry): void {
     this.#unanswered++;
-    // Of those that were under way when it opened, each is told so, and none counts twice.
+    // Requests that were under way when it opened fail too, and do not open it again.
     const counts = this.#openUntil === null ? this.#unanswered >= MAX_UNANSWERED : entry === 'trial';
     if (!counts) return;
     this.#openMs = this.#openMs === 0 ? FIRST_OPEN_MS : Math.min(this.#openMs * 2, LONGEST_OPEN_MS);

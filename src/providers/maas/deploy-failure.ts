@@ -1,9 +1,9 @@
 /**
  * Whether a deployment failed because the machine did not find its datasource, which is worth another try.
  *
- * MAAS never says so. The installed system tells that it looks for its datasource, and then nothing; after half an hour
- * MAAS gives the deployment up. Earlier in every deployment the installer looks for the same datasource, and finds it.
- * So what counts is the last word of the installation, and not whether a datasource was ever mentioned.
+ * MAAS never says so. The installed system reports that it searches for its datasource, and then nothing; after half an
+ * hour MAAS fails the deployment. Earlier in every deployment the installer searches for the same datasource, and finds it.
+ * So what counts is the last event of the installation, and not whether a datasource was ever mentioned.
  */
 import type { MaasEvent } from './maas-control.ts';
 

@@ -1,6 +1,6 @@
 /**
- * One request and its whole answer over HTTP(S): within a time limit, no larger than allowed, and, where it changes
- * something, not sent before its sender was asked once more whether it still may.
+ * One request and its whole answer over HTTP(S): within a time limit, no larger than allowed. Where it changes something,
+ * its sender checks once more whether it still may, right before the request is sent.
  */
 
 import type { Agent } from 'node:http';
@@ -18,7 +18,7 @@ export interface HttpExchange {
   readonly limitMs: number;
   readonly maxAnswerBytes: number;
   readonly signal: AbortSignal;
-  /** Called when the connection stands, right before the request goes out. */
+  /** Called when the connection is open, right before the request is sent. */
   readonly beforeSending: () => void;
 }
 
@@ -33,7 +33,7 @@ export type NoAnswerReason = 'unreachable' | 'late' | 'broken' | 'too_large' | '
 
 export class NoAnswer extends Error {
   readonly reason: NoAnswerReason;
-  /** A word such as ECONNREFUSED, for people. */
+  /** A code such as ECONNREFUSED, for people. */
   readonly code: string;
 
   constructor(reason: NoAnswerReason, code: string) {
@@ -44,7 +44,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** What TLS says when the server is not who we expect, as opposed to not there. */
+/** TLS errors of a server that is not the one we expect, as opposed to one that does not answer. */
 const CERTIFICATE_CODE = /CERT|ALTNAME|UNABLE_TO_(?:VERIFY|GET)|SELF_SIGNED/;
 
 export async function exchange(wanted: HttpExchange): Promise<HttpAnswer> {
@@ -117,7 +117,7 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
     });
     response.on('error', (error) => reject(lost(error, true)));
     response.on('end', () => {
-      // It ended before it said it would: fewer bytes than were announced.
+      // It ended early: fewer bytes than its header announced.
       if (!response.complete) return reject(new NoAnswer('broken', 'it was cut off'));
       resolve({
         status: response.statusCode ?? 0,

@@ -126,7 +126,7 @@ export const powerStateAnswer = z.object({ state: text });
 
 export type InterfaceAnswer = z.output<typeof networkInterface>;
 
-/** Says of an answer of another shape that MAAS is not what we take it for; never what was in it. */
+/** Refuses an answer of an unknown shape, without repeating what was in it. */
 export function shaped<T>(
   schema: z.ZodType<T>,
   answer: unknown,
@@ -135,7 +135,7 @@ export function shaped<T>(
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
   const where = parsed.error.issues[0]?.path.join('.') || 'the answer';
-  const message = `${maas} answers in a shape that we don’t know, at ${where} (${doing})`;
+  const message = `${maas} answers in a shape that we don't know, at ${where} (${doing})`;
   throw new MaasFailure({ class: 'needs_human', code: 'MAAS_ANSWER_UNKNOWN', message });
 }
 
@@ -188,7 +188,7 @@ function addressInterfaceOf({ boot_interface: boot, interface_set: all }: z.outp
 
 const CARRIERS: readonly string[] = ['bond', 'bridge'];
 
-/** That of the interface it boots from first: others may be of networks that nobody else is in. */
+/** That of the interface it boots from first: others may be of networks that we can't reach. */
 function addressesOf({ boot_interface: boot, ip_addresses: all }: z.output<typeof machine>): string[] {
   const first = (boot?.links ?? []).flatMap(({ ip_address: address }) => address ?? []);
   return [...new Set([...first, ...(all ?? [])])];
@@ -213,7 +213,7 @@ export function viewOfDisks(given: z.output<typeof disksAnswer>): MaasDisk[] {
     .map(({ id, name, model, size }) => ({ id, name, model, sizeBytes: size }));
 }
 
-/** What boots machines is listed beside what is installed on them, and can't be. */
+/** Boot loaders are listed beside the images, and can't be deployed. */
 const BOOT_LOADERS: readonly string[] = [
   'pxelinux',
   'grub-efi',
@@ -225,7 +225,7 @@ const UPLOADED = 'custom';
 /** A release's own kernel has its version, which MAAS takes as an alias and does not list. */
 const GA_KERNEL = /^ga-(\d+\.\d+)$/;
 
-/** "ubuntu/noble", or the name alone of an image that somebody uploaded; for "amd64/ga-24.04". */
+/** "ubuntu/noble", or the name alone of an uploaded image; for "amd64/ga-24.04". */
 export function viewOfResources(given: z.output<typeof resourcesAnswer>): MaasResource[] {
   return given.flatMap(({ name, architecture: full }) => {
     const [osystem = '', distroSeries = ''] = name.includes('/') ? name.split('/') : [UPLOADED, name];
@@ -247,7 +247,7 @@ export function powerOf(state: string): MaasPowerState {
   return state === 'on' || state === 'off' || state === 'error' ? state : 'unknown';
 }
 
-/** MAAS' own rule, which it does not tell over this API: the last report came within one and a half intervals. */
+/** MAAS' own rule, which this API does not show: the last report came within one and a half intervals. */
 function isSyncHealthy(given: z.output<typeof machine>, nowMs: number): boolean {
   const { enable_hw_sync: isEnabled, last_sync: last, sync_interval: seconds } = given;
   if (!isEnabled || !last || !seconds) return false;

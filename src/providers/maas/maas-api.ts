@@ -2,10 +2,10 @@
  * Requests to one MAAS. Each has a time limit, waits in this MAAS' own queue, fails at once while the MAAS does not
  * answer, and fails as a MaasFailure.
  *
- * What is sent again right away: a read that broke, or that MAAS could not do at the moment, after the pause it asks for;
- * and what met another request (409), once. Any other write is never repeated here: its sender probes first, and the
- * engine spaces what is repeated. Nor is a request that ran into its time limit: a long wait belongs into the engine,
- * where it costs nothing.
+ * A read that broke, or that MAAS could not do at the moment, is sent again right away, after the pause that MAAS asks for;
+ * a request that collided with another one (409) once. Any other write is never repeated here: its sender observes first,
+ * and the engine spaces what is repeated. Nor is a request that ran into its time limit: a long wait belongs into the
+ * engine, where it costs nothing.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -74,7 +74,7 @@ interface Request {
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 250;
-/** Who is asked to wait longer waits in the engine. */
+/** A longer wait belongs into the engine. */
 const MAX_RETRY_AFTER_MS = 15_000;
 /** A machine with many disks and interfaces takes some 100 KB; lists are asked for in parts. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -107,7 +107,7 @@ export class MaasApi {
     const agent = (options: { keepAlive: boolean }) =>
       this.#base.protocol === 'https:' ? new HttpsAgent({ ...options, ...tls }) : new HttpAgent(options);
     this.#reading = agent({ keepAlive: true });
-    // MAAS may close a kept connection just as we send; a read is repeated then, a write could not be.
+    // MAAS may close a kept connection just as we send; a read is repeated then, a write can't be.
     this.#writing = agent({ keepAlive: false });
   }
 
@@ -144,7 +144,7 @@ export class MaasApi {
     });
   }
 
-  /** Differs for each key, and tells nothing about it: what one key was told must not count for the next. */
+  /** Differs for each key, and reveals nothing of it: what is known of one key's user must not count for the next key. */
   keyId(): string {
     const { consumer, token } = this.#readKey();
     return createHash('sha256').update(`${consumer}:${token}`).digest('hex');
@@ -157,7 +157,7 @@ export class MaasApi {
   }
 
   async #repeatedly(signal: AbortSignal, request: Request): Promise<unknown> {
-    // A whole fleet may ask with one signal: that is no leak.
+    // A whole fleet may share one signal: so many listeners are no leak.
     setMaxListeners(0, signal);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -174,9 +174,9 @@ export class MaasApi {
   /** How long to wait before the request is sent again; null where it is not. */
   #pauseMs(failure: MaasFailure, { method, asksBmc }: Request, attempt: number): number | null {
     const { status, retryAfterMs } = failure;
-    // MAAS gives no time when the machine is not in a state for it; one more look tells that from a lost race.
+    // MAAS gives no time when the machine is not in a state for it; one more try distinguishes that from a lost race.
     const most = status === 409 && retryAfterMs === null ? 2 : MAX_ATTEMPTS;
-    // A BMC that is away stays away longer than anybody should hold its place in the queue.
+    // A BMC that does not answer stays so for longer than a request should hold its place in the queue.
     if (asksBmc || attempt >= most || (retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS) return null;
     const isRead =
       method === 'GET' && failure.failure.class === 'retryable' && !(failure instanceof LateAnswer);
@@ -190,24 +190,24 @@ export class MaasApi {
     const lane = request.asksBmc ? this.#bmcLane : this.#lane;
     return lane.run(signal, async () => {
       const key = this.#readKey();
-      // Again: whoever waited in line behind those that found MAAS away is told so, and the next.
+      // Again: a request that waited behind others which got no answer fails at once.
       const entry = this.#breaker.enter();
       const { consumer, token, secret } = key;
-      const told: Asked = {
+      const asked: Asked = {
         maas: this.#options.name,
         doing: request.asked.doing,
         secrets: [...request.asked.secrets, consumer, token, secret],
       };
-      const answer = await this.#exchange(request, key, { signal, entry, told });
-      if (answer.status >= 300) throw refusal(answer, told);
-      return parseAnswer(answer, request.method, told);
+      const answer = await this.#exchange(request, key, { signal, entry, asked });
+      if (answer.status >= 300) throw refusal(answer, asked);
+      return parseAnswer(answer, request.method, asked);
     });
   }
 
   async #exchange(
     request: Request,
     key: MaasApiKey,
-    { signal, entry, told }: { signal: AbortSignal; entry: Entry; told: Asked },
+    { signal, entry, asked }: { signal: AbortSignal; entry: Entry; asked: Asked },
   ): Promise<HttpAnswer> {
     const { method, url, form, agent, limitMs, beforeSending } = request;
     const body = form === null ? null : encodeForm(form);
@@ -221,7 +221,7 @@ export class MaasApi {
         },
         maxAnswerBytes: MAX_ANSWER_BYTES,
       });
-      // A proxy that finds nobody behind it says so with this status.
+      // A proxy answers so where nothing behind it does.
       if (answer.status === 502) this.#breaker.unanswered(entry);
       else this.#breaker.answered();
       return answer;
@@ -230,12 +230,12 @@ export class MaasApi {
         this.#breaker.left(entry);
         throw error;
       }
-      // It may be the BMC that MAAS waits for. And a stranger in its place is not its silence.
+      // A late answer may be the BMC's fault, and a wrong certificate is no missing answer: neither opens the breaker.
       const tellsNothing = error.reason === 'late' ? request.asksBmc : error.reason === 'certificate';
       if (tellsNothing) this.#breaker.left(entry);
       else if (error.reason === 'too_large') this.#breaker.answered();
       else this.#breaker.unanswered(entry);
-      throw noAnswer(error, told);
+      throw noAnswer(error, asked);
     }
   }
 
@@ -249,7 +249,7 @@ export class MaasApi {
   }
 }
 
-/** Whoever waited so long has waited enough. */
+/** The request ran into its time limit: it is not sent again right away. */
 export class LateAnswer extends MaasFailure {}
 
 const AWAY = { class: 'retryable', code: 'MAAS_UNAVAILABLE' } as const;
@@ -262,7 +262,7 @@ function noAnswer({ reason, code }: NoAnswer, { maas, doing }: Asked): MaasFailu
       return new LateAnswer({ ...AWAY, message }, NONE, maasOutage(maas, 'unknown'));
     }
     case 'unreachable': {
-      const message = `${maas} can’t be reached: ${code} (${doing})`;
+      const message = `${maas} can't be reached: ${code} (${doing})`;
       return new MaasFailure({ ...AWAY, message }, NONE, maasOutage(maas, 'none'));
     }
     case 'broken': {
@@ -280,18 +280,18 @@ function noAnswer({ reason, code }: NoAnswer, { maas, doing }: Asked): MaasFailu
       return new MaasFailure({
         class: 'needs_human',
         code: 'MAAS_CERTIFICATE_INVALID',
-        message: `${maas} has a certificate that nobody we trust vouches for: ${code} (${doing})`,
+        message: `${maas} has a certificate that no authority we trust has signed: ${code} (${doing})`,
       });
   }
 }
 
-function parseAnswer({ body, isJson }: HttpAnswer, method: Request['method'], told: Asked): unknown {
+function parseAnswer({ body, isJson }: HttpAnswer, method: Request['method'], asked: Asked): unknown {
   try {
     return JSON.parse(body) as unknown;
   } catch {
     // Some writes are answered with a word, or with nothing.
     if (method !== 'GET' && !isJson) return body;
-    throw unreadable(told, 'is not JSON');
+    throw unreadable(asked, 'is not JSON');
   }
 }
 

@@ -1,11 +1,11 @@
-/** A provider of kind maas: where the MAAS is, who we are to it, and what its site wants of a deployment. */
+/** A provider of kind maas: where the MAAS is, which key we use, and how its site wants machines deployed. */
 import { z } from 'zod';
 import {
   CredentialProblem,
   filePath,
   readCredential,
   readReferredFile,
-  tryOut,
+  tryCredential,
   variableName,
 } from '../../connections/credential-reference.ts';
 import { deployedSshConfiguration } from '../../hosts/ssh-configuration.ts';
@@ -14,7 +14,7 @@ import { commissioning, kernel, placement } from './maas-options.ts';
 const word = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, 'must be one word');
 
 const credentials = {
-  user: z.string().regex(/^[\x21-\x7e]{1,64}$/, 'must be a user’s name'),
+  user: z.string().regex(/^[\x21-\x7e]{1,64}$/, "must be a user's name"),
   password_file: filePath.optional(),
   password_env: variableName.optional(),
 };
@@ -42,7 +42,7 @@ const power = z
       return;
     }
     const field = given.password_file === undefined ? 'password_env' : 'password_file';
-    tryOut(issues, field, () => readPowerPassword(given));
+    tryCredential(issues, field, () => readPowerPassword(given));
   });
 
 const deploy = z.strictObject({
@@ -50,7 +50,7 @@ const deploy = z.strictObject({
   distro_series: word.default('noble'),
   /** A file with the cloud-init that machines of this site get besides Ingot's own part. */
   user_data_template: filePath.optional(),
-  /** MAAS puts a program onto the machine that tells it of hardware that comes and goes. */
+  /** MAAS installs a program on the machine that reports hardware changes to it. */
   hardware_sync: z.boolean().default(true),
 });
 
@@ -62,7 +62,7 @@ const storage = z.strictObject({
 /** Longer than this, and the stage's own time limit would come first. */
 const MAX_WAIT_SECONDS = 3500;
 
-/** For what a deployed machine does by itself, before a human must look. */
+/** How long a deployed machine may take for what it does by itself, before a human must look. */
 const waits = z.strictObject({
   hardware_sync_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(3240),
   agent_seconds: z.number().min(1).max(MAX_WAIT_SECONDS).default(3240),
@@ -77,12 +77,12 @@ export const maasConfiguration = z
     url: z.string().refine(isMaasUrl, 'must be an http(s):// URL without user, query or fragment'),
     api_key_file: filePath.optional(),
     api_key_env: variableName.optional(),
-    /** Whom the key belongs to, for what answers without users/?op=whoami. */
+    /** The user of the key, for a server without users/?op=whoami. */
     username: z
       .string()
       .regex(/^[\w.@+-]{1,150}$/, 'must be the name of a user of the MAAS')
       .optional(),
-    /** Certificates that vouch for it; without it, those that Node trusts. */
+    /** The authorities that sign its certificate; without it, those that Node trusts. */
     ca_file: filePath.optional(),
     request_timeout_seconds: z.number().min(0.1).max(300).default(30),
     /** MAAS asks the BMC before it answers, and waits up to a minute for it. */
@@ -110,11 +110,12 @@ export const maasConfiguration = z
     if ((file === undefined) === (env === undefined)) {
       const message = 'needs exactly one of api_key_file and api_key_env';
       issues.addIssue({ code: 'custom', path: [], message });
-    } else tryOut(issues, file === undefined ? 'api_key_env' : 'api_key_file', () => readApiKey(given));
-    if (ca !== undefined) tryOut(issues, 'ca_file', () => readCertificateFile(ca));
+    } else
+      tryCredential(issues, file === undefined ? 'api_key_env' : 'api_key_file', () => readApiKey(given));
+    if (ca !== undefined) tryCredential(issues, 'ca_file', () => readCertificateFile(ca));
     const { user_data_template: template } = given.deploy;
     if (template !== undefined) {
-      tryOut(issues, 'deploy.user_data_template', () => readReferredFile(template));
+      tryCredential(issues, 'deploy.user_data_template', () => readReferredFile(template));
     }
   });
 

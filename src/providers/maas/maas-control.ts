@@ -1,18 +1,18 @@
 /**
- * What MAAS can be asked and told about one machine, in our own words. Reads change nothing; a write that MAAS refuses
- * because the machine is there already, or under way, is for the caller to look at: every stage looks before it acts.
+ * The requests to MAAS about one machine, in our own words. Reads change nothing; a write that MAAS refuses because the
+ * machine is there already, or under way, is for the caller to observe: every stage observes before it acts.
  *
- * Failures are StepFailures: MAAS away, slow or overloaded is retryable; a login that it refuses, or a request that it
- * calls wrong, needs a human; a write whose answer was lost is retryable too, because every effect can be looked at.
+ * Failures are StepFailures: a MAAS that does not answer, or is slow or overloaded, is retryable; a login or a request
+ * that it refuses needs a human; a write whose answer was lost is retryable too, because every effect can be observed.
  */
 import type { Machine } from '../../domain/machine/machine.ts';
 import type { ProviderCall } from '../provider.ts';
 import type { MaasMachineOptions } from './maas-options.ts';
 
-/** To look needs no operation: a reconciler may. */
+/** A read needs no operation: a reconciler may ask too. */
 export type MaasReadCall = Pick<ProviderCall, 'signal'>;
 
-/** The states of document 3 §6.1, and those of MAAS that it has no word for. */
+/** The states of MAAS, by the names that MAAS shows. */
 export const MAAS_STATUSES = [
   'New',
   'Commissioning',
@@ -36,7 +36,7 @@ export const MAAS_STATUSES = [
 ] as const;
 export type MaasStatus = (typeof MAAS_STATUSES)[number];
 
-/** Error: MAAS has asked the BMC in vain. Unknown: it has not asked, or can't. */
+/** Error: the BMC does not answer MAAS. Unknown: MAAS has not asked, or can't. */
 export type MaasPowerState = 'on' | 'off' | 'error' | 'unknown';
 
 export interface MaasInterface {
@@ -55,7 +55,7 @@ export interface MaasMachine {
   readonly statusMessage: string;
   /** The user who has it in MAAS; null where it is no one's. */
   readonly owner: string | null;
-  /** MAAS refuses nearly everything about a locked machine, without a word. */
+  /** MAAS refuses nearly every request about a locked machine, without a reason. */
   readonly locked: boolean;
   /** Empty where MAAS has not been given one: it can neither switch the power then, nor commission. */
   readonly powerType: string;
@@ -64,7 +64,7 @@ export interface MaasMachine {
   readonly image: MaasImage;
   /** In the order in which MAAS names them. */
   readonly ipAddresses: readonly string[];
-  /** As MAAS heard it last; it asks every few minutes. */
+  /** As MAAS last read it; it asks every few minutes. */
   readonly power: MaasPowerState;
   readonly macAddresses: readonly string[];
   readonly zone: string;
@@ -92,7 +92,7 @@ export interface MaasListing {
   readonly unread: readonly string[];
 }
 
-/** In MAAS' words: an operating system, and a release of it. An image that somebody uploaded is of the system "custom". */
+/** In MAAS' words: an operating system, and a release of it. An uploaded image is of the system "custom". */
 export interface MaasImage {
   readonly osystem: string;
   readonly distroSeries: string;
@@ -209,7 +209,7 @@ export interface MaasSite {
     /** What it must have among its authorized keys. */
     authorizedKey(): string;
   } | null;
-  /** Null: the site has none. Read anew for every use. */
+  /** Null: the site has none. Read again for every use. */
   readUserDataTemplate(): string | null;
   /** Reads the credentials where the configuration says they are, for this one use. */
   resolvePower(machine: Machine): MaasPower;
@@ -233,12 +233,12 @@ export interface MaasControl {
   change(call: ProviderCall, systemId: string, changes: MaasChanges): Promise<MaasMachine>;
   /** A tag that MAAS does not have yet is made. */
   tag(call: ProviderCall, systemId: string, tag: string): Promise<void>;
-  /** Whom our key belongs to; null where what answers has no such call, which every MAAS has. */
+  /** The user of our key; null where the server has no such call, which every MAAS has. */
   whoAmI(call: MaasReadCall): Promise<MaasUser | null>;
   /**
    * Throws where the machine is locked, or another user has it: MAAS would let an administrator deploy and release it
-   * all the same. deploy, release, abort and remove check by themselves; who does something else before them checks
-   * first. Where it is not known who we are, what anyone has is another user's.
+   * all the same. deploy, release, abort and remove check by themselves; a caller that does something else before them
+   * checks first. Where it is not known which user we are, a machine that has an owner counts as another user's.
    */
   checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void>;
   /** MAAS fails (500) where the machine has no power type. */
@@ -255,7 +255,7 @@ export interface MaasControl {
   release(call: ProviderCall, systemId: string, release: MaasRelease): Promise<void>;
   /** Stops what is under way: commissioning, deploying, erasing, testing. Anything else is a conflict. */
   abort(call: ProviderCall, systemId: string, comment: string): Promise<void>;
-  /** MAAS refuses it for a machine that nobody has allocated; one that is Allocated begins to deploy. */
+  /** MAAS refuses it for a machine that is not allocated; one that is Allocated starts to deploy. */
   powerOn(call: ProviderCall, systemId: string): Promise<void>;
   /** Soft asks the operating system to go down, where the power type can. */
   powerOff(call: ProviderCall, systemId: string, stopMode?: 'hard' | 'soft'): Promise<void>;
@@ -273,6 +273,6 @@ export interface MaasControl {
   linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void>;
   /** Everything that can be deployed; null: it does not say. */
   images(call: MaasReadCall): Promise<readonly MaasResource[] | null>;
-  /** Newest first, of every level: what an installation does is told at DEBUG. */
+  /** Newest first, of every level: installations report at DEBUG. */
   events(call: MaasReadCall, systemId: string, limit: number): Promise<readonly MaasEvent[]>;
 }

@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
     code: 'MAAS_NOT_FOUND',
     words: 'has no such thing',
   },
-  // The machine is not in a state for it, or two requests met: to look at the machine again answers both.
+  // The machine is not in a state for it, or two requests collided: to observe the machine again answers both.
   {
     matches: (status) => status === 409,
     class: 'retryable',
@@ -66,9 +66,9 @@ const ROWS: readonly Row[] = [
     matches: (status) => status === 408 || status === 429 || status >= 500,
     class: 'retryable',
     code: 'MAAS_UNAVAILABLE',
-    words: 'can’t do it now',
+    words: "can't do it now",
   },
-  // Our key must not go to wherever it points.
+  // A redirect is not followed: our key must not be sent to another server.
   {
     matches: (status) => status >= 300 && status < 400,
     class: 'needs_human',
@@ -88,8 +88,8 @@ export interface Asked {
 export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): MaasFailure {
   const row = ROWS.find(({ matches }) => matches(answer.status));
   const said = brief(withoutSecrets(answer.body, secrets)) || WORDLESS[answer.status] || '';
-  const told = said === '' ? '' : `: ${said}`;
-  const message = `${maas} ${row?.words} (${doing}, ${answer.status})${told}`;
+  const detail = said === '' ? '' : `: ${said}`;
+  const message = `${maas} ${row?.words} (${doing}, ${answer.status})${detail}`;
   return new MaasFailure(
     failureOf(row?.class ?? 'needs_human', row?.code ?? 'MAAS_REFUSED', message),
     answer,
@@ -99,15 +99,15 @@ export function refusal(answer: HttpAnswer, { maas, doing, secrets }: Asked): Ma
 
 /** What MAAS means where it says nothing. */
 const WORDLESS: Readonly<Record<number, string>> = {
-  403: 'without a word, as it does where the machine is locked, or the user of our key is no administrator',
+  403: 'without a reason, as it does where the machine is locked, or the user of our key is no administrator',
 };
 
-/** A MAAS that does not answer: waited for, not failed. */
+/** A MAAS that does not answer: the engine waits for it. */
 export function maasOutage(maas: string, effect: Outage['effect'], retryAfterMs?: number | null): Outage {
   return { upstream: 'MAAS', name: maas, effect, ...(retryAfterMs && { retryAfterMs }) };
 }
 
-/** Statuses by which MAAS or the proxy before it says that nobody is there to answer now. */
+/** Statuses by which MAAS or the proxy before it says that nothing can answer now. */
 const AWAY: Readonly<Record<number, Outage['effect']>> = {
   408: 'unknown',
   429: 'none',
@@ -127,7 +127,7 @@ export function unreadable({ maas, doing }: Asked, problem: string): MaasFailure
 }
 
 const MAX_TEXT = 300;
-/** Shorter ones would take words out of every sentence. */
+/** Shorter ones would be found in ordinary words. */
 const MIN_SECRET = 4;
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {

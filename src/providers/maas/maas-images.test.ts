@@ -40,8 +40,8 @@ it.each([
   ['centos/24.04', /no image centos\/24.04/],
   ['ubuntu/24', /no image ubuntu\/24 /],
   ['9', /several images of the name 9: centos\/9, custom\/9/],
-  ['ubuntu/', /can’t be the name/],
-  ['../machines', /can’t be the name/],
+  ['ubuntu/', /can't be the name/],
+  ['../machines', /can't be the name/],
   ['', /no image is named/],
 ])('%j is refused', async (image, says) => {
   await expect(find(image)).rejects.toThrow(says);
@@ -54,7 +54,7 @@ it('a MAAS without images has none at all', async () => {
 it('where MAAS does not say what it has, an image is taken at its word', async () => {
   expect(await find('jammy', null)).toEqual({ osystem: 'ubuntu', distroSeries: 'jammy' });
   expect(await find('centos/8', null)).toEqual({ osystem: 'centos', distroSeries: '8' });
-  await expect(find('a b', null)).rejects.toThrow(/can’t be the name/);
+  await expect(find('a b', null)).rejects.toThrow(/can't be the name/);
 });
 
 describe('what is deployed is what was asked for', () => {

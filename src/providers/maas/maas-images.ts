@@ -20,13 +20,13 @@ export function parseImage(text: string): (Omit<MaasImage, 'osystem'> & { osyste
   return match?.[2] === undefined ? null : { osystem: match[1] ?? null, distroSeries: match[2] };
 }
 
-/** What is known to be wrong without asking anybody. */
+/** What is known to be wrong without asking MAAS. */
 export function checkImageName(image: string): void {
   if (image === '') {
     throw new StepFailure({ class: 'permanent', code: 'NO_IMAGE', message: 'no image is named' });
   }
   if (parseImage(image)) return;
-  const message = `${image} can’t be the name of an image in a MAAS: osystem/release, for instance ubuntu/noble`;
+  const message = `${image} can't be the name of an image in a MAAS: osystem/release, for instance ubuntu/noble`;
   throw new StepFailure({ class: 'permanent', code: 'IMAGE_NOT_FOUND', message });
 }
 

@@ -98,6 +98,6 @@ describe('a list of machines', () => {
 
   it('that is no list is an answer of a shape that is not known', async () => {
     const { lister } = listerOf(() => ({ unheard: 'of' }));
-    await expect(lister.byId(call, ids(1))).rejects.toThrow('a shape that we don’t know');
+    await expect(lister.byId(call, ids(1))).rejects.toThrow("a shape that we don't know");
   });
 });

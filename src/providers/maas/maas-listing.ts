@@ -19,7 +19,7 @@ export interface MaasListingOptions {
 
 /** A machine with many disks and interfaces takes some 100 KB: so many are some 10 MB. */
 const MAX_AT_ONCE = 100;
-/** Of the query. nginx takes 8 KB for a line unless it is told otherwise, and Twisted 16 KB. */
+/** Of the query. nginx takes 8 KB for a line unless it is configured otherwise, and Twisted 16 KB. */
 const MAX_QUERY_LENGTH = 6_000;
 const DOING = 'listing machines';
 
@@ -27,7 +27,7 @@ interface Part {
   readonly machines: readonly MaasMachine[];
   /** Ids of listed machines whose shape we don't know. */
   readonly odd: readonly string[];
-  /** Something was listed that has not even an id. */
+  /** An entry without an id was listed. */
   readonly isBlurred: boolean;
 }
 
@@ -47,7 +47,7 @@ export class MaasLister {
       const found = part?.machines.filter(({ systemId }) => wanted.has(systemId)) ?? [];
       const seen = new Set(found.map(({ systemId }) => systemId));
       machines.push(...found);
-      // Where something could not be told from another thing, what is missing is not known to be gone.
+      // Where an entry without an id was listed, a machine that is missing may be that entry.
       const isDoubtful = (id: string) => part === null || part.isBlurred || part.odd.includes(id);
       unread.push(...asked.filter((id) => !seen.has(id) && isDoubtful(id)));
     });

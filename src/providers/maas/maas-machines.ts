@@ -48,7 +48,7 @@ export interface MaasMachinesOptions {
   readonly api: MaasApi;
   readonly site: MaasSite;
   readonly now: () => number;
-  /** Who we are, where MAAS does not say. */
+  /** The user of our key, where MAAS does not say. */
   readonly username?: string | undefined;
 }
 
@@ -116,7 +116,7 @@ export class MaasMachines implements MaasControl {
         ...power.map(([name, value]) => [`power_parameters_${name}`, value] as const),
         ...placeForm(machine.place ?? {}),
         ...(machine.minHweKernel ? [['min_hwe_kernel', machine.minHweKernel] as const] : []),
-        // Otherwise MAAS begins by itself, and nobody could say who began it.
+        // Otherwise MAAS starts commissioning by itself, and it is not known who started it.
         ['commission', 'false'],
       ],
       secrets: power.map(([, value]) => value),
@@ -137,7 +137,7 @@ export class MaasMachines implements MaasControl {
   }
 
   async checkOurs(call: MaasReadCall, machine: MaasMachine): Promise<void> {
-    // Who we are matters only where someone has it.
+    // Our user matters only where the machine has an owner.
     const username = machine.owner === null ? null : await this.#ourName(call);
     const owned = ownedProblem(machine, username, this.#name);
     const problem = owned ?? lockedProblem(machine, this.#name);
@@ -146,11 +146,11 @@ export class MaasMachines implements MaasControl {
 
   async commission(call: ProviderCall, systemId: string, options?: MaasCommissioning): Promise<void> {
     const form = options ? commissioningForm(options) : [];
-    this.#learn(await this.#tell(call, systemId, 'commission', form));
+    this.#learn(await this.#post(call, systemId, 'commission', form));
   }
 
   async overrideFailedTesting(call: ProviderCall, systemId: string, comment: string): Promise<void> {
-    await this.#tell(call, systemId, 'override_failed_testing', [['comment', comment]]);
+    await this.#post(call, systemId, 'override_failed_testing', [['comment', comment]]);
   }
 
   async erasesAlways(call: MaasReadCall): Promise<boolean | null> {
@@ -171,7 +171,7 @@ export class MaasMachines implements MaasControl {
       ['enable_hw_sync', String(enableHardwareSync)],
       ...(hweKernel ? [['hwe_kernel', hweKernel] as const] : []),
     ];
-    const answer = await this.#tell(call, systemId, 'deploy', form, [encoded, ...wordsOf(userData)]);
+    const answer = await this.#post(call, systemId, 'deploy', form, [encoded, ...wordsOf(userData)]);
     if (before?.owner === null) this.#learn(answer);
   }
 
@@ -183,20 +183,20 @@ export class MaasMachines implements MaasControl {
       ['quick_erase', String(release.quickErase)],
       ['comment', release.comment],
     ];
-    await unlessSwitched(this.#tell(call, systemId, 'release', form));
+    await unlessSwitched(this.#post(call, systemId, 'release', form));
   }
 
   async abort(call: ProviderCall, systemId: string, comment: string): Promise<void> {
     await this.#checkOurs(call, systemId);
-    await unlessSwitched(this.#tell(call, systemId, 'abort', [['comment', comment]]));
+    await unlessSwitched(this.#post(call, systemId, 'abort', [['comment', comment]]));
   }
 
   async powerOn(call: ProviderCall, systemId: string): Promise<void> {
-    await this.#tell(call, systemId, 'power_on', []);
+    await this.#post(call, systemId, 'power_on', []);
   }
 
   async powerOff(call: ProviderCall, systemId: string, stopMode: 'hard' | 'soft' = 'hard'): Promise<void> {
-    await this.#tell(call, systemId, 'power_off', [['stop_mode', stopMode]]);
+    await this.#post(call, systemId, 'power_off', [['stop_mode', stopMode]]);
   }
 
   async queryPower(call: MaasReadCall, systemId: string): Promise<MaasPowerState> {
@@ -207,7 +207,7 @@ export class MaasMachines implements MaasControl {
   }
 
   async markBroken(call: ProviderCall, systemId: string, comment: string): Promise<void> {
-    await this.#tell(call, systemId, 'mark_broken', [['comment', comment]]);
+    await this.#post(call, systemId, 'mark_broken', [['comment', comment]]);
   }
 
   async remove(call: ProviderCall, systemId: string): Promise<void> {
@@ -236,15 +236,15 @@ export class MaasMachines implements MaasControl {
   }
 
   async setFlatLayout(call: ProviderCall, systemId: string, rootDiskId: number): Promise<void> {
-    await this.#tell(call, systemId, 'set_storage_layout', [
+    await this.#post(call, systemId, 'set_storage_layout', [
       ['storage_layout', 'flat'],
       ['root_device', String(rootDiskId)],
     ]);
   }
 
   /**
-   * First the new link, then away with the old ones: the subnet is known from them, and whoever goes on after a crash
-   * must still find it.
+   * First the new link, then the removal of the old ones: they name the subnet, which a replica that continues after a
+   * crash must still find.
    */
   async linkAuto(call: ProviderCall, systemId: string, interfaceId: number): Promise<void> {
     const path = `${nodePath(systemId)}interfaces/${interfaceId}/`;
@@ -324,7 +324,7 @@ export class MaasMachines implements MaasControl {
     throw new StepFailure({ class: 'needs_human', code: 'MAAS_SUBNET_UNKNOWN', message });
   }
 
-  /** Whatever is not there is MAAS' to say. */
+  /** Of a machine that is not there, the request itself fails. */
   async #checkOurs(call: ProviderCall, systemId: string): Promise<MaasMachine | null> {
     const seen = await this.read(call, systemId);
     if (seen) await this.checkOurs(call, seen);
@@ -348,7 +348,7 @@ export class MaasMachines implements MaasControl {
     return [...new Map(answer.map((one) => [one.system_id, viewOfMachine(one, now)])).values()];
   }
 
-  async #tell(
+  async #post(
     call: ProviderCall,
     systemId: string,
     op: string,
@@ -368,7 +368,7 @@ export class MaasMachines implements MaasControl {
   }
 }
 
-/** What is not asked for is left out: what MAAS does then is its own. */
+/** What is not asked for is left out, so that MAAS' own default counts. */
 function commissioningForm(options: MaasCommissioning): Parameters {
   const flags = [
     ['enable_ssh', options.enableSsh],
@@ -386,7 +386,7 @@ function commissioningForm(options: MaasCommissioning): Parameters {
   ];
 }
 
-/** Names of MAAS' own making: anything else would end up in another path. */
+/** MAAS makes ids of these characters: anything else would change the path. */
 function checked(systemId: string): string {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(systemId)) return systemId;
   throw new StepFailure({

@@ -1,7 +1,7 @@
 /**
- * What a machine of a MAAS boots from is MAAS' own doing: it boots from the network what it commissions, deploys or
- * erases, and has a Deployed machine boot from its disk. Its API sets nothing else, so all that can be done here is to say
- * whether it will be so; best before a reimage has released anything.
+ * MAAS itself decides what a machine boots from: it boots from the network what it commissions, deploys or erases, and has
+ * a Deployed machine boot from its disk. Its API can't set it, so all that this does is to confirm what will happen, before
+ * a reimage has released anything.
  */
 import type { UpstreamNetboot } from '../provider.ts';
 import type { MaasControl } from './maas-control.ts';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Labels } from '../../domain/machine/machine.ts';
 import type { MaasCommissioning } from './maas-control.ts';
 
-/** What MAAS takes, in its own rules; a value that it would refuse is refused where it is written. */
+/** MAAS' own rules: a value that it would refuse is refused where it is configured. */
 const RULES = {
   /** MODEL_NAME_VALIDATOR of MAAS. */
   name: {

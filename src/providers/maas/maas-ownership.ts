@@ -1,9 +1,9 @@
 /**
- * Whose machine it is. MAAS lets an administrator, which our key must be, deploy and release what another user has; we
- * don't. A machine that is locked MAAS refuses to everybody, with 403 and not a word, so that is said before it is asked.
+ * Which user a machine belongs to. MAAS lets an administrator, which our key must be, deploy and release what another
+ * user has; we don't. MAAS refuses a locked machine to every user, with 403 and no reason, so we check that before we ask.
  *
- * Who we are is what MAAS says (whoami). Where it does not, it is what the configuration says; without that, whom MAAS names
- * as the owner of what we commission or deploy. Until one of them is known, what anyone has counts as another user's.
+ * Our own user is what MAAS says (whoami). Where it does not, it is what the configuration says; without that, the owner that
+ * MAAS names for what we commission or deploy. Until one of them is known, a machine with an owner counts as another user's.
  */
 import type { MaasMachine } from './maas-control.ts';
 import { MaasFailure } from './maas-failure.ts';
@@ -36,7 +36,7 @@ export function lockedProblem({ owner, locked, ...machine }: Held, maas: string)
   return new MaasFailure({ class: 'needs_human', code: 'MAAS_MACHINE_LOCKED', message }, REFUSED);
 }
 
-/** Whom MAAS names as the owner of what we set off. Two names can't both be us: then neither is known to be. */
+/** The owners that MAAS names for what we started. Two names can't both be ours: then neither is known to be. */
 export class LearnedUser {
   #key = '';
   readonly #names = new Set<string>();

@@ -30,7 +30,7 @@ export function createMaasPower(maas: MaasControl, remoteExec: RemoteExec | null
       const isTold = hasPowerType(found);
       const known = isTold ? await maas.queryPower(call, systemId) : 'unknown';
       const host = asks && known !== 'off' ? await hostBootId(remoteExec, call) : { bootId: null };
-      // Who answers is on, whatever the BMC says.
+      // A host that answers is on, whatever the BMC says.
       const power = host.bootId === null ? known : 'on';
       if (power === 'on' || power === 'off')
         return { power, ...host, ready: host.bootId !== null, pollAfterMs: POLL_AFTER_MS };
@@ -71,10 +71,10 @@ export const MAAS_INSPECT: Inspect = {
   host: async () => null,
   cluster: async () => null,
   bmc: async ({ spec, observed }) =>
-    observed?.source === spec.provider ? sightingOf(spec.provider, observed.power) : null,
+    observed?.source === spec.provider ? probeResultOf(spec.provider, observed.power) : null,
 };
 
-function sightingOf(maas: string, power: string): ProbeResult | null {
+function probeResultOf(maas: string, power: string): ProbeResult | null {
   switch (power) {
     case 'error':
       return { ok: false, reason: 'NoAnswer', message: `${maas} gets no answer from its BMC` };
@@ -95,13 +95,13 @@ function checkUnlocked({ machine }: ProviderCall, found: MaasMachine): void {
   if (locked) throw locked;
 }
 
-/** What MAAS would not do, or only pretend to. */
+/** What MAAS would refuse, or answer without doing it. */
 function checkSwitchable(call: ProviderCall, found: MaasMachine): void {
   checkUnlocked(call, found);
   if (hasPowerType(found)) return;
   const { machine } = call;
   const kind = found.powerType === '' ? 'it has no power type' : 'its power type is manual';
-  const message = `MAAS can neither switch nor tell the power of ${machine.machineId} (${found.systemId}): ${kind} there`;
+  const message = `MAAS can neither switch nor read the power of ${machine.machineId} (${found.systemId}): ${kind} there`;
   throw new StepFailure({ class: 'needs_human', code: 'MAAS_POWER_MANUAL', message });
 }
 

@@ -1,4 +1,4 @@
-/** What MAAS keeps about a machine besides its state, and about itself: who we are to it, what its settings are. */
+/** What MAAS keeps about a machine besides its state, and about itself: the user of our key, and its settings. */
 import { z } from 'zod';
 import type { ProviderCall } from '../provider.ts';
 import { machineAnswer, shaped, viewOfMachine } from './maas-answers.ts';
@@ -42,7 +42,7 @@ export class MaasRecord {
     const key = this.#options.api.keyId();
     if (this.#user?.key === key) return this.#user.user;
     const user = await this.#unlessUnknown(() => this.#readUser(call));
-    // What does not say so now, may once it is what it should be.
+    // A server that has no such call may be replaced by a real MAAS: that is not remembered.
     this.#user = user && { key, user };
     return user;
   }
@@ -105,7 +105,7 @@ export class MaasRecord {
         form,
       });
     } catch (error) {
-      // Another operation may have made it just now: whether it is there, the next request tells.
+      // Another operation may have made it just now: the next request shows whether it is there.
       if (!isStatus(error, 400)) throw error;
     }
   }
@@ -136,7 +136,7 @@ export class MaasRecord {
     });
   }
 
-  /** Something that is no MAAS of today may stand there: what has no such call tells nothing. */
+  /** The server may not be a MAAS of today: where it has no such call, nothing is known. */
   async #unlessUnknown<T>(read: () => Promise<T>): Promise<T | null> {
     try {
       return await read();

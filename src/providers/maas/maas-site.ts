@@ -71,7 +71,7 @@ function ipmiAddress({ machineId, spec }: Machine): string {
   const endpoint = spec.bmc_endpoint.includes('://') ? null : parseEndpoint(spec.bmc_endpoint, IPMI_PORT);
   if (endpoint?.port === IPMI_PORT) return endpoint.host;
   const message = endpoint
-    ? `${machineId} has another port than ${IPMI_PORT} in spec.bmc_endpoint, which MAAS can’t use for IPMI`
+    ? `${machineId} has another port than ${IPMI_PORT} in spec.bmc_endpoint, which MAAS can't use for IPMI`
     : `${machineId} has no spec.bmc_endpoint that IPMI could use: host, without a scheme`;
   throw new StepFailure({ class: 'needs_human', code: 'NO_BMC_ENDPOINT', message });
 }

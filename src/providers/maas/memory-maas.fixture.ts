@@ -1,4 +1,4 @@
-/** One machine of a MAAS that is a value: work has a start and a duration, so it goes on whoever looks, or nobody. */
+/** One machine of a MAAS that is a value: work has a start and a duration, so it goes on whether or not it is observed. */
 import { NO_CONTROL_PLANE } from '../../steps/control-plane.fixture.ts';
 import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Provider } from '../provider.ts';

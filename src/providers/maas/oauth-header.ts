@@ -15,7 +15,7 @@ export function oauthHeader({ consumer, token, secret }: MaasApiKey, { nonce, no
     oauth_signature_method: 'PLAINTEXT',
     oauth_consumer_key: consumer,
     oauth_token: token,
-    // The consumer's own secret stands before the ampersand, and is empty in every key that MAAS makes.
+    // The consumer's own secret comes before the ampersand, and is empty in every key that MAAS makes.
     oauth_signature: `&${secret}`,
     oauth_nonce: nonce,
     oauth_timestamp: String(Math.floor(nowMs / 1000)),

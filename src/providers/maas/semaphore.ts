@@ -1,6 +1,6 @@
 /**
- * A bounded number of requests at once, the others in a queue that nobody waits in for long. Each MAAS has lanes of
- * its own, so a slow one holds up its own machines alone; and who gives up in time lets the engine do something else.
+ * At most `width` requests at once; the others wait in a queue, for `maxWaitMs` at most. Each MAAS has semaphores of its
+ * own, so that a slow one delays only its own machines. A request that gives up in time lets the engine do something else.
  */
 import { StepFailure } from '../../engine/step-handler.ts';
 import { maasOutage } from './maas-failure.ts';
@@ -25,7 +25,7 @@ export class Semaphore {
     this.#options = options;
   }
 
-  /** Whoever comes now would have to wait. */
+  /** The next request would have to wait. */
   get isFull(): boolean {
     return this.#underWay >= this.#options.width;
   }
@@ -38,7 +38,7 @@ export class Semaphore {
       return await work();
     } finally {
       const [next] = this.#waiting;
-      // The place goes straight to the next one, so that nobody slips in between.
+      // The place goes straight to the next in the queue, so that no other request takes it.
       if (next) next.go();
       else this.#underWay--;
     }

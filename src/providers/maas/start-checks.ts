@@ -38,7 +38,7 @@ export function maasStartChecks({
     cluster: (machine, { kind, config }) => {
       clusterNamed(clusters, String(config.cluster_ref ?? machine.spec.target_cluster_ref));
       checkedNodeName(machine);
-      // To verify is to ask the cluster alone.
+      // A verify only asks the cluster.
       if (kind !== 'join') return;
       if (!hosts) throw noCommands(machine);
       hosts.checkStart(machine);
@@ -51,7 +51,7 @@ function noCommands({ spec }: Machine): StepFailure {
   return new StepFailure({ class: 'permanent', code: 'CAPABILITY_MISSING', message });
 }
 
-/** MAAS boots a machine from the network to deploy it, and for nothing else that we could ask for. */
+/** MAAS boots a machine from the network to deploy it, and for nothing else that we could request. */
 const checkNetboot: StartCheck = (machine, { config }, _facts, following) => {
   checkMacAddresses(machine);
   if (config.mode !== 'PXE') return;

@@ -1,6 +1,6 @@
 /**
  * Draining a machine's node: cordon it, ask its workloads to leave, and see them gone. Whether it is drained is asked
- * of the cluster at every look, so that it does not matter who else cordons, evicts or schedules meanwhile. A workload
+ * of the cluster at every poll, so that it does not matter who else cordons, evicts or schedules meanwhile. A workload
  * whose disruption budget refuses is asked for again, until the step's own limit.
  */
 
@@ -23,7 +23,7 @@ const LOST_LOOK_MS = 5_000;
 export interface DrainRules {
   /** What a cluster without such a node means to the step. */
   readonly absent: (sight: NodeObservation) => Seen;
-  /** Of a node whose kubelet is not heard of: nothing can be seen to leave it. */
+  /** Of a node whose kubelet does not report: nothing can be seen to leave it. */
   readonly lost: 'goes_on' | 'waits';
 }
 

@@ -9,7 +9,7 @@ type Config = z.output<typeof config>;
 const POLL_AFTER_MS = 2_000;
 const NOT_READY = { sight: null } as const;
 
-/** Only looks; there is nothing to set off. */
+/** Only observes; there is nothing to start. */
 export const verifyInCluster: StepKind<Config, 'cluster'> = {
   kind: 'verify',
   needs: () => ['cluster'],
@@ -34,7 +34,7 @@ export const verifyInCluster: StepKind<Config, 'cluster'> = {
       return { seen: 'done', message, change: { conditions: [{ type: 'InCustomerCluster', ...inCluster }] } };
     },
     async act() {
-      return { result: 'started', reason: 'nothing to set off', pollAfterMs: POLL_AFTER_MS };
+      return { result: 'started', reason: 'nothing to start', pollAfterMs: POLL_AFTER_MS };
     },
   }),
 };

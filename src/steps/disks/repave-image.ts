@@ -13,8 +13,8 @@ const config = z.object({
 });
 type Config = z.output<typeof config>;
 
-/** Each percentage and each remark once, however often somebody looks. */
-async function tell(
+/** Each percentage and each remark once, however often it is polled. */
+async function logProgress(
   context: StepContext,
   { progress, detail }: Extract<ImagingState, { state: 'writing' }>,
 ): Promise<void> {
@@ -51,8 +51,8 @@ export const repaveImage: StepKind<Config, 'imaging'> = {
 };
 
 /**
- * Writes an image. Which write is ours is told by the attempt's key, so that a resumed attempt goes on looking at
- * the write that it began, and never takes an older result for its own.
+ * Writes an image. A write is ours if it has the attempt's key, so that a resumed attempt goes on observing the write
+ * that it started, and never takes an older result for its own.
  */
 function writeImage(
   image: string,
@@ -66,7 +66,7 @@ function writeImage(
       if (state.state === 'idle' || state.key !== call.key) return { seen: 'absent' };
       if (state.state === 'writing') {
         const { progress, pollAfterMs } = state;
-        await tell(context, state);
+        await logProgress(context, state);
         return { seen: 'under_way', reason: `writing ${image}`, pollAfterMs, progress };
       }
       if (state.state === 'failed') {
@@ -88,7 +88,7 @@ function writeImage(
     async act(context) {
       await context.effect(() => imaging.startImaging(callOf(context, machine), image));
       const reason = `writing ${image}`;
-      // Written down with the first wait: whatever comes of it, what was on the disk is gone.
+      // Recorded with the first wait: however it ends, what was on the disk is gone.
       return { result: 'started', reason, pollAfterMs: 1, change: wiped('Imaging', `${reason} began`) };
     },
     async undo(context) {

@@ -29,7 +29,7 @@ function commandsFor({ action, netplan }: Config): RemoteCommand[] {
   ];
 }
 
-/** Applying the same configuration again changes nothing, so it may be repeated; a verify only looks. */
+/** Applying the same configuration again changes nothing, so it may be repeated; a verify only observes. */
 export const netReconfig: StepKind<Config, 'remoteExec'> = {
   kind: 'net',
   needs: () => ['remoteExec'],

@@ -40,8 +40,8 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
         return { seen: 'absent' };
       }
       // Also by an attempt that ran out of time: a failure that was seen would have cleared the memo.
-      const begun = context.memo.begun !== undefined;
-      return { seen: 'unobservable', failure: begun && !repeatable ? INTERRUPTED : null };
+      const wasStarted = context.memo.begun !== undefined;
+      return { seen: 'unobservable', failure: wasStarted && !repeatable ? INTERRUPTED : null };
     },
     async act(context) {
       if (check === '' && !repeatable) await context.save({ begun: context.attempt });
@@ -51,9 +51,9 @@ export const sshCommand: StepKind<Config, 'remoteExec'> = {
           ? runRepeatable(capabilities.remoteExec, call, { command })
           : capabilities.remoteExec.run(call, { command });
       const { exitCode } = await context.effect(run).catch(async (error: unknown) => {
-        // A host that could not be asked has not run it.
+        // A host that could not be reached has not run it.
         if (wasNotCarriedOut(error) && context.memo.begun !== undefined) await context.save({});
-        // Out of time: whether the command goes on over there is not known.
+        // Out of time: whether the command still runs on the host is not known.
         const isCut = context.signal.aborted && context.memo.begun !== undefined;
         throw isCut ? new StepFailure(INTERRUPTED) : error;
       });

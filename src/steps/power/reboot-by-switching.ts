@@ -1,7 +1,7 @@
 /**
  * A reboot made of two commands that may be repeated and whose effects can be seen: power off, then power on. What is
  * asked for is remembered before each command, and asked for again if the machine is not seen in that power state
- * after a while; so whoever takes over after a crash goes on, and never begins a second reboot.
+ * after a while; so a replica that takes over after a crash goes on, and never starts a second reboot.
  *
  * Once the power is being switched, a BMC that refuses for the moment is waited for: to fail and to start again would
  * switch the machine off once more, and use up what was set for one boot.
@@ -19,7 +19,7 @@ export const CAME_BACK: MachineChange = {
 
 interface Switching {
   readonly to: 'on' | 'off';
-  /** Which boot it was in, where that could be told: then it is done when the host is up in another one. */
+  /** Which boot it was in, where that was known: then it is done when the host is up in another one. */
   readonly bootIdBefore: string | null;
   readonly askedAt: number;
 }
@@ -65,7 +65,7 @@ export function rebootBySwitching({
       return { result: 'started', reason, pollAfterMs: POLL_AFTER_MS };
     },
 
-    /** Nobody gets a machine back that is off because a reboot was stopped half-way. */
+    /** A machine is not left off because its reboot was canceled half-way. */
     async undo(context) {
       const switching = switchingOf(context);
       if (!switching) return { result: 'done', message: 'the power was not touched' };
@@ -111,7 +111,7 @@ function verdictOnHost({ bootIdBefore }: Switching, boot: BootState): Verdict {
     return { seen: 'done', message: 'the machine is back', change: CAME_BACK };
   }
   const message =
-    'the power was switched off and on, and the host went on running: its spec.bmc_endpoint is another machine’s';
+    "the power was switched off and on, and the host went on running: its spec.bmc_endpoint is another machine's";
   return { seen: 'failed', failure: { class: 'needs_human', code: 'BMC_MISMATCH', message } };
 }
 

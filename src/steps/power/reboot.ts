@@ -9,7 +9,7 @@ type Config = z.output<typeof config>;
 
 export const reboot: StepKind<Config, 'power' | 'remoteExec'> = {
   kind: 'reboot',
-  // Who asks the operating system must be able to reach it.
+  // A reboot over SSH must reach the operating system.
   needs: ({ mode }) => (mode === 'ssh' ? ['power', 'remoteExec'] : ['power']),
   config: config as z.ZodType<Config>,
   title: 'Rebooting machine',
@@ -47,7 +47,7 @@ function rebootByAsking(
     async act(context) {
       const call = callOf(context, machine);
       const { bootId, hostProblem } = await power.bootState(call);
-      if (bootId === null) throw hostProblem ?? CANT_TELL;
+      if (bootId === null) throw hostProblem ?? BOOT_UNKNOWN;
       const { memo } = context;
       const bootIdBefore = String(memo.bootIdBefore ?? bootId);
       await context.save({ bootIdBefore, askedAt: context.now().getTime() });
@@ -66,7 +66,7 @@ function rebootByAsking(
   };
 }
 
-const CANT_TELL = new StepFailure({
+const BOOT_UNKNOWN = new StepFailure({
   class: 'retryable',
   code: 'HOST_UNREACHABLE',
   message:

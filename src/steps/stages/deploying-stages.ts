@@ -1,4 +1,4 @@
-/** Stages that deploy a machine through its upstream, and wait until it is well. */
+/** Stages that deploy a machine through its upstream, and wait until it is healthy. */
 import type { StepContext } from '../../engine/step-handler.ts';
 import type { UpstreamState } from '../../providers/upstream.ts';
 import { callOf } from '../step-kind.ts';

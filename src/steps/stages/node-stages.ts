@@ -62,14 +62,14 @@ export const NODE_STAGES: Readonly<Record<NodeStage, (environment: NodeStepEnvir
       }
       const service = { to: 'deleted', owner: 'removal', from: ['removing'] } as const;
       if (machine.service === 'removing') return { result: 'done', message: 'deleted', change: { service } };
-      const message = `a node that is ${machine.service ?? 'in no service'} can’t be removed; retire it first`;
+      const message = `a node that is ${machine.service ?? 'in no service'} can't be removed; retire it first`;
       return { result: 'failed', failure: { class: 'needs_human', code: 'NOT_RETIRED', message } };
     },
   }),
 
   cleanup_secrets: ({ machine, controlPlane }) => ({
     async observe(context) {
-      // The uninstall begins here, and the node is removing from its first effect on.
+      // The uninstall starts here, and the node is removing from its first effect on.
       if (machine.service === 'retired') return ABSENT;
       if (context.memo.forgotten === true) return done('no secret of it is kept');
       return machine.service === 'removing' ? { seen: 'absent', next: true } : ABSENT;
@@ -86,7 +86,7 @@ export const NODE_STAGES: Readonly<Record<NodeStage, (environment: NodeStepEnvir
   }),
 };
 
-/** The site is told, and the agent's own figures must agree: nothing runs on it any more. */
+/** The site's hook is called, and the agent's own figures must agree: nothing runs on it any more. */
 function drained(
   environment: NodeStepEnvironment,
   stage: 'drain_node' | 'validate_clean_node',
@@ -95,15 +95,15 @@ function drained(
   const hook = hooked(environment, stage);
   return {
     async observe(context) {
-      const told = await hook.observe(context);
-      if (told.seen !== 'done' && told.seen !== 'unobservable') return told;
+      const hooked = await hook.observe(context);
+      if (hooked.seen !== 'done' && hooked.seen !== 'unobservable') return hooked;
       const load = await environment.controlPlane.nodeServices.workloads(
         callOf(context, environment.machine),
       );
       const isBusy = load !== null && load.workers + load.containers > 0;
-      // What its agent reports is seen: no operator's word counts against it.
-      if (told.seen === 'unobservable') return isBusy ? ABSENT : told;
-      if (load === null) return done('nobody reports workloads');
+      // The agent's report is evidence: an operator can't override it.
+      if (hooked.seen === 'unobservable') return isBusy ? ABSENT : hooked;
+      if (load === null) return done('no agent reports workloads');
       if (!isBusy) return done('its agent reports no workloads');
       return underWay(context, `${reason}: ${load.workers} workers, ${load.containers} containers`);
     },

@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 const AWAY = new StepFailure(
-  { class: 'retryable', code: 'MAAS_UNAVAILABLE', message: 'site-a can’t do it now (power off, 503)' },
+  { class: 'retryable', code: 'MAAS_UNAVAILABLE', message: "site-a can't do it now (power off, 503)" },
   { upstream: 'MAAS', name: 'site-a', effect: 'none' },
 );
 

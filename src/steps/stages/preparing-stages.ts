@@ -34,7 +34,7 @@ import {
 } from './stage-handling.ts';
 import type { Stage, UpstreamStage } from './upstream-stages.ts';
 
-/** Ready, or further: then it was configured by the one who brought it there. */
+/** Ready, or further: then another user has configured it. */
 const READY: readonly UpstreamState[] = ['ready', 'reserved', 'deploying', 'deployed'];
 const ON_THE_WAY: readonly UpstreamState[] = ['commissioning', 'testing', 'releasing', 'erasing'];
 const MAX_ADDRESS_ATTEMPTS = 3;

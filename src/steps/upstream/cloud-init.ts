@@ -1,4 +1,4 @@
-/** Cloud-init for a machine that MAAS deploys: the site's own part, the agent's settings, and how we are let in. */
+/** Cloud-init for a machine that an upstream deploys: the site's own part, the agent's settings, and our SSH access. */
 import { type Document, isMap, parseDocument, YAMLSeq } from 'yaml';
 import type { HostKey } from '../../hosts/host-key.ts';
 
@@ -12,7 +12,7 @@ export interface AgentSettings {
 
 const HEADER = '#cloud-config';
 
-/** How we are let in, and know that it is this machine. */
+/** The key that we log in with, and the host key that we verify the machine by. */
 export interface SshAccess {
   readonly authorizedKey: string;
   /** Null: the template brings host keys of its own. */
@@ -24,7 +24,7 @@ export interface CloudInitParts {
   readonly ssh: SshAccess | null;
 }
 
-/** Whether the template says itself by which keys its hosts are known. */
+/** Whether the template has host keys of its own. */
 export function bringsHostKeys(template: string): boolean {
   return parsed(template).has('ssh_keys');
 }
