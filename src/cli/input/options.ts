@@ -93,3 +93,9 @@ export function addQuiet(command: Command): Command {
 export function addReason(command: Command): Command {
   return command.requiredOption('--reason <text>', 'the reason, kept in the history');
 }
+
+/** Command lines that `--help` and docs/cli.md show below the options, without the program's name. */
+export function addExamples(command: Command, program: string, lines: readonly string[]): Command {
+  const examples = lines.map((line) => `  ${program} ${line}`);
+  return command.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
+}

@@ -5,7 +5,7 @@ import type { Operation } from '../../../gen/baremetal/v2/operation_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Api } from '../../connection/api.ts';
 import { type SelectionOptions, selectMachines } from '../../input/machine-selection.ts';
-import { addFilter, addOutput, addWaiting } from '../../input/options.ts';
+import { addExamples, addFilter, addOutput, addWaiting } from '../../input/options.ts';
 import {
   addStarting,
   checkRequestId,
@@ -57,6 +57,10 @@ export function lifecycleCommand(context: CommandContext, type: PhaseGatedType):
       '--image <ref>',
       "OS image, for example ubuntu-2204, or ubuntu/noble on MAAS (default: the provider's)",
     );
+  addExamples(command, context.program, [
+    `${verb} machine-1${type === 'REIMAGE' ? ' --image ubuntu-2204' : ''}`,
+    `${verb} -l rack=r42 --yes --no-wait`,
+  ]);
   addStarting(addFilter(command).option('--all', 'every machine'), 'operation');
   return addOutput(addWaiting(command, timeout, 'operation')).action(
     context.action<LifecycleOptions>(async ({ args, options, api }) => {

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Machine } from '../../../gen/baremetal/v2/machine_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { filterOf, machinePages, type SelectionOptions } from '../../input/machine-selection.ts';
-import { addFilter, addLimit, addOutput } from '../../input/options.ts';
+import { addExamples, addFilter, addLimit, addOutput } from '../../input/options.ts';
 import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
 import { machineRendering } from '../../rendering/machine-rendering.ts';
 
@@ -15,6 +15,11 @@ export function listMachines(context: CommandContext): Command {
   const command = new Command('list').description(
     'Show machines with phase, effective state, conditions, agents',
   );
+  addExamples(command, context.program, [
+    "list --filter 'phase=READY AND NOT effective_state=BUSY'",
+    'list -l rack=r42 -o json',
+    'list --filter schedulable=false -o name',
+  ]);
   return addOutput(addLimit(addFilter(command))).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const filter = filterOf(options);

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { allOf, equals } from '../../../client/filter-text.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { addLimit, addOutput } from '../../input/options.ts';
+import { addExamples, addLimit, addOutput } from '../../input/options.ts';
 import type { OperationSource } from '../../operations/operation-source.ts';
 import { isForPeople, type OutputFormat, writeList } from '../../output/format.ts';
 import { operationRendering } from '../../rendering/operation-rendering.ts';
@@ -23,6 +23,11 @@ export function listOperations(
     .description(`List all ${source.noun}s, newest first`)
     .option('--filter <filter>', `for example: phase=FAILED AND type=${source.exampleType}`)
     .option('-m, --machine <machine-id>', 'only of this machine');
+  const path = source.noun === 'run' ? 'run list' : name === 'ops' ? 'ops' : 'op list';
+  addExamples(command, context.program, [
+    `${path} --filter 'phase=FAILED AND type=${source.exampleType}'`,
+    `${path} -m machine-1 --limit 5`,
+  ]);
   return addOutput(addLimit(command)).action(
     context.action<ListOptions>(async ({ options, api }) => {
       const filter = allOf([options.filter, options.machine && equals('machine_id', options.machine)]);

@@ -4,7 +4,7 @@ import { OPERATION_TYPE_NAMES } from '../../../domain/operation/operation-type.t
 import type { CommandContext } from '../../command-context.ts';
 import { followStream } from '../../connection/follow-stream.ts';
 import { Reconnect } from '../../connection/reconnect.ts';
-import { addOutput } from '../../input/options.ts';
+import { addExamples, addOutput } from '../../input/options.ts';
 import { type OperationSource, probeList } from '../../operations/operation-source.ts';
 import { isFinished, type OperationEventView, type OperationView } from '../../operations/operation-view.ts';
 import { isForPeople, type OutputFormat, writeStreamed } from '../../output/format.ts';
@@ -24,6 +24,11 @@ export function watchFleet(context: CommandContext, source: OperationSource): Co
     .description(`Stream ${source.noun} events, of one machine or of all, until Ctrl-C`)
     .argument('[machine-id]')
     .option('--filter <filter>', `for example: type=${source.exampleType}`);
+  const path = source.commands.watch;
+  addExamples(command, context.program, [
+    `${path} machine-1`,
+    `${path} --filter type=${source.exampleType} -o json`,
+  ]);
   return addOutput(command).action(
     context.action<WatchOptions>(async ({ args: [machineId], options, api }) => {
       // Without this, a mistyped id would be watched forever without output.
