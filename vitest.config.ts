@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { debianPostgres } from './test/parts/debian-postgres.ts';
+import { ProcessorTimeTable } from './test/setup/processor-time-table.ts';
 import { SkippedTests } from './test/setup/skipped-tests.ts';
 
 /**
@@ -46,6 +47,8 @@ const ON_DEBIAN = {
     'test/fleet/{machines,overview,filters-agree-with-sql}.test.ts',
   ],
 };
+/** `npm run test:timing` */
+const isTimed = process.env.INGOT_TEST_TIMING === '1';
 const wholeSuite = process.env.INGOT_TEST_POSTGRES === 'all';
 
 export default defineConfig({
@@ -53,12 +56,12 @@ export default defineConfig({
     // Processes rather than threads: signals, working directories and exit hooks are part of what is tested.
     pool: 'forks',
     isolate: false,
-    setupFiles: ['test/setup/shared-worker.ts'],
+    setupFiles: [...(isTimed ? ['test/setup/processor-time.ts'] : []), 'test/setup/shared-worker.ts'],
     // Two more than the two processors that are counted on: many tests wait for clocks and other programs.
     maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: ['default', new SkippedTests()],
+    reporters: ['default', new SkippedTests(), ...(isTimed ? [new ProcessorTimeTable()] : [])],
     sequence: { sequencer: LongestFirst },
     projects: [
       {

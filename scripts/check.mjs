@@ -1,5 +1,7 @@
 // `npm test`: everything a reviewer would check, in one command. Arguments go to vitest.
-import { spawn } from 'node:child_process';
+// `npm run test:fast` (--fast): types, lint, unit tests, and the API tests that share one server.
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled } from './ensure-installed.mjs';
@@ -9,23 +11,54 @@ ensureInstalled('development');
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => `node_modules/.bin/${name}`;
-const checkGenerated = relative(root, fileURLToPath(import.meta.resolve('./check-generated.mjs')));
+const script = (path) => relative(root, fileURLToPath(import.meta.resolve(path)));
+const isFast = process.argv.includes('--fast');
+const filters = process.argv.slice(2).filter((argument) => argument !== '--fast');
 
-const build = { title: 'build and types', command: [process.execPath, 'scripts/build.mjs'] };
-
-// Independent of one another, so they run together; each one's output is kept back and shown in order.
-const staticChecks = [
-  { title: 'format and lint', command: [bin('biome'), 'check', '.', '--error-on-warnings'] },
+const build = isFast
+  ? { title: 'types', command: [process.execPath, 'node_modules/typescript/bin/tsc', '-p', '.'] }
+  : { title: 'build and types', command: [process.execPath, script('./build.mjs')] };
+const lint = { title: 'format and lint', command: [bin('biome'), 'check', '.', '--error-on-warnings'] };
+const fastChecks = [
+  build,
+  {
+    title: 'types of the console',
+    command: [process.execPath, 'node_modules/typescript/bin/tsc', '-p', 'console'],
+  },
+  lint,
+];
+const allChecks = [
+  build,
+  lint,
   { title: 'dead code and dependencies', command: [bin('knip')] },
   { title: 'API lint', command: [bin('buf'), 'lint'] },
   { title: 'API compatibility', command: [bin('buf'), 'breaking', '--against', 'proto/released.binpb'] },
-  { title: 'generated code', command: [process.execPath, checkGenerated] },
+  { title: 'generated code', command: [process.execPath, script('./check-generated.mjs')] },
 ];
 
-const tests = { title: 'tests', command: [bin('vitest'), 'run', ...process.argv.slice(2)] };
+// What the tests need of Debian is installed before them, so that vitest itself has nothing to say about it.
+const paths = filters.filter((argument) => argument.includes('/'));
+const packages = {
+  title: 'programs for the tests',
+  command: [process.execPath, 'dist/scripts/install-test-packages.js', ...paths],
+};
+const tests = {
+  title: 'tests',
+  command: [bin('vitest'), 'run', ...(isFast ? ['--project', 'ingot', ...fastTests()] : []), ...filters],
+  env: { INGOT_TEST_PACKAGES: isFast ? '' : 'checked', ...(isFast && { INGOT_TEST_INSTALL: '0' }) },
+};
 
-function start({ command: [file, ...args] }, stdio) {
-  const child = spawn(file, args, { cwd: root, stdio });
+/** Unit tests but for those that start a PostgreSQL of their own, and the files that share a server. */
+function fastTests() {
+  const sharing = execFileSync('git', ['grep', '-l', 'sharedServer()', '--', 'test/*.test.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return ['src/', ...sharing.trim().split('\n'), '--exclude', 'src/store/embedded/**'];
+}
+
+function start({ command: [file, ...args], env }, stdio) {
+  const child = spawn(file, args, { cwd: root, stdio, env: { ...process.env, ...env } });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += text));
   return new Promise((resolve) => {
@@ -46,6 +79,7 @@ async function runInTurn(check) {
   return (await start(check, 'inherit')).code;
 }
 
+/** Independent of one another: each one's output is kept back and shown in order. */
 async function runTogether(checks) {
   const running = checks.map((check) => ({ check, result: start(check, ['ignore', 'pipe', 'pipe']) }));
   for (const { check, result } of running) {
@@ -57,8 +91,23 @@ async function runTogether(checks) {
   return 0;
 }
 
+/** Of this process and all that have ended below it; null where /proc does not say. */
+function processorSeconds() {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1].split(' ');
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+  } catch {
+    return null;
+  }
+}
+
 const startedAt = performance.now();
-const code = (await runInTurn(build)) || (await runTogether(staticChecks)) || (await runInTurn(tests));
-const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-console.log(`\n== ${code === 0 ? 'all checks passed' : 'failed'} in ${seconds} s`);
+const code =
+  (await runTogether(isFast ? fastChecks : allChecks)) ||
+  (isFast ? 0 : await runInTurn(packages)) ||
+  (await runInTurn(tests));
+const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+const processor = processorSeconds();
+const cost = processor === null ? '' : ` (${processor.toFixed(0)} s of processor time)`;
+console.log(`\n== ${code === 0 ? 'all checks passed' : 'failed'} in ${seconds} s${cost}`);
 process.exitCode = code;

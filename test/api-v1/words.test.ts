@@ -1,8 +1,9 @@
 /** Document 1's words in everything that its API says, and both spellings of an id wherever one is taken. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fresh, newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
-import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
+import { refusal, type TestServer } from '../parts/server.ts';
+import { sharedServer } from '../parts/shared-server.ts';
 import { until } from '../parts/until.ts';
 import { CLUSTER, newPlan, run, runEnded, startRun, stepStates, type V1, v1Of } from './runs.ts';
 
@@ -10,10 +11,9 @@ let server: TestServer;
 let v1: V1;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   v1 = v1Of(server);
 });
-afterAll(() => server?.stop());
 
 const FOREIGN = /\boperations?\b|\bREIMAGE\b|\bop-|Reimage/;
 const asOperation = (runId: string) => runId.replace('run-', 'op-');

@@ -1,13 +1,14 @@
 /** By which address a node is known: netboot, reports and REST must not mistake one machine for another. */
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { startTestServer, type TestServer } from '../parts/server.ts';
+import { beforeAll, expect, it, vi } from 'vitest';
+import type { TestServer } from '../parts/server.ts';
+import { sharedServer } from '../parts/shared-server.ts';
 import { boot, call, createNode, newMac, nodeOf, report, setState } from './rest.ts';
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const { status } = await call(server, 'POST', '/workflows', {
     name: 'ubuntu',
     cmdline: 'ingot.mac={mac} ingot.token={boot_token}',
@@ -15,7 +16,6 @@ beforeAll(async () => {
   });
   expect(status).toBe(201);
 });
-afterAll(() => server?.stop());
 
 async function pendingNode() {
   const node = await createNode(server, { workflow: 'ubuntu' });
