@@ -56,7 +56,7 @@ export default defineConfig({
     // Processes rather than threads: signals, working directories and exit hooks are part of what is tested.
     pool: 'forks',
     isolate: false,
-    setupFiles: [...(isTimed ? ['test/setup/processor-time.ts'] : []), 'test/setup/shared-worker.ts'],
+    setupFiles: ['test/setup/processor-time.ts', 'test/setup/shared-worker.ts'],
     // Two more than the two processors that are counted on: many tests wait for clocks and other programs.
     maxWorkers: 4,
     testTimeout: 30_000,
