@@ -22,8 +22,8 @@ function inCluster(fields: Partial<ClusterNode> | null): ClusterProbeResult {
     ...fields,
   };
   const sight = { cluster: 'cluster-a', name: 'm-1', node };
-  const { status: ok, ...told } = inClusterCondition(sight);
-  return { ok, ...told, sight };
+  const { status: ok, ...verdict } = inClusterCondition(sight);
+  return { ok, ...verdict, sight };
 }
 
 const JOINED = inCluster({});
@@ -108,7 +108,7 @@ describe('BMCReachable', () => {
       says: [['Reachable', true, 'PingOK']],
     },
     {
-      it: 'counts misses of its own',
+      it: 'has its own count of misses',
       machine: { conditions: said({ Reachable: true, BMCReachable: true }) },
       seen: { host: UP, bmc: DOWN },
       misses: { host: 2, bmc: 1 },
@@ -217,7 +217,7 @@ describe('InCustomerCluster and Drained', () => {
     },
     { it: 'in maintenance without a cluster: not known', machine: machineIn('MAINTENANCE', {}), says: [] },
     {
-      it: 'ready and in no cluster: may be used by anybody, so not known',
+      it: 'ready and in no cluster: may be in use, so not known',
       machine: machineIn('READY', {}),
       seen: { cluster: NOT_JOINED },
       says: [['InCustomerCluster', false, 'NotJoined']],
@@ -271,7 +271,7 @@ describe('Degraded', () => {
       says: [['Reachable', false, 'NoAnswer']],
     },
     {
-      it: 'names both when both are silent',
+      it: 'names both when neither answers',
       machine: {
         ...IN_SERVICE,
         conditions: said({ Provisioned: true, BMCReachable: false, Reachable: false }),
@@ -308,12 +308,12 @@ describe('Degraded', () => {
       ],
     },
     {
-      it: 'stays when somebody else said it',
+      it: 'stays when another part set it',
       machine: { ...IN_SERVICE, conditions: said({ Reachable: true, Degraded: [true, 'DiskFailing'] }) },
       seen: { host: UP },
       says: [],
     },
-    { it: 'is not denied where nobody claimed it', machine: IN_SERVICE, seen: { host: UP }, says: [] },
+    { it: 'is not cleared where it was never set', machine: IN_SERVICE, seen: { host: UP }, says: [] },
   ]);
 });
 

@@ -11,7 +11,7 @@ test('a provider alone has every slot', () => {
   expect(fill(new ProbeSlots(64, ['only']), 'only')).toBe(64);
 });
 
-test('of several, each has some of its own that no other can take', () => {
+test('of several providers, each has reserved slots that no other can take', () => {
   const slots = new ProbeSlots(64, ['slow', 'slower', 'quick']);
   expect(fill(slots, 'slow')).toBe(44);
   expect(fill(slots, 'slower')).toBe(10);
@@ -20,7 +20,7 @@ test('of several, each has some of its own that no other can take', () => {
   expect(slots.room('quick')).toBe(1);
 });
 
-test('fewer slots than providers still lead to everybody', () => {
+test('fewer slots than providers still serve every provider', () => {
   const slots = new ProbeSlots(1, ['a', 'b']);
   expect(fill(slots, 'a')).toBe(1);
   expect(slots.room('b')).toBe(0);

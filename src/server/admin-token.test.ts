@@ -55,7 +55,7 @@ describe('the first token', () => {
   it.each([
     ['is empty', ''],
     ['was made for another database', 'ingot_of-another-database\n'],
-  ])('is made anew when its file %s', async (_why, content) => {
+  ])('is created again when its file %s', async (_why, content) => {
     await ensureAdminToken(database, dataDir);
     const file = join(dataDir, 'admin.token');
     writeFileSync(file, content, { mode: 0o644 });
@@ -64,7 +64,7 @@ describe('the first token', () => {
     expect(await findToken(database, secretIn(file))).toMatchObject({ role: 'admin' });
   });
 
-  it('is made anew when it was revoked', async () => {
+  it('is created again when it was revoked', async () => {
     const { file } = await ensureAdminToken(database, dataDir);
     const revoked = secretIn(file);
     await revokeToken(database, 'admin', { kind: 'admin', id: 'ann' });
@@ -72,7 +72,7 @@ describe('the first token', () => {
     expect(secretIn(file)).not.toBe(revoked);
   });
 
-  it('of a replica with another data directory takes nobody else’s away', async () => {
+  it('of a replica with another data directory revokes no other token', async () => {
     const first = await ensureAdminToken(database, dataDir);
     const second = await ensureAdminToken(database, join(base, 'other'));
     for (const { file } of [first, second]) expect(await findToken(database, secretIn(file))).not.toBeNull();

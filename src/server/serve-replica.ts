@@ -50,7 +50,7 @@ class ReplicaLifecycle {
   readonly #signal: AbortSignal;
   #waiting: WaitingServer | null = null;
   readonly #running = new RunningParts();
-  /** A start or a suspension under way; it never rejects. */
+  /** A start or a suspension in progress; it never rejects. */
   #busy: Promise<unknown> = Promise.resolve();
   /** As bound at first: a replica that was given any free port keeps it. */
   #ports: Ports | null = null;

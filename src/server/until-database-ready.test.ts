@@ -78,7 +78,7 @@ describe('waiting for the database', () => {
     expect((await start([broken])).result).toBe(broken);
   });
 
-  it('ends when it is told to', async () => {
+  it('ends at an abort', async () => {
     const { result } = await start([coded('ECONNREFUSED')], AbortSignal.abort());
     expect((result as Error).name).toBe('AbortError');
   });

@@ -81,7 +81,7 @@ export class BackgroundLoop {
     this.#over = repeatUntilStopped(this.#options, this.#stopping.signal);
   }
 
-  /** Returns when the pass that is under way is over. */
+  /** Returns when the running pass is over. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#over;

@@ -13,8 +13,8 @@ const raised = <T extends ConditionType>(type: T) =>
 const serviceOf = (fields: Partial<Machine>) =>
   agentReady(sampleMachine({ presence: 'registered', ...fields }), AT).machine.service;
 
-describe('an agent that speaks', () => {
-  it('brings its machine into service where nobody else decides', () => {
+describe('an agent that is ready', () => {
+  it('puts its machine in service where nothing else decides', () => {
     expect(serviceOf({ service: 'enrolling' })).toBe('active');
     expect(serviceOf({ service: 'offline' })).toBe('active');
   });
@@ -24,11 +24,11 @@ describe('an agent that speaks', () => {
     expect(serviceOf({ service: 'offline', activeOperationId: 'op-1' })).toBe('offline');
   });
 
-  it('does not complete an onboarding that somebody canceled', () => {
+  it('does not complete an onboarding that was canceled', () => {
     expect(serviceOf({ service: 'enrolling', conditions: raised('OperationCanceled') })).toBe('enrolling');
   });
 
-  it('comes back from silence although its last operation was canceled', () => {
+  it('returns after it was lost, although its last operation was canceled', () => {
     expect(serviceOf({ service: 'offline', conditions: raised('OperationCanceled') })).toBe('active');
   });
 
@@ -47,7 +47,7 @@ describe('an agent that speaks', () => {
   });
 
   it.each(['enrolling', 'offline'] as const)(
-    'does not bring back what needs somebody who looks (%s)',
+    'does not bring back a machine that needs an operator (%s)',
     (service) => {
       expect(serviceOf({ service, conditions: raised('NeedsIntervention') })).toBe(service);
     },

@@ -55,9 +55,9 @@ describe('rules that approve nodes', () => {
         macPrefixes: ['d8:9e:f3', '52:54'],
         vendors: [],
         serialNumbers: [],
-        workflow: 'ubuntu',
+        profile: 'ubuntu',
       },
-      { name: 'a', macPrefixes: [], vendors: ['HPE'], serialNumbers: [], workflow: '' },
+      { name: 'a', macPrefixes: [], vendors: ['HPE'], serialNumbers: [], profile: '' },
     ]);
   });
 });

@@ -159,7 +159,7 @@ describe('settings', () => {
     });
   });
 
-  it('have names that can be told apart', () => {
+  it('have distinct names', () => {
     const infos = Object.values(SETTINGS);
     expect(new Set(infos.flatMap(({ variable, flag }) => [variable, flag])).size).toBe(2 * infos.length);
     for (const { flag, description } of infos) {

@@ -1,7 +1,7 @@
 /**
  * Revokes an agent's token for good: when its machine is removed, or before its disks are erased.
  *
- * The token's hash stays in `revoked_agents`, so that its bearer is told not to retry. The same row has the address of the
+ * The token's hash stays in `revoked_agents`, so that its bearer gets an error that no retry can fix. The same row has the address of the
  * agent's entry. Where presence is in another store, the entry is removed there right after the commit; a crash in between, or
  * a store that does not answer, leaves the row due, and the presence watch removes the entry as soon as possible
  * (`removeRevokedEntries`).

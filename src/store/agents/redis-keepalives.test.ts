@@ -18,10 +18,10 @@ const FACTS = {
   privateIp: '192.168.1.100',
   gpus: [],
 };
-const everybody = async () => ({ has: () => true });
+const allMachines = async () => ({ has: () => true });
 
 let redis: Redis;
-const told: string[] = [];
+const reports: string[] = [];
 
 function open(keepaliveSeconds: number): Promise<KeepaliveStore> {
   return createRedisKeepalives({
@@ -30,8 +30,8 @@ function open(keepaliveSeconds: number): Promise<KeepaliveStore> {
     providers: () => ['generic'],
     now: Date.now,
     monotonicNow: () => performance.now(),
-    onAway: (problem) => told.push(`away: ${problem}`),
-    onBack: () => told.push('back'),
+    onAway: (problem) => reports.push(`away: ${problem}`),
+    onBack: () => reports.push('back'),
   });
 }
 
@@ -62,7 +62,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
   });
   beforeEach(() => {
     redis.cli('flushall');
-    told.length = 0;
+    reports.length = 0;
   });
 
   it('a keepalive leaves nothing behind of an entry that Redis has let go', async () => {
@@ -71,16 +71,16 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     await sleep(1_200);
     expect(await brief.keep([said('a')])).toEqual([{ outcome: 'gone' }]);
     expect(redis.cli('keys', '*')).toEqual([INDEX]);
-    expect((await brief.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({});
+    expect((await brief.poolMetrics(['gpu'], allMachines)).get('gpu')).toEqual({});
     // A set without members is none.
     expect(redis.cli('keys', '*')).toEqual([]);
     await brief.close();
   });
 
-  it('finds members of the index that somebody put there as whole keys, and counts each machine once', async () => {
+  it('finds members of the index that another client added as whole keys, and counts each machine once', async () => {
     await store.put([ready('a'), ready('b')]);
     redis.cli('sadd', INDEX, `${PREFIX}b`, `${PREFIX}gone`);
-    expect((await store.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({ worker_count: 2 });
+    expect((await store.poolMetrics(['gpu'], allMachines)).get('gpu')).toEqual({ worker_count: 2 });
     expect(redis.cli('smembers', INDEX)).not.toContain(`${PREFIX}gone`);
     expect(redis.cli('sismember', INDEX, 'a')).toEqual(['1']);
   });
@@ -109,7 +109,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
   it('removes an entry whole, its lock and its members of the index, and nothing else', async () => {
     await store.put([ready('a'), ready('b')]);
     redis.cli('sadd', INDEX, `${PREFIX}a`);
-    redis.cli('set', `${PREFIX}a:lock`, 'somebody');
+    redis.cli('set', `${PREFIX}a:lock`, 'another-client');
     await store.remove([address('a')]);
     expect(redis.cli('keys', '*').toSorted()).toEqual([`${PREFIX}b`, `${PREFIX}b:metrics`, INDEX].toSorted());
     expect(redis.cli('smembers', INDEX)).toEqual(['b']);
@@ -120,11 +120,11 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     await store.put(many.map(ready));
     for (const id of many.slice(0, 1_000)) await store.remove([address(id)]);
     redis.cli('sadd', INDEX, ...many.slice(0, 1_000));
-    expect((await store.poolMetrics(['gpu'], everybody)).get('gpu')).toEqual({ worker_count: 2_000 });
+    expect((await store.poolMetrics(['gpu'], allMachines)).get('gpu')).toEqual({ worker_count: 2_000 });
     expect(redis.cli('scard', INDEX)).toEqual(['2000']);
   });
 
-  it('what somebody else made of one entry does not fail the others, and gives way to a registration', async () => {
+  it('an entry to which another client gave another type does not fail the others, and a registration replaces it', async () => {
     await store.put([ready('a'), ready('b'), ready('c')]);
     redis.cli('set', `${PREFIX}b`, 'nonsense');
     redis.cli('del', `${PREFIX}c:metrics`);
@@ -140,7 +140,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     expect(await outcomes('a')).toEqual(['kept']);
   });
 
-  it('a new registration keeps what the last keepalives told', async () => {
+  it('a new registration keeps the metrics of the last keepalives', async () => {
     await store.put([ready('a')]);
     await store.put([{ ...ready('a'), status: 'registered', keepalive: null }]);
     const [vitals] = await store.read([address('a')]);
@@ -151,7 +151,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     const LOCK = `${PREFIX}a:lock`;
 
     it('is waited for, taken and given back', async () => {
-      redis.cli('set', LOCK, 'somebody', 'px', '400');
+      redis.cli('set', LOCK, 'another-client', 'px', '400');
       const startedAt = Date.now();
       const put = store.put([ready('a'), ready('b')]);
       await sleep(200);
@@ -162,41 +162,41 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
       expect(redis.cli('keys', '*:lock')).toEqual([]);
     });
 
-    it('that somebody else has by now is not given back in their place', async () => {
-      redis.cli('set', `${PREFIX}b:lock`, 'somebody', 'px', '400');
+    it('that another client holds by now is not released', async () => {
+      redis.cli('set', `${PREFIX}b:lock`, 'another-client', 'px', '400');
       const put = store.put([ready('a'), ready('b')]);
       await sleep(100);
       // As if ours had ended by itself.
-      redis.cli('set', LOCK, 'somebody');
+      redis.cli('set', LOCK, 'another-client');
       await put;
-      expect(redis.cli('get', LOCK)).toEqual(['somebody']);
+      expect(redis.cli('get', LOCK)).toEqual(['another-client']);
     });
 
     it('does not keep a machine out when its holder forgot it, and stays that holder’s', async () => {
-      redis.cli('set', LOCK, 'somebody', 'px', '60000');
+      redis.cli('set', LOCK, 'another-client', 'px', '60000');
       await store.put([ready('a')]);
       expect(await outcomes('a')).toEqual(['kept']);
-      expect(redis.cli('get', LOCK)).toEqual(['somebody']);
+      expect(redis.cli('get', LOCK)).toEqual(['another-client']);
     });
 
     it('is no matter of keepalives', async () => {
       await store.put([ready('a')]);
-      redis.cli('set', LOCK, 'somebody', 'px', '60000');
+      redis.cli('set', LOCK, 'another-client', 'px', '60000');
       const startedAt = Date.now();
       expect(await outcomes('a')).toEqual(['kept']);
       expect(Date.now() - startedAt).toBeLessThan(500);
     });
   });
 
-  it('a full Redis is away for those who write, told once, and back with the first who can', async () => {
+  it('a full Redis is away for writers, reported once, and back with the first successful write', async () => {
     await store.put([ready('a')]);
     redis.cli('config', 'set', 'maxmemory', '1');
     for (let n = 0; n < 3; n += 1) await expect(store.keep([said('a')])).rejects.toThrow(KeepalivesAway);
     expect((await store.read([address('a')]))[0]?.agentVersion).toBe('0.1.0');
-    expect(told).toEqual([expect.stringMatching(/^away: OOM /)]);
+    expect(reports).toEqual([expect.stringMatching(/^away: OOM /)]);
     redis.cli('config', 'set', 'maxmemory', '0');
     expect(await outcomes('a')).toEqual(['kept']);
-    expect(told).toEqual([expect.anything(), 'back']);
+    expect(reports).toEqual([expect.anything(), 'back']);
   });
 
   it('another process is another incarnation', async () => {
@@ -207,7 +207,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('keepalives in Redis'
     let after: string | null = null;
     while (after === null) after = await store.incarnation().catch(() => sleep(20, null));
     expect(after).not.toBe(before);
-    expect(told).toEqual([expect.stringMatching(/^away: /), 'back']);
+    expect(reports).toEqual([expect.stringMatching(/^away: /), 'back']);
   });
 
   it('can be closed while Redis is away', async () => {

@@ -3,7 +3,7 @@ import { Coalescer } from './coalescer.ts';
 
 const REFUSED = new Error('the database refuses this');
 
-/** A database that answers when it is told to. */
+/** A database that answers on command. */
 class HeldFlush {
   readonly batches: number[][] = [];
   underWay = 0;
@@ -22,7 +22,7 @@ class HeldFlush {
     return items.map((item) => `answer ${item}`);
   };
 
-  /** Answers what is under way. */
+  /** Answers the running batches. */
   async answer(): Promise<void> {
     for (const resolve of this.#waiting.splice(0)) resolve();
     await turns();
@@ -68,7 +68,7 @@ describe('a coalescer', () => {
     expect(await Promise.all(answers)).toEqual(['answer 1', 'answer 2', 'answer 3']);
   });
 
-  it('forms the next batch while as many as it may are under way, in the order of the requests', async () => {
+  it('collects the next batch while the allowed number is running, in the order of the requests', async () => {
     const held = new HeldFlush();
     const it = coalescer(held);
     const answers: Promise<string>[] = [];
@@ -150,7 +150,7 @@ describe('a coalescer', () => {
     expect(await second).toBe('answer 2');
   });
 
-  it('answers everybody under a crowd, each once', async () => {
+  it('answers each of many requests once', async () => {
     let most = 0;
     let underWay = 0;
     const it = new Coalescer<number, number>({
@@ -173,7 +173,7 @@ describe('a coalescer', () => {
     expect(most).toBe(3);
   });
 
-  it('rests after a batch where it is told to, but not when the next one is full', async () => {
+  it('rests after a batch where that is configured, but not when the next one is full', async () => {
     const held = new HeldFlush();
     const it = coalescer(held, { maxBatch: 3, restMs: 50 });
     const answers = [it.submit(1)];

@@ -78,7 +78,7 @@ test('a database that ends of its full disk keeps that cause until it can be wri
   );
 });
 
-test('one connection that is cut tells nothing', async () => {
+test('one connection that is cut says nothing', async () => {
   const cut = refused('57P01', 'terminating connection due to administrator command', 'FATAL');
   vi.spyOn(Connection.prototype, 'query').mockRejectedValueOnce(cut);
   await later();

@@ -152,11 +152,11 @@ test.each([
   }
 });
 
-test('an unexpected exit is told to the owner, also to one who asks late; a stop is not', async () => {
+test('an unexpected exit is reported, also to a listener that comes late; a stop is not', async () => {
   const server = await start();
-  const told = new Promise((resolve) => server.onExit(resolve));
+  const exit = new Promise((resolve) => server.onExit(resolve));
   process.kill(server.pid, 'SIGKILL');
-  expect(await told).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await exit).toEqual({ code: null, signal: 'SIGKILL' });
   expect(await new Promise((resolve) => server.onExit(resolve))).toEqual({ code: null, signal: 'SIGKILL' });
   const next = await start();
   next.onExit(() => expect.unreachable());

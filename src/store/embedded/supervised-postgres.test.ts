@@ -8,20 +8,20 @@ import { type SupervisedPostgres, startSupervisedPostgres } from './supervised-p
 
 let base: string;
 let server: SupervisedPostgres;
-let heard: string[];
+let events: string[];
 let started: () => void;
 
 beforeEach(async () => {
   base = mkdtempSync(join(tmpdir(), 'ingot-supervised-test-'));
-  heard = [];
+  events = [];
   started = () => {};
   server = await startSupervisedPostgres({
     dataDir: join(base, 'data'),
     ephemeral: true,
-    onExit: ({ signal }) => heard.push(`exit by ${signal}`),
-    onStartFailed: (error) => heard.push(String(error)),
+    onExit: ({ signal }) => events.push(`exit by ${signal}`),
+    onStartFailed: (error) => events.push(String(error)),
     onStarted: () => {
-      heard.push('started');
+      events.push('started');
       started();
     },
   });
@@ -51,13 +51,13 @@ test('one that ends by itself runs again, with another process and at the same U
     pids.add(server.pid);
   }
   expect(pids.size).toBe(3);
-  expect(heard).toEqual(['exit by SIGKILL', 'started', 'exit by SIGKILL', 'started']);
+  expect(events).toEqual(['exit by SIGKILL', 'started', 'exit by SIGKILL', 'started']);
 });
 
 test('one that is stopped while it is being started again stays stopped', async () => {
   process.kill(server.pid, 'SIGKILL');
-  while (heard.length === 0) await sleep(5);
+  while (events.length === 0) await sleep(5);
   await server.stop();
   await expect(answer()).rejects.toThrow();
-  expect(heard[0]).toBe('exit by SIGKILL');
+  expect(events[0]).toBe('exit by SIGKILL');
 });

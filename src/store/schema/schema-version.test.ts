@@ -14,9 +14,11 @@ describe('the migrations of this version', () => {
   const files = readMigrations();
 
   it('declare a min_version that this version has reached, except those released before there was one', () => {
-    const silent = files.filter(({ minVersion }) => minVersion === null || !isAtLeast(version, minVersion));
+    const undeclared = files.filter(
+      ({ minVersion }) => minVersion === null || !isAtLeast(version, minVersion),
+    );
     expect(
-      silent.map(({ name }) => name).filter((name) => name > LAST_WITHOUT_MIN_VERSION),
+      undeclared.map(({ name }) => name).filter((name) => name > LAST_WITHOUT_MIN_VERSION),
       'these need a line "-- min_version: <oldest version that runs on the schema after it>"',
     ).toEqual([]);
   });

@@ -1,16 +1,16 @@
 /** The providers that the configuration names, beside those that are built in. */
 
-import { createClusters } from '../clusters/clusters.ts';
-import { createDatacenterProvider } from '../providers/datacenter/datacenter-provider.ts';
-import { createFakeProvider } from '../providers/fake/fake-provider.ts';
-import { createGenericProvider } from '../providers/generic/generic-provider.ts';
-import { createMaasProvider } from '../providers/maas/maas-provider.ts';
-import type { NetworkInstalls } from '../providers/network-installs.ts';
-import type { Provider } from '../providers/provider.ts';
-import type { Database } from '../store/database/database.ts';
-import { createFakeWorld } from '../store/fake-world.ts';
-import { readHostKey } from '../store/nodes/host-keys.ts';
-import { BUILT_IN_PROVIDERS, type Configuration } from './settings/configuration.ts';
+import { createClusters } from '../../clusters/clusters.ts';
+import { createDatacenterProvider } from '../../providers/datacenter/datacenter-provider.ts';
+import { createFakeProvider } from '../../providers/fake/fake-provider.ts';
+import { createGenericProvider } from '../../providers/generic/generic-provider.ts';
+import { createMaasProvider } from '../../providers/maas/maas-provider.ts';
+import type { NetworkInstalls } from '../../providers/network-installs.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { Database } from '../../store/database/database.ts';
+import { createFakeWorld } from '../../store/fake-world.ts';
+import { readHostKey } from '../../store/nodes/host-keys.ts';
+import { BUILT_IN_PROVIDERS, type Configuration } from '../settings/configuration.ts';
 
 export function createProviders(
   configuration: Configuration,
