@@ -1,6 +1,6 @@
 /**
- * Who is calling. A token that was good a moment ago is believed for a few seconds, so that a busy client does
- * not cost a query a call; a revocation is announced to every replica and ends that at once.
+ * Who is calling. A valid token is cached for a few seconds, so that a busy client does not cost one query for each
+ * call; a revocation is announced to every replica and empties the cache at once.
  */
 import type { Actor, Role } from '../domain/actor.ts';
 import { Fault } from '../domain/error/fault.ts';
@@ -37,13 +37,13 @@ export class Authenticator {
     const key = tokenKey(secret);
     const believed = this.#believed.get(key);
     if (believed && believed.until > this.#now()) return believed.caller;
-    // Many calls of one client that arrive together ask the database once.
+    // Calls of one client that arrive together share one query.
     const asked = this.#asking.get(key) ?? this.#ask(key, secret);
     this.#asking.set(key, asked);
     return asked;
   }
 
-  /** What was asked before tokens changed is answered, but neither believed afterwards nor shared. */
+  /** An answer to a query from before tokens changed is returned, but neither cached nor shared. */
   async #ask(key: string, secret: string): Promise<Caller> {
     const asking = this.#asking;
     try {
@@ -57,7 +57,7 @@ export class Authenticator {
     }
   }
 
-  /** Tokens may have changed. */
+  /** Empties the cache, because tokens may have changed. */
   forget(): void {
     this.#believed.clear();
     this.#asking = new Map();

@@ -1,4 +1,4 @@
-/** What the HTTP server itself refuses before a route sees it, in our own words: its own may quote the body. */
+/** Texts for what the HTTP server refuses before a route sees it; its own texts may quote the body. */
 
 export const UNREADABLE_REQUESTS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not JSON',
@@ -21,7 +21,7 @@ function refusal(code: string) {
 const ESCAPED = /(?:%[0-9a-f]{2})+/gi;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What an address can't mean: no stored text has it, so nothing can be found by it. Null: it can be read. */
+/** Why a URL cannot be read: a NUL or bytes that are not UTF-8, which no stored text has. Null: it can be read. */
 export function unreadableUrl(url: string): Error | null {
   for (const [run] of url.matchAll(ESCAPED)) {
     try {
@@ -38,14 +38,14 @@ export function notUtf8(): Error {
   return refusal('BODY_NOT_UTF8');
 }
 
-/** Names the field that has it. */
+/** The text cannot be stored; `path` leads to its field. */
 export function unstorableText(path: readonly string[]): Error {
   return Object.assign(refusal('UNSTORABLE_TEXT'), {
     field: path.map((part) => part.slice(0, 80)).join('.'),
   });
 }
 
-/** For a body that a route reads itself, and that is no JSON. */
+/** For a route that parses its body itself. */
 export const NOT_JSON = Object.assign(new Error('not JSON'), {
   code: 'FST_ERR_CTP_INVALID_JSON_BODY',
   statusCode: 400,
@@ -63,7 +63,7 @@ export function badBodyText(error: {
   readonly field?: string;
 }): string {
   const known = UNREADABLE_REQUESTS[error.code ?? ''] ?? BY_STATUS[error.statusCode ?? 0];
-  // As JSON writes it: what is refused is not sent back.
+  // Escaped as in JSON, so that the refused character is not sent back.
   if (known && error.field) return `${JSON.stringify(error.field).slice(1, -1)}: ${known}`;
   return known ?? "the request can't be read; send a JSON body with content-type application/json";
 }

@@ -1,6 +1,6 @@
 /**
- * The web console: files that a build has made, served as they are. The console routes paths of its own, so every page
- * that nobody else serves is its index.html. Whatever it may load comes from here; nothing inline runs.
+ * The web console: the files of its build, served unchanged. The console has client-side routes, so every path that
+ * no other route serves is index.html. It may load only from this server, and no inline script runs.
  */
 import { access } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -44,17 +44,20 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** The better one first. */
+/** Best compression first. */
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const;
 
-/** Names that begin with a letter or digit and hold no other than these characters: nothing leads out of the folder. */
+/**
+ * File names start with a letter, a digit or an underscore and hold only these characters, so that no path leaves the
+ * folder.
+ */
 const FILE = /^[A-Za-z0-9_][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/;
 const MAX_PATH = 512;
 
-/** What is under these is never a page, whether it is there or not. */
+/** Paths below these are never pages, whether a file exists or not. */
 const NOT_PAGES = ['api', 'boot', 'healthz', 'readyz', 'assets'];
 
-/** The name of a file under /assets holds a digest of what is in it. */
+/** The name of a file below /assets contains a digest of its content. */
 const CACHING = {
   asset: 'public, max-age=31536000, immutable',
   page: 'no-cache',
@@ -81,7 +84,7 @@ export async function consoleFiles(app: FastifyInstance, { root }: ConsoleFilesO
   app.get<ByPath>('/*', async (request, reply) => {
     const path = request.params['*'];
     const [first = '', ...others] = path.split('/');
-    // No page has a dot in its first segment: a service of the API has, and so has a file beside index.html.
+    // A first segment with a dot is a service of the API or a file beside index.html, never a page.
     if (first.includes('.')) {
       const sent = others.length === 0 && (await sendFile(request, reply, { root, path, caching: 'page' }));
       return sent || reply.callNotFound();

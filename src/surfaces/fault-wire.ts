@@ -1,4 +1,4 @@
-/** The one table from faults to the wire. Anything that is not a Fault is "internal error" with a request id. */
+/** The one table from faults to the wire. Any other error becomes "internal error" with a request id. */
 import { create } from '@bufbuild/protobuf';
 import { anyPack } from '@bufbuild/protobuf/wkt';
 import { Fault } from '../domain/error/fault.ts';
@@ -29,7 +29,7 @@ export const WIRE = {
   unauthenticated: { grpc: 16, http: 401 },
 } as const satisfies Record<FaultKind, { grpc: number; http: number }>;
 
-/** Makes a Fault of anything; what was not one goes to the log and not to the caller. */
+/** Turns any error into a Fault; an error that is not one is logged and not shown to the caller. */
 export function faultOf(error: unknown, requestId: string, logUnexpected: (error: unknown) => void): Fault {
   if (error instanceof Fault) return error;
   if (error instanceof KeepalivesAway) {

@@ -21,29 +21,31 @@ export interface HttpOptions {
   readonly port: number;
   readonly services: readonly Service[];
   readonly around: CallDependencies;
-  /** REST routes, each in a scope of its own: what one does about errors is not the others' business. */
+  /** REST routes, each in its own fastify scope, so that the error handler of one does not apply to the others. */
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   readonly readiness: Readiness;
   readonly limits?: SlowLimits;
 }
 
-/** How long a client may take; whoever sends slower than this only wants to keep a place. */
+/** How long a client may take to send a request; a slower one would only hold a connection. */
 export interface SlowLimits {
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How often that is looked at. */
+  /** How often connections are checked. */
   readonly checkMs: number;
 }
 
 const SLOW_LIMITS: SlowLimits = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_000 };
-/** Who finds the line full is not told so, and asks again after a second, three, seven… The system may allow less. */
+/**
+ * A client that finds the backlog full gets no answer and retries after 1, 3, 7… seconds. The system may allow less.
+ */
 const BACKLOG = 65_535;
 const LATENESS_CHECK_MS = 500;
-/** What was late longer ago than this delays nobody any more. */
+/** Delays of the event loop that are older than this no longer count. */
 const LATENESS_MEMORY_MS = 60_000;
 /**
- * With more connections than this an answer ends its own. They are those of agents, which would be idle for the rest
- * of a minute; each is a file, and files run out. A proxy that reuses its connections has far fewer.
+ * With more connections than this, each answer closes its connection. They are those of agents, which would be idle
+ * for the rest of a minute; each is a file descriptor. A proxy that reuses its connections has far fewer.
  */
 const CROWD = 4_000;
 
@@ -54,7 +56,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     logger: false,
     bodyLimit: MAX_MESSAGE_BYTES,
     requestTimeout: limits.requestMs,
-    // An agent comes once a minute: a connection that waited for it would be one of a hundred thousand idle ones.
+    // Agents call once a minute: keeping their connections would keep a hundred thousand idle ones.
     keepAliveTimeout: 5_000,
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.checkMs },
     forceCloseConnections: 'idle',
@@ -104,12 +106,12 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   for (const routes of options.routes) await app.register(routes);
   await app.register(async (scope) => {
-    // Connect reads its bodies itself.
+    // Connect parses its own bodies.
     scope.removeContentTypeParser('application/json');
     await scope.register(fastifyConnectPlugin, {
       routes: connectRoutes(options.services, options.around),
       readMaxBytes: MAX_MESSAGE_BYTES,
-      // A reader of JSON sees what is false, 0 or empty, as in the documents' samples.
+      // Emit fields that are false, 0 or empty: readers of JSON expect them.
       jsonOptions: { alwaysEmitImplicit: true },
       grpc: false,
     });
@@ -129,7 +131,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   };
 }
 
-/** What comes before any route: the address or the body can't be read. */
+/** For requests whose URL or body cannot be read, before any route. */
 function refuseUnread(reply: FastifyReply, error: { readonly code?: string }, status: number): void {
   const detail =
     status === 500 ? 'internal error' : badBodyText({ code: error.code ?? '', statusCode: status });
@@ -140,8 +142,9 @@ function refuseUnread(reply: FastifyReply, error: { readonly code?: string }, st
 }
 
 /**
- * A client's clock runs while this process is too busy to read what the client has long sent: when a fleet comes back
- * at once, those who waited longest would be cut off as slow. So the limits grow by what this process was late by.
+ * The time limit of a client runs while this process is too busy to read what the client has already sent: when a
+ * fleet comes back at once, those who waited longest would be disconnected as slow. So the limits grow by the delay
+ * of the event loop.
  */
 function forgiveOwnLateness(server: FastifyInstance['server'], limits: SlowLimits): () => void {
   const late: Array<{ readonly at: number; readonly ms: number }> = [];

@@ -1,10 +1,12 @@
-/** JSON bodies, for every route that does not read its own: UTF-8, and no text in them that could not be stored. */
+/**
+ * Parses JSON bodies, for routes that have no parser of their own: UTF-8, without text that PostgreSQL cannot store.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { notUtf8, unstorableText } from './bad-body.ts';
 import { unstorablePath } from './storable.ts';
 
-/** A raw NUL is no JSON; what remains is written as an escape. Most bodies have none, and need no second look. */
+/** JSON has no raw NUL, so only escapes need a check; most bodies have none. */
 const ESCAPE = /\\u(?:0000|d[89a-f])/i;
 
 export function readJsonBodies(app: FastifyInstance): void {

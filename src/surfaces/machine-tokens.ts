@@ -1,7 +1,7 @@
 /**
- * Whose token an agent presents. What was found is believed for some minutes, because the same agents come again and
- * again; a token that is replaced is announced to every replica and ends that at once. A stranger costs one row of a
- * lookup that he shares with other strangers, and never a place in the line of those who are known.
+ * The machine whose token an agent sends. A known token is cached for minutes, because the same agents call again and
+ * again; a replaced token is announced to every replica and empties the cache at once. Unknown tokens share batched
+ * lookups, one batch at a time, so that they never delay known ones.
  */
 import { findAgentsByTokens, type TokenOwner } from '../store/agents/agents.ts';
 import { Coalescer } from '../store/database/coalescer.ts';
@@ -36,7 +36,7 @@ export class MachineTokens {
     });
   }
 
-  /** Null: nobody's. Revoked: it was taken back for good. */
+  /** Null: the token is unknown. Revoked: it was revoked for good. */
   async owner(authorization: string | undefined): Promise<TokenBearer | 'revoked' | null> {
     const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
     if (secret === undefined) return null;
@@ -52,7 +52,7 @@ export class MachineTokens {
     return bearer;
   }
 
-  /** Tokens may have changed. */
+  /** Empties the cache, because tokens may have changed. */
   forget(): void {
     this.#believed = new Map();
   }

@@ -1,23 +1,22 @@
-/** The name of the cause that the database is away. */
+/** The name of the cause that the database is unavailable. */
 export const DATABASE_CAUSE = 'database';
 
 interface Cause {
   readonly text: string;
-  /** The name of another cause; while that one holds, this one says nothing new. */
+  /** The name of another cause; while that one holds, this one adds nothing. */
   readonly follows: string | undefined;
 }
 
 /**
- * Why this replica is not ready. Each cause has a name, and the part that sets it clears it: several may hold at the same
- * time, and one that ends takes no other away. A note says what is wrong with something that this replica needs for a
- * part of its work only; it stays ready.
+ * Why this replica is not ready. Each cause has a name, and the part that sets it clears it; several may hold at the
+ * same time. A note names a problem with something that only a part of the work needs; the replica stays ready.
  */
 export class Readiness {
   readonly #causes = new Map<string, Cause>();
   readonly #notes = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
 
-  /** `cause` is shown to every caller of /readyz: it says what is wrong, without addresses or values. */
+  /** Every caller of /readyz sees `cause`: it names what is wrong, without addresses or values. */
   set(name: string, cause: string, follows?: string): void {
     this.#causes.set(name, { text: cause, follows });
     this.#changed();
@@ -47,7 +46,7 @@ export class Readiness {
     return Object.fromEntries(this.#notes);
   }
 
-  /** Called after every change of the causes, until the function that is returned is called. */
+  /** Calls the listener after every change of the causes, until the returned function is called. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

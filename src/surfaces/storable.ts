@@ -1,6 +1,6 @@
 /**
- * Texts that PostgreSQL can't keep: those with a NUL, and those with half of a surrogate pair. No stored text has either,
- * so nothing can be found by them, and nothing is gained by carrying them further than the edge.
+ * Texts that PostgreSQL cannot store: those with a NUL or half of a surrogate pair. No stored text has either, so a
+ * search for one finds nothing; requests that have one are refused at the edge.
  */
 
 const UNSTORABLE = /\0|\p{Cs}/u;
@@ -9,7 +9,7 @@ export function isStorable(text: string): boolean {
   return !UNSTORABLE.test(text);
 }
 
-/** Where in a value such a text is, as the path of keys and indexes to it; null: nowhere. Deep values don't deepen the stack. */
+/** The path of keys and indexes to such a text in a value; null: there is none. Nesting does not use the stack. */
 export function unstorablePath(value: unknown): readonly string[] | null {
   const open: Array<{ readonly value: unknown; readonly path: readonly string[] }> = [{ value, path: [] }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -19,7 +19,7 @@ export function unstorablePath(value: unknown): readonly string[] | null {
       continue;
     }
     if (typeof current !== 'object' || current === null || ArrayBuffer.isView(current)) continue;
-    // A oneof of a message goes by the name of the field that is set.
+    // A oneof is named after its field that is set.
     if ('case' in current && 'value' in current && typeof current.case === 'string') {
       open.push({ value: current.value, path: [...path.slice(0, -1), current.case] });
       continue;

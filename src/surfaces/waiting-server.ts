@@ -1,6 +1,6 @@
 /**
- * What the HTTP port answers while the replica can't work: it lives, it is not ready and says why. Everything else is
- * told to come back later. The gRPC port is closed meanwhile, which clients see as UNAVAILABLE.
+ * What the HTTP port answers while the replica cannot work: it is alive, not ready, and says why. Every other request
+ * gets 503 with Retry-After. The gRPC port stays closed, which clients see as UNAVAILABLE.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS = '5';
 export async function startWaitingServer({ host, port, readiness }: WaitingOptions): Promise<WaitingServer> {
   const server = createServer((request, response) => {
     const reason = readiness.reason ?? 'starting';
-    // Each answer ends its connection, so that the next request finds the server that follows this one.
+    // Each answer closes its connection, so that the next request reaches the real server.
     response.setHeader('connection', 'close');
     request.resume();
     switch (request.url?.split('?')[0]) {

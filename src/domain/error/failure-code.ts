@@ -1,6 +1,7 @@
 /**
- * Every way in which a step can fail, in one table: what happened, what to check, which action leads on once the cause is
- * removed, and who removes it. A code that is not in here does not compile, and docs/failures.md is made of it.
+ * Every way in which a step can fail, in one table: what happened, what to check, which operator action continues the
+ * operation once the cause is removed, and who removes it. A code that is not in here does not compile, and
+ * docs/failures.md is written from it.
  */
 import type { FailureRow } from './failures/advice.ts';
 import { CLUSTER_FAILURES } from './failures/cluster-failures.ts';

@@ -1,14 +1,16 @@
-/** Which discovered nodes need no person to approve them: the configuration's rules, in their order. */
+/** Which discovered nodes are approved without a person: the rules of the configuration, in their order. */
 import type { HardwareFacts } from './node.ts';
 
 export interface ApprovalRule {
   /** For the history. */
   readonly name: string;
-  /** Each a kind of condition; empty: it says nothing. A node matches one member of every list that says something. */
+  /**
+   * Conditions by kind; an empty list is no condition. A node must match one member of every list that is not empty.
+   */
   readonly macPrefixes: readonly string[];
   readonly vendors: readonly string[];
   readonly serialNumbers: readonly string[];
-  /** For a node that has none; empty: the default. */
+  /** For a node without an install profile; empty: the default. */
   readonly profile: string;
 }
 
@@ -17,7 +19,7 @@ interface Candidate {
   readonly facts: Pick<HardwareFacts, 'vendor' | 'serialNumber'>;
 }
 
-/** The first that matches; null: a person decides. */
+/** The first rule that matches; null: a person decides. */
 export function matchingRule(
   rules: readonly ApprovalRule[],
   { macAddress, facts }: Candidate,

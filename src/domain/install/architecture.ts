@@ -1,9 +1,9 @@
-/** The processors that Ingot's installer is built for, and what machines and their firmware call them. */
+/** The architectures that Ingot's installer is built for, and what machines and firmware call them. */
 
 export const INSTALLER_ARCHES = ['x86_64', 'arm64'] as const;
 export type InstallerArch = (typeof INSTALLER_ARCHES)[number];
 
-/** Where a machine of that kind has its serial port. */
+/** The serial port of such a machine. */
 export const SERIAL_CONSOLES = { x86_64: 'ttyS0', arm64: 'ttyAMA0' } as const satisfies Record<
   InstallerArch,
   string
@@ -15,13 +15,13 @@ const OTHER_NAMES: Readonly<Record<string, InstallerArch>> = {
   aarch64: 'arm64',
 };
 
-/** Null: a name that is none of theirs. An iPXE for BIOS is a 32-bit program on whatever runs it: it says i386. */
+/** Null: not one of these. An iPXE for BIOS is a 32-bit program on any processor: it reports i386. */
 export function knownArch(name: string): InstallerArch | null {
   const lower = name.toLowerCase();
   return INSTALLER_ARCHES.find((arch) => arch === lower) ?? OTHER_NAMES[lower] ?? null;
 }
 
-/** What is not known is what most machines are. */
+/** An unknown architecture counts as the most frequent one. */
 export function installerArchOf(name: string): InstallerArch {
   return knownArch(name) ?? 'x86_64';
 }

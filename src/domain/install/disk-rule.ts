@@ -1,4 +1,6 @@
-/** Which disk of a machine an installer writes to: a rule of the install profile, carried to it as words of the command line. */
+/**
+ * Which disk of a machine the installer writes to: a rule of the install profile, passed on the kernel command line.
+ */
 
 export const DISK_PICKS = ['first', 'smallest', 'largest'] as const;
 export type DiskPick = (typeof DISK_PICKS)[number];
@@ -6,7 +8,7 @@ export type DiskPick = (typeof DISK_PICKS)[number];
 export interface DiskRule {
   /** Among the disks that fit the rest of the rule. */
   readonly pick: DiskPick;
-  /** What the disk says of itself, with * and ? for what may differ; case does not matter. Empty: any. */
+  /** What the disk reports, with the wildcards * and ?; case does not matter. Empty: any. */
   readonly model: string;
   readonly serial: string;
   readonly minBytes: number | null;
@@ -15,10 +17,10 @@ export interface DiskRule {
   readonly usb: boolean;
 }
 
-/** Models and serials as disks print them, and the two wildcards: nothing else that a shell makes more of. */
+/** Models and serials as disks report them, and the two wildcards: no character that a shell expands. */
 export const DISK_PATTERN = /^[A-Za-z0-9 _.,:;=/@%+~()#&*?-]{1,80}$/;
 
-/** With everything but letters, digits and a few signs as in a URL. */
+/** Percent-encoded, but for letters, digits and a few signs. */
 function encoded(text: string): string {
   return [...text]
     .map((character) =>
@@ -43,7 +45,7 @@ export function diskWords(rule: DiskRule | null): string[] {
 
 const UNITS = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 } as const;
 
-/** 480000000000, 480G, 447GiB or 0.5T; units are powers of 1024. Null: no size. */
+/** 480000000000, 480G, 447GiB or 0.5T; units are powers of 1024. Null: not a size. */
 export function readDiskSize(text: string): number | null {
   const match = /^(\d{1,15}(?:\.\d{1,3})?)\s*([KMGT]?)(?:i?B)?$/i.exec(text.trim());
   if (match?.[1] === undefined) return null;

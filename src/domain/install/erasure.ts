@@ -1,9 +1,9 @@
 /**
- * The evidence of an erasure: for each disk, what was done to it and what was not. Whoever reports it says what happened
- * to each disk; what that amounts to for the machine is decided here, and is never better than its worst disk.
+ * The evidence of an erasure: for each disk, what was done and what was not. The machine reports each disk; the
+ * outcome for the machine is decided here, and is never better than its worst disk.
  */
 
-/** How a disk was erased, the surest first. */
+/** How a disk was erased, the most certain method first. */
 export const ERASE_METHODS = {
   'nvme-sanitize': 'NVMe sanitize: the controller erased all blocks, those out of reach included',
   'nvme-format': 'NVMe format with secure erase: the controller erased the user data of the namespace',
@@ -21,7 +21,7 @@ export const ERASE_METHOD_NAMES = Object.keys(ERASE_METHODS) as EraseMethod[];
 export const ERASE_RESULTS = ['erased', 'partial', 'failed'] as const;
 export type EraseResult = (typeof ERASE_RESULTS)[number];
 
-/** How much is written over of a disk that has no erase command of its own. */
+/** How much of a disk without an erase command is overwritten. */
 export const OVERWRITES = ['ends', 'whole'] as const;
 export type Overwrite = (typeof OVERWRITES)[number];
 
@@ -33,14 +33,14 @@ export interface DiskErasure {
   readonly size_bytes: number | null;
   readonly method: EraseMethod;
   readonly result: EraseResult;
-  /** What was read back afterwards, and what it showed. */
+  /** What was read back afterwards, and the result. */
   readonly verified: string;
-  /** What was not done, and why; empty where nothing is left to say. */
+  /** What was not done, and why; empty: nothing. */
   readonly not_done: string;
   readonly seconds: number | null;
 }
 
-/** A disk that is not the machine's to lose: removable, on USB, read-only. */
+/** A disk that is not part of the machine: removable, on USB, read-only. */
 export interface SkippedDisk {
   readonly name: string;
   readonly reason: string;
@@ -51,14 +51,14 @@ export interface ErasedDisks {
   readonly skipped: readonly SkippedDisk[];
 }
 
-/** Unproven: the machine said that it is complete and named no disk. */
+/** Unproven: the machine reported success without naming a disk. */
 export type EraseOutcome = EraseResult | 'unproven';
 
 export interface Erasure extends ErasedDisks {
   readonly outcome: EraseOutcome;
-  /** When the report came. */
+  /** The time of the report. */
   readonly at: string;
-  /** Null: an admin wanted it, by the state alone. */
+  /** Null: an admin started it by setting the state. */
   readonly operation_id: string | null;
 }
 
@@ -104,7 +104,7 @@ export function outcomeText(outcome: EraseOutcome): string {
   return OUTCOME_TEXTS[outcome];
 }
 
-/** For people: one line a disk, with what was done, what was read back, and what was not done. */
+/** One line for each disk: what was done, what was read back, what was not done. */
 export function erasureLines({ disks, skipped }: ErasedDisks): [label: string, text: string][] {
   return [
     ...disks.map((disk): [string, string] => [disk.name, evidenceText(disk)]),

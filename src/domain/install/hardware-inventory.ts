@@ -1,6 +1,6 @@
 /**
- * What a machine's hardware is, as somebody who looked at it reports. Everything may be missing: a source says what it
- * knows. Each inventory is kept with its source and time.
+ * The hardware of a machine as a source reports it. Any part may be missing. Each inventory is stored with its source
+ * and time.
  */
 
 export interface SystemFacts {
@@ -67,20 +67,20 @@ export interface HardwareInventory {
   readonly gpus?: readonly GpuFacts[];
 }
 
-/** Who looked. */
+/** What reported the inventory. */
 export type InventorySource = 'installer';
 
 export interface KeptInventory {
   readonly source: InventorySource;
   readonly inventory: HardwareInventory;
   readonly reportedAt: Date;
-  /** Since when it has been what it is. */
+  /** The time of the last change. */
   readonly changedAt: Date;
 }
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** Parts of which there are several: what they are called, and what one of them is known by. */
+/** Parts that a machine has several of: their name, and the field that identifies one. */
 const SEVERAL = {
   disk: { of: (inventory: HardwareInventory) => inventory.disks, keys: ['serial_number', 'name'] },
   NIC: { of: (inventory: HardwareInventory) => inventory.nics, keys: ['mac_address', 'name'] },
@@ -97,11 +97,11 @@ const SEVERAL = {
   }
 >;
 
-/** What differs from one boot to the next with the same hardware in it. */
+/** Fields that differ between boots of the same hardware. */
 const FLEETING = new Set(['speed_mbps', 'link', 'name']);
 const MEMORY_STEP = 256 * 1024 * 1024;
 
-/** What changed, in words; empty when the hardware is the same. */
+/** What changed, as sentences; empty when the hardware is the same. */
 export function hardwareChanges(before: HardwareInventory, after: HardwareInventory): string[] {
   return [
     ...fieldChanges('system', before.system ?? {}, after.system ?? {}),
@@ -113,7 +113,7 @@ export function hardwareChanges(before: HardwareInventory, after: HardwareInvent
   ];
 }
 
-/** Kernels keep a little of it to themselves, some more than others. Modules say it better where they are known. */
+/** Kernels reserve some memory, different ones different amounts. The modules are more exact where they are known. */
 function memorySize({ memory }: HardwareInventory): Part {
   if (memory?.total_bytes === undefined || (memory.modules ?? []).length > 0) return {};
   return { mebibytes: (Math.round(memory.total_bytes / MEMORY_STEP) * MEMORY_STEP) / 1024 / 1024 };
@@ -147,7 +147,7 @@ function partChanges(
   ];
 }
 
-/** Those that nothing tells apart are numbered. */
+/** Parts without anything that identifies them are numbered. */
 function byKey(keys: readonly string[], parts: readonly object[]): Map<string, object> {
   const found = new Map<string, object>();
   for (const part of parts) {

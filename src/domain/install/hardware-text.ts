@@ -1,9 +1,9 @@
-/** A hardware inventory for people: one line a part. */
+/** A hardware inventory as text: one line for each part. */
 
 import { bytesText } from '../agent/metric-text.ts';
 import type { DiskFacts, GpuFacts, HardwareInventory, MemoryModule, NicFacts } from './hardware-inventory.ts';
 
-/** Those that machines mostly have; others go by their number. */
+/** The vendors that are frequent; others are shown by their number. */
 const GPU_VENDORS: Readonly<Record<string, string>> = {
   '1002': 'AMD',
   '10de': 'NVIDIA',

@@ -1,6 +1,7 @@
 /**
- * What kind of file an image is, by its first bytes, and whether it may be one. A qcow2 file can name other files that it
- * takes data from; whoever opens it reads those. No image may: that is how guests came to read files of their hosts.
+ * The format of an image, by its first bytes, and whether it is allowed. A qcow2 file can name other files as its
+ * source, and a program that opens it reads those. Such images are refused: they would let a guest read files of its
+ * host.
  */
 
 /** Where the magic bytes are, and what they are. */
@@ -9,7 +10,7 @@ interface Magic {
   readonly hex: string;
 }
 
-/** What an installer takes. A file that begins like none of the others is raw. */
+/** The formats that the installer takes. A file that matches no other is raw. */
 export const IMAGE_FORMATS = {
   gzip: { at: 0, hex: '1f8b' },
   xz: { at: 0, hex: 'fd377a585a00' },
@@ -20,7 +21,7 @@ export const IMAGE_FORMATS = {
 
 export type ImageFormat = keyof typeof IMAGE_FORMATS;
 
-/** What would be written to a disk as it is, and never boot. */
+/** Formats that would be written to a disk unchanged and never boot. */
 const OTHER_FORMATS: readonly { readonly name: string; readonly magic: Magic }[] = [
   { name: 'a VMDK file', magic: { at: 0, hex: '4b444d56' } },
   { name: 'a VHDX file', magic: { at: 0, hex: '7668647866696c65' } },
@@ -31,13 +32,13 @@ const OTHER_FORMATS: readonly { readonly name: string; readonly magic: Magic }[]
   { name: 'a 7z file', magic: { at: 0, hex: '377abcaf271c' } },
 ];
 
-/** As much of a file as is enough to judge it. */
+/** How much of a file is needed to recognise its format. */
 export const IMAGE_HEAD_BYTES = 64 * 1024;
 
 export type ImageVerdict =
   | {
       readonly format: ImageFormat;
-      /** The size of the disk that it describes; null where only unpacking says it. */
+      /** The size of the disk in the image; null: only unpacking would tell. */
       readonly virtualBytes: number | null;
     }
   | { readonly refused: string };

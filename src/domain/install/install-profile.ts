@@ -18,14 +18,14 @@ export interface InstallProfile {
   readonly networkConfig: string;
 }
 
-/** What an install profile has that was stored before it could have more. */
+/** The fields that older stored profiles do not have. */
 export const PROFILE_DEFAULTS = {
   disk: null,
   userData: '',
   networkConfig: '',
 } as const satisfies Partial<InstallProfile>;
 
-/** An image that the server keeps, by name, or one from elsewhere with its digest. */
+/** An image in the server's store by name, or one at a URL with its digest. */
 export type ProfileImage =
   | { readonly name: string }
   | { readonly url: string; readonly sha256: string; readonly sizeBytes: number };
@@ -33,7 +33,7 @@ export type ProfileImage =
 export const POST_INSTALLS = ['reboot', 'poweroff'] as const;
 export type PostInstall = (typeof POST_INSTALLS)[number];
 
-/** What a command line may be filled with. */
+/** The placeholders of a command line. */
 export const PLACEHOLDERS = [
   'server_url',
   'machine_id',
@@ -52,7 +52,7 @@ export type Placeholder = (typeof PLACEHOLDERS)[number];
 
 export const DEFAULT_PROFILE_NAME = 'install';
 
-/** Ingot's own installer, with whatever image is asked for. */
+/** Ingot's own installer, with the image that the operation or the node names. */
 export const BUILT_IN_PROFILE: InstallProfile = {
   name: DEFAULT_PROFILE_NAME,
   description: 'Ingot’s own installer: fetches an image, checks its digest, writes it to the first disk',
@@ -65,24 +65,24 @@ export const BUILT_IN_PROFILE: InstallProfile = {
   ...PROFILE_DEFAULTS,
 };
 
-/** Whether a path is that of Ingot's own installer, of which there is one for each architecture. */
+/** Whether a path is a file of Ingot's own installer, which exists for each architecture. */
 export function isOwnInstallerFile(path: string): boolean {
   return path === BUILT_IN_PROFILE.kernel || path === BUILT_IN_PROFILE.initrd;
 }
 
-/** A system that an install profile boots with no address of an image on its command line finds what it installs by itself. */
+/** A system whose command line names no image URL finds what it installs by itself. */
 export function needsImage({ cmdline }: InstallProfile): boolean {
   return cmdline.includes('{image_url}');
 }
 
-/** Whether a machine that boots this install profile learns the token of its boot. */
+/** Whether the booted system gets the token of its boot. */
 export function handsOutToken({ cmdline }: InstallProfile): boolean {
   return cmdline.includes('{boot_token}');
 }
 
 export const ERASE_PROFILE_NAME = 'erase';
 
-/** What erases a machine, unless the site has an install profile of this name. It is served no image. */
+/** Erases a machine, unless the site has a profile of this name. It has no image. */
 const ERASE_PROFILE: InstallProfile = {
   name: ERASE_PROFILE_NAME,
   description: 'Ingot’s own installer as it erases: every disk of the machine, with evidence for each',
@@ -97,20 +97,20 @@ const ERASE_PROFILE: InstallProfile = {
 
 const BUILT_IN_PROFILES: readonly InstallProfile[] = [BUILT_IN_PROFILE, ERASE_PROFILE];
 
-/** The install profile of this name that comes with Ingot; null where none does. */
+/** The built-in profile of this name; null: there is none. */
 export function builtInProfile(name: string): InstallProfile | null {
   return BUILT_IN_PROFILES.find((profile) => profile.name === name) ?? null;
 }
 
 /**
- * What may stand in a command line: no quote, no backslash, no control character, nothing that iPXE would expand or
- * take for a command of its own.
+ * The characters of a command line: no quote, no backslash, no control character, nothing that iPXE would expand or
+ * run.
  */
 export const CMDLINE_RULE = /^[A-Za-z0-9 _.,:;=/@%+~*?![\]{}-]*$/;
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 
-/** The first thing in braces that is no placeholder; null when all are. */
+/** The first text in braces that is not a placeholder; null: all are. */
 export function unknownPlaceholder(cmdline: string): string | null {
   for (const [whole, name] of cmdline.matchAll(PLACEHOLDER)) {
     if (!(PLACEHOLDERS as readonly string[]).includes(name ?? '')) return whole;
@@ -122,10 +122,10 @@ export function fillCmdline(cmdline: string, values: Readonly<Record<Placeholder
   return cmdline.replace(PLACEHOLDER, (_whole, name: Placeholder) => values[name]);
 }
 
-/** To an installer that knows no rules this is the name of a disk that no machine has: it writes nothing. */
+/** An installer that does not know disk rules takes this for the name of a disk, finds none and writes nothing. */
 const BY_RULE = 'ingot.disk=by-rule';
 
-/** What the rest of an install profile says to the installer. Whatever its command line is, these words follow it. */
+/** The words that the other fields of a profile add to any command line. */
 export function furtherWords({ disk, userData }: InstallProfile): string[] {
   const words = [...diskWords(disk), ...(userData === '' ? [] : ['ingot.seed=yes'])];
   return words.length === 0 ? [] : [BY_RULE, ...words];

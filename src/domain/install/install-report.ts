@@ -1,11 +1,11 @@
 /**
- * What a node's report about its installation does. Reports may come twice, late, out of order or from an earlier
- * boot; what counts is the story that they tell in order.
+ * Applies a node's report about its installation. Reports may come twice, late, out of order or from an earlier boot;
+ * only their order by boot counts.
  *
- * A boot that was given a token is known by its number, and its story is: started, progress, and one end. So a
- * report that overtook `started` implies it, whatever comes after the end is late, and whatever an earlier boot says
- * is history. A boot that begins while the one before has not ended tells that that one died: an attempt that
- * failed. A report without a token is taken as the document's table has it, and no further.
+ * A boot that was given a token is known by its number, and reports: started, progress, and one end. So a report that
+ * arrives before `started` implies it, anything after the end is late, and reports of an earlier boot change nothing.
+ * A boot that starts before the previous one has ended means that the previous one died: a failed attempt. A report
+ * without a token only makes the transitions of the table in docs/nodes.md.
  */
 import { type ErasedDisks, eraseOutcome, erasureText } from './erasure.ts';
 import type { InstallState } from './install-state.ts';
@@ -16,18 +16,18 @@ export type InstallationStatus = (typeof INSTALLATION_STATUSES)[number];
 
 export interface InstallReport {
   readonly status: InstallationStatus;
-  /** Percent; null: not said. */
+  /** Percent; null: not reported. */
   readonly progress: number | null;
   readonly error: string;
   /** Null: the boot was given no token. */
   readonly bootNo: number | null;
-  /** What the boot was served for; one without a token can only have installed. */
+  /** What the boot was served for; one without a token can only have been an installation. */
   readonly purpose: BootPurpose;
-  /** What became of the disks; null: not reported. */
+  /** The result for each disk; null: not reported. */
   readonly erased: ErasedDisks | null;
 }
 
-/** One entry of the history; a failure that leaves the state leaves a trace all the same. */
+/** One entry of the history; a failure that does not change the state is an entry, too. */
 export interface InstallNote {
   readonly from: InstallState;
   readonly to: InstallState;
@@ -38,7 +38,7 @@ export interface ReportOutcome {
   readonly state: InstallState;
   readonly story: InstallStory;
   readonly notes: readonly InstallNote[];
-  /** Why the report changed nothing; null when it counted. */
+  /** Why the report changed nothing; null: it was applied. */
   readonly ignored: string | null;
 }
 
@@ -55,7 +55,7 @@ export function applyReport(state: InstallState, story: InstallStory, report: In
   return { ...told, ...tell(told, report) };
 }
 
-/** Null when the boot is the one that is being told of. */
+/** Null: the report is about the current boot. */
 function enterBoot(told: Told, bootNo: number): string | null {
   const { story } = told;
   if (bootNo < Math.max(story.bootNo, story.firstBootNo)) return 'it comes from an earlier boot';
@@ -94,8 +94,8 @@ function tell(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told
 }
 
 /**
- * An erasure leaves the state until it is complete, and only the boot that was served for it can say so. What the
- * machine reports of its disks decides whether it is: a disk that failed makes the attempt fail, whatever the status says.
+ * The state stays deprovisioning until the erasure is complete, and only the boot that was served for it can report
+ * that. The reported disks decide: a disk that failed fails the attempt, whatever the status says.
  */
 function tellErasing(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told | 'ignored'> {
   if (told.state !== 'deprovisioning') return { ...told, ignored: `it does not fit the state ${told.state}` };
@@ -140,12 +140,12 @@ function begin(told: Told): void {
 function fail(told: Told, error: string, evidence: InstallNote['metadata'] = {}): void {
   const attempts = told.story.attempts + 1;
   told.story = { ...told.story, attempts, lastError: error };
-  // No state says that an erasure failed: nothing leads out of deprovisioning but its end.
+  // There is no state for a failed erasure: deprovisioning ends only when it is complete.
   const isOver = attempts >= MAX_INSTALL_ATTEMPTS && told.state === 'installing';
   move(told, isOver ? 'install_failed' : told.state, { error, attempt: attempts, ...evidence });
 }
 
-/** No report came in time: an attempt that failed. Should it come after all, its end still counts. */
+/** No report came in time, so the attempt failed. A final report that comes later still counts. */
 export function applyStall(state: InstallState, story: InstallStory, seconds: number): ReportOutcome {
   const told: Told = { state, story, notes: [] };
   if (state !== 'installing' && state !== 'deprovisioning')
@@ -159,7 +159,7 @@ function move(told: Told, to: InstallState, metadata: Readonly<Record<string, un
   told.state = to;
 }
 
-/** A report that was overtaken tells less than is known. */
+/** Reports can arrive out of order: progress never goes back. */
 function furthest(before: number | null, told: number | null): number | null {
   if (told === null) return before;
   return Math.max(before ?? 0, told);

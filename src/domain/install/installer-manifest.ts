@@ -1,12 +1,12 @@
 /**
- * What a built installer says of itself, in a file beside its kernel and initramfs: which command lines it understands. An
- * installer that passes over a word can write to the wrong disk, or install where it shall erase; so a server serves none
- * that is not known to understand every word that this boot needs.
+ * The manifest of a built installer, a file beside its kernel and initramfs: which command lines it understands. An
+ * installer that ignores a word could write to the wrong disk, or install where it must erase; so the server serves
+ * only installers that understand every word that the boot needs.
  */
 
 /**
- * Which interface each thing needs that an installer must not pass over. Counted up with every new one. None goes: an
- * installer of a later version understands an earlier server. One without a manifest has the first.
+ * The interface version that each feature needs. The version grows with every feature and no feature is removed, so a
+ * newer installer works with an older server. An installer without a manifest has the first version.
  */
 export const INTERFACES = {
   images: 1,
@@ -22,7 +22,7 @@ export const INSTALLER_MANIFEST = 'manifest.json';
 
 export interface InstallerManifest {
   readonly interface: number;
-  /** Of the initramfs that it is about: one that another Ingot has put in its place has another size. */
+  /** The size of the initramfs that it describes, which differs for another build. */
   readonly initrdBytes: number;
 }
 
@@ -30,7 +30,7 @@ export function manifestText({ interface: version, initrdBytes }: InstallerManif
   return `${JSON.stringify({ interface: version, initrd_bytes: initrdBytes })}\n`;
 }
 
-/** Null: the text is none of ours. */
+/** Null: not a manifest. */
 export function readManifest(text: string): InstallerManifest | null {
   try {
     const { interface: version, initrd_bytes: initrdBytes } = Object(JSON.parse(text));
@@ -41,7 +41,7 @@ export function readManifest(text: string): InstallerManifest | null {
   }
 }
 
-/** Why such an installer is not served where this interface is needed; null: it is. */
+/** Why an installer is not served for a boot that needs this version; null: it is. */
 export function manifestProblem(
   manifest: InstallerManifest | null,
   initrdBytes: number,

@@ -1,10 +1,10 @@
-/** A machine that boots from the network: its hardware, what shall be installed on it, and how far that is. */
+/** A machine that boots from the network: its hardware, what is installed on it, and the progress. */
 
 import type { ServiceState } from '../machine/service-state.ts';
 import type { Erasure, Overwrite } from './erasure.ts';
 import type { InstallState } from './install-state.ts';
 
-/** What a machine, or somebody who looked at it, says of its hardware. Empty: not said. */
+/** The hardware of a machine, as it or an operator reports it. Empty: not known. */
 export interface HardwareFacts {
   readonly hostname: string;
   readonly vendor: string;
@@ -18,27 +18,27 @@ export interface HardwareFacts {
 
 export type FactName = keyof HardwareFacts;
 
-/** How the installation goes. */
+/** The record of the current installation or erasure. */
 export interface InstallStory {
   readonly attempts: number;
   readonly lastError: string;
-  /** Percent; null while nothing is being installed. */
+  /** Percent; null: nothing is being installed. */
   readonly progress: number | null;
-  /** The boot that is being told of, and whether its story is over. Boots are numbered from 1. */
+  /** The boot that reports, and whether it has sent its final report. Boots are numbered from 1. */
   readonly bootNo: number;
   readonly bootEnded: boolean;
-  /** Boots before this one belong to an installation that is over. */
+  /** Earlier boots belong to a previous installation. */
   readonly firstBootNo: number;
 }
 
-/** Who wants what installed. */
+/** What is to be installed, and by whose order. */
 export interface InstallOrder {
-  /** Null: an admin, by the state alone. */
+  /** Null: an admin set the state. */
   readonly operationId: string | null;
   readonly key: string;
-  /** Empty: the install profile's own. */
+  /** Empty: the image of the install profile. */
   readonly image: string;
-  /** Of an erasure: what is done to disks that have no erase command. */
+  /** For an erasure: how disks without an erase command are overwritten. */
   readonly overwrite: Overwrite;
   readonly wantedAt: Date | null;
   readonly kickedAt: Date | null;
@@ -48,12 +48,12 @@ export interface Node {
   readonly machineId: string;
   readonly macAddress: string;
   readonly state: InstallState;
-  /** Its place in the service layer; null until it needs one. */
+  /** Its service state; null: none yet. */
   readonly service: ServiceState | null;
   readonly facts: HardwareFacts;
-  /** Those that an operator edited: reports don't change them. */
+  /** Facts that an operator edited: reports do not change them. */
   readonly editedFacts: readonly FactName[];
-  /** Its machine's label of that name; empty: in none. */
+  /** The label `group` of its machine; empty: none. */
   readonly group: string;
   readonly profile: string;
   readonly tags: readonly string[];
@@ -69,7 +69,7 @@ export interface Node {
   readonly updatedAt: Date;
 }
 
-/** Document 4's system knows these; the first one is what a node has that never said. */
+/** The known values; the first is the default of a node that reports none. */
 export const ARCHITECTURES = ['x86_64', 'arm64', 'aarch64'] as const;
 export const BOOT_MODES = ['bios', 'uefi', 'pi'] as const;
 
@@ -78,13 +78,13 @@ export const GROUP_LABEL = 'group';
 
 export const MAX_INSTALL_ATTEMPTS = 3;
 
-/** What a boot may do: its token is good for that alone. */
+/** What a boot is for; its token is valid for that alone. */
 export const BOOT_PURPOSES = ['install', 'erase'] as const;
 export type BootPurpose = (typeof BOOT_PURPOSES)[number];
 
 const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
 
-/** Why this can't be the address of a machine; null when it can. */
+/** Why this is not the address of a machine; null: it is. */
 export function macProblem(text: string): string | null {
   if (!MAC_RULE.test(text)) return 'must be six pairs of hex digits with ":" or "-" between them';
   const mac = text.toLowerCase().replaceAll('-', ':');
@@ -94,7 +94,7 @@ export function macProblem(text: string): string | null {
   return isMulticast ? 'is a multicast address, which is no machine’s' : null;
 }
 
-/** Lower case with colons; null when it can't be the address of a machine. */
+/** Lower case with colons; null: not the address of a machine. */
 export function normalMac(text: string): string | null {
   return macProblem(text) === null ? text.toLowerCase().replaceAll('-', ':') : null;
 }

@@ -3,17 +3,17 @@
  * that installs, and never part of a command line, a log or an event.
  */
 
-/** What may stand in user data as {{ingot.name}}. Each is of characters that YAML and a shell take as they are. */
+/** The placeholders of user data, {{ingot.name}}. Their values need no quoting in YAML or a shell. */
 export const SEED_PLACEHOLDERS = ['machine_id', 'hostname', 'mac', 'server_url'] as const;
 export type SeedPlaceholder = (typeof SEED_PLACEHOLDERS)[number];
 
-/** Files of the seed by the names that cloud-init knows. */
+/** The files of the seed, by the names that cloud-init expects. */
 export const SEED_FILES = ['user-data', 'meta-data', 'network-config'] as const;
 export type SeedFile = (typeof SEED_FILES)[number];
 
 const PLACEHOLDER = /\{\{\s*ingot\.([^{}]*?)\s*\}\}/g;
 
-/** The first that there is not; null when there are all. */
+/** The first unknown placeholder; null: all are known. */
 export function unknownSeedPlaceholder(text: string): string | null {
   for (const [whole, name] of text.matchAll(PLACEHOLDER)) {
     if (!(SEED_PLACEHOLDERS as readonly string[]).includes(name ?? '')) return whole;
@@ -37,7 +37,7 @@ export function seedFile(
   const files: Readonly<Record<SeedFile, () => string | null>> = {
     'user-data': () => filled(userData),
     'network-config': () => (networkConfig === '' ? null : filled(networkConfig)),
-    // Another boot installs another instance: cloud-init does all its work again.
+    // Another boot is another instance: cloud-init runs everything again.
     'meta-data': () =>
       `${JSON.stringify({ 'instance-id': `${values.machine_id}-${bootNo}`, 'local-hostname': values.hostname })}\n`,
   };

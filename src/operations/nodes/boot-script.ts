@@ -1,7 +1,6 @@
 /**
- * The scripts that iPXE is served. None of them can go round in circles: a file that can't be loaded is tried three times,
- * then the server is told and the machine boots from its disk. Nothing in a script comes from the request but an address
- * that was checked.
+ * The scripts for iPXE. None can loop: a file that cannot be loaded is tried three times, then the server is notified
+ * and the machine boots from its disk. The only text from the request in a script is a MAC address that was checked.
  */
 
 import { fillCmdline, furtherWords, type InstallProfile } from '../../domain/install/install-profile.ts';
@@ -15,19 +14,19 @@ const SECONDS_BETWEEN = 10;
 export interface InstallerBoot {
   /** How the machine reaches this server. */
   readonly baseUrl: string;
-  /** The address that this boot came from, which may be another of the machine's than its node goes by. */
+  /** The MAC address that this boot used, which may be another one than the node's. */
   readonly mac: string;
   readonly machineId: string;
   readonly hostname: string;
   readonly purpose: BootPurpose;
   readonly profile: InstallProfile;
-  /** Null: none is fetched. */
+  /** Null: no image. */
   readonly image: ServedImage | null;
   readonly overwrite: string;
   /** The kernel's name for the serial port. */
   readonly console: string;
   readonly token: string;
-  /** Named by what this boot fetches, so that it is known whose fetch it was. */
+  /** Files are requested with it, so that each fetch can be attributed to its boot. */
   readonly traceId: string;
 }
 
@@ -54,7 +53,7 @@ export function installerScript(boot: InstallerBoot): string {
     'set tries:int32 0',
     ':load',
     'imgfree',
-    // A machine with UEFI finds its initial ramdisk by this name only.
+    // UEFI finds the initial ramdisk only by this name.
     `kernel ${file(profile.kernel)} initrd=initrd ${words} || goto failed`,
     `initrd --name initrd ${file(profile.initrd)} || goto failed`,
     'boot || goto failed',
@@ -66,7 +65,7 @@ export function installerScript(boot: InstallerBoot): string {
     'goto load',
     ':give_up',
     'imgfree',
-    // The answer is the script for the disk; without an answer, the lines below do the same.
+    // The answer is the script for the disk; if none comes, the lines below do the same.
     `chain ${baseUrl}/api/v1/boot?mac=${mac.replaceAll(':', '-')}&failed=${traceId} ||`,
     'echo Ingot: the installer could not be loaded; booting from disk',
     FROM_DISK,
@@ -77,23 +76,26 @@ function imageUrl(baseUrl: string, { url, name }: ServedImage): string {
   return url ?? `${baseUrl}/api/v1/images/${encodeURIComponent(name)}/content`;
 }
 
-/** Firmware with UEFI goes on to its next boot entry; a BIOS often would not. */
+/** UEFI continues with its next boot entry; a BIOS often would not. */
 const FROM_DISK = `iseq \${platform} efi && exit || sanboot --no-describe --drive 0x80 || exit`;
 
 export function diskScript(why: string): string {
   return script([`echo Ingot: ${why}; booting from disk`, FROM_DISK]);
 }
 
-/** For a machine that has not said who it is. It is asked once: an iPXE without a name for its interface has no answer. */
+/** Asks a machine for its MAC address. Once: an iPXE that does not know its interface cannot answer. */
 export function whoAreYouScript(baseUrl: string): string {
   return script([`chain ${baseUrl}/api/v1/boot?${IPXE_QUERY}&asked=1 || exit`]);
 }
 
-/** What firmware knows of the machine, as it may stand in an address. */
+/** What firmware knows of the machine, as query parameters. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: iPXE's variables
 const SMBIOS_QUERY = 'serial=${serial:uristring}&uuid=${uuid}';
 
-/** For hardware that must be recognised. It is asked once, and boots from disk where it has no answer. */
+/**
+ * Asks for serial number and UUID, to recognise replaced hardware. Once: without an answer the machine boots from
+ * disk.
+ */
 export function whichHardwareScript(baseUrl: string, mac: string): string {
   const address = `${baseUrl}/api/v1/boot?mac=${mac.replaceAll(':', '-')}&${SMBIOS_QUERY}&asked=1`;
   return script([`chain ${address} ||`, 'echo Ingot: no answer; booting from disk', FROM_DISK]);

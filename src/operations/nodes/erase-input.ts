@@ -1,6 +1,6 @@
 /**
- * What a machine reports of its disks. A detail that can't be read costs that detail, never the report, and never makes
- * a disk look better erased than the rest of its entry says.
+ * Reads what a machine reports of its disks. A field that cannot be read is dropped, never the report, and a disk
+ * never counts as better erased than the rest of its entry says.
  */
 import {
   type DiskErasure,
@@ -42,7 +42,7 @@ const evidence = lenientObject({
   skipped: lenientList(skippedDisk, MAX_DISKS),
 });
 
-/** Undefined: nothing that could be evidence. */
+/** Undefined: no evidence at all. */
 export const readErased: LenientReader<ErasedDisks> = (value, field, note) => {
   const read = evidence(value, field, note);
   if (read === undefined) return undefined;
@@ -59,7 +59,7 @@ function entriesOf(value: unknown): number {
   return Array.isArray(disks) ? disks.length : 0;
 }
 
-/** A disk whose entry can't be read is none that was erased; the others must not hide that. */
+/** A disk whose entry cannot be read counts as not erased. */
 function unknownDisks(lost: number): DiskErasure {
   return {
     ...diskOf({ name: 'others', method: 'none' }, 0),
@@ -86,7 +86,7 @@ function diskOf(read: ReadDisk, index: number): DiskErasure {
   };
 }
 
-/** What may be said of a disk: no method makes it erased that leaves most of it as it was. */
+/** Limits the result of a disk: a method that leaves most of it as it was does not erase it. */
 function claim(
   method: EraseMethod,
   reported: EraseResult | undefined,

@@ -1,4 +1,4 @@
-/** Erasures, as operations order them: the node waits for the boot that carries its erasure out. */
+/** Erasures ordered by operations: the node waits for the boot that erases it. */
 import type { InstallState } from '../../domain/install/install-state.ts';
 import { MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import { StepFailure } from '../../engine/step-handler.ts';
@@ -6,10 +6,10 @@ import type { EraseOrderRequest } from '../../providers/network-installs.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 
-/** The states that an erasure starts from; one that is under way is taken over. */
+/** The states that an erasure starts from; one that is already running is taken over. */
 export const ERASABLE: readonly InstallState[] = ['active', 'deprovisioning'];
 
-/** Null: there is nothing to change. */
+/** Null: no change. */
 export function eraseOrdered(
   locked: LockedNode,
   request: EraseOrderRequest,
@@ -43,19 +43,22 @@ export function eraseOrdered(
   };
 }
 
-/** Whatever its order, an erasure that this operation saw to its end is not begun again. */
+/** An erasure that this operation saw complete is not started again. */
 function isDoneFor({ state, order }: Node, { operationId }: EraseOrderRequest): boolean {
   return state === 'retired' && order.operationId === operationId;
 }
 
-/** Another step of the same operation goes on with it; one that failed too often starts again for a new attempt only. */
+/**
+ * Another step of the same operation continues the erasure; one that failed too often restarts only for a new
+ * attempt.
+ */
 function isQueuedFor({ state, order, story }: Node, request: EraseOrderRequest): boolean {
   if (state !== 'deprovisioning' || order.operationId !== request.operationId) return false;
   if (order.overwrite !== request.overwrite) return false;
   return order.key === request.key || story.attempts < MAX_INSTALL_ATTEMPTS;
 }
 
-/** Nothing leads back out of deprovisioning: the node waits there for another order, and is served none of this one. */
+/** Deprovisioning cannot be left: the node waits for another order, and the canceled one is not served. */
 export function eraseGivenUp(locked: LockedNode, cause: NodeCause): NodeChange | null {
   const { node } = locked;
   if (node.state !== 'deprovisioning' || node.order.key === '') return null;

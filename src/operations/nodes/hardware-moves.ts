@@ -1,7 +1,7 @@
 /**
- * Identities that move to other hardware. Everything that an identity goes by changes in one transaction with the state and
- * its events: whoever asks in between finds the old hardware or the new one, never half of each. A discovered node that has
- * an address of the replacement is the replacement: it is taken in and retired, and both histories name the other.
+ * Moves the identity of a machine to other hardware. Everything that identifies it changes in one transaction with
+ * the state and its events, so that readers see the old hardware or the new one, never a mix. A discovered node with
+ * an address of the replacement is the replacement: it is merged and retired, and both histories name the other.
  */
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { HardwareFacts, Node } from '../../domain/install/node.ts';
@@ -25,11 +25,11 @@ import {
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import { changeAndTell, logTransitions, type NodeDependencies } from './nodes.ts';
 
-/** What the identity goes by from now on. */
+/** What identifies the machine from now on. */
 interface Target {
   readonly macAddresses: readonly string[];
   readonly bmcEndpoint: string;
-  /** Null: those of the node that is taken in, or none yet. */
+  /** Null: the addresses of the discovered node, or none yet. */
   readonly known: Pick<HardwareView, 'facts' | 'editedFacts' | 'seenAt'> | null;
   readonly to: InstallState;
   readonly comment: string;
@@ -127,7 +127,10 @@ async function move(
   logTransitions(dependencies, machineId, events);
 }
 
-/** Machines are locked in the order of their ids, all at once: who has the addresses is read before, and again after. */
+/**
+ * Locks all machines at once, in the order of their ids: the holders of the addresses are read before and again
+ * after.
+ */
 async function lockHolders(
   session: Session,
   machineId: string,
@@ -150,7 +153,7 @@ function specOf(spec: MachineSpec, { macAddresses, bmcEndpoint }: Target): Machi
   return { ...spec, mac_addresses: macAddresses, bmc_endpoint: bmcEndpoint };
 }
 
-/** Only what nobody has worked with may be taken in; it gives up everything that it went by. */
+/** Only a discovered node that no one has used is merged; it gives up its addresses. */
 async function takeIn(
   dependencies: NodeDependencies,
   session: Session,
@@ -205,13 +208,13 @@ function moved(
       editedFacts: known.editedFacts,
       lastSeenAt: known.seenAt === null ? null : new Date(known.seenAt),
       macAddress: target.macAddresses[0] ?? node.macAddress,
-      // Whatever the hardware reports wakes the operation that waits for it.
+      // Every report of the hardware wakes the operation that waits for it.
       order: { ...step.node.order, operationId: target.to === 'migrating' ? operationId : null },
     },
   };
 }
 
-/** What a person called the machine stays with the identity; the rest is the hardware's. */
+/** Names that a person gave stay with the identity; the rest comes from the hardware. */
 function knownOf(node: Node, takenIn: readonly LockedNode[]): NonNullable<Target['known']> {
   const [seen] = takenIn.map((other) => other.node).filter(({ lastSeenAt }) => lastSeenAt !== null);
   const { hostname, arch, bootMode } = node.facts;

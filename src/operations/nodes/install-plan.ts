@@ -1,6 +1,6 @@
 /**
- * What a node is installed with, and what is missing for it: one answer for approvals, operations and boots. Kernels and
- * initramfs are files of the server that is asked; replicas on several hosts share a data directory, or each must have them.
+ * What a node is installed with, and what is missing for it: one answer for approvals, operations and boots. Kernels
+ * and initramfs are local files; replicas on several hosts share a data directory, or each has its copy.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,14 +26,14 @@ import type { Session } from '../../store/database/database.ts';
 import { findImage, findInstallProfile, type Image } from '../../store/nodes/images.ts';
 
 export interface InstallPlanDependencies {
-  /** Those of the configuration, by name; they win over stored ones. */
+  /** The profiles of the configuration, by name; they take precedence over stored ones. */
   readonly profiles: ReadonlyMap<string, InstallProfile>;
-  /** Where the files are that machines boot. */
+  /** The folder of the boot files. */
   readonly bootDir: string;
 }
 
 export interface ServedImage {
-  /** Empty for one that comes from elsewhere. */
+  /** Empty for an image at a URL. */
   readonly name: string;
   readonly url: string | null;
   readonly sha256: string;
@@ -43,7 +43,7 @@ export interface ServedImage {
 export interface InstallPlan {
   /** With the kernel and initramfs for the node's architecture. */
   readonly profile: InstallProfile;
-  /** Null: what the install profile boots asks for none. */
+  /** Null: the booted system needs none. */
   readonly image: ServedImage | null;
 }
 
@@ -54,20 +54,20 @@ export type ObstacleCode =
   | 'NO_IMAGE'
   | 'IMAGE_NOT_FOUND';
 
-/** Why a node can't be installed, and the command that changes it. */
+/** Why a node cannot be installed, and the command that fixes it. */
 export interface InstallObstacle {
   readonly code: ObstacleCode;
   readonly problem: string;
   readonly fix: string;
 }
 
-/** What an installation is decided by, wherever it was read. */
+/** The input of the decision what to install. */
 export interface InstallFactsOfNode {
   readonly profileName: string;
   readonly profile: InstallProfile | null;
-  /** As the node says it; empty: not known. */
+  /** As the node reports it; empty: not known. */
   readonly arch: string;
-  /** The image that an operation named; empty: the install profile's own. */
+  /** The image that an operation named; empty: that of the profile. */
   readonly orderedImage: string;
 }
 
@@ -112,7 +112,7 @@ export async function readInstallPlan(
   };
 }
 
-/** All but whether there is such an image. */
+/** Everything but the check that the image exists. */
 export function preparedInstall(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
   { profileName, profile, arch, orderedImage }: InstallFactsOfNode,
@@ -126,7 +126,7 @@ export function preparedInstall(
   return { profile: forArch, wanted };
 }
 
-/** An installer that does not know the image's format would write the file as it is. Null: it knows it. */
+/** An installer that does not know the format of the image would write the file unchanged. Null: it knows it. */
 export function formatObstacle(
   { bootDir }: Pick<InstallPlanDependencies, 'bootDir'>,
   profile: InstallProfile,
@@ -138,13 +138,13 @@ export function formatObstacle(
   return 'code' in bootables ? bootables : null;
 }
 
-/** What the installer must understand, or it would write to another disk, or leave out the user data. */
+/** The interface that the installer needs, so that it neither writes to another disk nor drops the user data. */
 function interfaceOf({ disk, userData, networkConfig }: InstallProfile): number {
   if (disk !== null) return INTERFACES.diskRules;
   return userData === '' && networkConfig === '' ? INTERFACES.images : INTERFACES.userData;
 }
 
-/** The install profile as the node's architecture boots it. */
+/** The profile with the files for the node's architecture. */
 function bootable(
   bootDir: string,
   profile: InstallProfile,
@@ -161,7 +161,7 @@ function bootable(
   return problem === null ? forArch : installerOutdated(forArch.initrd, ofArch, problem);
 }
 
-/** Why Ingot's own installer, which is there, must not be served; null: it may. */
+/** Why the existing build of Ingot's installer must not be served; null: it may. */
 function ownInitrdProblem(bootDir: string, initrd: string, needed: number): string | null {
   const file = join(bootDir, initrd);
   const manifest = join(dirname(file), INSTALLER_MANIFEST);
@@ -170,7 +170,7 @@ function ownInitrdProblem(bootDir: string, initrd: string, needed: number): stri
   return manifestProblem(read, statSync(file).size, needed);
 }
 
-/** What erases the node: the site's install profile of that name, or Ingot's own. */
+/** The profile that erases the node: the site's, or the built-in one. */
 export async function readErasePlan(
   dependencies: InstallPlanDependencies,
   session: Session,
@@ -188,13 +188,13 @@ export function preparedErase(
   return profile ? bootable(bootDir, profile, arch, INTERFACES.erasing) : profileMissing(ERASE_PROFILE_NAME);
 }
 
-/** Ingot's own installer has files for each architecture; what an install profile brings of its own is taken as it is. */
+/** Ingot's installer has files for each architecture; other files are used as they are. */
 function profileFor(profile: InstallProfile, arch: InstallerArch): InstallProfile {
   const file = (path: string) => (isOwnInstallerFile(path) ? installerFile(path, arch) : path);
   return { ...profile, kernel: file(profile.kernel), initrd: file(profile.initrd) };
 }
 
-/** What another server serves is not looked for here. */
+/** Files at a URL are not checked. */
 function isBootFile(bootDir: string, path: string): boolean {
   if (path.includes('://')) return true;
   return statSync(join(bootDir, path), { throwIfNoEntry: false })?.isFile() === true;
@@ -262,21 +262,21 @@ export function imageMissing(name: string): InstallObstacle {
   };
 }
 
-/** What is missing for the installation that the node's install profile describes; null: nothing. */
+/** What is missing for the installation that the node's profile describes; null: nothing. */
 async function obstacleOf(
   dependencies: InstallPlanDependencies,
   session: Session,
   node: Node,
 ): Promise<InstallObstacle | null> {
-  // Who approves wants what the install profile says, not what an operation that is over had ordered.
+  // An approval is about the profile, not about the order of an operation that has ended.
   const asked = { ...node, order: { ...node.order, image: '' } };
   const plan = await readInstallPlan(dependencies, session, asked);
   return 'code' in plan ? plan : null;
 }
 
 /**
- * What a node lacks that is to be installed or erased, for the answer of a call that set its state all the same; null:
- * nothing. Until it is there, the node boots from its disk.
+ * What is missing for a node that is to be installed or erased, for the answer of the call that set its state anyway;
+ * null: nothing. Until it exists, the node boots from its disk.
  */
 export async function stillMissing(
   dependencies: InstallPlanDependencies,
@@ -299,8 +299,9 @@ async function obstacleInState(
 }
 
 /**
- * Whether a node may be set to pending. One whose install profile names no image may: an operation can name it, and the node can get
- * another install profile before it boots; until then it boots from its disk and says why.
+ * Refuses to set a node to pending when it cannot be installed. A profile without an image is allowed: an operation
+ * can name one, and the node can get another profile before it boots; until then it boots from its disk and reports
+ * why.
  */
 export async function checkMayPend(
   dependencies: InstallPlanDependencies,
@@ -311,7 +312,7 @@ export async function checkMayPend(
   if (obstacle && obstacle.code !== 'NO_IMAGE') throw cantInstall(node, obstacle);
 }
 
-/** Whether a node may be approved: one that nothing can install would boot from its disk at every boot. */
+/** Refuses to approve a node that cannot be installed: it would boot from its disk every time. */
 export async function checkApproval(
   dependencies: InstallPlanDependencies,
   session: Session,

@@ -15,7 +15,7 @@ import { SEED_PLACEHOLDERS, unknownSeedPlaceholder } from '../../domain/install/
 import { IMAGE_RULE } from '../../domain/machine/machine-input.ts';
 import { PROFILE_NAME, read } from './node-input.ts';
 
-/** Without a dot at the beginning of a part, so that no path leads out of its root. */
+/** No part starts with a dot, so that no path leaves its root. */
 const BOOT_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const PLAIN_URL = /^https?:\/\/[A-Za-z0-9.:[\]-]+(?:\/[A-Za-z0-9._~%+/=&?,:@-]*)?$/;
 
@@ -93,7 +93,7 @@ const disk = z
     }),
   );
 
-/** Much more than any cloud takes, and no more than a small partition holds. */
+/** More than any cloud allows, and small enough for a small partition. */
 const MAX_SEED_BYTES = 256 * 1024;
 
 const seedText = z
@@ -105,7 +105,7 @@ const seedText = z
     if (unknown === null) return;
     context.addIssue({
       code: 'custom',
-      // Not what was found: it may be a piece of a secret.
+      // Does not quote the text: it may be part of a secret.
       message: `has a placeholder that there is not; there are ${SEED_PLACEHOLDERS.map((name) => `{{ingot.${name}}}`).join(', ')}`,
     });
   });

@@ -1,4 +1,4 @@
-/** A hardware inventory as a machine reports it: each part is read on its own, and what can't be read is noted. */
+/** Reads the hardware inventory that a machine reports: each part by itself; what cannot be read is noted. */
 import type { HardwareInventory } from '../../domain/install/hardware-inventory.ts';
 import { normalMac } from '../../domain/install/node.ts';
 import {
@@ -91,7 +91,7 @@ const reader = lenientObject({
   gpus: lenientList(lenientObject({ pci_address: text, vendor_id: pciId, device_id: pciId }), 64),
 });
 
-/** One of which nothing could be read says nothing. */
+/** A part without any readable field is dropped. */
 export const readInventory: LenientReader<HardwareInventory> = (value, field, note) => {
   const inventory: HardwareInventory | undefined = reader(value, field, note);
   return inventory === undefined || Object.keys(inventory).length === 0 ? undefined : inventory;

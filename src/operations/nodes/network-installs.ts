@@ -1,4 +1,4 @@
-/** The install layer, as providers drive it for operations. */
+/** The install layer as providers use it for operations. */
 
 import { failureOf } from '../../domain/error/failure.ts';
 import { builtInProfile, ERASE_PROFILE_NAME } from '../../domain/install/install-profile.ts';
@@ -31,7 +31,7 @@ import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { addNode, changeAndTell } from './nodes.ts';
 
-/** How an operation gets a node from where it is into the queue. */
+/** The transitions that bring a node into the queue, by its state. */
 const WAY_TO_PENDING = {
   discovered: ['pending'],
   pending: [],
@@ -105,7 +105,7 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
       if ((await findNode(database, machineId)) === null) return;
       await changeAndTell(dependencies, machineId, (locked) => {
         const { node } = locked;
-        // What is only queued stays queued, and is served to nobody: its operation is over.
+        // A queued node stays queued and is not served: its operation has ended.
         if (node.order.operationId !== operationId) return null;
         const cause = systemCause(dependencies, operationId, reason);
         if (node.state !== 'installing') return eraseGivenUp(locked, cause);
@@ -138,7 +138,7 @@ function viewOf(node: Node): InstallOrderView {
   };
 }
 
-/** A machine that never booted from the network becomes a node by the first address of its spec. */
+/** A machine that never booted from the network becomes a node with the first MAC address of its spec. */
 async function ensureNode(dependencies: BootDependencies, machineId: string): Promise<void> {
   if (await findNode(dependencies.database, machineId)) return;
   const macAddress = (await findMachine(dependencies.database, machineId))?.spec.mac_addresses[0];
@@ -160,7 +160,7 @@ function takenOver({ machine, node }: LockedNode, { key }: InstallOrderRequest):
   return { machine, events: [], node: { ...node, order: { ...node.order, key } } };
 }
 
-/** What can't be served must not be queued: the machine would be rebooted for nothing. */
+/** An order that cannot be served is not queued: the machine would be rebooted for nothing. */
 async function checkImage(
   dependencies: BootDependencies,
   session: Session,
@@ -183,7 +183,7 @@ async function checkImage(
   if (obstacle) throw permanent(obstacle.code, `${obstacle.problem}; ${obstacle.fix}`);
 }
 
-/** The name of the image that must be in the store; null: the install profile fetches one from elsewhere, or none. */
+/** The name of the image that must be in the store; null: the profile uses a URL or none. */
 function imageWanted(dependencies: BootDependencies, facts: InstallFactsOfNode): string | null {
   const prepared = preparedInstall(dependencies, facts);
   if ('code' in prepared) throw permanent(prepared.code, `${prepared.problem}; ${prepared.fix}`);
@@ -211,7 +211,7 @@ function neverBooted(): StepFailure {
   return new StepFailure({ class: 'needs_human', code: 'WRONG_INSTALL_STATE', message });
 }
 
-/** One that is no node yet becomes one by its address. */
+/** A machine that is not a node yet becomes one by its address. */
 function checkInstallable({ machineId, spec }: Machine, { nodes }: InstallFacts): void {
   const node = nodes.get(machineId);
   if (!node && spec.mac_addresses.length === 0) throw noMacAddress();

@@ -1,4 +1,4 @@
-/** Approving nodes: what a person decides for one or many, and what the configuration's rules decide for themselves. */
+/** Approving nodes: by a person for one or many, and by the rules of the configuration. */
 import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { type ApprovalRule, matchingRule } from '../../domain/install/approval-rule.ts';
@@ -14,7 +14,7 @@ export interface ApprovalDependencies extends NodeDependencies {
   readonly approvalRules: readonly ApprovalRule[];
 }
 
-/** The workflow and the state in one step: what is refused leaves the node as it was. */
+/** Sets the profile and the state together: a refusal leaves the node as it was. */
 export async function approveNode(
   dependencies: NodeDependencies,
   id: string,
@@ -40,8 +40,8 @@ export async function approveNode(
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * At every boot and report of a node that still waits: a rule that was refused, because there was no installer yet, say,
- * is carried out as soon as it can be. Why it was refused is in the history, once a day.
+ * Runs at every boot and report of a node that still waits: a rule that could not be applied, for example because
+ * there was no installer, is applied as soon as possible. The history has the reason once a day.
  */
 export async function approveByRule(dependencies: ApprovalDependencies, id: string): Promise<Node> {
   return changeAndTell(dependencies, id, async (locked, session) => {

@@ -1,8 +1,7 @@
 /**
- * What a machine boots that asks the network: a script for iPXE, by the state that its node is in. Only a node that
- * shall be installed or erased gets an installer, with a token for this one boot and this one purpose; any other boots
- * from disk, whatever went wrong. A node that fetches one installer after the other, none of which reports, boots from disk
- * for a while, too.
+ * What a machine boots when it asks the network: an iPXE script, by the state of its node. Only a node that is to be
+ * installed or erased gets an installer, with a token for this boot and purpose; every other machine boots from disk,
+ * whatever failed. A node that fetches installers repeatedly without a report boots from disk for a while, too.
  */
 
 import { isTrue } from '../../domain/condition/condition.ts';
@@ -35,32 +34,32 @@ export interface BootRequest {
   readonly mac: string;
   /** How the machine reaches this server. */
   readonly baseUrl: string;
-  /** What iPXE says that it runs on; null: it does not say, or can't know. */
+  /** The architecture that iPXE reports; null: not reported or not known. */
   readonly arch: InstallerArch | null;
   readonly bootMode: 'bios' | 'uefi' | null;
-  /** What its firmware says of it; empty: nothing. */
+  /** Reported by its firmware; empty: not reported. */
   readonly serialNumber: string;
   readonly systemUuid: string;
-  /** It has answered a question already. */
+  /** The request already answers a question. */
   readonly isAnswer: boolean;
-  /** The trace id of a boot whose installer could not be loaded; null: none failed. */
+  /** The trace id of a boot whose installer could not be loaded; null: none. */
   readonly failed: string | null;
 }
 
 export interface BootAnswer {
   readonly script: string;
   readonly served: 'installer' | 'eraser' | 'disk' | 'question' | 'refused';
-  /** Why it is not the installer; empty where that goes without saying. */
+  /** Why no installer is served; empty: the state needs none. */
   readonly reason: string;
-  /** Empty: no node's. */
+  /** Empty: not a node. */
   readonly machineId: string;
   readonly bootNo: number | null;
 }
 
-/** So many installers are served in so many seconds to a node that reports nothing. */
+/** The limit of installers for a node that reports nothing: this many in this many seconds. */
 const MAX_UNREPORTED_BOOTS = 5;
 const UNREPORTED_SECONDS = 1800;
-/** The same reason is told to the history once in this time. */
+/** The history gets the same reason at most once in this time. */
 const REPEAT_AFTER_MS = 3_600_000;
 
 export async function bootScript(dependencies: BootDependencies, request: BootRequest): Promise<BootAnswer> {
@@ -117,27 +116,27 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
   return answer;
 }
 
-/** The processor that runs iPXE is the one that the kernel is for, whatever is written down. */
+/** The processor that runs iPXE decides the kernel, whatever the node's facts say. */
 function archOf({ arch }: BootRequest, node: Node): InstallerArch {
   return arch ?? installerArchOf(node.facts.arch);
 }
 
 /** Why a machine boots from disk. */
 interface FromDisk {
-  /** Empty: as every machine in its state does. */
+  /** Empty: normal for its state. */
   readonly reason: string;
-  /** The boot that failed, where one did. */
+  /** The boot that failed, if one did. */
   readonly bootNo?: number;
 }
 
 interface BootPlan {
   readonly purpose: BootPurpose;
   readonly profile: InstallProfile;
-  /** Null: an erasure fetches none. */
+  /** Null: an erasure needs none. */
   readonly image: ServedImage | null;
 }
 
-/** What this boot shall do, or why it shall do nothing. */
+/** What this boot does, or why it boots from disk. */
 async function bootPlan(
   dependencies: BootDependencies,
   session: Session,
@@ -168,7 +167,7 @@ async function installationOf(
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'install', ...plan };
 }
 
-/** No loop of erasures that fail: once the limit is reached, an admin or an operation starts the counter again. */
+/** Stops erasures that fail again and again: at the limit, an admin or an operation must reset the counter. */
 async function erasureOf(
   dependencies: BootDependencies,
   session: Session,
@@ -181,7 +180,7 @@ async function erasureOf(
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', profile: plan, image: null };
 }
 
-/** Nor a loop of boots that never get as far as to report. */
+/** Stops boots that never report, in the same way. */
 async function unreportedBoots(session: Session, { machineId, story }: Node): Promise<FromDisk | null> {
   const reported = Math.max(story.bootNo, story.firstBootNo - 1);
   const count = await countBootsIssued(session, machineId, reported, UNREPORTED_SECONDS);
@@ -196,7 +195,7 @@ async function failedToLoad(session: Session, node: Node, traceId: string): Prom
   return bootNo === null ? { reason } : { reason, bootNo };
 }
 
-/** What an operator should know of a node that waits for its installer and boots from its disk. */
+/** Records for operators that a node waits for its installer and boots from its disk. */
 async function noted(
   dependencies: BootDependencies,
   session: Session,
@@ -204,7 +203,7 @@ async function noted(
   { reason, bootNo }: FromDisk,
 ): Promise<{ node: Node; events: NewEvent[] }> {
   if (reason === '') return { node, events: [] };
-  // What an attempt that failed said is the better reason.
+  // The error of a failed attempt is the better reason.
   const lastError = node.story.attempts === 0 ? reason : node.story.lastError;
   const told = { ...node, story: { ...node.story, lastError } };
   const metadata = { boot: 'disk', reason, ...(bootNo === undefined ? {} : { boot_no: bootNo }) };

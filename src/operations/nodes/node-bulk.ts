@@ -1,4 +1,4 @@
-/** The same for many nodes: each on its own, so that what is refused for one holds no other up. */
+/** Applies a change to many nodes, each by itself, so that a refusal for one does not stop the others. */
 import { Fault } from '../../domain/error/fault.ts';
 import type { Node } from '../../domain/install/node.ts';
 

@@ -1,4 +1,4 @@
-/** How a node changes, whoever changes it: the one place that turns a decision into states, events and stories. */
+/** The one place that turns a decision about a node into states, events and its install record. */
 import type { Actor } from '../../domain/actor.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import { type Erasure, erasureText } from '../../domain/install/erasure.ts';
@@ -26,7 +26,7 @@ const NO_ORDER: InstallOrder = {
   kickedAt: null,
 };
 
-/** To a state that the table allows; what belongs to the state comes with it. */
+/** Moves a node to a state that the table allows, with what belongs to that state. */
 export function moveNode(
   { machine, node }: LockedNode,
   to: InstallState,
@@ -61,7 +61,7 @@ function entering(
 ): Partial<Pick<Node, 'story' | 'order' | 'erasure'>> {
   switch (to) {
     case 'pending':
-      // Boots from before are no part of what comes.
+      // Earlier boots are not part of the new installation.
       return {
         story: { ...node.story, progress: null, firstBootNo: node.bootsIssued + 1 },
         order: { ...NO_ORDER, wantedAt: now },
@@ -69,7 +69,7 @@ function entering(
     case 'installing':
       return { story: { ...node.story, progress: node.story.progress ?? 0 } };
     case 'deprovisioning':
-      // An erasure counts its attempts from the start, and nothing that was installed before is a part of it.
+      // An erasure counts its attempts from the start; earlier installations are not part of it.
       return {
         story: {
           ...node.story,
@@ -82,7 +82,7 @@ function entering(
         erasure: null,
       };
     case 'retired':
-      // The operation that had it erased still looks for its end.
+      // The operation that ordered the erasure still waits for its result.
       if (node.state === 'deprovisioning') return { story: { ...node.story, progress: null } };
       return { story: { ...node.story, progress: null }, order: NO_ORDER };
     case 'reprovision':
@@ -92,7 +92,7 @@ function entering(
   }
 }
 
-/** As reports tell it: each note a transition or a trace of its own. */
+/** Applies the notes of a report: each is a transition, or an entry that changes no state. */
 export function tellNode(
   locked: LockedNode,
   notes: readonly InstallNote[],
@@ -115,12 +115,12 @@ export function tellNode(
   return { machine, events, node: { ...node, story } };
 }
 
-/** Evidence is for programs; people read it as a sentence. */
+/** Evidence is for programs; its event has a sentence for people. */
 function commentOf({ erase }: InstallNote['metadata']): string {
   return erase === undefined ? '' : erasureText(erase as Erasure);
 }
 
-/** What changed no state and belongs into the history all the same. */
+/** An entry of the history that changes no state. */
 export function traceEvent(node: Node, cause: NodeCause): NewEvent {
   return {
     kind: 'install',

@@ -1,4 +1,4 @@
-/** What clients and machines say of nodes, checked where it comes in. */
+/** The schemas of what clients and machines send about nodes. */
 import { z } from 'zod';
 import { Fault } from '../../domain/error/fault.ts';
 import { OVERWRITES } from '../../domain/install/erasure.ts';
@@ -28,7 +28,7 @@ export const mac = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** One case: two tags that differ in nothing else would be one to every reader. */
+/** Lower case: tags that differ only in case would be confused. */
 const tag = z
   .string()
   .toLowerCase()
@@ -41,7 +41,7 @@ const tags = z
   .array(tag)
   .max(MAX_TAGS)
   .transform((list) => [...new Set(list)]);
-/** As hosts have them: DNS would not take an underscore, and many a host has one. */
+/** As hosts use them: DNS does not allow underscores, and many hosts have one. */
 export const HOST_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,63})*$/;
 export const MAX_HOST_NAME = 253;
 const hostname = plain(MAX_HOST_NAME).refine(
@@ -77,7 +77,7 @@ const described = {
   boot_mode: oneOf(BOOT_MODES).nullish(),
   workflow: workflow.nullish(),
   group: group.nullish(),
-  /** Other names of the two above, as document 4's system has them. */
+  /** Other names of the two above. */
   workflow_id: workflow.nullish(),
   group_id: group.nullish(),
 };
@@ -89,7 +89,7 @@ interface TwiceNamed {
   readonly group_id?: string | null | undefined;
 }
 
-/** What was given under its other name comes under its own; two names that disagree are refused. */
+/** Moves a value from its other name to its own; two names with different values are refused. */
 function underOneName<T extends TwiceNamed>(
   input: T,
   context: z.RefinementCtx,
@@ -131,7 +131,7 @@ const stateChange = z.strictObject({
   state: z.string().max(64),
   comment: plain(1000).nullish(),
   force: z.boolean().default(false),
-  /** Of an erasure. */
+  /** For an erasure. */
   overwrite: oneOf(OVERWRITES).nullish(),
 });
 
@@ -199,7 +199,7 @@ export const readBulkGroup = (body: unknown) => read(bulkGroup, body);
 export const readBulkApproval = (body: unknown) => read(bulkApproval, body);
 export const readTag = (body: unknown) => read(tagInput, body).tag;
 
-/** All that is wrong, each with its field. */
+/** Throws one fault with everything that is wrong, each with its field. */
 export function read<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body, IN_OUR_WORDS);
   if (parsed.success) return parsed.data;
@@ -217,7 +217,7 @@ export function read<T>(schema: z.ZodType<T>, body: unknown): T {
   });
 }
 
-/** All but the address, which the network gives. */
+/** All but the IP address, which the network assigns. */
 export const EDITABLE_FACTS = [
   'hostname',
   'vendor',
@@ -239,14 +239,14 @@ export const NO_FACTS: HardwareFacts = {
   ipAddress: '',
 };
 
-/** What a node has of which nothing is known. */
+/** The facts of a node that has reported none. */
 export const FACT_DEFAULTS: HardwareFacts = {
   ...NO_FACTS,
   arch: ARCHITECTURES[0],
   bootMode: BOOT_MODES[0],
 };
 
-/** Facts by the name that bodies have for them. */
+/** Facts by their names in bodies. */
 export const FACT_FIELDS = {
   hostname: 'hostname',
   vendor: 'vendor',

@@ -1,4 +1,4 @@
-/** Hardware inventories that machines report: kept with source and time, and what changed goes into the history. */
+/** Hardware inventories that machines report: stored with source and time; changes go into the history. */
 import type { NewEvent } from '../../domain/event.ts';
 import { type HardwareInventory, hardwareChanges } from '../../domain/install/hardware-inventory.ts';
 import type { Node } from '../../domain/install/node.ts';
@@ -14,16 +14,16 @@ import type { NodeDependencies } from './nodes.ts';
 
 export interface ReportedInventory {
   readonly inventory: HardwareInventory;
-  /** Whether the report came with the token of a boot of this machine. */
+  /** Whether the report has a token of a boot of this machine. */
   readonly isTrusted: boolean;
   readonly cause: Omit<NodeCause, 'comment' | 'metadata'>;
 }
 
-/** What comes without a token may be anybody's: it can't fill the history. */
+/** Anyone can send a report without a token, so these are limited: they must not fill the history. */
 const UNTRUSTED_EVERY_MS = 60_000;
 const MOST_CHANGES = 20;
 
-/** The events of it, or why it was not taken. */
+/** Its events, or why it was not accepted. */
 export async function keepInventory(
   session: Session,
   node: Node,
@@ -66,8 +66,8 @@ function changeEvent(
 }
 
 /**
- * Addresses that were found are the machine's where no one named any. A transaction of its own: that another machine has
- * one of them must not cost the report.
+ * Adds found addresses to a spec that has none. In its own transaction: a conflict with another machine must not fail
+ * the report.
  */
 export async function fillMacAddresses(
   dependencies: NodeDependencies,
@@ -86,7 +86,7 @@ export async function fillMacAddresses(
       return { ...locked, machine, events: [machineEvent(node.machineId, 'registered', 'updated', actor)] };
     });
   } catch (error) {
-    // Taken by another machine meanwhile: the next inventory finds the others.
+    // Another machine took the address meanwhile: the next inventory adds the others.
     if (!isHardwareTaken(error)) throw error;
   }
 }

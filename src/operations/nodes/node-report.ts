@@ -1,4 +1,4 @@
-/** What nodes report: facts about themselves from anybody who knows a MAC address, and installations. */
+/** What nodes report: facts, from anyone who knows a MAC address, and installations. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
@@ -32,16 +32,16 @@ import { addNode, changeAndTell, type NodeDependencies } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
 export interface ReportDependencies extends ApprovalDependencies {
-  /** More machines than this don't wait for approval; those that come then are not taken in. */
+  /** The limit of machines that wait for approval; others are not added. */
   readonly maxDiscovered: number;
   readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
 export interface ReportAnswer {
   readonly node: Node;
-  /** Why the report changed no state; null when it counted or was none about an installation. */
+  /** Why the report changed no state; null: it was applied, or was not about an installation. */
   readonly ignored: string | null;
-  /** Fields that were not kept as they were sent, with what became of them. */
+  /** Fields that were not stored as sent, with what was done to them. */
   readonly adjusted: NodeReport['adjusted'];
 }
 
@@ -85,11 +85,11 @@ export async function reportNode(
       await lastInHistory(session, id),
     );
     ignored = told.ignored;
-    // Before the transition: what a reader of the history sees first is where the node is now.
+    // Before the transition, so that the newest entry of the history is the current state.
     return { ...told.change, events: [...notes, ...told.change.events], wakes: operationId };
   });
   if (report.inventory !== undefined) await fillMacAddresses(dependencies, node, report.inventory);
-  // An installer that begins and is not wanted must hear that before it writes a byte.
+  // An installer that starts unwanted must be refused before it writes a byte.
   if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
   return { node: await afterRules(dependencies, node), ignored, adjusted };
 }
@@ -117,7 +117,7 @@ async function inventoryEvents(
 const NOTES_A_DAY = 20;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What was cut or dropped, for the history: the same at most once a day, and no more than so many. */
+/** Records what was cut or dropped: the same at most once a day, and only a limited number. */
 async function adjustmentNotes(
   dependencies: NodeDependencies,
   node: Node,
@@ -145,13 +145,13 @@ async function adjustmentNotes(
   return [entry];
 }
 
-/** What it reported may be what a rule asks for. */
+/** Its facts may match a rule now. */
 async function afterRules(dependencies: ReportDependencies, node: Node): Promise<Node> {
   if (node.state !== 'discovered' || dependencies.approvalRules.length === 0) return node;
   return approveByRule(dependencies, node.machineId);
 }
 
-/** The operation that waits for the hardware of a machine to show up. */
+/** The operation that waits for the replacement hardware of a machine. */
 export function migrationOf({ state, order }: Node): string | null {
   return state === 'migrating' ? order.operationId : null;
 }
@@ -162,7 +162,7 @@ function notWanted(why: string): Fault {
   });
 }
 
-/** A machine that nobody knows is taken in as discovered. */
+/** An unknown machine is added as discovered. */
 async function nodeOfMac(
   dependencies: ReportDependencies,
   mac: string,
@@ -176,7 +176,7 @@ async function nodeOfMac(
   });
 }
 
-/** The node of a machine that boots, after the rules had their say of it. Null: it can't be taken in. */
+/** The node of a booting machine, after the approval rules were applied. Null: it cannot be added. */
 export async function nodeThatBoots(
   dependencies: ReportDependencies,
   mac: string,
@@ -187,7 +187,7 @@ export async function nodeThatBoots(
   return id;
 }
 
-/** The id of the node with this address, which is new where there was none. Null: it can't be taken in. */
+/** The id of the node with this address, added if there was none. Null: it cannot be added. */
 async function discover(
   dependencies: ReportDependencies,
   mac: string,
@@ -218,7 +218,7 @@ function nodeActor(id: string): Actor {
   return { kind: 'node_report', id };
 }
 
-/** A name that was given stays, and so does what an operator edited; what else the hardware says of itself is newer. */
+/** A host name that is set stays, and so do facts that an operator edited; other facts are replaced by the report. */
 export function withFacts(node: Node, told: HardwareFacts): Node {
   const facts = { ...node.facts };
   for (const key of Object.keys(told) as FactName[]) {
@@ -229,7 +229,7 @@ export function withFacts(node: Node, told: HardwareFacts): Node {
   return { ...node, facts };
 }
 
-/** Edited facts of which the machine says something else. */
+/** Edited facts that the machine reports differently. */
 function disputes(node: Node, told: HardwareFacts): Record<string, string> {
   const disputed = node.editedFacts.filter((key) => told[key] !== '' && told[key] !== node.facts[key]);
   return Object.fromEntries(
@@ -242,7 +242,7 @@ function disputes(node: Node, told: HardwareFacts): Record<string, string> {
   );
 }
 
-/** Whether a boot of this installation knows its token: one whose command line does not name it can't. */
+/** Whether the boots of this installation get a token: only if the command line has it. */
 async function wasGivenToken(dependencies: NodeDependencies, session: Session, node: Node): Promise<boolean> {
   if (node.bootsIssued < node.story.firstBootNo) return false;
   if (node.state === 'deprovisioning') return true;
@@ -257,14 +257,14 @@ interface ShownToken {
 }
 
 /**
- * A boot that got a token must show it. Only where none was given since the installation was wanted, a report is taken
- * on its word: another installer than Ingot's, which knows of no tokens.
+ * A boot that was given a token must send it. Only where none was given for this installation is a report accepted
+ * without one: other installers than Ingot's know no tokens.
  */
 function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLive }: ShownToken): void {
   if (boot === null && token === null && !wasGiven) return;
   if (boot && boot.machineId === node.machineId && isLive && boot.operationId === node.order.operationId)
     return;
-  // What comes from an earlier installation is no forgery: it is late, and changes nothing.
+  // A token of an earlier installation is not a forgery: the report is late and changes nothing.
   if (boot && boot.machineId === node.machineId && boot.bootNo < node.story.firstBootNo) return;
   throw new Fault('INVALID_BOOT_TOKEN', {
     message:
@@ -309,7 +309,7 @@ function tellInstallation(
   return { change: promoted(dependencies, change, cause), ignored: outcome.ignored };
 }
 
-/** The evidence stays with the node; and whatever comes of an erasure that began, what was on the disks is gone. */
+/** The evidence is stored with the node; once an erasure has started, the data on the disks counts as lost. */
 function tellErasure(
   { machine, node }: Pick<NodeChange, 'machine' | 'node'>,
   { notes, ignored, state }: ReportOutcome,
@@ -332,7 +332,7 @@ function tellErasure(
 
 type EraseNote = Omit<Erasure, 'at' | 'operation_id'>;
 
-/** Whoever says the same unfitting thing again and again fills no history with it. */
+/** A report that does not fit is recorded once, however often it is repeated. */
 function isRepetition(
   last: LastEntry | null,
   metadata: Readonly<Record<string, unknown>>,
@@ -346,7 +346,7 @@ function isRepetition(
   );
 }
 
-/** Where the group of the machine says so, an installation that is complete needs nobody to verify it. */
+/** Promotes a completed installation without a person, where the configuration says so for the group. */
 function promoted(dependencies: NodeDependencies, change: NodeChange, cause: NodeCause): NodeChange {
   const justInstalled = change.events.some(
     ({ kind, to, from }) => kind === 'install' && to === 'installed' && from !== to,
@@ -361,7 +361,7 @@ function promoted(dependencies: NodeDependencies, change: NodeChange, cause: Nod
   return { ...change, ...moved, events: [...change.events, ...moved.events] };
 }
 
-/** Nobody reported for too long: an attempt that failed. */
+/** No report came for too long: the attempt failed. */
 export async function stallNode(dependencies: NodeDependencies, id: string, seconds: number): Promise<Node> {
   return changeAndTell(dependencies, id, (locked) => {
     const { node } = locked;

@@ -1,4 +1,4 @@
-/** Nodes as admins handle them: registering, describing, moving through the install lifecycle, retiring. */
+/** Nodes as admins manage them: register, edit, move through the install lifecycle, retire. */
 import type { Actor } from '../../domain/actor.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
@@ -45,12 +45,12 @@ import {
 export interface NodeDependencies extends InstallPlanDependencies {
   readonly database: Database;
   readonly providers: ReadonlyMap<string, Provider>;
-  /** The provider of machines that nobody knew before. */
+  /** The provider of machines that were unknown before. */
   readonly nodeProvider: string;
   readonly newMachineId: () => string;
   readonly now: () => Date;
   readonly logTransition: (entry: Readonly<Record<string, unknown>>) => void;
-  /** Machines whose installation needs no admin to verify it. */
+  /** Whether an installation of the machine needs no admin to verify it. */
   readonly promotesItself: (machine: Machine) => boolean;
 }
 
@@ -59,7 +59,7 @@ export interface NodeToAdd {
   readonly facts: HardwareFacts;
   readonly profile: string;
   readonly tags: readonly string[];
-  /** Empty: as the machine is labelled, if it is. */
+  /** Empty: the label of the machine. */
   readonly group?: string;
 }
 
@@ -102,8 +102,8 @@ function macTaken(mac: string, holder: Node | null): Fault {
 }
 
 /**
- * A machine that names the address in its spec becomes the node; without one, a machine is made. Null: the address is
- * a node's already, or several machines claim it.
+ * The machine whose spec has the address becomes the node; without one, a machine is added. Null: another node has
+ * the address, or several machines claim it.
  */
 export async function addNode(
   dependencies: NodeDependencies,
@@ -114,7 +114,7 @@ export async function addNode(
     return await insertNewNode(dependencies, adding, actor);
   } catch (error) {
     if (!isHardwareTaken(error)) throw error;
-    // Another caller was the first to make a machine with this address, which is the node then, or becomes it.
+    // A concurrent call added a machine with this address: it is the node, or becomes it.
     return insertNewNode(dependencies, adding, actor);
   }
 }
@@ -141,7 +141,7 @@ function insertNewNode(
   });
 }
 
-/** Null: the machine is gone, or has the install layer already. */
+/** Null: the machine was removed, or is a node already. */
 async function enter(
   dependencies: NodeDependencies,
   session: Session,
@@ -165,7 +165,7 @@ export async function getNode(dependencies: NodeDependencies, id: string): Promi
   return node;
 }
 
-/** Changes a node and tells the log of every transition. */
+/** Changes a node and logs every transition. */
 export async function changeAndTell(
   dependencies: NodeDependencies,
   id: string,
@@ -223,14 +223,14 @@ export async function patchNode(
   });
 }
 
-/** A group is a label of the machine, so that every filter over machines knows it. */
+/** A group is a label of the machine, so that filters over machines can use it. */
 function inGroup(machine: Machine, group: string): Machine {
   const { [GROUP_LABEL]: before = '', ...others } = machine.labels;
   if (before === group) return machine;
   return { ...machine, labels: group === '' ? others : { ...others, [GROUP_LABEL]: group } };
 }
 
-/** A fact that an operator sets stays set; one that is cleared is the machine's to report again. */
+/** A fact that an operator sets is kept; a cleared one is reported by the machine again. */
 function editedFacts(node: Node, patch: NodePatch): Pick<Node, 'facts' | 'editedFacts'> {
   const facts = { ...node.facts };
   const edited = new Set(node.editedFacts);
@@ -299,7 +299,7 @@ export async function movedByAdmin(
   return { ...moved, node: { ...moved.node, story, order }, wakes: node.order.operationId };
 }
 
-/** Whether it may wait for an installation, by whose wish ever. */
+/** Whether the node may wait for an installation. */
 export async function checkMayInstall(
   dependencies: NodeDependencies,
   session: Session,
@@ -314,7 +314,7 @@ function hasFailedToErase({ state, story }: Node, to: string): boolean {
   return inAnyCase(['deprovisioning'], to) !== undefined;
 }
 
-/** No transition leads back into an erasure that failed too often: with force, its counter starts again. */
+/** A failed erasure has no transition to restart it: with force, its counter is reset. */
 async function erasedAgain(
   dependencies: NodeDependencies,
   session: Session,
@@ -324,7 +324,7 @@ async function erasedAgain(
 ): Promise<NodeChange> {
   const cause = adminCause(dependencies, actor, comment ?? '', true);
   const { operationId, key } = node.order;
-  // What an operation wants that is over is an admin's from now on.
+  // The order of an operation that has ended becomes the admin's.
   const isWanted = operationId !== null && (await isOperationWanted(session, operationId));
   const owner = isWanted ? { operationId, key } : { operationId: null, key: '' };
   return {
@@ -380,7 +380,7 @@ function checkStep(node: Node, to: string): InstallState {
   });
 }
 
-/** An admin's flag takes a machine out, whatever is on its disk. */
+/** A machine that is flagged Retired is never installed. */
 function checkNotRetired(machine: Machine): void {
   if (!isTrue(machine.conditions, 'Retired')) return;
   throw new Fault('MACHINE_BLOCKED', {

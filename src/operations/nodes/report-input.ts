@@ -1,6 +1,6 @@
 /**
- * What a machine reports, read so that its status always counts. Only a body without a usable address of the machine,
- * or with a status that means nothing, is refused; every other field is kept as far as it is valid.
+ * Reads a report so that its status always counts. It is refused only without a valid MAC address, or with an unknown
+ * status; every other field is kept as far as it is valid.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
@@ -25,7 +25,10 @@ import { HOST_NAME, MAX_HOST_NAME, mac, read } from './node-input.ts';
 const MAX_ERROR = 4096;
 const MAX_LABEL = 63;
 
-/** One whose characters no name has would be another name without them; one that is too long keeps its front. */
+/**
+ * A name with invalid characters is dropped, because without them it would be another name; one that is too long is
+ * cut.
+ */
 const hostname: LenientReader<string> = (value, field, note) => {
   const name = asText(value, field, note)?.trim().replace(/\.+$/, '');
   if (name === undefined || name === '') return undefined;
@@ -39,7 +42,7 @@ const hostname: LenientReader<string> = (value, field, note) => {
   return undefined;
 };
 
-/** Whole labels up to the first that is too long, which ends it. */
+/** Whole labels, up to the first that is too long. */
 function frontOf(name: string): string {
   const kept: string[] = [];
   for (const label of name.split('.')) {
@@ -51,7 +54,7 @@ function frontOf(name: string): string {
   return kept.join('.');
 }
 
-/** With the length of its network or the zone of a link behind it, as tools print it, it is that address. */
+/** Drops a prefix length or a zone, as tools print them. */
 const address: LenientReader<string> = (value, field, note) => {
   const text = asText(value, field, note)?.trim();
   if (text === undefined || text === '') return undefined;
@@ -61,7 +64,7 @@ const address: LenientReader<string> = (value, field, note) => {
   return undefined;
 };
 
-/** Half of an identifier is another one. */
+/** A cut identifier would be another one, so a long one is dropped. */
 const identifier: LenientReader<string> = (value, field, note) => {
   const max = 64;
   const text = asText(value, field, note)?.trim() ?? '';
@@ -85,12 +88,12 @@ const sideFields = lenientObject({
   installation_error: lenientProse(MAX_ERROR),
   erase: readErased,
   inventory: readInventory,
-  // Read below: a report without a word of them is refused.
+  // Read below: a report without a valid value is refused.
   mac_address: known,
   installation_status: known,
 });
 
-/** What a report is about: without it, it can't be counted. */
+/** The machine and the status, without which a report is refused. */
 const identity = z.looseObject({
   mac_address: mac,
   installation_status: z.string().trim().toLowerCase().pipe(z.enum(INSTALLATION_STATUSES)).nullish(),
@@ -100,7 +103,7 @@ export interface NodeReport
   extends Omit<NonNullable<ReturnType<typeof sideFields>>, 'mac_address' | 'installation_status'> {
   readonly mac_address: string;
   readonly installation_status: InstallationStatus | null;
-  /** Fields that were cut or dropped, with what became of them. */
+  /** Fields that were cut or dropped, with what was done to them. */
   readonly adjusted: Readonly<Record<string, string>>;
 }
 

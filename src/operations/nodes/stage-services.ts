@@ -1,4 +1,4 @@
-/** What workflows need of the control plane itself: tokens for agents, what agents report, and the site's hooks. */
+/** What workflows use of the control plane: tokens for agents, keepalives, and the site's hooks. */
 
 import { CredentialProblem } from '../../connections/credential-reference.ts';
 import type { Outage } from '../../engine/outage.ts';
@@ -14,7 +14,7 @@ import { type AgentMachineDependencies, createAgentMachine } from '../agents/age
 
 export interface SiteHook {
   readonly url: string;
-  /** Read for every call; null without one. */
+  /** Read for every call; null: none. */
   readonly token: () => string | null;
 }
 
@@ -72,7 +72,7 @@ export function createNodeServices(dependencies: StageServiceDependencies): Node
   };
 }
 
-/** 200 is done, 202 under way; the key lets the site tell a repetition from a new request. */
+/** 200 is done, 202 is in progress; the key lets the site recognise a repeated request. */
 async function callHook(hook: SiteHook, call: ProviderCall, stage: string): Promise<'done' | 'under_way'> {
   const token = readToken(hook);
   const answer = await fetch(hook.url, {
@@ -104,7 +104,7 @@ function readToken(hook: SiteHook): string | null {
   }
 }
 
-/** Statuses by which a proxy, or the service itself, says that nobody is there to answer now. */
+/** Statuses that mean that the service is unavailable. */
 const AWAY: readonly number[] = [429, 502, 503, 504];
 
 function hookOutage(stage: string): Outage {

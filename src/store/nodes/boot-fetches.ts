@@ -1,7 +1,7 @@
 /**
- * What machines fetched while they booted. Bounded on every side, because nobody who fetches must prove who he is: a node
- * keeps its newest rows, what is no node's shares one such list, and what waits to be written has a limit of its own.
- * Rows are written some at a time, so that a site that boots all at once costs few statements.
+ * What machines fetched while they booted. Clients are not authenticated, so everything is bounded: a node keeps its
+ * newest rows, all unknown machines share one such list, and the queue of unwritten rows has a limit. Rows are
+ * written in batches, so that a site that boots at once costs few statements.
  */
 import { BackgroundLoop, type LoopWatch } from '../../time/repeat-until-stopped.ts';
 import type { Database, Session } from '../database/database.ts';
@@ -10,14 +10,14 @@ export const FETCH_KINDS = ['script', 'kernel', 'initrd', 'image', 'loader', 'fi
 export type FetchKind = (typeof FETCH_KINDS)[number];
 
 export interface NewBootFetch {
-  /** Empty: no node's, unless `traceId` says otherwise. */
+  /** Empty: not a node, unless `traceId` says which. */
   readonly machineId: string;
   readonly bootNo: number | null;
-  /** That of the boot whose script named the file; empty: none was given. */
+  /** The trace id of the boot whose script named the file; empty: none. */
   readonly traceId: string;
-  /** Empty: not said. */
+  /** Empty: not known. */
   readonly macAddress: string;
-  /** Where the request came from. */
+  /** The address of the client. */
   readonly address: string;
   readonly at: Date;
   readonly kind: FetchKind;
@@ -25,7 +25,7 @@ export interface NewBootFetch {
   readonly served: string;
   readonly reason: string;
   readonly bytes: number;
-  /** Null: not known before it was sent. */
+  /** Null: not known in advance. */
   readonly totalBytes: number | null;
   readonly complete: boolean;
 }
@@ -45,7 +45,7 @@ const EVERY_MS = 500;
 export interface BootFetchLogOptions {
   readonly database: Database;
   readonly watch: LoopWatch;
-  /** So many were not recorded, because too many came at once. */
+  /** How many were dropped because the queue was full. */
   readonly onDropped: (count: number) => void;
 }
 
@@ -87,7 +87,7 @@ export class BootFetchLog {
     this.#waiting.push(fetch);
   }
 
-  /** What was recorded before this call is stored when it returns. */
+  /** Stores everything that was recorded before the call. */
   flush(): Promise<void> {
     this.#writing = this.#writing.catch(() => {}).then(() => this.#writeAll());
     return this.#writing;
@@ -109,7 +109,7 @@ function isOfOthers({ machineId, traceId }: NewBootFetch): boolean {
   return machineId === '' && traceId === '';
 }
 
-/** A path is whatever somebody asked for. */
+/** Limits the length of a path, which is the client's text. */
 function storable(text: string): string {
   return text.slice(0, MAX_TEXT).replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?');
 }
@@ -124,7 +124,7 @@ const INSERT = `
   LEFT JOIN boot_tokens t ON t.trace_id = g.trace_id AND g.trace_id <> ''
   ORDER BY g.nr RETURNING machine_id`;
 
-/** $2: how many each may keep. */
+/** $2: how many rows each keeps. */
 const PRUNE = `
   DELETE FROM boot_fetches f USING (
     SELECT o.machine_id, (SELECT fetch_id FROM boot_fetches n WHERE n.machine_id = o.machine_id
@@ -151,13 +151,13 @@ async function insertBootFetches(database: Database, batch: readonly NewBootFetc
     ]);
     const ids = new Set(rows.map((row) => row.machine_id));
     if (ids.delete('')) await session.run('prune-boot-fetches', PRUNE, [[''], KEPT_OF_OTHERS]);
-    // In one order, so that two replicas never wait for each other.
+    // In a fixed order, so that two replicas never deadlock.
     await session.run('prune-boot-fetches', PRUNE, [[...ids].sort(), KEPT_OF_NODE]);
   });
 }
 
 export interface BootFetchFilter {
-  /** Null: of all. */
+  /** Null: all. */
   readonly machineId: string | null;
   readonly macAddress: string | null;
   readonly limit: number;

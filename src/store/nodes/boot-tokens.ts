@@ -1,10 +1,10 @@
-/** Boot tokens: the right of one boot to report about what it was served for, and to fetch its image. */
+/** Boot tokens: a boot may report about its purpose and fetch its image with one. */
 import { randomBytes } from 'node:crypto';
 import type { BootPurpose } from '../../domain/install/node.ts';
 import type { Session } from '../database/database.ts';
 import { hashToken } from '../tokens.ts';
 
-/** 192 random bits, of characters that a kernel command line and a URL take as they are. */
+/** 192 random bits, in characters that a kernel command line and a URL need no quoting for. */
 export function newBootToken(): string {
   return randomBytes(24).toString('base64url');
 }
@@ -15,13 +15,13 @@ export function newTraceId(): string {
 
 export interface BootTokenIssue {
   readonly token: string;
-  /** Names the boot in the addresses of its files. It is no secret. */
+  /** Identifies the boot in the URLs of its files. Not a secret. */
   readonly traceId: string;
   readonly machineId: string;
   readonly bootNo: number;
   readonly operationId: string | null;
   readonly purpose: BootPurpose;
-  /** Empty: it opens none. */
+  /** Empty: none. */
   readonly image: string;
   readonly ttlSeconds: number;
 }
@@ -78,7 +78,7 @@ export async function findBootToken(session: Session, token: string): Promise<Bo
   };
 }
 
-/** How many boots after `afterBootNo` got an installer in the last `seconds`, which are at most an hour. */
+/** How many boots after `afterBootNo` got an installer in the last `seconds`, at most an hour. */
 export async function countBootsIssued(
   session: Session,
   machineId: string,
@@ -94,7 +94,7 @@ export async function countBootsIssued(
   return row?.count ?? 0;
 }
 
-/** The number of the boot, if it is one of this machine's. */
+/** The number of the boot, if it is a boot of this machine. */
 export async function findTracedBoot(
   session: Session,
   machineId: string,
@@ -108,7 +108,7 @@ export async function findTracedBoot(
   return row?.boot_no ?? null;
 }
 
-/** Of hardware that is not the machine's any more. */
+/** Removes the tokens of hardware that is no longer the machine's. */
 export async function forgetBootTokens(session: Session, machineIds: readonly string[]): Promise<void> {
   await session.run('forget-machines-boot-tokens', 'DELETE FROM boot_tokens WHERE machine_id = ANY($1)', [
     machineIds,

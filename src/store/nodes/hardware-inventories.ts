@@ -1,4 +1,4 @@
-/** Hardware inventories: the last one of each source, with when it came and since when it has been the same. */
+/** Hardware inventories: the last of each source, with the times of its report and of its last change. */
 import type {
   HardwareInventory,
   InventorySource,
@@ -13,7 +13,7 @@ interface Row extends Record<string, unknown> {
   readonly changed_at: Date;
 }
 
-/** The newest of all sources; null: no one has looked yet. */
+/** The newest of all sources; null: none yet. */
 export async function findHardwareInventory(
   session: Session,
   machineId: string,

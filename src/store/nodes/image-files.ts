@@ -1,7 +1,7 @@
 /**
- * The bytes of images: one file each in the data directory, named by their digest, so that an image that is replaced
- * while a machine reads it stays whole for that machine. An upload comes in pieces, because a connection that may send
- * for as long as it likes is one that may block a place for as long as it likes; what is there can be resumed.
+ * The files of images: one for each digest in the data directory, so that an image that is replaced while a machine
+ * reads it stays whole for that machine. Uploads come in pieces: a single long request could hold a connection for
+ * any time, and pieces can be resumed.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -20,19 +20,19 @@ export interface Piece {
 
 export class ImageFiles {
   readonly root: string;
-  /** Uploads that a request of this process writes to at this moment; a file beside the upload says so to other workers. */
+  /** Uploads that a request of this process is writing; a lock file tells other workers. */
   readonly #busy = new Set<string>();
 
   constructor(dataDir: string) {
     this.root = join(dataDir, 'images');
   }
 
-  /** How many bytes of an upload are there. */
+  /** How many bytes of an upload are stored. */
   async uploaded(sha256: string): Promise<number> {
     return (await sizeOf(join(this.root, sha256))) ?? (await sizeOf(this.#part(sha256))) ?? 0;
   }
 
-  /** True when this was the last piece, and all of them are what their digest says. */
+  /** True: this was the last piece, and the file matches its digest. */
   async append(piece: Piece): Promise<boolean> {
     const { sha256 } = piece;
     if (this.#busy.has(sha256)) throw uploadBusy();
@@ -51,7 +51,7 @@ export class ImageFiles {
     }
   }
 
-  /** The first bytes of an image that is whole. */
+  /** The first bytes of a complete image. */
   async head(sha256: string, length: number): Promise<Buffer> {
     const file = await open(join(this.root, sha256));
     try {

@@ -1,4 +1,4 @@
-/** Images and install profiles: what can be installed, and how. The bytes of images are files; see surfaces/rest. */
+/** Images and install profiles: what is installed, and how. The bytes of images are files (image-files.ts). */
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import type { ImageFormat } from '../../domain/install/image-format.ts';
 import { type InstallProfile, PROFILE_DEFAULTS } from '../../domain/install/install-profile.ts';
@@ -8,9 +8,9 @@ export interface Image {
   readonly name: string;
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** Null: stored before formats were recognised. */
+  /** Null: stored by a version that did not recognise formats. */
   readonly format: ImageFormat | null;
-  /** The size of the disk that it describes; null where only unpacking says it. */
+  /** The size of the disk in the image; null: only unpacking would tell. */
   readonly virtualBytes: number | null;
   readonly createdBy: string;
   readonly createdAt: Date;
@@ -42,7 +42,7 @@ function imageOf(row: ImageRow): Image {
 
 export type NewImage = Omit<Image, 'createdBy' | 'createdAt' | 'format'> & { readonly format: ImageFormat };
 
-/** One of the same name is replaced. */
+/** Replaces one of the same name. */
 export async function storeImage(session: Session, image: NewImage, actor: Actor): Promise<Image> {
   const [row] = await session.run<ImageRow & Record<string, unknown>>(
     'store-image',
@@ -83,7 +83,7 @@ export async function removeImage(session: Session, name: string): Promise<Image
   return row ? imageOf(row) : null;
 }
 
-/** Whether some image has these bytes. */
+/** Whether an image has these bytes. */
 export async function isDigestUsed(session: Session, sha256: string): Promise<boolean> {
   const rows = await session.run('digest-used', 'SELECT 1 AS found FROM images WHERE sha256 = $1 LIMIT 1', [
     sha256,

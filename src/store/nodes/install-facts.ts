@@ -1,4 +1,4 @@
-/** What the start of an operation must know of the install layer; read in its transaction. */
+/** What the start of an operation needs of the install layer, read in its transaction. */
 
 import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';

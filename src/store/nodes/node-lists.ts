@@ -1,4 +1,4 @@
-/** Nodes by the dozen: lists, histories, and those that somebody should look at. */
+/** Lists of nodes, their histories, and nodes that need attention. */
 import type { InstallState } from '../../domain/install/install-state.ts';
 import { GROUP_LABEL, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Session } from '../database/database.ts';
@@ -10,7 +10,7 @@ export interface NodeFilter {
   readonly workflow: string | null;
   readonly mac: string | null;
   readonly group: string | null;
-  /** A part of an id, a name, an address, a vendor, a model or a serial number. */
+  /** Part of an id, a name, an address, a vendor, a model or a serial number. */
   readonly q: string | null;
   readonly limit: number;
   readonly offset: number;
@@ -105,7 +105,7 @@ export async function lastInHistory(session: Session, machineId: string): Promis
   return row ?? null;
 }
 
-/** Whether the history has an entry with this metadata since then. */
+/** Whether the history has an entry with this metadata since a time. */
 export async function wasNoted(
   session: Session,
   machineId: string,
@@ -120,7 +120,7 @@ export async function wasNoted(
   return rows.length > 0;
 }
 
-/** Entries since then that have something under this key of their metadata: what they have there, newest first. */
+/** The values of a metadata key in entries since a time, newest first. */
 export async function recentNotes(
   session: Session,
   machineId: string,
@@ -155,14 +155,14 @@ export async function countNodes(session: Session): Promise<NodeCounts> {
   };
 }
 
-/** Only a boot that could not be served its installer leaves an error on a node that is still waiting for it. */
+/** A waiting node has an error only when a boot could not be served its installer. */
 const UNHEARD = `(m.install = 'installing'
     AND greatest(n.last_seen_at, n.state_changed_at) < now() - $1 * interval '1 s'
   OR m.install = 'pending' AND n.last_install_error <> '')`;
 
 /**
- * Nodes that are being installed and were not seen for so long, also where that was counted as an attempt by now; and those that
- * wait for an installer and booted from their disk. Longest first.
+ * Nodes that are being installed and were not seen for some time, also after that was counted as a failed attempt;
+ * and nodes that wait for an installer and booted from their disk. Longest first.
  */
 export async function listStalled(
   session: Session,
@@ -183,7 +183,10 @@ export async function listStalled(
   return { nodes: rows.map(nodeOf), total: count?.total ?? 0 };
 }
 
-/** Nodes whose installation or erasure was not reported about for so long. `latest`: what the clock can't have reached without a step. */
+/**
+ * Nodes whose installation or erasure had no report for some time. `latest`: a limit against a clock that was set
+ * forward.
+ */
 export async function stalledNodes(
   session: Session,
   seconds: number,
@@ -202,7 +205,7 @@ export async function stalledNodes(
   return rows.map((row) => row.machine_id);
 }
 
-/** How many wait for approval; what an unknown machine may add to is bounded. */
+/** How many nodes wait for approval: unknown machines may add only so many. */
 export async function countDiscovered(session: Session): Promise<number> {
   const [row] = await session.run<{ count: number }>(
     'count-discovered',

@@ -1,4 +1,4 @@
-/** Nodes: the rows beside machines that tell of hardware and installations. A machine is locked before its node. */
+/** Nodes: the hardware and installation of machines, one row beside each. A machine is locked before its node. */
 
 import type { NewEvent } from '../../domain/event.ts';
 import type { Erasure, Overwrite } from '../../domain/install/erasure.ts';
@@ -124,8 +124,8 @@ export async function findNode(session: Session, machineId: string): Promise<Nod
 }
 
 /**
- * The machine that names the address in its spec has it, whichever of its addresses its node goes by. Only where none does,
- * the node that last went by the address still has it.
+ * The machine whose spec names the address has it, whichever address its node uses. Only where none does, the node
+ * that last used the address has it.
  */
 const FIND_BY_MAC = `
   WITH named AS (
@@ -146,7 +146,7 @@ export async function findNodeIdByMac(session: Session, mac: string): Promise<st
   return row?.machine_id ?? null;
 }
 
-/** Machines whose spec names the address, whether or not they are nodes. */
+/** Machines whose spec names the address, nodes or not. */
 export async function machinesWithMac(session: Session, mac: string): Promise<string[]> {
   const rows = await session.run<{ machine_id: string }>(
     'machines-with-mac',
@@ -165,7 +165,10 @@ export interface NewNode {
   readonly tags: readonly string[];
 }
 
-/** An address that a removed machine had, or that another one's spec has given up, is for the machine that has the hardware now. */
+/**
+ * Frees an address of a removed machine, or one that another machine's spec no longer has, for the machine that has
+ * the hardware now.
+ */
 async function freeMac(session: Session, mac: string, machineId: string): Promise<void> {
   await session.run(
     'free-mac',
@@ -176,7 +179,10 @@ async function freeMac(session: Session, mac: string, machineId: string): Promis
   );
 }
 
-/** A node goes by an address of its machine's spec: one that the spec has given up may be another machine's soon. */
+/**
+ * A node uses an address of its machine's spec: an address that the spec no longer has may belong to another machine
+ * soon.
+ */
 export async function followSpecMacs(session: Session, { machineId, spec }: Machine): Promise<void> {
   const [first] = spec.mac_addresses;
   if (first === undefined) return;
@@ -189,7 +195,7 @@ export async function followSpecMacs(session: Session, { machineId, spec }: Mach
   );
 }
 
-/** False: the address, or the machine, has a node already. */
+/** False: the address or the machine already has a node. */
 export async function insertNode(session: Session, node: NewNode): Promise<boolean> {
   const { facts } = node;
   await freeMac(session, node.macAddress, node.machineId);
@@ -232,16 +238,16 @@ export async function lockNode(session: Session, machineId: string): Promise<Loc
   return row ? { machine, node: nodeOf(row) } : null;
 }
 
-/** What becomes of a node and its machine. */
+/** The change of a node and its machine. */
 export interface NodeChange extends LockedNode {
   readonly events: readonly NewEvent[];
-  /** The installation was told of: it has not stalled. */
+  /** A report came: the installation has not stalled. */
   readonly reported?: true;
-  /** The operation that waits for what changed. */
+  /** The operation to wake. */
   readonly wakes?: string | null;
 }
 
-/** Locks a node, lets `decide` say what becomes of it, and writes that. Null from `decide`: nothing. */
+/** Locks a node, asks `decide` for the change, and writes it. Null from `decide`: no change. */
 export async function changeNode(
   database: Database,
   machineId: string,
@@ -322,7 +328,7 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
   ]);
 }
 
-/** Whether it still goes forward: one that was canceled wants nothing installed, also while it is being undone. */
+/** Whether the operation still runs forward: a canceled one installs nothing, also while it is being undone. */
 export async function isOperationWanted(session: Session, operationId: string): Promise<boolean> {
   const rows = await session.run(
     'operation-wanted',

@@ -1,6 +1,6 @@
 /**
- * Where machines report. They have no account here: facts come from any caller, an installation from the boot that got a
- * token. Installers are scripts, so the body is JSON whatever its content-type says.
+ * Where machines report. They have no account: anyone may report facts, and an installation is reported by the boot
+ * that was given a token. Installers are scripts, so the body is parsed as JSON whatever its content-type.
  */
 import type { FastifyInstance } from 'fastify';
 import { reportNode } from '../../operations/nodes/node-report.ts';
@@ -32,7 +32,7 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
   });
 }
 
-/** Side fields lose what can't be stored; an address or a status that has it is none. */
+/** Other fields lose characters that cannot be stored; an address or a status that has some is invalid. */
 function checkIdentity(body: unknown): void {
   const { mac_address, installation_status } = (body ?? {}) as Record<string, unknown>;
   const path = unstorablePath({ mac_address, installation_status });
@@ -48,7 +48,7 @@ function messageOf(ignored: string | null, adjusted: Readonly<Record<string, str
   ].join('; ');
 }
 
-/** A script that puts a log into a JSON text leaves line breaks in it. Outside of texts they are spaces anyway. */
+/** Scripts leave raw line breaks in JSON strings that hold a log; elsewhere in JSON they are spaces anyway. */
 function parseLeniently(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Errors of the REST routes that follow document 4: the words in `detail`, the reason for programs beside it. */
+/** Errors of the REST routes: `detail` for people, `reason` for programs. */
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { type Role, roleCovers } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
@@ -7,7 +7,7 @@ import type { Authenticator, Caller } from '../authenticate.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 
-/** What a client wrote wrongly is 422 here; that something is not allowed now is 400. */
+/** A wrong field is 422 here, and 400 means that the state does not allow the request. */
 export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
   ...(Object.fromEntries(Object.entries(WIRE).map(([kind, { http }]) => [kind, http])) as Record<
     FaultKind,
@@ -63,7 +63,7 @@ export function requireRole(caller: Caller, needed: Role): void {
   });
 }
 
-/** The token that the caller shows, whoever's it is. */
+/** The bearer token of a request, of an operator or of a boot. */
 export function bearerOf(request: FastifyRequest): string | null {
   return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }

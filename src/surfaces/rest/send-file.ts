@@ -1,19 +1,19 @@
-/** Sends a file: with ranges, and never one outside of its root. */
+/** Sends a file, also in ranges, and never one outside of its root. */
 import type { Readable } from 'node:stream';
 import send from '@fastify/send';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** What was really handed to the network. */
+/** How much of the file was sent. */
 export interface Sent {
   readonly bytes: number;
   readonly totalBytes: number;
-  /** The whole of what was asked for went out. */
+  /** Everything that the request asked for was sent. */
   readonly complete: boolean;
 }
 
 const SENT: ReadonlySet<number> = new Set([200, 206, 304, 416]);
 
-/** `onSent` is called when the answer is over, however it ended; not for a file that is not there. */
+/** Calls `onSent` when the response has ended, also early; not for a file that does not exist. */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -26,7 +26,7 @@ export async function sendFile(
     index: false,
     maxAge: 0,
   });
-  // A directory would be a redirect, which leads nowhere here.
+  // A directory would be redirected to a path that does not exist.
   if (!SENT.has(statusCode)) return reply.code(404).send({ detail: 'there is no such file' });
   if (onSent) reply.raw.once('close', () => onSent(sentOf(reply, headers, stream)));
   return reply.code(statusCode).headers(headers).send(stream);
@@ -34,7 +34,7 @@ export async function sendFile(
 
 function sentOf({ raw }: FastifyReply, headers: Readonly<Record<string, unknown>>, stream: Readable): Sent {
   const length = Number(headers['Content-Length'] ?? headers['content-length'] ?? 0);
-  // A file that has shrunk meanwhile ends early although everything went out.
+  // A file that was truncated meanwhile ends early although the stream finished.
   const { bytesRead } = stream as Readable & { bytesRead?: number };
   const bytes = Math.min(bytesRead ?? length, length);
   return { bytes, totalBytes: length, complete: raw.writableFinished && bytes === length };

@@ -1,4 +1,4 @@
-/** install profiles: recipes of installations, from the configuration or stored here. */
+/** Install profiles, which this API calls workflows: configured, stored or built in. */
 import type { FastifyInstance } from 'fastify';
 import { Fault } from '../../domain/error/fault.ts';
 import { BUILT_IN_PROFILE, type InstallProfile } from '../../domain/install/install-profile.ts';

@@ -61,7 +61,7 @@ function unary(service: Service, method: DescMethod, around: CallDependencies) {
   };
 }
 
-/** The protocol pulls, the service pushes: one message is in between, no more. */
+/** Connect pulls messages and the service pushes them: at most one message waits in between. */
 function streaming(service: Service, method: DescMethod, around: CallDependencies) {
   return async function* (request: unknown, context: HandlerContext) {
     const handover = new Handover();

@@ -1,7 +1,7 @@
 /**
- * What Connect itself refuses before a handler sees it, in our own words: its texts are those of the decoder. An error of
- * ours has details, one of the library's has none; that is how they are told apart in the three forms in which an error
- * leaves: the body of a unary call, the last envelope of a stream, and the trailers of gRPC-Web.
+ * Replaces the texts of errors that the Connect library raises before a handler runs, which quote its decoder. Our
+ * own errors have details and those of the library have none; that tells them apart in the three places where an
+ * error is sent: the body of a unary call, the last envelope of a stream, and the trailers of gRPC-Web.
  */
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
@@ -42,7 +42,7 @@ async function withBody(
   const type = header.get('content-type') ?? '';
   if (status >= 400 && type === 'application/json') {
     const error = translated(JSON.parse(await textOf(body)) as WireError, method);
-    // The length that was announced is that of the library's text.
+    // The content-length is that of the replaced text.
     header.delete('content-length');
     return {
       ...response,
@@ -79,7 +79,7 @@ interface WireError {
   readonly details?: readonly unknown[];
 }
 
-/** What can't be decoded is the client's to put right, whatever the library calls it. */
+/** A message that cannot be decoded is the client's error, whatever code the library gives it. */
 const MALFORMED = 'invalid_argument';
 
 function translated(error: WireError, method: DescMethod): WireError {
@@ -118,7 +118,7 @@ function envelope(flags: number, content: string): Uint8Array {
 
 const NOT_VALID = 'the request is not a valid';
 
-/** What a decoder's text tells of the place, and what is wrong there. */
+/** Patterns in the texts of the decoder, and what each says about the field. */
 const PLACES = [
   [/key "([^"]{1,80})" is unknown/, (field: string) => `there is no field ${field}`],
   [

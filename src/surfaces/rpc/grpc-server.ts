@@ -24,14 +24,14 @@ import {
 } from './service.ts';
 
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
-/** A reader that takes nothing for this long is ended; it can resume from its cursor. */
+/** A stream whose client reads nothing for this long is ended; the client can resume from its cursor. */
 const SLOW_READER_MS = 60_000;
 
 const CLIENT_GONE = 'the client is gone';
 
 export interface GrpcServer {
   readonly port: number;
-  /** Tells health checks to look elsewhere. */
+  /** Answers health checks with NOT_SERVING, so that clients go elsewhere. */
   drain(): void;
   stop(graceMs: number): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface GrpcOptions {
   readonly port: number;
   readonly services: readonly Service[];
   readonly around: CallDependencies;
-  /** Health checks are answered NOT_SERVING while it has a cause. */
+  /** Health checks answer NOT_SERVING while it has a cause. */
   readonly readiness: Readiness;
 }
 
@@ -154,7 +154,7 @@ function incoming(
   bytes: Buffer,
 ): IncomingCall {
   const gone = new AbortController();
-  // With a reason of our own: making the default one costs a stack trace, and this fires after every call.
+  // With an explicit reason: the default one costs a stack trace after every call.
   call.on('cancelled', () => gone.abort(CLIENT_GONE));
   const [authorization] = call.metadata.get('authorization');
   return {
@@ -175,7 +175,7 @@ function incoming(
   };
 }
 
-/** Waits while the client's buffer is full, but not for ever. */
+/** Waits while the client's buffer is full, up to a limit. */
 function writeWithRoom(call: grpc.ServerWritableStream<Buffer, Buffer>, bytes: Buffer): Promise<void> {
   if (call.write(bytes)) return Promise.resolve();
   return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { Fault, invalidField } from '../../domain/error/fault.ts';
 
 const DEFAULT_PAGE = 100;
 export const MAX_PAGE = 1000;
-/** Lists walk ids. */
+/** Lists are ordered by id. */
 const KEY = /^[\x21-\x7e]{1,128}$/;
 
 export function pageSize(asked: number): number {
@@ -21,7 +21,7 @@ export function pageToken(list: string, filter: string, after: string | null): s
   return Buffer.from(JSON.stringify([filterDigest(list, filter), after])).toString('base64url');
 }
 
-/** The key to go on after; empty without a token. */
+/** The last key of the previous page; empty without a token. */
 export function readPageToken(list: string, filter: string, token: string): string {
   if (token === '') return '';
   const parts = parseJson(token);
@@ -32,7 +32,7 @@ export function readPageToken(list: string, filter: string, token: string): stri
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
 }
 
-/** The same for lists that walk numbers; null without a token. */
+/** The same for lists ordered by number; null without a token. */
 export function readPosition(list: string, filter: string, token: string): number | null {
   const after = readPageToken(list, filter, token);
   if (after === '') return null;
@@ -40,7 +40,7 @@ export function readPosition(list: string, filter: string, token: string): numbe
   throw invalidToken('page_token', 'INVALID_PAGE_TOKEN', 'is not a token that this server gave out');
 }
 
-/** What a cursor is a position in; it is good for nothing else. */
+/** The log that a cursor is a position in; it is valid for no other. */
 type CursorKind = 'events' | 'log';
 
 export function cursorOf(kind: CursorKind, position: readonly [number, number]): string {
@@ -66,7 +66,7 @@ function parseJson(token: string): unknown {
   try {
     return JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
   } catch {
-    // Not JSON means not ours; the caller says so.
+    // Not JSON, so not a token of this server; the caller reports it.
     return null;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Server reflection, for whoever has a token, from the very descriptors that the code was generated with. The
- * package brings the protocol; its own answers merge the files of a package and forget what they import, so
- * that no strict client can link them.
+ * Server reflection for every caller with a token, from the descriptors that the code was generated from. The package
+ * implements the protocol; its own answers merge the files of a package and drop their imports, so that no strict
+ * client can link them.
  */
 import { type DescEnum, type DescFile, type DescMessage, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -17,7 +17,7 @@ export interface ReflectionOptions {
   readonly authenticator: Authenticator;
 }
 
-/** The oneof of the protocol: what is asked is the one field that is set. */
+/** The oneof of the protocol: the one field that is set is the question. */
 interface Question {
   readonly fileByFilename?: string;
   readonly fileContainingSymbol?: string;

@@ -6,7 +6,7 @@ import type { EventFeed } from '../../store/events/event-feed.ts';
 import type { MachineReader, MachineRegistrar } from '../../store/machines/machines.ts';
 import type { LogFollower } from '../../store/operations/log/log-follower.ts';
 
-/** What the services are made of. */
+/** What the services are built from. */
 export interface ServerDependencies extends StartRunDependencies {
   readonly database: Database;
   readonly machines: MachineReader;
@@ -16,11 +16,11 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly defaultProvider: string;
   readonly newMachineId: () => string;
   readonly notifyCancel: (operationId: string) => void;
-  /** Tokens changed: forget what was believed. */
+  /** Tokens changed: empty the caches of tokens. */
   readonly tokensChanged: () => void;
   readonly now: () => Date;
   readonly keepalives: KeepaliveStore;
   readonly ttls: PresenceTtls;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
 }

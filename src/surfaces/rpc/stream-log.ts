@@ -10,7 +10,7 @@ export interface LogChunkFields {
   readonly step: string;
 }
 
-/** One chunk a line, from the cursor on, until the operation has ended. */
+/** One message for each line, from the cursor on, until the operation ends. */
 export async function* streamLog(
   parts: ServerDependencies,
   operationId: string,

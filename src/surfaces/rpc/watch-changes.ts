@@ -1,11 +1,11 @@
 /**
  * A watch: first the operations that match as they are now, then every change.
  *
- * The first batch is read page by page, each page in a snapshot of its own, and no transaction stays open while
- * the client reads. A snapshot has seen the events up to one id, so an event that a page has already seen is not
- * told again. What happened while the pages were read is told next. The last event of this first batch has the first
- * cursor. From there on an event's id is all there is to remember, and a client that comes back with it misses nothing
- * and receives nothing twice. SYNCED, which has no operation, marks the end of the first batch for who asks for it.
+ * The first batch is read page by page, each page in its own snapshot, and no transaction stays open while the client
+ * reads. A snapshot contains the events up to one id, so an event that a page already contains is not sent again;
+ * what happened while the pages were read is sent next. The last event of this first batch has the first cursor. From
+ * then on the id of an event is the whole position: a client that resumes with it misses nothing and gets nothing
+ * twice. SYNCED, which has no operation, marks the end of the first batch for clients that ask for it.
  */
 import type { EventKind } from '../../domain/event.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
@@ -25,14 +25,14 @@ import type { ServerDependencies } from './server-dependencies.ts';
 
 export type ChangeKind = 'snapshot' | 'synced' | 'operation' | 'step' | 'progress';
 
-/** One message of a watch, before an API gives it its own shape. */
+/** One message of a watch, before an API gives it its shape. */
 export interface Change {
   readonly at: Date;
   readonly kind: ChangeKind;
   /** Null for synced. */
   readonly operation: Operation | null;
   readonly message: string;
-  /** Empty before the end of the first batch: until then there is nothing to resume from. */
+  /** Empty until the first batch has ended: before that there is nothing to resume from. */
   readonly cursor: string;
   /** The step that changed. */
   readonly step: string;
@@ -45,10 +45,10 @@ export interface WatchCall {
   readonly schema: FilterSchema<Operation>;
 }
 
-/** Operations that one watch remembers; beyond that it reads them again. */
+/** How many operations one watch keeps in memory; others are read again. */
 const MAX_BASES = 10_000;
 
-/** Without a filter the first batch is what is under way; history is for lists. */
+/** Without a filter the first batch is the active operations; lists show the history. */
 const UNDER_WAY = 'phase=PENDING OR phase=RUNNING';
 
 const TOLD = {
@@ -96,7 +96,7 @@ interface BatchCall {
 }
 
 class FirstBatch {
-  /** The operations of each page, and the last event that the page has seen. */
+  /** The operations of each page, and the last event that its snapshot contains. */
   readonly #pages: Array<{ readonly seen: number; readonly ids: ReadonlySet<string> }> = [];
 
   async *changes(parts: ServerDependencies, { listed, matches, signal }: BatchCall): AsyncGenerator<Change> {
@@ -135,12 +135,15 @@ class FirstBatch {
     }
   }
 
-  /** Everything up to this event is in the pages or was told by settle. */
+  /** Everything up to this event is in the pages or was sent by settle. */
   get end(): number {
     return this.#pages.at(-1)?.seen ?? 0;
   }
 
-  /** By the page that has the operation; an operation on no page is news to all that came after the first. */
+  /**
+   * An event is new if the snapshot of the operation's page does not contain it; for an operation on no page, if the
+   * first snapshot does not.
+   */
   #hasSeen(event: StoredEvent): boolean {
     const page = this.#pages.find(({ ids }) => ids.has(event.operationId ?? '')) ?? this.#pages[0];
     return page !== undefined && event.eventId <= page.seen;
@@ -189,13 +192,13 @@ async function* messages(
   }
 }
 
-/** The change by which an operation leaves a filter on its phase is told too. */
+/** A change by which an operation stops matching a filter on its phase is sent, too. */
 function before(operation: Operation, event: StoredEvent): Operation {
   const known = event.kind === 'operation' && event.from in operationLifecycle.states;
   return known ? { ...operation, status: event.from as OperationStatus } : operation;
 }
 
-/** The part of operations that never changes, for as long as this watch needs it. */
+/** The part of operations that never changes, cached for as long as this watch needs it. */
 class OperationBases {
   readonly #parts: ServerDependencies;
   readonly #known = new Map<string, Operation>();
@@ -205,7 +208,7 @@ class OperationBases {
   }
 
   async load(ids: readonly string[]): Promise<void> {
-    // Before asking what is missing: what this batch needs must be there when it is told.
+    // First: what this batch needs must not be evicted while it is sent.
     if (this.#known.size > MAX_BASES) this.#known.clear();
     const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
     if (missing.length === 0) return;

@@ -16,7 +16,7 @@ export interface FailureAdvice {
   readonly whatHappened: string;
   /** What to check and to fix before the action: without that, the same failure comes again. */
   readonly check: string;
-  /** Leads on once the cause is removed. */
+  /** Continues the operation once the cause is removed. */
   readonly action: OperatorAction;
   readonly who: Advised;
   /** An upstream that does not answer is waited for until the step's own limit: then it is TIMED_OUT. */

@@ -1,6 +1,6 @@
 /**
- * Failures of the engine and of the server itself. What stopped a step from outside is resumed: what the step remembers
- * tells whether its effect came. What the step itself saw fail is tried again from its beginning.
+ * Failures of the engine and of the server itself. A step that was interrupted from outside is resumed: its memo says
+ * whether its effect happened. A step that failed by itself is tried again from its start.
  */
 import type { FailureRow } from './advice.ts';
 

@@ -1,4 +1,4 @@
-/** Failures of onboarding and decommission: what stands in the MAAS is not what the workflow needs. */
+/** Failures of onboarding and decommission: the state in the MAAS is not one that the workflow can use. */
 import type { FailureRow } from './advice.ts';
 
 export const ONBOARDING_FAILURES = {

@@ -108,7 +108,7 @@ export function fleetService(dependencies: ServerDependencies): Service {
   );
 }
 
-/** What the agent told last is newer than any sample, unless the last sample is of that very moment. */
+/** The last keepalive is newer than any sample, unless the last sample has the same time. */
 function withNewest(samples: readonly MetricSample[], vitals: Vitals | undefined): readonly MetricSample[] {
   const { lastKeepaliveAt: at = null, metrics = {} } = vitals ?? {};
   const last = samples.at(-1)?.at ?? null;

@@ -58,7 +58,7 @@ function overdueMessage({ limit, machines }: OverdueGroup, at: Date): MessageIni
   };
 }
 
-/** Counted with the layers, and none of them. */
+/** Counts that the overview shows beside the layers. */
 const SCHEDULABLE = 'schedulable';
 
 function withPresence(facets: readonly FacetCount[], presence: Presence): number {

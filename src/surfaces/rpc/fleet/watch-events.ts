@@ -1,7 +1,7 @@
 /**
- * Events as they happen. A cursor is the position in the log up to which everything was told or does not match, so a
- * client that comes back with one misses nothing and hears nothing twice, on whichever replica. While nothing is
- * told, ALIVE says that the stream lives and moves the cursor on.
+ * Streams events as they happen. A cursor is a position in the log: everything up to it was sent or does not match,
+ * so a client that resumes with it misses nothing and gets nothing twice, on any replica. While there is nothing to
+ * send, ALIVE messages keep the stream open and move the cursor on.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -21,7 +21,7 @@ import type { ServerDependencies } from '../server-dependencies.ts';
 import { eventMessage } from './event-message.ts';
 
 const ALIVE_MS = 5_000;
-/** How often it is looked whether ALIVE is due. */
+/** How often the stream checks whether ALIVE is due. */
 const LOOK_MS = 1_000;
 
 type Message = MessageInitShape<typeof WatchedEventSchema>;

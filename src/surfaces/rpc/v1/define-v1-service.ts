@@ -1,4 +1,4 @@
-/** A service of document 1: what it refuses, it refuses in document 1's words. */
+/** A service of baremetal.v1 (docs/api-v1.md): its errors use the words of that API. */
 import type { DescService } from '@bufbuild/protobuf';
 import { Fault } from '../../../domain/error/fault.ts';
 import { v1Fault } from '../../../domain/v1/v1-words.ts';

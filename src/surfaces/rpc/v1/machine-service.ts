@@ -1,4 +1,4 @@
-/** baremetal.v1.MachineService: the same machines, in document 1's words. */
+/** baremetal.v1.MachineService: the same machines in the words of docs/api-v1.md. */
 import { missingField } from '../../../domain/error/fault.ts';
 import { V1_MACHINE_FILTER } from '../../../domain/filter/machine-filter.ts';
 import { checkMachineId } from '../../../domain/machine/machine-input.ts';

@@ -1,4 +1,4 @@
-/** baremetal.v1.RunService: runs are operations, seen through document 1. */
+/** baremetal.v1.RunService: runs are the operations as docs/api-v1.md shows them. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RUN_FILTER } from '../../../domain/filter/operation-filter.ts';
 import {

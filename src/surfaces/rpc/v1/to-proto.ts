@@ -1,4 +1,4 @@
-/** How the domain looks in baremetal.v1. */
+/** Maps the domain to baremetal.v1. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { isTrue } from '../../../domain/condition/condition.ts';
@@ -27,7 +27,7 @@ import {
 import { defaultFor } from '../../../operations/plans/plans.ts';
 import { operationMessage, schedulableFields, machineMessage as v2Machine } from '../v2/to-proto.ts';
 
-/** Identity, labels, spec and conditions have the same shape in both APIs; the status is its own. */
+/** Identity, labels, spec and conditions have the same shape in both APIs; the status differs. */
 export function machineMessage(machine: Machine): MessageInitShape<typeof MachineSchema> {
   const { machineId, labels, spec, status, createdAt, updatedAt } = v2Machine(machine) as MessageInitShape<
     typeof MachineSchema
@@ -88,7 +88,7 @@ export function runMessage(operation: Operation): MessageInitShape<typeof RunSch
   } as MessageInitShape<typeof RunSchema>;
 }
 
-/** Document 1 has no word for undone: the state says what became of the step, its message that it was undone. */
+/** baremetal.v1 has no state for undone: the state is that of the step, and its message says that it was undone. */
 function stepState(step: Step): StepStatus_State {
   if (step.state !== 'undone') return STEP_STATES[step.state];
   return hadSucceeded(step) ? StepStatus_State.SUCCEEDED : StepStatus_State.FAILED;
@@ -111,7 +111,7 @@ function stepMessage(step: Step): MessageInitShape<typeof StepStatusSchema> {
   };
 }
 
-/** With the defaults that the plan inherits filled in, so that what is shown is what would happen. */
+/** With the inherited defaults filled in, so that a plan shows what would run. */
 export function planMessage(plan: Plan, defaults: StepDefaults): MessageInitShape<typeof PlanSchema> {
   return {
     planId: plan.planId,
@@ -130,7 +130,7 @@ function planStepMessage(step: PlanStep, defaults: StepDefaults): MessageInitSha
   };
 }
 
-/** A stored configuration has the field names of the API's JSON, which differ from the message's in one place. */
+/** Stored configurations use the JSON names of the API, one of which differs from the field of the message. */
 function kindMessage({ kind, config }: PlanStep): NonNullable<MessageInitShape<typeof StepSchema>['kind']> {
   const { cluster_ref: clusterRef, ...others } = config;
   const value = clusterRef === undefined ? others : { ...others, clusterRef };

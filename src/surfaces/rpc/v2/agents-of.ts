@@ -4,14 +4,14 @@ import { readAgents } from '../../../store/agents/agents.ts';
 import { type KeepaliveStore, KeepalivesAway } from '../../../store/agents/keepalive-store.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 
-/** Of those machines that have one. */
+/** The agents of the machines that have one. */
 export function agentsOf(
   parts: ServerDependencies,
   machines: readonly Machine[],
 ): Promise<Map<string, Agent>> {
   const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
   return readAgents(parts.database, parts.keepalives, ids).catch((error: unknown) => {
-    // Machines are shown all the same, without what their last keepalives told.
+    // Without the store of keepalives, machines are shown without their last keepalive.
     if (error instanceof KeepalivesAway) return readAgents(parts.database, NOTHING_HEARD, ids);
     throw error;
   });

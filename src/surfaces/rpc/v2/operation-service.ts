@@ -1,4 +1,4 @@
-/** baremetal.v2.OperationService: looking at operations. */
+/** baremetal.v2.OperationService: reads and watches operations. */
 
 import { OPERATION_FILTER } from '../../../domain/filter/operation-filter.ts';
 import { checkOperationId } from '../../../domain/machine/machine-input.ts';

@@ -1,4 +1,4 @@
-/** How the domain looks in baremetal.v2. Enum names are the same on both sides, so the tables are the enums. */
+/** Maps the domain to baremetal.v2. Enum names are the same on both sides, so the enums are the tables. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Agent } from '../../../domain/agent/agent.ts';
