@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { DiskErasure, EraseResult } from './erasure.ts';
 import { applyReport, applyStall, type InstallReport } from './install-report.ts';
 import type { InstallState } from './install-state.ts';
-import type { InstallStory } from './node.ts';
+import type { InstallRecord } from './node.ts';
 
 /** Two boots have installed it; what comes from boot 3 on is the erasure. */
-const QUEUED: InstallStory = {
+const QUEUED: InstallRecord = {
   attempts: 0,
   lastError: '',
   progress: null,
@@ -40,21 +40,25 @@ const erasing = (
   erased: results.length === 0 ? null : { disks: results.map(disk), skipped: [] },
 });
 
-function told(reports: readonly InstallReport[], state: InstallState = 'deprovisioning', story = QUEUED) {
+function afterReports(
+  reports: readonly InstallReport[],
+  state: InstallState = 'deprovisioning',
+  installRecord = QUEUED,
+) {
   return reports.reduce(
     (now, report) => {
-      const after = applyReport(now.state, now.story, report);
+      const after = applyReport(now.state, now.installRecord, report);
       return { ...after, notes: [...now.notes, ...after.notes] };
     },
-    { ...applyStall('retired', story, 0), state },
+    { ...applyStall('retired', installRecord, 0), state },
   );
 }
 
 describe('an erasure', () => {
   it('leaves the state until it is complete, and then is the end of the machine', () => {
-    const begun = told([erasing('started'), { ...erasing('progress'), progress: 40 }]);
-    expect(begun).toMatchObject({ state: 'deprovisioning', story: { progress: 40 }, notes: [] });
-    const end = told([erasing('started'), erasing('complete', 3, 'erased', 'partial')]);
+    const begun = afterReports([erasing('started'), { ...erasing('progress'), progress: 40 }]);
+    expect(begun).toMatchObject({ state: 'deprovisioning', installRecord: { progress: 40 }, notes: [] });
+    const end = afterReports([erasing('started'), erasing('complete', 3, 'erased', 'partial')]);
     expect(end).toMatchObject({
       state: 'retired',
       notes: [{ from: 'deprovisioning', to: 'retired', metadata: { erase: { outcome: 'partial' } } }],
@@ -62,44 +66,44 @@ describe('an erasure', () => {
   });
 
   it('counts an attempt that says complete and shows a disk that failed', () => {
-    const end = told([erasing('complete', 3, 'erased', 'failed')]);
-    expect(end).toMatchObject({ state: 'deprovisioning', story: { attempts: 1, bootEnded: true } });
-    expect(end.story.lastError).toMatch(/not erased: .*vda \(serial S1\) failed/);
+    const end = afterReports([erasing('complete', 3, 'erased', 'failed')]);
+    expect(end).toMatchObject({ state: 'deprovisioning', installRecord: { attempts: 1, bootEnded: true } });
+    expect(end.installRecord.lastError).toMatch(/not erased: .*vda \(serial S1\) failed/);
   });
 
   it('never leaves deprovisioning by failing, however often', () => {
-    const end = told([3, 4, 5, 6].map((boot) => erasing('failed', boot)));
+    const end = afterReports([3, 4, 5, 6].map((boot) => erasing('failed', boot)));
     expect(end).toMatchObject({
       state: 'deprovisioning',
-      story: { attempts: 4, lastError: 'the drive is locked' },
+      installRecord: { attempts: 4, lastError: 'the drive is locked' },
     });
     expect(end.notes).toHaveLength(4);
   });
 
   it('fails when the machine boots again, or nothing is reported for too long', () => {
-    expect(told([erasing('started', 3), erasing('started', 4)]).story).toMatchObject({
+    expect(afterReports([erasing('started', 3), erasing('started', 4)]).installRecord).toMatchObject({
       attempts: 1,
       lastError: 'the machine booted again before the erasure ended',
     });
     expect(applyStall('deprovisioning', QUEUED, 60)).toMatchObject({
       state: 'deprovisioning',
-      story: { attempts: 1, lastError: 'no report for 60 seconds' },
+      installRecord: { attempts: 1, lastError: 'no report for 60 seconds' },
     });
   });
 
   it('is not believed of a boot that was served to install, or that was served nothing', () => {
     for (const bootNo of [null, 3]) {
       const report = { ...erasing('complete', bootNo, 'erased'), purpose: 'install' } as const;
-      expect(told([report])).toMatchObject({
+      expect(afterReports([report])).toMatchObject({
         state: 'deprovisioning',
         ignored: expect.stringMatching(/served for the erasure/),
       });
     }
-    expect(told([erasing('complete', 2, 'erased')]).state).toBe('deprovisioning');
+    expect(afterReports([erasing('complete', 2, 'erased')]).state).toBe('deprovisioning');
   });
 
   it('completes no installation', () => {
-    expect(told([erasing('complete', 3, 'erased')], 'installing')).toMatchObject({
+    expect(afterReports([erasing('complete', 3, 'erased')], 'installing')).toMatchObject({
       state: 'installing',
       ignored: expect.stringMatching(/does not fit/),
     });

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyReport, applyStall, type InstallReport } from './install-report.ts';
 import type { InstallState } from './install-state.ts';
-import type { InstallStory } from './node.ts';
+import type { InstallRecord } from './node.ts';
 
-const FRESH: InstallStory = {
+const FRESH: InstallRecord = {
   attempts: 0,
   lastError: '',
   progress: null,
@@ -13,11 +13,19 @@ const FRESH: InstallStory = {
   firstBootNo: 1,
 };
 
-function told(reports: readonly InstallReport[], state: InstallState = 'pending', story = FRESH) {
-  let current = { state, story };
+function afterReports(
+  reports: readonly InstallReport[],
+  state: InstallState = 'pending',
+  installRecord = FRESH,
+) {
+  let current = { state, installRecord };
   for (const report of reports) {
-    const { state: next, story: nextStory } = applyReport(current.state, current.story, report);
-    current = { state: next, story: nextStory };
+    const { state: next, installRecord: nextRecord } = applyReport(
+      current.state,
+      current.installRecord,
+      report,
+    );
+    current = { state: next, installRecord: nextRecord };
   }
   return current;
 }
@@ -54,7 +62,10 @@ describe('reports of one boot, in any order and twice', () => {
   it('end installed where it was completed', () => {
     fc.assert(
       fc.property(delivered(complete), (reports) => {
-        expect(told(reports)).toMatchObject({ state: 'installed', story: { attempts: 0, progress: 100 } });
+        expect(afterReports(reports)).toMatchObject({
+          state: 'installed',
+          installRecord: { attempts: 0, progress: 100 },
+        });
       }),
     );
   });
@@ -62,9 +73,9 @@ describe('reports of one boot, in any order and twice', () => {
   it('count one failure where it failed', () => {
     fc.assert(
       fc.property(delivered(failed), (reports) => {
-        expect(told(reports)).toMatchObject({
+        expect(afterReports(reports)).toMatchObject({
           state: 'installing',
-          story: { attempts: 1, lastError: 'no disk' },
+          installRecord: { attempts: 1, lastError: 'no disk' },
         });
       }),
     );
@@ -82,15 +93,18 @@ describe('reports of several boots', () => {
         const ordered = [...queue].sort((left, right) => left.at - right.at).map(({ entry }) => entry);
         const first = [1, 2, 3].map((n) => ordered.findIndex(({ bootNo }) => bootNo === n));
         fc.pre((first[0] ?? 0) < (first[1] ?? 0) && (first[1] ?? 0) < (first[2] ?? 0));
-        expect(told(ordered)).toMatchObject({ state: 'install_failed', story: { attempts: 3 } });
+        expect(afterReports(ordered)).toMatchObject({
+          state: 'install_failed',
+          installRecord: { attempts: 3 },
+        });
       }),
     );
   });
 
   it('a boot that begins before the one before has ended tells that that one died', () => {
-    const died = told([report('started', 1), report('started', 2)]);
-    expect(died).toMatchObject({ state: 'installing', story: { attempts: 1, bootNo: 2 } });
-    const third = told([
+    const died = afterReports([report('started', 1), report('started', 2)]);
+    expect(died).toMatchObject({ state: 'installing', installRecord: { attempts: 1, bootNo: 2 } });
+    const third = afterReports([
       report('started', 1),
       report('started', 2),
       report('started', 3),
@@ -100,9 +114,9 @@ describe('reports of several boots', () => {
   });
 
   it('what an earlier boot, or one of an earlier installation, says changes nothing', () => {
-    const now = told([report('started', 1), report('failed', 1), report('started', 2)]);
+    const now = afterReports([report('started', 1), report('failed', 1), report('started', 2)]);
     for (const status of ['started', 'progress', 'complete', 'failed'] as const) {
-      const after = applyReport(now.state, now.story, report(status, 1, 99));
+      const after = applyReport(now.state, now.installRecord, report(status, 1, 99));
       expect(after).toMatchObject({ ...now, ignored: 'it comes from an earlier boot', notes: [] });
     }
     const queuedAgain = { ...FRESH, bootNo: 2, bootEnded: true, firstBootNo: 3 };
@@ -112,12 +126,17 @@ describe('reports of several boots', () => {
 
 describe('reports without a token', () => {
   it('are taken as the table has it', () => {
-    expect(told([report('started', null)])).toMatchObject({ state: 'installing' });
-    expect(told([report('complete', null)])).toMatchObject({ state: 'pending' });
-    expect(told([report('failed', null)])).toMatchObject({ state: 'pending', story: { attempts: 0 } });
-    expect(told([report('started', null), report('failed', null), report('complete', null)])).toMatchObject({
+    expect(afterReports([report('started', null)])).toMatchObject({ state: 'installing' });
+    expect(afterReports([report('complete', null)])).toMatchObject({ state: 'pending' });
+    expect(afterReports([report('failed', null)])).toMatchObject({
+      state: 'pending',
+      installRecord: { attempts: 0 },
+    });
+    expect(
+      afterReports([report('started', null), report('failed', null), report('complete', null)]),
+    ).toMatchObject({
       state: 'installed',
-      story: { attempts: 0 },
+      installRecord: { attempts: 0 },
     });
   });
 
@@ -125,8 +144,8 @@ describe('reports without a token', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(100), { minLength: 1 }), (percentages) => {
         const reports = percentages.map((percent) => report('progress', null, percent));
-        const { story } = told([report('started', null), ...reports]);
-        expect(story.progress).toBe(Math.max(...percentages));
+        const { installRecord } = afterReports([report('started', null), ...reports]);
+        expect(installRecord.progress).toBe(Math.max(...percentages));
       }),
     );
   });
@@ -134,10 +153,10 @@ describe('reports without a token', () => {
 
 describe('a stall', () => {
   it('is a failed attempt; a late end of the boot still counts until the last attempt', () => {
-    const { state, story } = told([report('started', 1)]);
-    const stalled = applyStall(state, story, 60);
-    expect(stalled).toMatchObject({ state: 'installing', story: { attempts: 1 } });
-    expect(applyReport(stalled.state, stalled.story, report('complete', 1)).state).toBe('installed');
+    const { state, installRecord } = afterReports([report('started', 1)]);
+    const stalled = applyStall(state, installRecord, 60);
+    expect(stalled).toMatchObject({ state: 'installing', installRecord: { attempts: 1 } });
+    expect(applyReport(stalled.state, stalled.installRecord, report('complete', 1)).state).toBe('installed');
     expect(applyStall('pending', FRESH, 60)).toMatchObject({ state: 'pending', notes: [] });
   });
 });

@@ -9,7 +9,7 @@
  */
 import { type ErasedDisks, eraseOutcome, erasureText } from './erasure.ts';
 import type { InstallState } from './install-state.ts';
-import { type BootPurpose, type InstallStory, MAX_INSTALL_ATTEMPTS } from './node.ts';
+import { type BootPurpose, type InstallRecord, MAX_INSTALL_ATTEMPTS } from './node.ts';
 
 export const INSTALLATION_STATUSES = ['started', 'progress', 'complete', 'failed'] as const;
 export type InstallationStatus = (typeof INSTALLATION_STATUSES)[number];
@@ -36,60 +36,79 @@ export interface InstallNote {
 
 export interface ReportOutcome {
   readonly state: InstallState;
-  readonly story: InstallStory;
+  readonly installRecord: InstallRecord;
   readonly notes: readonly InstallNote[];
   /** Why the report changed nothing; null: it was applied. */
   readonly ignored: string | null;
 }
 
-interface Told {
+interface NodeUpdate {
   state: InstallState;
-  story: InstallStory;
+  installRecord: InstallRecord;
   notes: InstallNote[];
 }
 
-export function applyReport(state: InstallState, story: InstallStory, report: InstallReport): ReportOutcome {
-  const told: Told = { state, story, notes: [] };
-  const ignored = report.bootNo === null ? null : enterBoot(told, report.bootNo);
-  if (ignored !== null) return { ...told, ignored };
-  return { ...told, ...tell(told, report) };
+export function applyReport(
+  state: InstallState,
+  installRecord: InstallRecord,
+  report: InstallReport,
+): ReportOutcome {
+  const update: NodeUpdate = { state, installRecord, notes: [] };
+  const ignored = report.bootNo === null ? null : enterBoot(update, report.bootNo);
+  if (ignored !== null) return { ...update, ignored };
+  return { ...update, ...applyToBoot(update, report) };
 }
 
 /** Null: the report is about the current boot. */
-function enterBoot(told: Told, bootNo: number): string | null {
-  const { story } = told;
-  if (bootNo < Math.max(story.bootNo, story.firstBootNo)) return 'it comes from an earlier boot';
-  if (bootNo === story.bootNo) return story.bootEnded ? 'its boot has told its end already' : null;
-  const isAtWork = story.bootNo >= story.firstBootNo && !story.bootEnded;
-  if (told.state === 'installing' && isAtWork)
-    fail(told, 'the machine booted again before the installation ended');
-  if (told.state === 'deprovisioning' && isAtWork)
-    fail(told, 'the machine booted again before the erasure ended');
-  told.story = { ...told.story, bootNo, bootEnded: false };
+function enterBoot(update: NodeUpdate, bootNo: number): string | null {
+  const { installRecord } = update;
+  if (bootNo < Math.max(installRecord.bootNo, installRecord.firstBootNo))
+    return 'it comes from an earlier boot';
+  if (bootNo === installRecord.bootNo)
+    return installRecord.bootEnded ? 'its boot has already sent its final report' : null;
+  const isAtWork = installRecord.bootNo >= installRecord.firstBootNo && !installRecord.bootEnded;
+  if (update.state === 'installing' && isAtWork)
+    fail(update, 'the machine booted again before the installation ended');
+  if (update.state === 'deprovisioning' && isAtWork)
+    fail(update, 'the machine booted again before the erasure ended');
+  update.installRecord = { ...update.installRecord, bootNo, bootEnded: false };
   return null;
 }
 
-function tell(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told | 'ignored'> {
-  if (report.purpose === 'erase' || told.state === 'deprovisioning') return tellErasing(told, report);
+function applyToBoot(
+  update: NodeUpdate,
+  report: InstallReport,
+): Pick<ReportOutcome, keyof NodeUpdate | 'ignored'> {
+  if (report.purpose === 'erase' || update.state === 'deprovisioning')
+    return applyEraseReport(update, report);
   const impliesStart = report.status === 'started' || report.bootNo !== null;
-  if (told.state === 'pending' && impliesStart) begin(told);
-  if (told.state !== 'installing') {
-    return { ...told, ignored: `it does not fit the state ${told.state}` };
+  if (update.state === 'pending' && impliesStart) begin(update);
+  if (update.state !== 'installing') {
+    return { ...update, ignored: `it does not fit the state ${update.state}` };
   }
   switch (report.status) {
     case 'started':
-      return { ...told, ignored: null };
+      return { ...update, ignored: null };
     case 'progress':
-      told.story = { ...told.story, progress: furthest(told.story.progress, report.progress) };
-      return { ...told, ignored: null };
+      update.installRecord = {
+        ...update.installRecord,
+        progress: furthest(update.installRecord.progress, report.progress),
+      };
+      return { ...update, ignored: null };
     case 'complete':
-      move(told, 'installed', {});
-      told.story = { ...told.story, attempts: 0, lastError: '', progress: 100, bootEnded: true };
-      return { ...told, ignored: null };
+      move(update, 'installed', {});
+      update.installRecord = {
+        ...update.installRecord,
+        attempts: 0,
+        lastError: '',
+        progress: 100,
+        bootEnded: true,
+      };
+      return { ...update, ignored: null };
     case 'failed':
-      fail(told, report.error === '' ? 'the node gave no reason' : report.error);
-      told.story = { ...told.story, bootEnded: true };
-      return { ...told, ignored: null };
+      fail(update, report.error === '' ? 'the node gave no reason' : report.error);
+      update.installRecord = { ...update.installRecord, bootEnded: true };
+      return { ...update, ignored: null };
   }
 }
 
@@ -97,70 +116,87 @@ function tell(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told
  * The state stays deprovisioning until the erasure is complete, and only the boot that was served for it can report
  * that. The reported disks decide: a disk that failed fails the attempt, whatever the status says.
  */
-function tellErasing(told: Told, report: InstallReport): Pick<ReportOutcome, keyof Told | 'ignored'> {
-  if (told.state !== 'deprovisioning') return { ...told, ignored: `it does not fit the state ${told.state}` };
+function applyEraseReport(
+  update: NodeUpdate,
+  report: InstallReport,
+): Pick<ReportOutcome, keyof NodeUpdate | 'ignored'> {
+  if (update.state !== 'deprovisioning')
+    return { ...update, ignored: `it does not fit the state ${update.state}` };
   if (report.purpose !== 'erase')
-    return { ...told, ignored: 'only a boot that was served for the erasure reports about it' };
+    return { ...update, ignored: 'only a boot that was served for the erasure reports about it' };
   const erased = report.erased ?? NO_DISKS;
   const outcome = eraseOutcome(erased);
   switch (report.status) {
     case 'started':
-      told.story = { ...told.story, progress: told.story.progress ?? 0 };
-      return { ...told, ignored: null };
+      update.installRecord = { ...update.installRecord, progress: update.installRecord.progress ?? 0 };
+      return { ...update, ignored: null };
     case 'progress':
-      told.story = { ...told.story, progress: furthest(told.story.progress, report.progress) };
-      return { ...told, ignored: null };
+      update.installRecord = {
+        ...update.installRecord,
+        progress: furthest(update.installRecord.progress, report.progress),
+      };
+      return { ...update, ignored: null };
     case 'complete':
       if (outcome === 'failed') {
-        fail(told, erasureText({ outcome, ...erased }), { erase: { outcome, ...erased } });
-        told.story = { ...told.story, bootEnded: true };
-        return { ...told, ignored: null };
+        fail(update, erasureText({ outcome, ...erased }), { erase: { outcome, ...erased } });
+        update.installRecord = { ...update.installRecord, bootEnded: true };
+        return { ...update, ignored: null };
       }
-      move(told, 'retired', { erase: { outcome, ...erased } });
-      told.story = { ...told.story, attempts: 0, lastError: '', progress: 100, bootEnded: true };
-      return { ...told, ignored: null };
+      move(update, 'retired', { erase: { outcome, ...erased } });
+      update.installRecord = {
+        ...update.installRecord,
+        attempts: 0,
+        lastError: '',
+        progress: 100,
+        bootEnded: true,
+      };
+      return { ...update, ignored: null };
     case 'failed':
       fail(
-        told,
+        update,
         report.error === '' ? 'the node gave no reason' : report.error,
         erased.disks.length === 0 ? {} : { erase: { outcome: 'failed', ...erased } },
       );
-      told.story = { ...told.story, bootEnded: true };
-      return { ...told, ignored: null };
+      update.installRecord = { ...update.installRecord, bootEnded: true };
+      return { ...update, ignored: null };
   }
 }
 
 const NO_DISKS: ErasedDisks = { disks: [], skipped: [] };
 
-function begin(told: Told): void {
-  move(told, 'installing', {});
-  told.story = { ...told.story, attempts: 0, lastError: '', progress: 0 };
+function begin(update: NodeUpdate): void {
+  move(update, 'installing', {});
+  update.installRecord = { ...update.installRecord, attempts: 0, lastError: '', progress: 0 };
 }
 
-function fail(told: Told, error: string, evidence: InstallNote['metadata'] = {}): void {
-  const attempts = told.story.attempts + 1;
-  told.story = { ...told.story, attempts, lastError: error };
+function fail(update: NodeUpdate, error: string, evidence: InstallNote['metadata'] = {}): void {
+  const attempts = update.installRecord.attempts + 1;
+  update.installRecord = { ...update.installRecord, attempts, lastError: error };
   // There is no state for a failed erasure: deprovisioning ends only when it is complete.
-  const isOver = attempts >= MAX_INSTALL_ATTEMPTS && told.state === 'installing';
-  move(told, isOver ? 'install_failed' : told.state, { error, attempt: attempts, ...evidence });
+  const isOver = attempts >= MAX_INSTALL_ATTEMPTS && update.state === 'installing';
+  move(update, isOver ? 'install_failed' : update.state, { error, attempt: attempts, ...evidence });
 }
 
 /** No report came in time, so the attempt failed. A final report that comes later still counts. */
-export function applyStall(state: InstallState, story: InstallStory, seconds: number): ReportOutcome {
-  const told: Told = { state, story, notes: [] };
+export function applyStall(
+  state: InstallState,
+  installRecord: InstallRecord,
+  seconds: number,
+): ReportOutcome {
+  const update: NodeUpdate = { state, installRecord, notes: [] };
   if (state !== 'installing' && state !== 'deprovisioning')
-    return { ...told, ignored: 'nothing is being installed or erased' };
-  fail(told, `no report for ${seconds} seconds`);
-  return { ...told, ignored: null };
+    return { ...update, ignored: 'nothing is being installed or erased' };
+  fail(update, `no report for ${seconds} seconds`);
+  return { ...update, ignored: null };
 }
 
-function move(told: Told, to: InstallState, metadata: Readonly<Record<string, unknown>>): void {
-  told.notes.push({ from: told.state, to, metadata });
-  told.state = to;
+function move(update: NodeUpdate, to: InstallState, metadata: Readonly<Record<string, unknown>>): void {
+  update.notes.push({ from: update.state, to, metadata });
+  update.state = to;
 }
 
 /** Reports can arrive out of order: progress never goes back. */
-function furthest(before: number | null, told: number | null): number | null {
-  if (told === null) return before;
-  return Math.max(before ?? 0, told);
+function furthest(before: number | null, update: number | null): number | null {
+  if (update === null) return before;
+  return Math.max(before ?? 0, update);
 }

@@ -19,7 +19,7 @@ export interface HardwareFacts {
 export type FactName = keyof HardwareFacts;
 
 /** The record of the current installation or erasure. */
-export interface InstallStory {
+export interface InstallRecord {
   readonly attempts: number;
   readonly lastError: string;
   /** Percent; null: nothing is being installed. */
@@ -58,7 +58,7 @@ export interface Node {
   readonly profile: string;
   readonly tags: readonly string[];
   readonly notes: string;
-  readonly story: InstallStory;
+  readonly installRecord: InstallRecord;
   readonly order: InstallOrder;
   /** The evidence of its last erasure; null: there was none. */
   readonly erasure: Erasure | null;

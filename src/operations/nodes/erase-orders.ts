@@ -26,13 +26,13 @@ export function eraseOrdered(
     node.state === 'active'
       ? moveNode(locked, 'deprovisioning', cause)
       : { ...locked, events: [traceEvent(node, { ...cause, comment: 'the erasure is ordered again' })] };
-  const { story } = moved.node;
+  const { installRecord } = moved.node;
   return {
     ...moved,
     node: {
       ...moved.node,
-      story: {
-        ...story,
+      installRecord: {
+        ...installRecord,
         attempts: 0,
         lastError: '',
         progress: null,
@@ -52,10 +52,10 @@ function isDoneFor({ state, order }: Node, { operationId }: EraseOrderRequest): 
  * Another step of the same operation continues the erasure; one that failed too often restarts only for a new
  * attempt.
  */
-function isQueuedFor({ state, order, story }: Node, request: EraseOrderRequest): boolean {
+function isQueuedFor({ state, order, installRecord }: Node, request: EraseOrderRequest): boolean {
   if (state !== 'deprovisioning' || order.operationId !== request.operationId) return false;
   if (order.overwrite !== request.overwrite) return false;
-  return order.key === request.key || story.attempts < MAX_INSTALL_ATTEMPTS;
+  return order.key === request.key || installRecord.attempts < MAX_INSTALL_ATTEMPTS;
 }
 
 /** Deprovisioning cannot be left: the node waits for another order, and the canceled one is not served. */

@@ -23,7 +23,7 @@ import {
   writeNodeChange,
 } from '../../store/nodes/nodes.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
-import { changeAndTell, logTransitions, type NodeDependencies } from './nodes.ts';
+import { changeAndLog, logTransitions, type NodeDependencies } from './nodes.ts';
 
 /** What identifies the machine from now on. */
 interface Target {
@@ -65,7 +65,7 @@ export function createHardwareMoves(dependencies: NodeDependencies): HardwareMov
     },
     async finish(call) {
       const operationId = operationOf(call);
-      await changeAndTell(dependencies, call.machine.machineId, (locked) => {
+      await changeAndLog(dependencies, call.machine.machineId, (locked) => {
         const { machine, node } = locked;
         if (node.state !== 'migrating') return null;
         const hardware = hardwareOf(viewOf(node, machine.spec));

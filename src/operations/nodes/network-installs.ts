@@ -29,7 +29,7 @@ import {
 import type { BootDependencies } from './node-boot.ts';
 import { moveNode, type NodeCause } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
-import { addNode, changeAndTell } from './nodes.ts';
+import { addNode, changeAndLog } from './nodes.ts';
 
 /** The transitions that bring a node into the queue, by its state. */
 const WAY_TO_PENDING = {
@@ -65,7 +65,7 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
 
     async order(machineId, request) {
       await ensureNode(dependencies, machineId);
-      await changeAndTell(dependencies, machineId, async (locked, session) => {
+      await changeAndLog(dependencies, machineId, async (locked, session) => {
         if (isQueuedFor(locked.node, request)) return takenOver(locked, request);
         await checkImage(dependencies, session, locked.node, request.image);
         return queued(dependencies, locked, request);
@@ -84,14 +84,14 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
 
     async orderErase(machineId, request) {
       if ((await findNode(database, machineId)) === null) throw neverBooted();
-      await changeAndTell(dependencies, machineId, (locked) =>
+      await changeAndLog(dependencies, machineId, (locked) =>
         eraseOrdered(locked, request, systemCause(dependencies, request.operationId, '')),
       );
     },
 
     async sentIntoBoot(machineId, operationId) {
       if ((await findNode(database, machineId)) === null) return;
-      await changeAndTell(dependencies, machineId, ({ machine, node }) => {
+      await changeAndLog(dependencies, machineId, ({ machine, node }) => {
         if (node.order.operationId !== operationId) return null;
         return {
           machine,
@@ -103,36 +103,39 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
 
     async giveUp(machineId, operationId, reason) {
       if ((await findNode(database, machineId)) === null) return;
-      await changeAndTell(dependencies, machineId, (locked) => {
+      await changeAndLog(dependencies, machineId, (locked) => {
         const { node } = locked;
         // A queued node stays queued and is not served: its operation has ended.
         if (node.order.operationId !== operationId) return null;
         const cause = systemCause(dependencies, operationId, reason);
         if (node.state !== 'installing') return eraseGivenUp(locked, cause);
         const moved = moveNode(locked, 'install_failed', cause);
-        return { ...moved, node: { ...moved.node, story: { ...moved.node.story, lastError: reason } } };
+        return {
+          ...moved,
+          node: { ...moved.node, installRecord: { ...moved.node.installRecord, lastError: reason } },
+        };
       });
     },
   };
 }
 
 function viewOf(node: Node): InstallOrderView {
-  const { story, order } = node;
+  const { installRecord, order } = node;
   const times = [node.stateChangedAt, order.wantedAt, order.kickedAt, node.lastSeenAt];
   const lastActivity = Math.max(...times.map((time) => time?.getTime() ?? 0));
   return {
     state: node.state,
-    progress: story.progress,
-    attempts: story.attempts,
-    lastError: story.lastError,
+    progress: installRecord.progress,
+    attempts: installRecord.attempts,
+    lastError: installRecord.lastError,
     operationId: order.operationId,
     key: order.key,
     image: order.image,
-    hasBooted: node.bootsIssued >= story.firstBootNo,
+    hasBooted: node.bootsIssued >= installRecord.firstBootNo,
     wasSent: order.kickedAt !== null,
-    bootEnded: story.bootEnded,
-    isAtWork: story.bootNo >= story.firstBootNo && !story.bootEnded,
-    isGivenUp: story.attempts >= MAX_INSTALL_ATTEMPTS,
+    bootEnded: installRecord.bootEnded,
+    isAtWork: installRecord.bootNo >= installRecord.firstBootNo && !installRecord.bootEnded,
+    isGivenUp: installRecord.attempts >= MAX_INSTALL_ATTEMPTS,
     erasure: node.erasure,
     lastActivityAt: new Date(lastActivity),
   };
@@ -244,7 +247,13 @@ function queued(
     events,
     node: {
       ...node,
-      story: { ...node.story, attempts: 0, lastError: '', progress: null, firstBootNo: node.bootsIssued + 1 },
+      installRecord: {
+        ...node.installRecord,
+        attempts: 0,
+        lastError: '',
+        progress: null,
+        firstBootNo: node.bootsIssued + 1,
+      },
       order: { ...request, overwrite: 'ends', wantedAt: dependencies.now(), kickedAt: null },
     },
   };

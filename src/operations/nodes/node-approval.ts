@@ -8,7 +8,7 @@ import { recentNotes } from '../../store/nodes/node-lists.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import type { Approval } from './node-input.ts';
-import { changeAndTell, checkMayInstall, movedByAdmin, type NodeDependencies } from './nodes.ts';
+import { changeAndLog, checkMayInstall, movedByAdmin, type NodeDependencies } from './nodes.ts';
 
 export interface ApprovalDependencies extends NodeDependencies {
   readonly approvalRules: readonly ApprovalRule[];
@@ -22,7 +22,7 @@ export async function approveNode(
   actor: Actor,
 ): Promise<Node> {
   const { workflow, comment, force } = approval;
-  return changeAndTell(dependencies, id, async (locked, session) => {
+  return changeAndLog(dependencies, id, async (locked, session) => {
     const node = workflow === undefined ? locked.node : { ...locked.node, profile: workflow ?? '' };
     const asked = { ...locked, node };
     const moved = await movedByAdmin(
@@ -44,7 +44,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * there was no installer, is applied as soon as possible. The history has the reason once a day.
  */
 export async function approveByRule(dependencies: ApprovalDependencies, id: string): Promise<Node> {
-  return changeAndTell(dependencies, id, async (locked, session) => {
+  return changeAndLog(dependencies, id, async (locked, session) => {
     if (locked.node.state !== 'discovered') return null;
     const rule = matchingRule(dependencies.approvalRules, locked.node);
     if (!rule) return null;

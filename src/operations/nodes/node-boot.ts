@@ -24,7 +24,7 @@ import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import { NO_FACTS } from './node-input.ts';
 import { migrationOf, nodeThatBoots, type ReportDependencies, withFacts } from './node-report.ts';
-import { changeAndTell } from './nodes.ts';
+import { changeAndLog } from './nodes.ts';
 
 export interface BootDependencies extends ReportDependencies {
   readonly bootTokenSeconds: number;
@@ -72,7 +72,7 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
     return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };
   }
   let answer: BootAnswer | null = null;
-  await changeAndTell(dependencies, id, async (locked, session) => {
+  await changeAndLog(dependencies, id, async (locked, session) => {
     const node = { ...withFacts(locked.node, facts), lastSeenAt: dependencies.now() };
     const seen = { ...locked, node };
     const plan = await bootPlan(dependencies, session, seen, request);
@@ -173,7 +173,7 @@ async function erasureOf(
   session: Session,
   node: Node,
 ): Promise<BootPlan | FromDisk> {
-  const { attempts } = node.story;
+  const { attempts } = node.installRecord;
   if (attempts >= MAX_INSTALL_ATTEMPTS)
     return { reason: `its erasure failed ${attempts} times and is not tried again by itself` };
   const plan = await readErasePlan(dependencies, session, node);
@@ -181,8 +181,11 @@ async function erasureOf(
 }
 
 /** Stops boots that never report, in the same way. */
-async function unreportedBoots(session: Session, { machineId, story }: Node): Promise<FromDisk | null> {
-  const reported = Math.max(story.bootNo, story.firstBootNo - 1);
+async function unreportedBoots(
+  session: Session,
+  { machineId, installRecord }: Node,
+): Promise<FromDisk | null> {
+  const reported = Math.max(installRecord.bootNo, installRecord.firstBootNo - 1);
   const count = await countBootsIssued(session, machineId, reported, UNREPORTED_SECONDS);
   if (count < MAX_UNREPORTED_BOOTS) return null;
   const minutes = UNREPORTED_SECONDS / 60;
@@ -204,11 +207,11 @@ async function noted(
 ): Promise<{ node: Node; events: NewEvent[] }> {
   if (reason === '') return { node, events: [] };
   // The error of a failed attempt is the better reason.
-  const lastError = node.story.attempts === 0 ? reason : node.story.lastError;
-  const told = { ...node, story: { ...node.story, lastError } };
+  const lastError = node.installRecord.attempts === 0 ? reason : node.installRecord.lastError;
+  const changed = { ...node, installRecord: { ...node.installRecord, lastError } };
   const metadata = { boot: 'disk', reason, ...(bootNo === undefined ? {} : { boot_no: bootNo }) };
   const since = new Date(dependencies.now().getTime() - REPEAT_AFTER_MS);
-  if (await wasNoted(session, node.machineId, metadata, since)) return { node: told, events: [] };
+  if (await wasNoted(session, node.machineId, metadata, since)) return { node: changed, events: [] };
   const cause: NodeCause = {
     actor: { kind: 'system', id: 'netboot' },
     owner: 'system',
@@ -217,5 +220,5 @@ async function noted(
     operationId: node.order.operationId,
     now: dependencies.now(),
   };
-  return { node: told, events: [traceEvent(told, cause)] };
+  return { node: changed, events: [traceEvent(changed, cause)] };
 }

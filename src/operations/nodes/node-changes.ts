@@ -4,7 +4,7 @@ import type { NewEvent } from '../../domain/event.ts';
 import { type Erasure, erasureText } from '../../domain/install/erasure.ts';
 import type { InstallNote } from '../../domain/install/install-report.ts';
 import type { InstallOwner, InstallState } from '../../domain/install/install-state.ts';
-import type { InstallOrder, InstallStory, Node } from '../../domain/install/node.ts';
+import type { InstallOrder, InstallRecord, Node } from '../../domain/install/node.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
 
@@ -58,21 +58,21 @@ function entering(
   node: Node,
   to: InstallState,
   now: Date,
-): Partial<Pick<Node, 'story' | 'order' | 'erasure'>> {
+): Partial<Pick<Node, 'installRecord' | 'order' | 'erasure'>> {
   switch (to) {
     case 'pending':
       // Earlier boots are not part of the new installation.
       return {
-        story: { ...node.story, progress: null, firstBootNo: node.bootsIssued + 1 },
+        installRecord: { ...node.installRecord, progress: null, firstBootNo: node.bootsIssued + 1 },
         order: { ...NO_ORDER, wantedAt: now },
       };
     case 'installing':
-      return { story: { ...node.story, progress: node.story.progress ?? 0 } };
+      return { installRecord: { ...node.installRecord, progress: node.installRecord.progress ?? 0 } };
     case 'deprovisioning':
       // An erasure counts its attempts from the start; earlier installations are not part of it.
       return {
-        story: {
-          ...node.story,
+        installRecord: {
+          ...node.installRecord,
           attempts: 0,
           lastError: '',
           progress: null,
@@ -83,20 +83,21 @@ function entering(
       };
     case 'retired':
       // The operation that ordered the erasure still waits for its result.
-      if (node.state === 'deprovisioning') return { story: { ...node.story, progress: null } };
-      return { story: { ...node.story, progress: null }, order: NO_ORDER };
+      if (node.state === 'deprovisioning')
+        return { installRecord: { ...node.installRecord, progress: null } };
+      return { installRecord: { ...node.installRecord, progress: null }, order: NO_ORDER };
     case 'reprovision':
-      return { story: { ...node.story, progress: null }, order: NO_ORDER };
+      return { installRecord: { ...node.installRecord, progress: null }, order: NO_ORDER };
     default:
       return {};
   }
 }
 
 /** Applies the notes of a report: each is a transition, or an entry that changes no state. */
-export function tellNode(
+export function applyNotes(
   locked: LockedNode,
   notes: readonly InstallNote[],
-  story: InstallStory,
+  installRecord: InstallRecord,
   cause: NodeCause,
 ): Pick<NodeChange, 'machine' | 'node' | 'events'> {
   let { machine, node } = locked;
@@ -112,7 +113,7 @@ export function tellNode(
     events.push(...moved.events);
     ({ machine, node } = moved);
   }
-  return { machine, events, node: { ...node, story } };
+  return { machine, events, node: { ...node, installRecord } };
 }
 
 /** Evidence is for programs; its event has a sentence for people. */

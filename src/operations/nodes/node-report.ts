@@ -25,10 +25,10 @@ import {
 import { quoted } from '../lenient.ts';
 import { knownProfile, profileNameOf } from './install-plan.ts';
 import { type ApprovalDependencies, approveByRule } from './node-approval.ts';
-import { moveNode, type NodeCause, tellNode, traceEvent } from './node-changes.ts';
+import { applyNotes, moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import { FACT_FIELDS, factsOf } from './node-input.ts';
 import { fillMacAddresses, keepInventory } from './node-inventory.ts';
-import { addNode, changeAndTell, type NodeDependencies } from './nodes.ts';
+import { addNode, changeAndLog, type NodeDependencies } from './nodes.ts';
 import type { NodeReport } from './report-input.ts';
 
 export interface ReportDependencies extends ApprovalDependencies {
@@ -55,7 +55,7 @@ export async function reportNode(
   const boot = token === null ? null : await findBootToken(dependencies.database, token);
   let ignored: string | null = null;
   let { adjusted } = report;
-  const node = await changeAndTell(dependencies, id, async (locked, session) => {
+  const node = await changeAndLog(dependencies, id, async (locked, session) => {
     const facts = withFacts(locked.node, factsOf(report));
     const seen = { ...locked, node: { ...facts, lastSeenAt: dependencies.now() } };
     adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
@@ -71,7 +71,7 @@ export async function reportNode(
     const isLive = operationId === null || (await isOperationWanted(session, operationId));
     const wasGiven = await wasGivenToken(dependencies, session, locked.node);
     checkToken(locked.node, boot, { token, wasGiven, isLive });
-    const told = tellInstallation(
+    const result = recordInstallation(
       dependencies,
       seen,
       {
@@ -84,9 +84,9 @@ export async function reportNode(
       },
       await lastInHistory(session, id),
     );
-    ignored = told.ignored;
+    ignored = result.ignored;
     // Before the transition, so that the newest entry of the history is the current state.
-    return { ...told.change, events: [...notes, ...told.change.events], wakes: operationId };
+    return { ...result.change, events: [...notes, ...result.change.events], wakes: operationId };
   });
   if (report.inventory !== undefined) await fillMacAddresses(dependencies, node, report.inventory);
   // An installer that starts unwanted must be refused before it writes a byte.
@@ -219,32 +219,34 @@ function nodeActor(id: string): Actor {
 }
 
 /** A host name that is set stays, and so do facts that an operator edited; other facts are replaced by the report. */
-export function withFacts(node: Node, told: HardwareFacts): Node {
+export function withFacts(node: Node, reported: HardwareFacts): Node {
   const facts = { ...node.facts };
-  for (const key of Object.keys(told) as FactName[]) {
-    if (told[key] === '' || node.editedFacts.includes(key)) continue;
+  for (const key of Object.keys(reported) as FactName[]) {
+    if (reported[key] === '' || node.editedFacts.includes(key)) continue;
     if (key === 'hostname' && facts.hostname !== '') continue;
-    facts[key] = told[key];
+    facts[key] = reported[key];
   }
   return { ...node, facts };
 }
 
 /** Edited facts that the machine reports differently. */
-function disputes(node: Node, told: HardwareFacts): Record<string, string> {
-  const disputed = node.editedFacts.filter((key) => told[key] !== '' && told[key] !== node.facts[key]);
+function disputes(node: Node, reported: HardwareFacts): Record<string, string> {
+  const disputed = node.editedFacts.filter(
+    (key) => reported[key] !== '' && reported[key] !== node.facts[key],
+  );
   return Object.fromEntries(
     disputed
       .filter((key) => key !== 'hostname')
       .map((key) => [
         FACT_FIELDS[key],
-        `an operator set ${quoted(node.facts[key])}, which is kept; the machine says ${quoted(told[key])}`,
+        `an operator set ${quoted(node.facts[key])}, which is kept; the machine says ${quoted(reported[key])}`,
       ]),
   );
 }
 
 /** Whether the boots of this installation get a token: only if the command line has it. */
 async function wasGivenToken(dependencies: NodeDependencies, session: Session, node: Node): Promise<boolean> {
-  if (node.bootsIssued < node.story.firstBootNo) return false;
+  if (node.bootsIssued < node.installRecord.firstBootNo) return false;
   if (node.state === 'deprovisioning') return true;
   const profile = await knownProfile(dependencies, session, profileNameOf(node));
   return profile === null || handsOutToken(profile);
@@ -265,7 +267,7 @@ function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLiv
   if (boot && boot.machineId === node.machineId && isLive && boot.operationId === node.order.operationId)
     return;
   // A token of an earlier installation is not a forgery: the report is late and changes nothing.
-  if (boot && boot.machineId === node.machineId && boot.bootNo < node.story.firstBootNo) return;
+  if (boot && boot.machineId === node.machineId && boot.bootNo < node.installRecord.firstBootNo) return;
   throw new Fault('INVALID_BOOT_TOKEN', {
     message:
       token === null
@@ -276,19 +278,19 @@ function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLiv
 
 const REPEAT_AFTER_MS = 60_000;
 
-interface Told {
+interface ReportResult {
   readonly change: NodeChange;
   readonly ignored: string | null;
 }
 
-function tellInstallation(
+function recordInstallation(
   dependencies: NodeDependencies,
   locked: LockedNode,
   report: InstallReport,
   last: LastEntry | null,
-): Told {
+): ReportResult {
   const { node } = locked;
-  const outcome = applyReport(node.state, node.story, report);
+  const outcome = applyReport(node.state, node.installRecord, report);
   const cause: NodeCause = {
     actor: nodeActor(node.macAddress),
     owner: 'node_report',
@@ -297,27 +299,27 @@ function tellInstallation(
     operationId: node.order.operationId,
     now: dependencies.now(),
   };
-  const told = tellNode(locked, outcome.notes, outcome.story, cause);
-  const erasing = tellErasure(told, outcome, cause);
-  const events = [...told.events, ...erasing.events];
+  const applied = applyNotes(locked, outcome.notes, outcome.installRecord, cause);
+  const erasing = recordErasure(applied, outcome, cause);
+  const events = [...applied.events, ...erasing.events];
   if (outcome.ignored !== null) {
     const metadata = { report: report.status, ignored: outcome.ignored };
     if (!isRepetition(last, metadata, dependencies.now()))
-      events.push(traceEvent(told.node, { ...cause, metadata }));
+      events.push(traceEvent(applied.node, { ...cause, metadata }));
   }
-  const change: NodeChange = { ...told, ...erasing, events, reported: true };
+  const change: NodeChange = { ...applied, ...erasing, events, reported: true };
   return { change: promoted(dependencies, change, cause), ignored: outcome.ignored };
 }
 
 /** The evidence is stored with the node; once an erasure has started, the data on the disks counts as lost. */
-function tellErasure(
+function recordErasure(
   { machine, node }: Pick<NodeChange, 'machine' | 'node'>,
   { notes, ignored, state }: ReportOutcome,
   { now: at, actor, operationId }: NodeCause,
 ): Pick<NodeChange, 'machine' | 'node' | 'events'> {
   const isErasing = state === 'deprovisioning' || notes.some(({ from }) => from === 'deprovisioning');
   if (!isErasing || ignored !== null) return { machine, node, events: [] };
-  const told = notes.map(({ metadata }) => metadata.erase as EraseNote | undefined).find(Boolean);
+  const evidence = notes.map(({ metadata }) => metadata.erase as EraseNote | undefined).find(Boolean);
   const message = 'its disks are being erased, or are';
   const conditions = (['Provisioned', 'InCustomerCluster'] as const).map((type) => ({
     type,
@@ -326,7 +328,7 @@ function tellErasure(
     message,
   }));
   const changed = applyChange(machine, { conditions }, { at, actor, operationId });
-  const erasure = told ? { ...told, at: at.toISOString(), operation_id: operationId } : node.erasure;
+  const erasure = evidence ? { ...evidence, at: at.toISOString(), operation_id: operationId } : node.erasure;
   return { machine: changed.machine, events: changed.events, node: { ...node, erasure } };
 }
 
@@ -363,11 +365,11 @@ function promoted(dependencies: NodeDependencies, change: NodeChange, cause: Nod
 
 /** No report came for too long: the attempt failed. */
 export async function stallNode(dependencies: NodeDependencies, id: string, seconds: number): Promise<Node> {
-  return changeAndTell(dependencies, id, (locked) => {
+  return changeAndLog(dependencies, id, (locked) => {
     const { node } = locked;
-    const outcome = applyStall(node.state, node.story, seconds);
+    const outcome = applyStall(node.state, node.installRecord, seconds);
     if (outcome.ignored !== null) return null;
-    const told = tellNode(locked, outcome.notes, outcome.story, {
+    const applied = applyNotes(locked, outcome.notes, outcome.installRecord, {
       actor: { kind: 'system', id: 'install-watch' },
       owner: 'system',
       comment: '',
@@ -375,6 +377,6 @@ export async function stallNode(dependencies: NodeDependencies, id: string, seco
       operationId: node.order.operationId,
       now: dependencies.now(),
     });
-    return { ...told, reported: true, wakes: node.order.operationId };
+    return { ...applied, reported: true, wakes: node.order.operationId };
   });
 }

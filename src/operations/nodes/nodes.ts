@@ -166,7 +166,7 @@ export async function getNode(dependencies: NodeDependencies, id: string): Promi
 }
 
 /** Changes a node and logs every transition. */
-export async function changeAndTell(
+export async function changeAndLog(
   dependencies: NodeDependencies,
   id: string,
   decide: (locked: LockedNode, session: Session) => Promise<NodeChange | null> | NodeChange | null,
@@ -207,7 +207,7 @@ export async function patchNode(
   patch: NodePatch,
   actor: Actor,
 ): Promise<Node> {
-  return changeAndTell(dependencies, id, ({ machine, node }) => {
+  return changeAndLog(dependencies, id, ({ machine, node }) => {
     const labelled = patch.group === undefined ? machine : inGroup(machine, patch.group ?? '');
     return {
       machine: labelled,
@@ -254,7 +254,7 @@ export async function tagNode(
   id: string,
   { add, remove }: TagChange,
 ): Promise<Node> {
-  return changeAndTell(dependencies, id, ({ machine, node }) => {
+  return changeAndLog(dependencies, id, ({ machine, node }) => {
     const others = node.tags.filter((known) => !add.includes(known) && !remove.includes(known));
     const tags = [...others, ...add];
     if (tags.length > MAX_TAGS) throw invalidField('tags', `a node has at most ${MAX_TAGS}`);
@@ -268,7 +268,7 @@ export async function setNodeState(
   change: StateChange,
   actor: Actor,
 ): Promise<Node> {
-  return changeAndTell(dependencies, id, (locked, session) =>
+  return changeAndLog(dependencies, id, (locked, session) =>
     movedByAdmin(dependencies, session, locked, change, actor),
   );
 }
@@ -287,16 +287,19 @@ export async function movedByAdmin(
   const to = checkStep(node, change.state);
   if (change.overwrite != null && to !== 'deprovisioning')
     throw invalidField('overwrite', 'is for the state deprovisioning');
-  if (to === 'pending' && node.story.attempts >= MAX_INSTALL_ATTEMPTS && !force) throw overTheLimit(node);
+  if (to === 'pending' && node.installRecord.attempts >= MAX_INSTALL_ATTEMPTS && !force)
+    throw overTheLimit(node);
   if (to === 'pending') {
     checkNotRetired(locked.machine);
     await checkMayPend(dependencies, session, node);
   }
   const moved = moveNode(locked, to, adminCause(dependencies, actor, comment ?? '', force));
   const reset = force || to === 'installed' || to === 'active';
-  const story = reset ? { ...moved.node.story, attempts: 0, lastError: '' } : moved.node.story;
+  const installRecord = reset
+    ? { ...moved.node.installRecord, attempts: 0, lastError: '' }
+    : moved.node.installRecord;
   const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
-  return { ...moved, node: { ...moved.node, story, order }, wakes: node.order.operationId };
+  return { ...moved, node: { ...moved.node, installRecord, order }, wakes: node.order.operationId };
 }
 
 /** Whether the node may wait for an installation. */
@@ -309,8 +312,8 @@ export async function checkMayInstall(
   await checkApproval(dependencies, session, node);
 }
 
-function hasFailedToErase({ state, story }: Node, to: string): boolean {
-  if (state !== 'deprovisioning' || story.attempts < MAX_INSTALL_ATTEMPTS) return false;
+function hasFailedToErase({ state, installRecord }: Node, to: string): boolean {
+  if (state !== 'deprovisioning' || installRecord.attempts < MAX_INSTALL_ATTEMPTS) return false;
   return inAnyCase(['deprovisioning'], to) !== undefined;
 }
 
@@ -332,7 +335,7 @@ async function erasedAgain(
     events: [traceEvent(node, cause)],
     node: {
       ...node,
-      story: { ...node.story, attempts: 0, lastError: '', progress: null },
+      installRecord: { ...node.installRecord, attempts: 0, lastError: '', progress: null },
       order: { ...node.order, ...owner, overwrite: overwrite ?? node.order.overwrite },
     },
     wakes: operationId,
@@ -340,7 +343,7 @@ async function erasedAgain(
 }
 
 export async function retireNode(dependencies: NodeDependencies, id: string, actor: Actor): Promise<Node> {
-  return changeAndTell(dependencies, id, (locked) => {
+  return changeAndLog(dependencies, id, (locked) => {
     if (locked.node.state === 'retired') return null;
     checkStep(locked.node, 'retired');
     return {
@@ -392,8 +395,8 @@ function checkNotRetired(machine: Machine): void {
 
 function overTheLimit(node: Node): Fault {
   return new Fault('INSTALL_ATTEMPTS_EXHAUSTED', {
-    message: `Installation failed ${node.story.attempts} of ${MAX_INSTALL_ATTEMPTS} times (${node.story.lastError}). Assign another workflow, then use force: true to reset the counter`,
-    metadata: { attempts: String(node.story.attempts) },
+    message: `Installation failed ${node.installRecord.attempts} of ${MAX_INSTALL_ATTEMPTS} times (${node.installRecord.lastError}). Assign another workflow, then use force: true to reset the counter`,
+    metadata: { attempts: String(node.installRecord.attempts) },
     violations: [{ subject: 'install_attempts', description: 'the limit is reached; use force' }],
   });
 }

@@ -109,7 +109,7 @@ function isOfOthers({ machineId, traceId }: NewBootFetch): boolean {
   return machineId === '' && traceId === '';
 }
 
-/** Limits the length of a path, which is the client's text. */
+/** A path is the client's text: it is cut, and characters that cannot be stored or shown are replaced. */
 function storable(text: string): string {
   return text.slice(0, MAX_TEXT).replace(/[\p{Cc}\p{Cs}\u2028\u2029]/gu, '?');
 }

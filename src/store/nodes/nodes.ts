@@ -87,7 +87,7 @@ export function nodeOf(row: NodeRow): Node {
     profile: row.workflow,
     tags: row.tags,
     notes: row.notes,
-    story: {
+    installRecord: {
       attempts: row.install_attempts,
       lastError: row.last_install_error,
       progress: row.install_progress,
@@ -293,7 +293,7 @@ const WRITE = `
   WHERE machine_id = $1`;
 
 async function writeNode(session: Session, { node, reported }: NodeChange): Promise<void> {
-  const { facts, story, order } = node;
+  const { facts, installRecord, order } = node;
   await session.run('write-node', WRITE, [
     node.machineId,
     facts.hostname,
@@ -307,12 +307,12 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
     node.profile,
     node.tags,
     node.notes,
-    story.attempts,
-    story.lastError,
-    story.progress,
-    story.bootNo,
-    story.bootEnded,
-    story.firstBootNo,
+    installRecord.attempts,
+    installRecord.lastError,
+    installRecord.progress,
+    installRecord.bootNo,
+    installRecord.bootEnded,
+    installRecord.firstBootNo,
     order.operationId,
     order.key,
     order.image,

@@ -12,7 +12,7 @@ export async function bootOf(database: Database, request: FastifyRequest): Promi
   if (boot?.purpose !== 'install') return null;
   if (boot.operationId && !(await isOperationWanted(database, boot.operationId))) return null;
   // A token is for one boot: after its final report, or once another boot has started, it is void.
-  const story = (await findNode(database, boot.machineId))?.story;
-  const isOver = !story || boot.bootNo < Math.max(story.bootNo, story.firstBootNo);
-  return isOver || (boot.bootNo === story.bootNo && story.bootEnded) ? null : boot;
+  const installRecord = (await findNode(database, boot.machineId))?.installRecord;
+  const isOver = !installRecord || boot.bootNo < Math.max(installRecord.bootNo, installRecord.firstBootNo);
+  return isOver || (boot.bootNo === installRecord.bootNo && installRecord.bootEnded) ? null : boot;
 }

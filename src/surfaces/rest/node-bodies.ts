@@ -7,7 +7,7 @@ import type { HistoryEntry } from '../../store/nodes/node-lists.ts';
 export const orNull = (text: string): string | null => (text === '' ? null : text);
 
 export function nodeBody(node: Node) {
-  const { facts, story } = node;
+  const { facts, installRecord } = node;
   return {
     id: node.machineId,
     mac_address: node.macAddress,
@@ -27,9 +27,9 @@ export function nodeBody(node: Node) {
     group_id: orNull(node.group),
     tags: node.tags,
     notes: orNull(node.notes),
-    install_attempts: story.attempts,
-    last_install_error: orNull(story.lastError),
-    install_progress: story.progress,
+    install_attempts: installRecord.attempts,
+    last_install_error: orNull(installRecord.lastError),
+    install_progress: installRecord.progress,
     operation_id: node.order.operationId,
     erasure: node.erasure,
     state_changed_at: node.stateChangedAt.toISOString(),

@@ -51,14 +51,14 @@ const MAX_BASES = 10_000;
 /** Without a filter the first batch is the active operations; lists show the history. */
 const UNDER_WAY = 'phase=PENDING OR phase=RUNNING';
 
-const TOLD = {
+const SHOWN_AS = {
   operation: 'operation',
   step: 'step',
   progress: 'progress',
 } as const satisfies Partial<Record<EventKind, ChangeKind>>;
 
-function toldAs(kind: EventKind): ChangeKind | null {
-  return kind in TOLD ? TOLD[kind as keyof typeof TOLD] : null;
+function shownAs(kind: EventKind): ChangeKind | null {
+  return kind in SHOWN_AS ? SHOWN_AS[kind as keyof typeof SHOWN_AS] : null;
 }
 
 export async function* watchChanges(
@@ -179,11 +179,11 @@ async function* messages(
   matches: Predicate<Operation>,
   cursor: (event: StoredEvent) => string,
 ): AsyncGenerator<Change> {
-  const told = events.filter((event) => toldAs(event.kind) !== null && event.snapshot !== null);
-  await bases.load(told.map((event) => event.operationId ?? ''));
-  for (const event of told) {
+  const shown = events.filter((event) => shownAs(event.kind) !== null && event.snapshot !== null);
+  await bases.load(shown.map((event) => event.operationId ?? ''));
+  for (const event of shown) {
     const base = bases.get(event.operationId ?? '');
-    const kind = toldAs(event.kind);
+    const kind = shownAs(event.kind);
     if (!base || event.snapshot === null || kind === null) continue;
     const operation = operationAt(base, event.snapshot);
     if (!matches(operation) && !matches(before(operation, event))) continue;

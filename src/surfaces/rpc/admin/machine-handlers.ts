@@ -75,7 +75,7 @@ async function explanation(
   const { inService, summary, obstacles } = explain({
     machine,
     operation,
-    node: node && { state: node.state, lastError: node.story.lastError },
+    node: node && { state: node.state, lastError: node.installRecord.lastError },
     serviceMover: await lastServiceChange(dependencies.database, machineId),
     upstream,
   });

@@ -39,7 +39,7 @@ export async function* watchEvents(
     for (const event of events) {
       position = event.eventId;
       if (!isTold(event)) continue;
-      yield told(event);
+      yield eventOf(event);
       toldAt = performance.now();
     }
     if (performance.now() - toldAt < ALIVE_MS) continue;
@@ -63,7 +63,7 @@ function alive(parts: ServerDependencies, position: number): Message {
   };
 }
 
-function told(event: LoggedEvent): Message {
+function eventOf(event: LoggedEvent): Message {
   return {
     kind: WatchedEvent_Kind.EVENT,
     event: eventMessage(event),
