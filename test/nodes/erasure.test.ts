@@ -206,7 +206,7 @@ describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
       const { script } = await boot(server, mac);
       putInstaller(dirname(manifest));
       expect(taken.body.message).toContain(
-        'build it again on the server’s host with `ingot installer build`',
+        "build it again on the server's host with `ingot installer build`",
       );
       expect(script).not.toContain('kernel ');
       expect(script).toContain('is not one for its version');

@@ -86,7 +86,7 @@ function qcow2Problem(head: Buffer): string | null {
   }
   if (head.readUInt32BE(32) !== 0) return 'it is an encrypted qcow2 file';
   const size = head.readBigUInt64BE(24);
-  if (size === 0n || size > LARGEST_DISK) return `it is a qcow2 file of a disk that can’t be: ${size} bytes`;
+  if (size === 0n || size > LARGEST_DISK) return `it is a qcow2 file of a disk that can't be: ${size} bytes`;
   const clusterBits = head.readUInt32BE(20);
   if (clusterBits < 9 || clusterBits > 21)
     return `it is a qcow2 file with clusters of 2^${clusterBits} bytes`;

@@ -55,7 +55,7 @@ export const DEFAULT_PROFILE_NAME = 'install';
 /** Ingot's own installer, with the image that the operation or the node names. */
 export const BUILT_IN_PROFILE: InstallProfile = {
   name: DEFAULT_PROFILE_NAME,
-  description: 'Ingot’s own installer: fetches an image, checks its digest, writes it to the first disk',
+  description: "Ingot's own installer: fetches an image, checks its digest, writes it to the first disk",
   kernel: 'installer/vmlinuz',
   initrd: 'installer/initrd.gz',
   cmdline:
@@ -85,7 +85,7 @@ export const ERASE_PROFILE_NAME = 'erase';
 /** Erases a machine, unless the site has a profile of this name. It has no image. */
 const ERASE_PROFILE: InstallProfile = {
   name: ERASE_PROFILE_NAME,
-  description: 'Ingot’s own installer as it erases: every disk of the machine, with evidence for each',
+  description: "Ingot's own installer as it erases: every disk of the machine, with evidence for each",
   kernel: BUILT_IN_PROFILE.kernel,
   initrd: BUILT_IN_PROFILE.initrd,
   cmdline:

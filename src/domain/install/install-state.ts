@@ -24,7 +24,7 @@ export const installLifecycle = {
     discovered: { meaning: 'booted from the network, awaiting approval' },
     pending: { meaning: 'approved, workflow assigned, waiting to install' },
     installing: { meaning: 'an installation is in progress' },
-    install_failed: { meaning: 'the installation failed after all attempts; somebody must look' },
+    install_failed: { meaning: 'the installation failed after all attempts; an operator must act' },
     installed: { meaning: 'installed, awaiting verification' },
     active: { meaning: 'in production use' },
     reprovision: { meaning: 'marked for re-imaging' },
@@ -67,7 +67,7 @@ export const installLifecycle = {
       from: 'installed',
       to: 'active',
       owners: ['admin', 'system'],
-      when: 'verified, by an admin or by the group’s auto-promotion',
+      when: "verified, by an admin or by the group's auto-promotion",
     },
     {
       from: 'installed',

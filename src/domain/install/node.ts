@@ -88,10 +88,10 @@ const MAC_RULE = /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
 export function macProblem(text: string): string | null {
   if (!MAC_RULE.test(text)) return 'must be six pairs of hex digits with ":" or "-" between them';
   const mac = text.toLowerCase().replaceAll('-', ':');
-  if (mac === '00:00:00:00:00:00') return 'is all zeros, which is no machine’s address';
-  if (mac === 'ff:ff:ff:ff:ff:ff') return 'is the broadcast address, which is no machine’s';
+  if (mac === '00:00:00:00:00:00') return "is all zeros, which is no machine's address";
+  if (mac === 'ff:ff:ff:ff:ff:ff') return "is the broadcast address, which is no machine's";
   const isMulticast = (Number.parseInt(mac.slice(0, 2), 16) & 1) === 1;
-  return isMulticast ? 'is a multicast address, which is no machine’s' : null;
+  return isMulticast ? "is a multicast address, which is no machine's" : null;
 }
 
 /** Lower case with colons; null: not the address of a machine. */

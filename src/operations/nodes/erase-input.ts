@@ -64,7 +64,7 @@ function unknownDisks(lost: number): DiskErasure {
   return {
     ...diskOf({ name: 'others', method: 'none' }, 0),
     result: 'partial',
-    not_done: `nothing is known of ${lost} further ${lost === 1 ? 'disk' : 'disks'}: what the node reports of them can’t be read`,
+    not_done: `nothing is known of ${lost} further ${lost === 1 ? 'disk' : 'disks'}: what the node reports of them can't be read`,
   };
 }
 

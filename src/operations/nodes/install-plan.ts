@@ -224,21 +224,21 @@ function bootFileMissing(path: string, profile: InstallProfile, arch: InstallerA
     return {
       code: 'INSTALLER_NOT_BUILT',
       problem: `this server has no installer for ${arch} machines (boot/${path})`,
-      fix: `build it on the server’s host with ${buildCommand(arch)}`,
+      fix: `build it on the server's host with ${buildCommand(arch)}`,
     };
   }
   return {
     code: 'BOOT_FILE_MISSING',
     problem: `workflow ${profile.name} boots boot/${path}, and this server has no such file`,
-    fix: 'put it into the server’s data directory, or name another in the workflow with `ingot workflow create -f FILE`',
+    fix: "put it into the server's data directory, or name another in the workflow with `ingot workflow create -f FILE`",
   };
 }
 
 function installerOutdated(path: string, arch: InstallerArch, problem: string): InstallObstacle {
   return {
     code: 'INSTALLER_NOT_BUILT',
-    problem: `this server’s installer for ${arch} machines is not one for its version: ${problem} (boot/${path})`,
-    fix: `build it again on the server’s host with ${buildCommand(arch)}`,
+    problem: `this server's installer for ${arch} machines is not one for its version: ${problem} (boot/${path})`,
+    fix: `build it again on the server's host with ${buildCommand(arch)}`,
   };
 }
 

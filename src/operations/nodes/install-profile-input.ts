@@ -45,7 +45,7 @@ const cmdline = z
 
 const image = z.union(
   [
-    z.strictObject({ name: z.string().regex(IMAGE_RULE, 'must be an image’s name') }),
+    z.strictObject({ name: z.string().regex(IMAGE_RULE, "must be an image's name") }),
     z.strictObject({
       url: z.string().max(1024).refine(isPlainUrl, 'must be an http(s) URL without credentials'),
       sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),

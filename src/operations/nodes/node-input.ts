@@ -50,7 +50,7 @@ const hostname = plain(MAX_HOST_NAME).refine(
 );
 const workflow = z
   .string()
-  .refine((text) => text === '' || PROFILE_NAME.test(text), 'must be a workflow’s name');
+  .refine((text) => text === '' || PROFILE_NAME.test(text), "must be a workflow's name");
 export const PROFILE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 const group = z

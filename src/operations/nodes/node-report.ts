@@ -158,7 +158,7 @@ export function migrationOf({ state, order }: Node): string | null {
 
 function notWanted(why: string): Fault {
   return new Fault('BOOT_NOT_WANTED', {
-    message: `nothing shall be installed by this boot: ${why}`,
+    message: `this boot must not install: ${why}`,
   });
 }
 
@@ -272,7 +272,7 @@ function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLiv
     message:
       token === null
         ? 'this boot was given a token; its reports must carry it'
-        : 'the boot token is unknown, expired, another machine’s, or its operation is over',
+        : "the boot token is unknown, expired, another machine's, or its operation is over",
   });
 }
 

@@ -117,6 +117,6 @@ function hookFailed(
   what: string,
   outage: Outage | null,
 ): StepFailure {
-  const message = `the site’s hook for ${stage} ${what}`;
+  const message = `the site's hook for ${stage} ${what}`;
   return new StepFailure({ class: failureClass, code: 'HOOK_FAILED', message }, outage);
 }

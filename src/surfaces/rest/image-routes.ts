@@ -70,7 +70,7 @@ async function putPiece(
   const isWhole = await dependencies.files.append({ sha256, bytes: request.body, ...range });
   if (!isWhole) {
     const offset = range.start + request.body.length;
-    return reply.code(202).send({ success: true, data: { offset }, message: 'more is awaited' });
+    return reply.code(202).send({ success: true, data: { offset }, message: 'more pieces are needed' });
   }
   const kind = await judgedFormat(dependencies, sha256, range.totalBytes);
   const image = { name, sha256, sizeBytes: range.totalBytes, ...kind };

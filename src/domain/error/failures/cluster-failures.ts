@@ -34,7 +34,7 @@ export const CLUSTER_FAILURES = {
   },
   CLUSTER_REFUSED: {
     classes: ['permanent'],
-    whatHappened: 'the API server of the cluster calls the request wrong',
+    whatHappened: 'the API server of the cluster rejects the request as invalid',
     check: 'see what the error names: an admission rule or the version of the cluster may forbid it',
     action: 'retry_stage',
     who: 'upstream',
@@ -92,7 +92,7 @@ export const CLUSTER_FAILURES = {
   JOIN_INTERRUPTED: {
     classes: ['retryable'],
     whatHappened: 'the connection broke while kubeadm ran on the host',
-    check: 'inspect the network to the host; the next attempt sees what became of the join',
+    check: 'inspect the network to the host; the next attempt checks the result of the join',
     action: 'retry_stage',
     who: 'site',
     waitedOut: true,

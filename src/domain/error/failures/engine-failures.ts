@@ -21,7 +21,7 @@ export const ENGINE_FAILURES = {
   },
   INTERNAL: {
     classes: ['retryable'],
-    whatHappened: 'the server ran into an error of its own in this step',
+    whatHappened: 'an internal error of the server in this step',
     check: 'find the cause in the log of the server, under the id of the operation',
     action: 'retry_stage',
     who: 'admin',
@@ -35,21 +35,21 @@ export const ENGINE_FAILURES = {
   },
   DID_NOT_STOP: {
     classes: ['effect_unknown'],
-    whatHappened: 'the step did not stop when its time was over, and what it did is not known',
+    whatHappened: 'the step did not stop at its time limit, and its effect is not known',
     check: 'see whether its work is done on the machine; if it is not, retry the stage instead',
     action: 'adopt_observed_state',
     who: 'operator',
   },
   EFFECT_UNKNOWN: {
     classes: ['effect_unknown'],
-    whatHappened: 'the command was started, and its end was not seen',
+    whatHappened: 'the command was started, and its result is not known',
     check: 'see on the host whether it is done; if it is not, retry the stage instead',
     action: 'adopt_observed_state',
     who: 'operator',
   },
   NOTHING_TO_ADOPT: {
     classes: ['needs_human'],
-    whatHappened: 'the work of the step was to be adopted, and is not seen to be done',
+    whatHappened: 'the work of the step was to be adopted, and it is not done',
     check: 'make sure that the step may do its work now',
     action: 'retry_stage',
     who: 'operator',
@@ -57,7 +57,7 @@ export const ENGINE_FAILURES = {
   HELD: {
     classes: ['needs_human'],
     whatHappened: 'an operator holds the operation',
-    check: 'settle what it is held for; the history has the reason',
+    check: 'resolve the reason, which is in the history',
     action: 'resume',
     who: 'operator',
   },

@@ -19,7 +19,7 @@ const SSH_FAILURES = {
   },
   HOST_KEY_MISMATCH: {
     classes: ['needs_human'],
-    whatHappened: 'the host shows another key than the one that is known',
+    whatHappened: 'the host key is not the one in the known hosts',
     check: 'make sure that it is the right host, then put its key into the known hosts',
     action: 'retry_stage',
     who: 'admin',
@@ -33,7 +33,7 @@ const SSH_FAILURES = {
   },
   SSH_HANDSHAKE_FAILED: {
     classes: ['permanent'],
-    whatHappened: 'the sshd of the host and Ingot have no way of encryption in common',
+    whatHappened: 'the sshd of the host and Ingot have no key exchange or cipher in common',
     check: 'let the sshd accept a current key exchange, cipher and host key',
     action: 'retry_stage',
     who: 'site',
@@ -77,7 +77,7 @@ const SSH_FAILURES = {
   },
   HOST_UNREACHABLE: {
     classes: ['retryable'],
-    whatHappened: 'the host does not say which boot it is in, so a reboot over SSH could not be seen',
+    whatHappened: 'the host does not report its boot id, so a reboot over SSH cannot be verified',
     check: 'bring its sshd back, and its boot device to the disk',
     action: 'retry_stage',
     who: 'site',
@@ -117,7 +117,7 @@ const BMC_FAILURES = {
   },
   BOOT_DEVICE_NOT_SET: {
     classes: ['retryable'],
-    whatHappened: 'the BMC took the boot device and shows another one',
+    whatHappened: 'the BMC accepted the boot device and reports another one',
     check: 'inspect the firmware of the BMC, and bmc.boot.ignore_valid_bit where it never shows valid flags',
     action: 'retry_stage',
     who: 'admin',
@@ -125,14 +125,14 @@ const BMC_FAILURES = {
   POWER_STAYS_ON: {
     classes: ['retryable'],
     whatHappened: 'the power was switched off, and stays on',
-    check: 'inspect the machine at its place: its BMC obeys and does not act',
+    check: 'inspect the machine on site: its BMC accepts the command without effect',
     action: 'retry_stage',
     who: 'site',
   },
   BMC_MISMATCH: {
     classes: ['needs_human'],
     whatHappened: 'the BMC in the spec switched the power of another machine',
-    check: 'correct spec.bmc_endpoint or spec.ssh_endpoint, and see what became of the other machine',
+    check: 'correct spec.bmc_endpoint or spec.ssh_endpoint, and check the state of the other machine',
     action: 'retry_stage',
     who: 'operator',
   },
@@ -207,7 +207,7 @@ const INSTALL_FAILURES = {
   },
   IMAGE_NOT_FOUND: {
     classes: ['permanent', 'needs_human'],
-    whatHappened: 'the image that shall be installed does not exist',
+    whatHappened: 'the image to install does not exist',
     check: 'add it with "ingot image add"; for a machine of a MAAS, import or upload it there',
     action: 'retry_stage',
     who: 'operator',
@@ -243,7 +243,7 @@ const INSTALL_FAILURES = {
   },
   HARDWARE_MISMATCH: {
     classes: ['needs_human'],
-    whatHappened: 'the hardware that took the place of the machine reports to be another than was asked for',
+    whatHappened: 'the hardware that took the place of the machine is not the hardware that was asked for',
     check:
       'boot the right machine, whose cables may be those of another; or cancel, and migrate with the right serial',
     action: 'retry_stage',
@@ -251,7 +251,7 @@ const INSTALL_FAILURES = {
   },
   ERASE_FAILED: {
     classes: ['retryable', 'needs_human'],
-    whatHappened: 'the disks could not be erased, as often as the node may try',
+    whatHappened: 'the disks could not be erased in as many attempts as the node has',
     check:
       'read in the history of the node which disk failed and why; replace it, or unlock it, or power-cycle a drive that is frozen',
     action: 'retry_stage',
@@ -260,7 +260,7 @@ const INSTALL_FAILURES = {
   ERASE_UNPROVEN: {
     classes: ['needs_human'],
     whatHappened: 'the node was retired, and nothing shows that its disks are erased',
-    check: 'see at the machine what is on its disks; adopt only what you have seen',
+    check: 'check on site what is on its disks; adopt only what you have verified',
     action: 'adopt_observed_state',
     who: 'site',
   },

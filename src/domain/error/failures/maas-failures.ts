@@ -25,7 +25,7 @@ export const MAAS_FAILURES = {
   },
   MAAS_CONFLICT: {
     classes: ['retryable'],
-    whatHappened: 'the MAAS says that the machine is not in a state for this',
+    whatHappened: 'the MAAS refuses the request in the current state of the machine',
     check: 'let what else is done with the machine in the MAAS come to its end',
     action: 'retry_stage',
     who: 'upstream',
@@ -41,7 +41,7 @@ export const MAAS_FAILURES = {
   },
   MAAS_REFUSED: {
     classes: ['needs_human'],
-    whatHappened: 'the MAAS calls the request wrong, or sends it elsewhere',
+    whatHappened: 'the MAAS rejects the request as invalid, or redirects it',
     check: "see what it says in the error; correct the spec of the machine, or the provider's url",
     action: 'retry_stage',
     who: 'admin',
@@ -56,7 +56,7 @@ export const MAAS_FAILURES = {
   },
   MAAS_ANSWER_LOST: {
     classes: ['retryable'],
-    whatHappened: 'the MAAS broke off its answer',
+    whatHappened: 'the MAAS closed the connection during its answer',
     check: 'inspect the network and the proxies between Ingot and the MAAS',
     action: 'retry_stage',
     who: 'upstream',
@@ -78,7 +78,7 @@ export const MAAS_FAILURES = {
   },
   MAAS_ANSWER_UNKNOWN: {
     classes: ['needs_human'],
-    whatHappened: 'the answer of the MAAS lacks what every MAAS tells',
+    whatHappened: 'the answer of the MAAS lacks a field that every MAAS sends',
     check: 'inspect the version of the MAAS, and what answers in its place',
     action: 'retry_stage',
     who: 'admin',
@@ -142,7 +142,7 @@ export const MAAS_FAILURES = {
   },
   MAAS_POWER_MANUAL: {
     classes: ['needs_human'],
-    whatHappened: 'people switch the power of the machine: the MAAS can neither switch nor tell it',
+    whatHappened: 'the power type of the machine is manual: the MAAS can neither switch nor read its power',
     check: 'give the machine a power type in the MAAS that it can switch, or switch it by hand',
     action: 'retry_stage',
     who: 'site',

@@ -25,7 +25,7 @@ export const ONBOARDING_FAILURES = {
   },
   FAILED_TESTING: {
     classes: ['needs_human'],
-    whatHappened: 'tests of the machine failed in the MAAS, which does not commission or release it so',
+    whatHappened: 'tests of the machine failed in the MAAS, so it does not commission or release it',
     check:
       'inspect its test results; repair it and test it again in the MAAS, or go on as it is: the action then overrides the failed tests',
     action: 'retry_stage',
@@ -40,7 +40,7 @@ export const ONBOARDING_FAILURES = {
   },
   BOOT_DISK_NOT_FOUND: {
     classes: ['needs_human'],
-    whatHappened: 'no disk of the machine is of the model that it shall boot from',
+    whatHappened: 'no disk of the machine has the model that it must boot from',
     check:
       'seat or replace the disk and commission the machine in the MAAS, or correct storage.boot_disk_model',
     action: 'retry_stage',
@@ -69,7 +69,7 @@ export const ONBOARDING_FAILURES = {
   },
   HARDWARE_SYNC_OFF: {
     classes: ['needs_human'],
-    whatHappened: 'the machine was deployed without hardware sync, which the site wants',
+    whatHappened: 'the machine was deployed without hardware sync, which the site requires',
     check: 'release the machine in the MAAS, so that a rerun deploys it with hardware sync',
     action: 'rerun',
     who: 'upstream',
@@ -97,7 +97,7 @@ export const ONBOARDING_FAILURES = {
   },
   UPSTREAM_DRIFTED: {
     classes: ['needs_human'],
-    whatHappened: 'the machine went another way in the MAAS after its onboarding had failed',
+    whatHappened: 'the state of the machine in the MAAS changed after its onboarding had failed',
     check: 'find out what is done with it in the MAAS; let that end, so that it is New, Ready or Deployed',
     action: 'rerun',
     who: 'upstream',

@@ -30,7 +30,7 @@ export const NODE_REASONS = {
   },
   BOOT_NOT_WANTED: {
     kind: 'aborted',
-    message: 'nothing shall be installed by this boot: <why>',
+    message: 'this boot must not install: <why>',
     cause: 'the report comes from a boot whose node or operation no longer waits for it',
     fix: 'nothing: the machine boots again and gets what is wanted now',
   },
@@ -56,7 +56,7 @@ export const NODE_REASONS = {
   IMAGE_REFUSED: {
     kind: 'invalid_argument',
     message: "the file can't be an image: <why>; nothing was kept",
-    cause: 'the file is neither a raw disk image nor a qcow2 that stands alone',
+    cause: 'the file is neither a raw disk image nor a qcow2 without a backing file',
     fix: 'convert it with qemu-img, and upload it again',
   },
   UPLOAD_GAP: {
