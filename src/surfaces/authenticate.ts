@@ -12,20 +12,20 @@ export interface Caller {
   readonly role: Role;
 }
 
-interface Believed {
+interface CachedCaller {
   readonly caller: Caller;
   readonly until: number;
 }
 
-const BELIEVE_MS = 5_000;
-const MAX_BELIEVED = 10_000;
+const CACHE_MS = 5_000;
+const MAX_CACHED = 10_000;
 const MAX_SECRET = 512;
 
 export class Authenticator {
   readonly #database: Database;
   readonly #now: () => number;
-  readonly #believed = new Map<string, Believed>();
-  #asking = new Map<string, Promise<Caller>>();
+  readonly #cache = new Map<string, CachedCaller>();
+  #lookups = new Map<string, Promise<Caller>>();
 
   constructor(database: Database, now: () => number) {
     this.#database = database;
@@ -35,38 +35,38 @@ export class Authenticator {
   async caller(authorization: string | undefined): Promise<Caller> {
     const secret = secretOf(authorization);
     const key = tokenKey(secret);
-    const believed = this.#believed.get(key);
-    if (believed && believed.until > this.#now()) return believed.caller;
+    const cached = this.#cache.get(key);
+    if (cached && cached.until > this.#now()) return cached.caller;
     // Calls of one client that arrive together share one query.
-    const asked = this.#asking.get(key) ?? this.#ask(key, secret);
-    this.#asking.set(key, asked);
-    return asked;
+    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, secret);
+    this.#lookups.set(key, lookup);
+    return lookup;
   }
 
   /** An answer to a query from before tokens changed is returned, but neither cached nor shared. */
-  async #ask(key: string, secret: string): Promise<Caller> {
-    const asking = this.#asking;
+  async #lookUp(key: string, secret: string): Promise<Caller> {
+    const lookups = this.#lookups;
     try {
       const token = await findToken(this.#database, secret);
       if (!token) throw unauthenticated('the token is not known, revoked or expired');
       const caller = callerOf(token);
-      if (asking === this.#asking) this.#believe(key, caller, token);
+      if (lookups === this.#lookups) this.#remember(key, caller, token);
       return caller;
     } finally {
-      asking.delete(key);
+      lookups.delete(key);
     }
   }
 
   /** Empties the cache, because tokens may have changed. */
   forget(): void {
-    this.#believed.clear();
-    this.#asking = new Map();
+    this.#cache.clear();
+    this.#lookups = new Map();
   }
 
-  #believe(key: string, caller: Caller, token: Token): void {
-    if (this.#believed.size >= MAX_BELIEVED) this.#believed.clear();
+  #remember(key: string, caller: Caller, token: Token): void {
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
     const expiry = token.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    this.#believed.set(key, { caller, until: Math.min(this.#now() + BELIEVE_MS, expiry) });
+    this.#cache.set(key, { caller, until: Math.min(this.#now() + CACHE_MS, expiry) });
   }
 }
 

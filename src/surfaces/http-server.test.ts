@@ -14,7 +14,7 @@ beforeAll(async () => {
     host: '127.0.0.1',
     port: 0,
     services: [],
-    around: {} as CallDependencies,
+    dependencies: {} as CallDependencies,
     routes: [],
     readiness: new Readiness(),
     limits: { headersMs: HEADERS_MS, requestMs: 2 * HEADERS_MS, checkMs: 50 },

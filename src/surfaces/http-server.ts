@@ -20,7 +20,7 @@ export interface HttpOptions {
   readonly host: string;
   readonly port: number;
   readonly services: readonly Service[];
-  readonly around: CallDependencies;
+  readonly dependencies: CallDependencies;
   /** REST routes, each in its own fastify scope, so that the error handler of one does not apply to the others. */
   readonly routes: ReadonlyArray<(app: FastifyInstance) => Promise<void>>;
   readonly readiness: Readiness;
@@ -78,7 +78,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   readJsonBodies(app);
   const stopForgiving = forgiveOwnLateness(app.server, limits);
-  serveRoutes(app, HEALTH_ROUTES, options.around, {
+  serveRoutes(app, HEALTH_ROUTES, options.dependencies, {
     healthz: () => ({ status: 'ok' }),
     readyz: ({ reply }) => {
       const { reason, causes, notes } = options.readiness;
@@ -101,7 +101,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   });
   app.setErrorHandler((error: { statusCode?: number; code?: string }, _request, reply) => {
     const status = error.statusCode !== undefined && error.statusCode < 500 ? error.statusCode : 500;
-    if (status === 500) options.around.logUnexpected(error, reply.request.id, reply.request.url);
+    if (status === 500) options.dependencies.logUnexpected(error, reply.request.id, reply.request.url);
     refuseUnread(reply, error, status);
   });
   for (const routes of options.routes) await app.register(routes);
@@ -109,7 +109,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     // Connect parses its own bodies.
     scope.removeContentTypeParser('application/json');
     await scope.register(fastifyConnectPlugin, {
-      routes: connectRoutes(options.services, options.around),
+      routes: connectRoutes(options.services, options.dependencies),
       readMaxBytes: MAX_MESSAGE_BYTES,
       // Emit fields that are false, 0 or empty: readers of JSON expect them.
       jsonOptions: { alwaysEmitImplicit: true },

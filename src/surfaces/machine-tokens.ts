@@ -12,19 +12,19 @@ export interface TokenBearer extends TokenOwner {
   readonly tokenHash: Buffer;
 }
 
-interface Believed {
+interface CachedBearer {
   readonly bearer: TokenBearer;
   readonly until: number;
 }
 
-const BELIEVE_MS = 600_000;
-const MAX_BELIEVED = 500_000;
+const CACHE_MS = 600_000;
+const MAX_CACHED = 500_000;
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 
 export class MachineTokens {
   readonly #now: () => number;
   readonly #lookups: Coalescer<Buffer, TokenOwner | 'revoked' | null>;
-  #believed = new Map<string, Believed>();
+  #cache = new Map<string, CachedBearer>();
 
   constructor(database: Database, now: () => number) {
     this.#now = now;
@@ -41,25 +41,25 @@ export class MachineTokens {
     const secret = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
     if (secret === undefined) return null;
     const key = tokenKey(secret);
-    const believed = this.#believed.get(key);
-    if (believed && believed.until > this.#now()) return believed.bearer;
-    const asked = this.#believed;
+    const cached = this.#cache.get(key);
+    if (cached && cached.until > this.#now()) return cached.bearer;
+    const cache = this.#cache;
     const tokenHash = Buffer.from(key, 'base64');
     const owner = await this.#lookups.submit(tokenHash);
     if (owner === null || owner === 'revoked') return owner;
     const bearer = { ...owner, tokenHash };
-    if (asked === this.#believed) this.#believe(key, bearer);
+    if (cache === this.#cache) this.#remember(key, bearer);
     return bearer;
   }
 
   /** Empties the cache, because tokens may have changed. */
   forget(): void {
-    this.#believed = new Map();
+    this.#cache = new Map();
   }
 
-  #believe(key: string, bearer: TokenBearer): void {
-    if (this.#believed.size >= MAX_BELIEVED) this.#believed.clear();
+  #remember(key: string, bearer: TokenBearer): void {
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
     const expiry = bearer.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    this.#believed.set(key, { bearer, until: Math.min(this.#now() + BELIEVE_MS, expiry) });
+    this.#cache.set(key, { bearer, until: Math.min(this.#now() + CACHE_MS, expiry) });
   }
 }

@@ -37,7 +37,7 @@ function serve(directory: string): Promise<HttpServer> {
     host: '127.0.0.1',
     port: 0,
     services: [],
-    around: { logUnexpected: console.error } as unknown as CallDependencies,
+    dependencies: { logUnexpected: console.error } as unknown as CallDependencies,
     routes: [(app) => consoleFiles(app, { root: directory })],
     readiness: new Readiness(),
   });

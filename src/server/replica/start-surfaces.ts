@@ -59,10 +59,16 @@ export async function startSurfaces(
   const services = rpcServices(given.services);
   const around = callDependencies(options, given);
   const routes = restRoutes(options, given, around);
-  const http = await startHttpServer({ ...settings.httpAddress, services, around, routes, readiness });
+  const http = await startHttpServer({
+    ...settings.httpAddress,
+    services,
+    dependencies: around,
+    routes,
+    readiness,
+  });
   running.stopWith(() => http.stop(SHUTDOWN_GRACE_MS));
   onHttpPort(http.port);
-  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, around, readiness });
+  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, dependencies: around, readiness });
   running.stopWith(async () => {
     grpc.drain();
     http.drain();

@@ -21,13 +21,13 @@ export interface RestDependencies {
   readonly logUnexpected: (error: unknown, requestId: string, path: string) => void;
 }
 
-export function answerFaults(app: FastifyInstance, around: RestDependencies): void {
+export function answerFaults(app: FastifyInstance, dependencies: RestDependencies): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error.statusCode !== undefined && error.statusCode < 500) {
       return reply.code(error.statusCode).send({ detail: badBodyText(error) });
     }
     const fault = faultOf(error, request.id, (cause) =>
-      around.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
+      dependencies.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
     );
     return reply.code(REST_STATUS[fault.kind]).send(faultBody(fault));
   });

@@ -18,7 +18,7 @@ import {
   type Service,
 } from './service.ts';
 
-export function connectRoutes(services: readonly Service[], around: CallDependencies) {
+export function connectRoutes(services: readonly Service[], dependencies: CallDependencies) {
   return (router: ConnectRouter): void => {
     for (const service of services) {
       // biome-ignore lint/suspicious/noExplicitAny: the shape of each method is known to its service, not here
@@ -26,8 +26,8 @@ export function connectRoutes(services: readonly Service[], around: CallDependen
       for (const method of service.desc.methods) {
         implementation[method.localName] =
           method.methodKind === 'server_streaming'
-            ? streaming(service, method, around)
-            : unary(service, method, around);
+            ? streaming(service, method, dependencies)
+            : unary(service, method, dependencies);
       }
       router.service(service.desc as DescService, implementation);
     }
@@ -51,10 +51,13 @@ function incoming(
   };
 }
 
-function unary(service: Service, method: DescMethod, around: CallDependencies) {
+function unary(service: Service, method: DescMethod, dependencies: CallDependencies) {
   return async (request: unknown, context: HandlerContext) => {
     try {
-      return create(method.output, await callUnary(incoming(service, method, request, context), around));
+      return create(
+        method.output,
+        await callUnary(incoming(service, method, request, context), dependencies),
+      );
     } catch (error) {
       throw connectError(error);
     }
@@ -62,10 +65,10 @@ function unary(service: Service, method: DescMethod, around: CallDependencies) {
 }
 
 /** Connect pulls messages and the service pushes them: at most one message waits in between. */
-function streaming(service: Service, method: DescMethod, around: CallDependencies) {
+function streaming(service: Service, method: DescMethod, dependencies: CallDependencies) {
   return async function* (request: unknown, context: HandlerContext) {
     const handover = new Handover();
-    const done = callStream(incoming(service, method, request, context), around, (message) =>
+    const done = callStream(incoming(service, method, request, context), dependencies, (message) =>
       handover.put(message),
     ).then(
       () => handover.end(null),

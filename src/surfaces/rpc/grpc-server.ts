@@ -40,7 +40,7 @@ export interface GrpcOptions {
   readonly host: string;
   readonly port: number;
   readonly services: readonly Service[];
-  readonly around: CallDependencies;
+  readonly dependencies: CallDependencies;
   /** Health checks answer NOT_SERVING while it has a cause. */
   readonly readiness: Readiness;
 }
@@ -53,7 +53,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
     'grpc.keepalive_timeout_ms': 10_000,
     'grpc.keepalive_permit_without_calls': 1,
   });
-  for (const service of options.services) addService(server, service, options.around);
+  for (const service of options.services) addService(server, service, options.dependencies);
   const health = new HealthImplementation({
     '': 'SERVING',
     ...Object.fromEntries(options.services.map(({ desc }) => [desc.typeName, 'SERVING' as const])),
@@ -67,7 +67,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
   const stopShowing = options.readiness.onChange(showHealth);
   showHealth();
   health.addToServer(server);
-  addReflection(server, { services: options.services, authenticator: options.around.authenticator });
+  addReflection(server, { services: options.services, authenticator: options.dependencies.authenticator });
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`${host}:${options.port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
@@ -94,7 +94,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
 
 const passBytes = (bytes: Buffer): Buffer => bytes;
 
-function addService(server: grpc.Server, service: Service, around: CallDependencies): void {
+function addService(server: grpc.Server, service: Service, dependencies: CallDependencies): void {
   const definition: Record<string, grpc.MethodDefinition<Buffer, Buffer>> = {};
   const implementation: grpc.UntypedServiceImplementation = {};
   for (const method of service.desc.methods) {
@@ -109,8 +109,8 @@ function addService(server: grpc.Server, service: Service, around: CallDependenc
     };
     implementation[method.localName] =
       method.methodKind === 'server_streaming'
-        ? streaming(service, method, around)
-        : unary(service, method, around);
+        ? streaming(service, method, dependencies)
+        : unary(service, method, dependencies);
   }
   server.addService(definition, implementation);
 }
@@ -118,10 +118,10 @@ function addService(server: grpc.Server, service: Service, around: CallDependenc
 function unary(
   service: Service,
   method: DescMethod,
-  around: CallDependencies,
+  dependencies: CallDependencies,
 ): grpc.handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
-    callUnary(incoming(service, method, call, call.request), around).then(
+    callUnary(incoming(service, method, call, call.request), dependencies).then(
       (response) => callback(null, encode(method, response)),
       (error: unknown) => callback(serviceError(error)),
     );
@@ -131,10 +131,10 @@ function unary(
 function streaming(
   service: Service,
   method: DescMethod,
-  around: CallDependencies,
+  dependencies: CallDependencies,
 ): grpc.handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
-    callStream(incoming(service, method, call, call.request), around, (message) =>
+    callStream(incoming(service, method, call, call.request), dependencies, (message) =>
       writeWithRoom(call, encode(method, message)),
     ).then(
       () => call.end(),

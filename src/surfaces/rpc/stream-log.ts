@@ -12,13 +12,13 @@ export interface LogChunkFields {
 
 /** One message for each line, from the cursor on, until the operation ends. */
 export async function* streamLog(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   operationId: string,
   cursor: string,
   signal: AbortSignal,
 ): AsyncGenerator<LogChunkFields> {
   const [epoch, line] = readCursor('log', cursor) ?? [-1, -1];
-  for await (const lines of parts.logs.follow(operationId, { epoch, line }, signal)) {
+  for await (const lines of dependencies.logs.follow(operationId, { epoch, line }, signal)) {
     for (const stored of lines) {
       yield {
         ts: timestampFromDate(stored.at),

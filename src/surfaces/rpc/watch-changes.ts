@@ -62,7 +62,7 @@ function shownAs(kind: EventKind): ChangeKind | null {
 }
 
 export async function* watchChanges(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   { filter: text, cursor: cursorText, sendSynced, schema }: WatchCall,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
@@ -70,13 +70,13 @@ export async function* watchChanges(
   const matches = filter === null ? () => true : filterPredicate(filter);
   const cursor = readCursor('events', cursorText);
   if (cursor !== null) {
-    yield* changes(parts, cursor[0], matches, signal);
+    yield* changes(dependencies, cursor[0], matches, signal);
     return;
   }
   const first = new FirstBatch();
   const listed = filter ?? checkFilter(parseFilter(UNDER_WAY), schema);
   let last: Change | null = null;
-  for await (const change of first.changes(parts, { listed, matches, signal })) {
+  for await (const change of first.changes(dependencies, { listed, matches, signal })) {
     if (last) yield last;
     last = change;
   }
@@ -84,9 +84,9 @@ export async function* watchChanges(
   const start = cursorOf('events', [first.end, 0]);
   if (last) yield { ...last, cursor: start };
   if (sendSynced) {
-    yield { at: parts.now(), kind: 'synced', operation: null, message: '', cursor: start, step: '' };
+    yield { at: dependencies.now(), kind: 'synced', operation: null, message: '', cursor: start, step: '' };
   }
-  yield* changes(parts, first.end, matches, signal);
+  yield* changes(dependencies, first.end, matches, signal);
 }
 
 interface BatchCall {
@@ -99,18 +99,21 @@ class FirstBatch {
   /** The operations of each page, and the last event that its snapshot contains. */
   readonly #pages: Array<{ readonly seen: number; readonly ids: ReadonlySet<string> }> = [];
 
-  async *changes(parts: ServerDependencies, { listed, matches, signal }: BatchCall): AsyncGenerator<Change> {
-    yield* this.#list(parts, listed);
-    yield* this.#settle(parts, matches, signal);
+  async *changes(
+    dependencies: ServerDependencies,
+    { listed, matches, signal }: BatchCall,
+  ): AsyncGenerator<Change> {
+    yield* this.#list(dependencies, listed);
+    yield* this.#settle(dependencies, matches, signal);
   }
 
-  async *#list(parts: ServerDependencies, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
+  async *#list(dependencies: ServerDependencies, filter: CheckedFilter<Operation>): AsyncGenerator<Change> {
     let after = '';
     for (;;) {
-      const { page, seen } = await readPage(parts, filter, after);
+      const { page, seen } = await readPage(dependencies, filter, after);
       this.#pages.push({ seen, ids: new Set(page.rows.map((operation) => operation.operationId)) });
       for (const operation of page.rows) {
-        yield { at: parts.now(), kind: 'snapshot', operation, message: '', cursor: '', step: '' };
+        yield { at: dependencies.now(), kind: 'snapshot', operation, message: '', cursor: '', step: '' };
       }
       if (page.next === null) return;
       after = page.next;
@@ -119,14 +122,14 @@ class FirstBatch {
 
   /** What happened while the pages were read. */
   async *#settle(
-    parts: ServerDependencies,
+    dependencies: ServerDependencies,
     matches: Predicate<Operation>,
     signal: AbortSignal,
   ): AsyncGenerator<Change> {
-    const bases = new OperationBases(parts);
+    const bases = new OperationBases(dependencies);
     let position = this.#pages[0]?.seen ?? 0;
     while (position < this.end && !signal.aborted) {
-      const events = (await readEvents(parts.database, position, MAX_PAGE)).filter(
+      const events = (await readEvents(dependencies.database, position, MAX_PAGE)).filter(
         ({ eventId }) => eventId <= this.end,
       );
       const fresh = events.filter((event) => !this.#hasSeen(event));
@@ -151,24 +154,24 @@ class FirstBatch {
 }
 
 function readPage(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   filter: CheckedFilter<Operation>,
   after: string,
 ): Promise<{ page: Page<Operation>; seen: number }> {
-  return parts.database.snapshot(async (session) => ({
+  return dependencies.database.snapshot(async (session) => ({
     seen: await lastEventId(session),
     page: await listOperations(session, { filter, after, size: MAX_PAGE }),
   }));
 }
 
 async function* changes(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   after: number,
   matches: Predicate<Operation>,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
-  const base = new OperationBases(parts);
-  for await (const events of parts.feed.follow(after, signal)) {
+  const base = new OperationBases(dependencies);
+  for await (const events of dependencies.feed.follow(after, signal)) {
     yield* messages(base, events, matches, (event) => cursorOf('events', [event.eventId, 0]));
   }
 }
@@ -200,11 +203,11 @@ function before(operation: Operation, event: StoredEvent): Operation {
 
 /** The part of operations that never changes, cached for as long as this watch needs it. */
 class OperationBases {
-  readonly #parts: ServerDependencies;
+  readonly #dependencies: ServerDependencies;
   readonly #known = new Map<string, Operation>();
 
-  constructor(parts: ServerDependencies) {
-    this.#parts = parts;
+  constructor(dependencies: ServerDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async load(ids: readonly string[]): Promise<void> {
@@ -212,7 +215,7 @@ class OperationBases {
     if (this.#known.size > MAX_BASES) this.#known.clear();
     const missing = [...new Set(ids)].filter((id) => !this.#known.has(id));
     if (missing.length === 0) return;
-    for (const [id, operation] of await findOperations(this.#parts.database, missing))
+    for (const [id, operation] of await findOperations(this.#dependencies.database, missing))
       this.#known.set(id, operation);
   }
 

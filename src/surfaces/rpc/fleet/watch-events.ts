@@ -27,15 +27,15 @@ const LOOK_MS = 1_000;
 type Message = MessageInitShape<typeof WatchedEventSchema>;
 
 export async function* watchEvents(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   request: WatchEventsRequest,
   { role, signal }: { readonly role: Role; readonly signal: AbortSignal },
 ): AsyncGenerator<Message> {
   const isTold = toldTo(role, request.filter);
-  let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(parts.database));
-  yield alive(parts, position);
+  let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(dependencies.database));
+  yield alive(dependencies, position);
   let toldAt = performance.now();
-  for await (const events of parts.feed.follow(position, signal, LOOK_MS)) {
+  for await (const events of dependencies.feed.follow(position, signal, LOOK_MS)) {
     for (const event of events) {
       position = event.eventId;
       if (!isTold(event)) continue;
@@ -43,7 +43,7 @@ export async function* watchEvents(
       toldAt = performance.now();
     }
     if (performance.now() - toldAt < ALIVE_MS) continue;
-    yield alive(parts, position);
+    yield alive(dependencies, position);
     toldAt = performance.now();
   }
 }
@@ -55,11 +55,11 @@ function toldTo(role: Role, filterText: string): (event: LoggedEvent) => boolean
   return (event) => !hidden.includes(event.kind) && matches(event);
 }
 
-function alive(parts: ServerDependencies, position: number): Message {
+function alive(dependencies: ServerDependencies, position: number): Message {
   return {
     kind: WatchedEvent_Kind.ALIVE,
     cursor: cursorOf('events', [position, 0]),
-    at: timestampFromDate(parts.now()),
+    at: timestampFromDate(dependencies.now()),
   };
 }
 

@@ -13,18 +13,18 @@ import type { Service } from '../service.ts';
 import { defineV1Service } from './define-v1-service.ts';
 import { machineMessage } from './to-proto.ts';
 
-export function machineServiceV1(parts: ServerDependencies): Service {
+export function machineServiceV1(dependencies: ServerDependencies): Service {
   return defineV1Service(
     MachineService,
     {
       async registerMachine({ machine }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(await registerMachine(parts, machine, caller.actor));
+        return machineMessage(await registerMachine(dependencies, machine, caller.actor));
       },
 
       async getMachine(request) {
         const machineId = checkMachineId(request.machineId);
-        const machine = await parts.machines.find(machineId);
+        const machine = await dependencies.machines.find(machineId);
         if (!machine) throw machineNotFound(machineId);
         return machineMessage(machine);
       },
@@ -32,7 +32,11 @@ export function machineServiceV1(parts: ServerDependencies): Service {
       async listMachines(request) {
         const filter = readFilter(request.filter, V1_MACHINE_FILTER);
         const after = readPageToken('v1.machines', request.filter, request.pageToken);
-        const page = await listMachines(parts.database, { filter, after, size: pageSize(request.pageSize) });
+        const page = await listMachines(dependencies.database, {
+          filter,
+          after,
+          size: pageSize(request.pageSize),
+        });
         return {
           machines: page.rows.map(machineMessage),
           nextPageToken: pageToken('v1.machines', request.filter, page.next),
@@ -41,7 +45,9 @@ export function machineServiceV1(parts: ServerDependencies): Service {
 
       async updateMachine({ machine, updateMask }, { caller }) {
         if (!machine) throw missingField('machine');
-        return machineMessage(await updateMachine(parts, machine, updateMask?.paths ?? null, caller.actor));
+        return machineMessage(
+          await updateMachine(dependencies, machine, updateMask?.paths ?? null, caller.actor),
+        );
       },
     },
     { registerMachine: 'operator', getMachine: 'viewer', listMachines: 'viewer', updateMachine: 'operator' },

@@ -9,23 +9,23 @@ import { defineV1Service } from './define-v1-service.ts';
 import { checkPlanId } from './run-input.ts';
 import { planMessage } from './to-proto.ts';
 
-export function planService(parts: ServerDependencies): Service {
+export function planService(dependencies: ServerDependencies): Service {
   return defineV1Service(
     PlanService,
     {
       async getPlan(request) {
         if (request.planId === '') throw missingField('plan_id');
         const planId = checkPlanId(request.planId);
-        const plan = await findPlan(parts.database, planId);
+        const plan = await findPlan(dependencies.database, planId);
         if (!plan) throw planNotFound(planId);
-        return planMessage(plan, parts.stepDefaults);
+        return planMessage(plan, dependencies.stepDefaults);
       },
 
       async listPlans(request) {
         const after = readPageToken('v1.plans', '', request.pageToken);
-        const page = await listPlans(parts.database, after, pageSize(request.pageSize));
+        const page = await listPlans(dependencies.database, after, pageSize(request.pageSize));
         return {
-          plans: page.rows.map((plan) => planMessage(plan, parts.stepDefaults)),
+          plans: page.rows.map((plan) => planMessage(plan, dependencies.stepDefaults)),
           nextPageToken: pageToken('v1.plans', '', page.next),
         };
       },

@@ -34,10 +34,10 @@ const KINDS = {
   progress: RunEvent_Kind.PROGRESS,
 } as const satisfies Record<ChangeKind, RunEvent_Kind>;
 
-export function runService(parts: ServerDependencies): Service {
+export function runService(dependencies: ServerDependencies): Service {
   const find = async (id: string) => {
     const operationId = checkOperationId(id, 'run_id');
-    const operation = await findOperation(parts.database, operationId);
+    const operation = await findOperation(dependencies.database, operationId);
     if (!operation) throw operationNotFound(operationId);
     return operation;
   };
@@ -50,7 +50,9 @@ export function runService(parts: ServerDependencies): Service {
         const machineId = checkMachineId(request.machineId);
         const type = checkRunType(request.type);
         const planId = request.planId === '' ? '' : checkPlanId(request.planId);
-        return runMessage(await startRun(parts, { type, machineId, requestId, planId, actor: caller.actor }));
+        return runMessage(
+          await startRun(dependencies, { type, machineId, requestId, planId, actor: caller.actor }),
+        );
       },
 
       async getRun({ runId }) {
@@ -60,7 +62,7 @@ export function runService(parts: ServerDependencies): Service {
       async listRuns(request) {
         const filter = readFilter(request.filter, RUN_FILTER);
         const after = readPageToken('v1.runs', request.filter, request.pageToken);
-        const page = await listOperations(parts.database, {
+        const page = await listOperations(dependencies.database, {
           filter,
           after,
           size: pageSize(request.pageSize),
@@ -74,12 +76,12 @@ export function runService(parts: ServerDependencies): Service {
       async cancelRun(request, { caller }) {
         const operationId = checkOperationId(request.runId, 'run_id');
         const reason = checkText(request.reason, 'reason', 1000);
-        return runMessage(await cancelOperation(parts, { operationId, reason, actor: caller.actor }));
+        return runMessage(await cancelOperation(dependencies, { operationId, reason, actor: caller.actor }));
       },
 
       async *watchRuns({ filter, cursor, sendSynced }, { signal }) {
         const call = { filter, cursor, sendSynced, schema: RUN_FILTER };
-        for await (const change of watchChanges(parts, call, signal)) {
+        for await (const change of watchChanges(dependencies, call, signal)) {
           yield {
             ts: timestampFromDate(change.at),
             ...(change.operation && { snapshot: runMessage(change.operation) }),
@@ -94,7 +96,7 @@ export function runService(parts: ServerDependencies): Service {
       async *streamRunLogs(request, { signal }) {
         const { operationId } = await find(request.runId);
         const runId = runIdOf(operationId);
-        for await (const chunk of streamLog(parts, operationId, request.cursor, signal)) {
+        for await (const chunk of streamLog(dependencies, operationId, request.cursor, signal)) {
           yield { ...chunk, runId };
         }
       },

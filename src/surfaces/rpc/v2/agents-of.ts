@@ -6,13 +6,13 @@ import type { ServerDependencies } from '../server-dependencies.ts';
 
 /** The agents of the machines that have one. */
 export function agentsOf(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   machines: readonly Machine[],
 ): Promise<Map<string, Agent>> {
   const ids = machines.flatMap(({ machineId, presence }) => (presence === null ? [] : [machineId]));
-  return readAgents(parts.database, parts.keepalives, ids).catch((error: unknown) => {
+  return readAgents(dependencies.database, dependencies.keepalives, ids).catch((error: unknown) => {
     // Without the store of keepalives, machines are shown without their last keepalive.
-    if (error instanceof KeepalivesAway) return readAgents(parts.database, NOTHING_HEARD, ids);
+    if (error instanceof KeepalivesAway) return readAgents(dependencies.database, NOTHING_HEARD, ids);
     throw error;
   });
 }

@@ -14,10 +14,10 @@ import { streamLog } from '../stream-log.ts';
 import { operationMessage } from './to-proto.ts';
 import { watchOperations } from './watch-operations.ts';
 
-export function operationService(parts: ServerDependencies): Service {
+export function operationService(dependencies: ServerDependencies): Service {
   const find = async (id: string) => {
     const operationId = checkOperationId(id);
-    const operation = await findOperation(parts.database, operationId);
+    const operation = await findOperation(dependencies.database, operationId);
     if (!operation) throw operationNotFound(operationId);
     return operation;
   };
@@ -32,7 +32,7 @@ export function operationService(parts: ServerDependencies): Service {
       async listOperations(request) {
         const filter = readFilter(request.filter, OPERATION_FILTER);
         const after = readPageToken('operations', request.filter, request.pageToken);
-        const page = await listOperations(parts.database, {
+        const page = await listOperations(dependencies.database, {
           filter,
           after,
           size: pageSize(request.pageSize),
@@ -43,11 +43,11 @@ export function operationService(parts: ServerDependencies): Service {
         };
       },
 
-      watchOperations: (request, { signal }) => watchOperations(parts, request, signal),
+      watchOperations: (request, { signal }) => watchOperations(dependencies, request, signal),
 
       async *streamOperationLogs(request, { signal }) {
         const { operationId } = await find(request.operationId);
-        for await (const chunk of streamLog(parts, operationId, request.cursor, signal)) {
+        for await (const chunk of streamLog(dependencies, operationId, request.cursor, signal)) {
           yield { ...chunk, operationId };
         }
       },

@@ -19,12 +19,12 @@ const KINDS = {
 } as const satisfies Record<ChangeKind, OperationEvent_Kind>;
 
 export async function* watchOperations(
-  parts: ServerDependencies,
+  dependencies: ServerDependencies,
   { filter, cursor, sendSynced }: WatchOperationsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<MessageInitShape<typeof OperationEventSchema>> {
   const call = { filter, cursor, sendSynced, schema: OPERATION_FILTER };
-  for await (const change of watchChanges(parts, call, signal)) {
+  for await (const change of watchChanges(dependencies, call, signal)) {
     yield {
       ts: timestampFromDate(change.at),
       ...(change.operation && { snapshot: operationMessage(change.operation) }),
