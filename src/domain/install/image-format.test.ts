@@ -48,8 +48,8 @@ describe('a qcow2 image', () => {
     ['has features that no one knows', { features: 1n << 40n }, 'not known: 10000000000'],
     ['is encrypted', { encryption: 2 }, 'encrypted'],
     ['is of another version', { version: 1 }, 'version 1'],
-    ['describes no disk', { diskBytes: 0n }, 'can’t be: 0 bytes'],
-    ['describes a disk larger than all', { diskBytes: 2n ** 63n }, 'can’t be'],
+    ['describes no disk', { diskBytes: 0n }, "can't be: 0 bytes"],
+    ['describes a disk larger than all', { diskBytes: 2n ** 63n }, "can't be"],
     ['has absurd clusters', { clusterBits: 40 }, '2^40'],
   ] satisfies [string, Qcow2Sketch, string][])('is refused when it %s', (_what, sketch, words) => {
     expect(judged(sketch)).toEqual({ refused: expect.stringContaining(words) });
