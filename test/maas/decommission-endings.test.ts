@@ -1,17 +1,14 @@
 /** Document 3 §5.3, row by row: what a decommission does to its node while it runs, and where it leaves it. */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  DecommissionMode_Value,
-  OperatorAction_Value,
-} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import {
+  act,
+  decommission,
   ended,
   type MaasSite,
-  newMachine,
-  onboard,
+  machineInService,
   openMaasSite,
   requestId,
   startMaasServer,
@@ -51,22 +48,6 @@ afterAll(async () => {
   await site?.stop();
 });
 
-async function inService() {
-  const machine = await newMachine(server);
-  expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
-  return machine;
-}
-
-function decommission(machineId: string, mode: keyof typeof DecommissionMode_Value) {
-  const call = { machineId, requestId: requestId(), mode: DecommissionMode_Value[mode] };
-  return server.admin.decommissionMachine(call);
-}
-
-function retry(operationId: string) {
-  const action = OperatorAction_Value.RETRY_STAGE;
-  return server.admin.actOnOperation({ operationId, action, reason: 'the cause is gone' });
-}
-
 /** Every service state from the first decommission on. */
 async function moves(machineId: string): Promise<string[]> {
   const rows = await server.sql<{ to_state: string }>(
@@ -81,10 +62,10 @@ describe.concurrent('a decommission, or a drain,', () => {
   it(
     'that runs takes its node from draining to retired, and is removing while it uninstalls; then deleted',
     async () => {
-      const { id, mac } = await inService();
+      const { id, mac } = await machineInService(server);
       // The record in MAAS goes late enough for somebody to see it.
       await site.simulator.admin.fault({ fault: 'slow', method: 'DELETE', mac, ms: 1_500, times: 1 });
-      const { operationId } = await decommission(id, 'FULL_DECOMMISSION');
+      const { operationId } = await decommission(server, id, 'full_decommission');
       expect(await statusOf(server, id)).toMatchObject({ service: 'draining' });
       const removing = await until(
         async () => ({
@@ -105,14 +86,14 @@ describe.concurrent('a decommission, or a drain,', () => {
   it(
     'whose erasing fails is failed_retryable, and its node retired; a retry goes on from there',
     async () => {
-      const { id, mac } = await inService();
+      const { id, mac } = await machineInService(server);
       await site.simulator.admin.fault({ fault: 'erase_failure', mac, times: null });
-      const failed = await ended(server, await decommission(id, 'FULL_DECOMMISSION'));
+      const failed = await ended(server, await decommission(server, id, 'full_decommission'));
       expect(failed).toMatchObject({ status: 'failed_retryable', error: { code: 'RELEASE_FAILED' } });
       expect(await statusOf(server, id)).toMatchObject({ service: 'retired', activeOperationId: '' });
       expect(await moves(id)).toEqual(['draining', 'retired']);
       await site.simulator.admin.clearFaults(mac);
-      await retry(failed.operationId);
+      await act(server, failed, 'RETRY_STAGE');
       expect(await ended(server, failed)).toMatchObject({ status: 'completed' });
       expect(await moves(id)).toEqual(['draining', 'retired', 'removing', 'deleted']);
     },
@@ -122,16 +103,16 @@ describe.concurrent('a decommission, or a drain,', () => {
   it(
     'whose uninstall fails has its node retired, and removing again when it goes on',
     async () => {
-      const { id, mac } = await inService();
+      const { id, mac } = await machineInService(server);
       await site.simulator.admin.fault({ fault: 'forbidden', method: 'DELETE', mac, times: null });
-      const failed = await ended(server, await decommission(id, 'FULL_DECOMMISSION'));
+      const failed = await ended(server, await decommission(server, id, 'full_decommission'));
       expect(failed).toMatchObject({
         status: 'failed_manual_intervention',
         error: { details: { step: 'remove_maas_record' } },
       });
       expect(await statusOf(server, id)).toMatchObject({ service: 'retired' });
       await site.simulator.admin.clearFaults(mac);
-      await retry(failed.operationId);
+      await act(server, failed, 'RETRY_STAGE');
       expect(await statusOf(server, id)).toMatchObject({ service: 'removing' });
       expect(await ended(server, failed)).toMatchObject({ status: 'completed' });
       expect(await moves(id)).toEqual(['draining', 'retired', 'removing', 'retired', 'removing', 'deleted']);
@@ -142,16 +123,16 @@ describe.concurrent('a decommission, or a drain,', () => {
   it(
     'whose cleanup may pass leaves it retired, and brings it back into service when it has been tried again',
     async () => {
-      const { id } = await inService();
+      const { id } = await machineInService(server);
       answers.set(`cleanup_storage ${id}`, 500);
-      const failed = await ended(server, await decommission(id, 'SOFT_RESET'));
+      const failed = await ended(server, await decommission(server, id, 'soft_reset'));
       expect(failed).toMatchObject({
         status: 'failed_retryable',
         error: { details: { step: 'cleanup_storage' } },
       });
       expect(await statusOf(server, id)).toMatchObject({ service: 'retired' });
       answers.delete(`cleanup_storage ${id}`);
-      await retry(failed.operationId);
+      await act(server, failed, 'RETRY_STAGE');
       expect(await ended(server, failed)).toMatchObject({ status: 'completed' });
       await until(
         () => statusOf(server, id),
@@ -166,9 +147,9 @@ describe.concurrent('a decommission, or a drain,', () => {
     'whose cleanup needs an operator leaves it quarantined; one that could not drain, too',
     async () => {
       const failsAt = async (stage: string) => {
-        const { id } = await inService();
+        const { id } = await machineInService(server);
         answers.set(`${stage} ${id}`, 400);
-        const failed = await ended(server, await decommission(id, 'STORAGE_CLEANUP'));
+        const failed = await ended(server, await decommission(server, id, 'storage_cleanup'));
         expect(failed).toMatchObject({
           status: 'failed_manual_intervention',
           error: { code: 'HOOK_FAILED', details: { step: stage } },
@@ -184,7 +165,7 @@ describe.concurrent('a decommission, or a drain,', () => {
   it(
     'that failed while the agent reports is not blamed on the agent',
     async () => {
-      const { id } = await inService();
+      const { id } = await machineInService(server);
       answers.set(`drain_node ${id}`, 400);
       const drain = await server.admin.drainMachine({ machineId: id, requestId: requestId() });
       expect(await ended(server, drain)).toMatchObject({ status: 'failed_manual_intervention' });

@@ -2,9 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { DecommissionMode } from '../../src/domain/workflow/stage.ts';
+import {
+  DecommissionMode_Value,
+  OperatorAction_Value,
+} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
-import { type MaasSimulator, startMaasSimulator } from '../parts/maas/simulator.ts';
+import { type MaasSimulator, type SimMachineDetails, startMaasSimulator } from '../parts/maas/simulator.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 
@@ -129,4 +134,41 @@ export async function statusOf(server: TestServer, machineId: string) {
   const { status } = await server.machines.getMachine({ machineId });
   if (!status) throw new Error('a machine has a status');
   return status;
+}
+
+/** Onboarded and in service. `commissioned`: MAAS knows it and has commissioned it before. */
+export async function machineInService(
+  server: TestServer,
+  { commissioned, ...wish }: NewMachine & { readonly commissioned?: MaasSite } = {},
+): Promise<{ id: string; mac: string }> {
+  const machine = await newMachine(server, wish);
+  await commissioned?.simulator.admin.addMachine({ mac_addresses: [machine.mac], status: 'Ready' });
+  const operation = await ended(server, await onboard(server, machine.id));
+  if (operation.status !== 'completed') throw new Error(`not onboarded: ${operation.error?.message}`);
+  return machine;
+}
+
+export function decommission(
+  server: TestServer,
+  machineId: string,
+  mode: DecommissionMode,
+): Promise<Operation> {
+  const value = DecommissionMode_Value[mode.toUpperCase() as keyof typeof DecommissionMode_Value];
+  return server.admin.decommissionMachine({ machineId, requestId: requestId(), mode: value });
+}
+
+export function act(
+  server: TestServer,
+  { operationId }: { operationId: string },
+  action: keyof typeof OperatorAction_Value,
+): Promise<unknown> {
+  const reason = 'the cause is fixed';
+  return server.admin.actOnOperation({ operationId, action: OperatorAction_Value[action], reason });
+}
+
+export async function machineInMaas({ simulator }: MaasSite, mac: string): Promise<SimMachineDetails> {
+  const known = await simulator.admin.machines();
+  const found = known.find(({ mac_addresses: macs }) => macs.includes(mac));
+  if (!found) throw new Error(`MAAS has no machine ${mac}`);
+  return simulator.admin.machine(found.system_id);
 }

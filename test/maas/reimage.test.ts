@@ -7,8 +7,9 @@ import { until } from '../parts/until.ts';
 import {
   ended,
   type MaasSite,
+  machineInMaas,
+  machineInService,
   newMachine,
-  onboard,
   openMaasSite,
   requestId,
   startMaasServer,
@@ -31,13 +32,6 @@ afterAll(async () => {
   await site?.stop();
 });
 
-const seenAs = async (mac: string) => {
-  const known = await site.simulator.admin.machines();
-  const [machine] = known.filter(({ mac_addresses: macs }) => macs.includes(mac));
-  if (!machine) throw new Error(`the simulator has no ${mac}`);
-  return site.simulator.admin.machine(machine.system_id);
-};
-
 /** What MAAS was asked to do with a machine, in order. */
 const orders = async (systemId: string) =>
   (await site.simulator.admin.requests())
@@ -54,9 +48,7 @@ async function inMaintenance(id: string): Promise<void> {
 
 /** Onboarded, in service, and in maintenance. */
 async function inService(): Promise<{ id: string; mac: string }> {
-  const machine = await newMachine(server);
-  await site.simulator.admin.addMachine({ mac_addresses: [machine.mac], status: 'Ready' });
-  expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
+  const machine = await machineInService(server, { commissioned: site });
   await inMaintenance(machine.id);
   return machine;
 }
@@ -69,14 +61,14 @@ describe.concurrent('reimage', () => {
     'releases, deploys the named image with a fresh token for the agent, and brings the node back into service',
     async () => {
       const { id, mac } = await inService();
-      const before = await seenAs(mac);
+      const before = await machineInMaas(site, mac);
       const operation = await ended(server, await reimage(id, 'ubuntu/jammy'));
       expect(operation).toMatchObject({ status: 'completed', params: { image_ref: 'ubuntu/jammy' } });
       expect(operation.steps.map(({ name, message }) => [name, message])).toEqual([
         ['netboot', 'MAAS boots it from the network by itself when it deploys ubuntu/jammy'],
         ['repave', 'ubuntu/jammy was deployed'],
       ]);
-      const after = await seenAs(mac);
+      const after = await machineInMaas(site, mac);
       expect(after).toMatchObject({ status_name: 'Deployed', osystem: 'ubuntu', distro_series: 'jammy' });
       expect(await orders(after.system_id)).toEqual(['deploy', 'release', 'deploy']);
       const token = (text: string) => /INGOT_MACHINE_TOKEN=(\S+)/.exec(text)?.[1];
@@ -108,12 +100,15 @@ describe.concurrent('reimage', () => {
         status: 'completed',
         params: { image_ref: 'ubuntu/noble' },
       });
-      expect(await seenAs(mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'noble' });
+      expect(await machineInMaas(site, mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'noble' });
       // A version is another name of a release: MAAS is given the release's own.
       expect(await ended(server, await reimage(id, 'ubuntu/22.04'))).toMatchObject({ status: 'completed' });
-      expect(await seenAs(mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'jammy' });
+      expect(await machineInMaas(site, mac)).toMatchObject({ osystem: 'ubuntu', distro_series: 'jammy' });
       expect(await ended(server, await reimage(id, 'gpu-node-7'))).toMatchObject({ status: 'completed' });
-      expect(await seenAs(mac)).toMatchObject({ osystem: 'custom', distro_series: 'gpu-node-7' });
+      expect(await machineInMaas(site, mac)).toMatchObject({
+        osystem: 'custom',
+        distro_series: 'gpu-node-7',
+      });
     },
     TIME_LIMIT,
   );
@@ -125,7 +120,7 @@ describe.concurrent('reimage', () => {
       await site.simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
       await inMaintenance(id);
       expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
-      const seen = await seenAs(mac);
+      const seen = await machineInMaas(site, mac);
       expect(seen.status_name).toBe('Deployed');
       expect(seen.user_data).not.toContain('INGOT_MACHINE_TOKEN');
       expect(await orders(seen.system_id)).toEqual(['deploy']);
@@ -158,7 +153,7 @@ describe.concurrent('reimage', () => {
         expect(refused.error?.code).toBe('IMAGE_NOT_FOUND');
         expect(refused.error?.message).toMatch(says);
       }
-      const seen = await seenAs(mac);
+      const seen = await machineInMaas(site, mac);
       expect(seen.status_name).toBe('Deployed');
       expect(await orders(seen.system_id)).toEqual(['deploy']);
       expect(await statusOf(server, id)).toMatchObject({ presence: 'ready' });
@@ -199,7 +194,7 @@ describe.concurrent('reimage', () => {
       });
       // The next one releases what failed, and deploys.
       expect(await ended(server, await reimage(id))).toMatchObject({ status: 'completed' });
-      expect((await seenAs(mac)).status_name).toBe('Deployed');
+      expect((await machineInMaas(site, mac)).status_name).toBe('Deployed');
     },
     TIME_LIMIT,
   );
@@ -212,14 +207,14 @@ describe.concurrent('reimage', () => {
       await site.simulator.admin.fault({ fault: 'datasource_failure', mac, times: null });
       const started = await reimage(id);
       await until(
-        () => seenAs(mac),
+        () => machineInMaas(site, mac),
         ({ status_name: status }) => status === 'Deploying',
         30_000,
       );
       await server.machines.cancelOperation({ operationId: started.operationId });
       const canceled = await ended(server, started);
       expect(canceled.status).toBe('cancelled');
-      const { status_name: status } = await seenAs(mac);
+      const { status_name: status } = await machineInMaas(site, mac);
       expect(status).toBe('Ready');
       await site.simulator.admin.clearFaults(mac);
       const { conditions, presence } = await statusOf(server, id);
@@ -347,7 +342,7 @@ describe.concurrent('a REPAVE of document 1', () => {
       const operationId = `op-${runId.replace(/^(?:op|run)-/, '').toLowerCase()}`;
       const operation = await ended(server, { operationId });
       expect(operation).toMatchObject({ status: 'completed' });
-      const seen = await seenAs(mac);
+      const seen = await machineInMaas(site, mac);
       expect(seen).toMatchObject({ status_name: 'Deployed', distro_series: 'jammy', power_state: 'on' });
       expect(await orders(seen.system_id)).toEqual(['deploy', 'release', 'deploy', 'power_off', 'power_on']);
       expect((await server.machines.getMachine({ machineId: id })).status?.phase).toBeDefined();

@@ -13,9 +13,9 @@ import { type DeployedHost, startDeployedHost } from './deployed-host.ts';
 import {
   ended,
   type MaasSite,
+  machineInMaas,
+  machineInService,
   newMac,
-  newMachine,
-  onboard,
   openMaasSite,
   requestId,
   startMaasServer,
@@ -57,9 +57,12 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
     const mac = newMac();
     const host = await startDeployedHost(site.simulator.admin, mac);
     hosts.push(host);
-    await site.simulator.admin.addMachine({ mac_addresses: [mac], status: 'Ready' });
-    const { id } = await newMachine(server, { mac, sshEndpoint: host.endpoint, ...spec });
-    expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
+    const { id } = await machineInService(server, {
+      mac,
+      sshEndpoint: host.endpoint,
+      ...spec,
+      commissioned: site,
+    });
     return { id, mac, host };
   }
 
@@ -161,10 +164,10 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
         'join',
         'verify',
       ]);
-      expect(await seenAs(mac)).toMatchObject({ distro_series: 'jammy' });
+      expect(await machineInMaas(site, mac)).toMatchObject({ distro_series: 'jammy' });
       const returned = await runOf('RMA', id);
       expect(runPhase(returned), storyOf(returned)).toBe('SUCCEEDED');
-      expect(await seenAs(mac)).toMatchObject({ power_state: 'off' });
+      expect(await machineInMaas(site, mac)).toMatchObject({ power_state: 'off' });
     },
     TIME_LIMIT,
   );
@@ -173,7 +176,7 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
     'a host with another key than its deployment gave it is not spoken to, and no private key is kept or logged',
     async () => {
       const { id, mac } = await deployed();
-      const { user_data: userData } = await seenAs(mac);
+      const { user_data: userData } = await machineInMaas(site, mac);
       const [, secret = ''] = /-----BEGIN OPENSSH PRIVATE KEY-----\s+(\S+)/.exec(userData) ?? [];
       expect(secret.length).toBeGreaterThan(20);
       await server.sql(`UPDATE host_keys SET public_key = $2 WHERE machine_id = $1`, [
@@ -198,11 +201,4 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
 
   const storyOf = ({ steps }: Awaited<ReturnType<typeof runOf>>) =>
     steps.map(({ name, message }) => `${name}: ${message}`).join('; ');
-
-  const seenAs = async (mac: string) => {
-    const [machine] = (await site.simulator.admin.machines()).filter(({ mac_addresses: macs }) =>
-      macs.includes(mac),
-    );
-    return site.simulator.admin.machine(machine?.system_id ?? '');
-  };
 });

@@ -1,100 +1,32 @@
-/** Document 3 against a MAAS that behaves as its source says: owners, locks, power, erasing, failed tests, places. */
+/** Workflows against a MAAS that behaves as its source says: owners, locks, power, places. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { DecommissionMode } from '../../src/domain/workflow/stage.ts';
-import {
-  DecommissionMode_Value,
-  OperatorAction_Value,
-} from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
+import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
-import type { SimMachineDetails } from '../parts/maas/simulator.ts';
-import { refusal, type TestServer } from '../parts/server.ts';
+import { refusal } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import {
+  act,
   bmcOf,
+  decommission,
   ended,
-  type MaasSite,
+  machineInMaas,
   newMac,
   newMachine,
   onboard,
-  openMaasSite,
-  requestId,
-  startMaasServer,
   statusOf,
 } from './fleet.ts';
+import {
+  inService,
+  logOf,
+  messageOf,
+  opsOn,
+  server,
+  setUpStrictSite,
+  site,
+  TIME_LIMIT,
+} from './strict-site.ts';
 
-const TIME_LIMIT = 120_000;
-// They wait for MAAS more than they work.
-vi.setConfig({ maxConcurrency: 16 });
-
-let site: MaasSite;
-let server: TestServer;
-
-beforeAll(async () => {
-  site = await openMaasSite({ waits: { power_off_seconds: 2 } });
-  const { placement, commissioning, kernel } = maasConfiguration.parse({
-    ...site.configuration,
-    placement: { pool: 'gpu', zone: 'rack-1', tags: ['ingot', 'new-tag'] },
-    commissioning: { skip_bmc_config: true, testing_scripts: ['smartctl-validate'] },
-    kernel: { minimum: 'ga-24.04' },
-  });
-  server = await startMaasServer(site, {
-    providers: {
-      ...site.providers,
-      'by-hand': maasConfiguration.parse({ ...site.configuration, power: { type: 'manual' } }),
-      placed: { ...maasConfiguration.parse(site.configuration), placement, commissioning, kernel },
-    },
-  });
-  await site.simulator.admin.changeSite({
-    zones: ['default', 'rack-1'],
-    pools: ['default', 'gpu', 'lab'],
-    domains: ['maas', 'gpu.example.com'],
-    tags: ['ingot'],
-  });
-}, TIME_LIMIT);
-afterAll(async () => {
-  await server?.stop();
-  await site?.stop();
-});
-
-async function inMaas(mac: string): Promise<SimMachineDetails> {
-  const { admin } = site.simulator;
-  const found = (await admin.machines()).find(({ mac_addresses: macs }) => macs.includes(mac));
-  if (!found) throw new Error(`MAAS has no machine ${mac}`);
-  return admin.machine(found.system_id);
-}
-
-async function inService(provider = 'site-a') {
-  const machine = await newMachine(server, { provider });
-  // Commissioned already: that is not what these are about.
-  await site.simulator.admin.addMachine({ mac_addresses: [machine.mac], status: 'Ready' });
-  expect(await ended(server, await onboard(server, machine.id))).toMatchObject({ status: 'completed' });
-  return machine;
-}
-
-function decommission(machineId: string, mode: DecommissionMode): Promise<Operation> {
-  const value = DecommissionMode_Value[mode.toUpperCase() as keyof typeof DecommissionMode_Value];
-  return server.admin.decommissionMachine({ machineId, requestId: requestId(), mode: value });
-}
-
-const retry = (operationId: string) =>
-  server.admin.actOnOperation({ operationId, action: OperatorAction_Value.RETRY_STAGE, reason: 'fixed' });
-const messageOf = (operation: Operation, stage: string) =>
-  operation.steps.find(({ name }) => name === stage)?.message ?? '';
-const opsOn = async (systemId: string) =>
-  (await site.simulator.admin.requests())
-    .filter(({ method, path }) => method !== 'GET' && path.includes(systemId))
-    .map(({ op, method }) => op || method);
-const logOf = async (operationId: string) =>
-  (
-    await server.sql<{ line: string }>(
-      `SELECT row_to_json(l)::text AS line FROM operation_logs l WHERE operation_id = $1`,
-      [operationId],
-    )
-  )
-    .map(({ line }) => line)
-    .join('\n');
+setUpStrictSite();
 
 // Each has a machine of its own, and faults are a machine's: they need not wait for each other.
 describe.concurrent('a MAAS', () => {
@@ -106,7 +38,7 @@ describe.concurrent('a MAAS', () => {
         await site.simulator.admin.addMachine({ mac_addresses: [mac] });
         const operation = await ended(server, await onboard(server, id));
         expect(operation).toMatchObject({ status: 'completed' });
-        expect(await inMaas(mac)).toMatchObject({
+        expect(await machineInMaas(site, mac)).toMatchObject({
           power_type: 'ipmi',
           power_parameters: { power_address: bmcOf(mac), power_user: 'admin', power_pass: site.bmcPassword },
         });
@@ -130,8 +62,8 @@ describe.concurrent('a MAAS', () => {
         const operations = await Promise.all([redfish, manual].map(({ id }) => onboard(server, id)));
         for (const operation of operations)
           expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-        expect((await inMaas(redfish.mac)).power_type).toBe('redfish');
-        expect((await inMaas(manual.mac)).power_type).toBe('ipmi');
+        expect((await machineInMaas(site, redfish.mac)).power_type).toBe('redfish');
+        expect((await machineInMaas(site, manual.mac)).power_type).toBe('ipmi');
       },
       TIME_LIMIT,
     );
@@ -166,14 +98,16 @@ describe.concurrent('a MAAS', () => {
         await server.machines.registerMachine({ machine: { machineId, spec } });
         operations.push(await onboard(server, machineId));
         await until(
-          () => inMaas(mac).catch(() => null),
+          () => machineInMaas(site, mac).catch(() => null),
           (found) => found !== null,
         );
       }
       for (const operation of operations)
         expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-      const { hostname } = await inMaas(plain);
-      expect((await inMaas(other)).hostname).toBe(`${hostname}-${other.replaceAll(':', '').slice(-6)}`);
+      const { hostname } = await machineInMaas(site, plain);
+      expect((await machineInMaas(site, other)).hostname).toBe(
+        `${hostname}-${other.replaceAll(':', '').slice(-6)}`,
+      );
     },
     TIME_LIMIT,
   );
@@ -208,16 +142,16 @@ describe.concurrent('a MAAS', () => {
       'is not released, and its agent keeps its token',
       async () => {
         const { id, mac } = await inService();
-        const { system_id: systemId } = await inMaas(mac);
+        const { system_id: systemId } = await machineInMaas(site, mac);
         await site.simulator.admin.changeMachine(systemId, { owner: 'alice' });
         const before = await opsOn(systemId);
-        const operation = await ended(server, await decommission(id, 'full_decommission'));
+        const operation = await ended(server, await decommission(server, id, 'full_decommission'));
         expect(operation).toMatchObject({
           status: 'failed_manual_intervention',
           error: { code: 'MAAS_MACHINE_OWNED', details: { step: 'release_maas_node' } },
         });
         expect(await opsOn(systemId)).toEqual(before);
-        expect(await inMaas(mac)).toMatchObject({ status_name: 'Deployed', owner: 'alice' });
+        expect(await machineInMaas(site, mac)).toMatchObject({ status_name: 'Deployed', owner: 'alice' });
         expect(await statusOf(server, id)).toMatchObject({ presence: 'ready' });
       },
       TIME_LIMIT,
@@ -227,10 +161,10 @@ describe.concurrent('a MAAS', () => {
       'is locked: nothing is sent, and it goes on once it is unlocked',
       async () => {
         const { id, mac } = await inService();
-        const { system_id: systemId } = await inMaas(mac);
+        const { system_id: systemId } = await machineInMaas(site, mac);
         await site.simulator.admin.changeMachine(systemId, { locked: true });
         const before = await opsOn(systemId);
-        const operation = await ended(server, await decommission(id, 'reimage'));
+        const operation = await ended(server, await decommission(server, id, 'reimage'));
         expect(operation).toMatchObject({
           status: 'failed_manual_intervention',
           error: {
@@ -240,9 +174,9 @@ describe.concurrent('a MAAS', () => {
         });
         expect(await opsOn(systemId)).toEqual(before);
         await site.simulator.admin.changeMachine(systemId, { locked: false });
-        await retry(operation.operationId);
+        await act(server, operation, 'RETRY_STAGE');
         expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-        expect(await inMaas(mac)).toMatchObject({ status_name: 'Ready', owner: null });
+        expect(await machineInMaas(site, mac)).toMatchObject({ status_name: 'Ready', owner: null });
       },
       TIME_LIMIT,
     );
@@ -259,7 +193,7 @@ describe.concurrent('a MAAS', () => {
             const now = await server.operations.getOperation({ operationId: operation.operationId });
             for (const { message } of now.steps) waits.add(message);
             if (now.finishedAt !== undefined) return now;
-            const found = await inMaas(mac).catch(() => null);
+            const found = await machineInMaas(site, mac).catch(() => null);
             if (['Commissioning', 'Deploying', 'Disk erasing'].includes(found?.status_name ?? '')) {
               // Long enough for the operation to have looked.
               await sleep(150);
@@ -269,8 +203,8 @@ describe.concurrent('a MAAS', () => {
           }
         };
         expect(await byHand(await onboard(server, id))).toMatchObject({ status: 'completed' });
-        expect(await inMaas(mac)).toMatchObject({ power_type: 'manual', power_state: 'on' });
-        const gone = await byHand(await decommission(id, 'full_decommission'));
+        expect(await machineInMaas(site, mac)).toMatchObject({ power_type: 'manual', power_state: 'on' });
+        const gone = await byHand(await decommission(server, id, 'full_decommission'));
         expect(gone).toMatchObject({ status: 'completed' });
         expect(messageOf(gone, 'power_off_maas_node')).toBe(
           'people switch its power (manual); switch it off by hand',
@@ -278,133 +212,6 @@ describe.concurrent('a MAAS', () => {
         expect(messageOf(gone, 'release_maas_node')).toContain('what ran on it may still run');
         expect(await logOf(gone.operationId)).toContain('switch it off by hand');
         expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
-      },
-      TIME_LIMIT,
-    );
-  });
-
-  describe('what MAAS did about the disks', () => {
-    it(
-      'is told where it erased them, in the result, the log and the history',
-      async () => {
-        const { id } = await inService();
-        const operation = await ended(server, await decommission(id, 'reimage'));
-        const told = 'MAAS erased the disks (securely where a disk can, otherwise overwritten with zeros)';
-        expect(messageOf(operation, 'release_maas_node')).toBe(`MAAS says Ready; ${told}`);
-        expect(await logOf(operation.operationId)).toContain(told);
-        const events = await server.sql<{ line: string }>(
-          'SELECT row_to_json(e)::text AS line FROM events e WHERE machine_id = $1',
-          [id],
-        );
-        expect(events.map(({ line }) => line).join('\n')).toContain(told);
-      },
-      TIME_LIMIT,
-    );
-
-    it(
-      'is not claimed where somebody else released the machine',
-      async () => {
-        const { id, mac } = await inService();
-        const { system_id: systemId } = await inMaas(mac);
-        await server.admin
-          .drainMachine({ machineId: id, requestId: requestId() })
-          .then((one) => ended(server, one));
-        await site.simulator.admin.changeMachine(systemId, { status: 'Ready' });
-        const operation = await ended(server, await decommission(id, 'full_decommission'));
-        expect(operation).toMatchObject({ status: 'completed' });
-        expect(messageOf(operation, 'release_maas_node')).toBe(
-          'MAAS says Ready; MAAS had released it before: whether its disks were erased then, it does not say',
-        );
-      },
-      TIME_LIMIT,
-    );
-
-    it.each([
-      ['at once, where MAAS tells of it', false],
-      ['after a while, where it tells nothing', true],
-    ])(
-      'a release that hangs in Disk erasing after a failed power off is ended %s',
-      async (_when, isQuiet) => {
-        const { id, mac } = await inService();
-        const { system_id: systemId } = await inMaas(mac);
-        const fault = isQuiet ? 'power_off_failure_quiet' : 'power_off_failure';
-        await site.simulator.admin.fault({ fault, mac });
-        const operation = await ended(server, await decommission(id, 'reimage'));
-        expect(operation).toMatchObject({ status: 'completed' });
-        expect(messageOf(operation, 'release_maas_node')).toContain('MAAS erased the disks (securely');
-        expect((await opsOn(systemId)).filter((op) => ['abort', 'release'].includes(op))).toEqual([
-          ...['release', 'abort', 'release'],
-        ]);
-        // What is erased is not erased again.
-        expect((await inMaas(mac)).release_runs).toHaveLength(1);
-      },
-      TIME_LIMIT,
-    );
-
-    it(
-      'a BMC that refuses is told in MAAS’ words, and tried again',
-      async () => {
-        const { id, mac } = await inService();
-        await site.simulator.admin.fault({ fault: 'power_on_failure', mac, times: null });
-        const operation = await ended(server, await decommission(id, 'reimage'));
-        expect(operation).toMatchObject({
-          status: 'failed_retryable',
-          error: { code: 'RELEASE_FAILED', message: expect.stringContaining('the BMC refused the command') },
-        });
-        await site.simulator.admin.clearFaults(mac);
-        await retry(operation.operationId);
-        expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-      },
-      TIME_LIMIT,
-    );
-  });
-
-  describe('machines whose tests failed', () => {
-    it(
-      'need a human, who may override it by a label or a retry, or take the machine out of the inventory',
-      async () => {
-        const machines = [await newMachine(server), await newMachine(server), await newMachine(server)];
-        const [labelled, , bad] = machines;
-        const fail = async ({ id, mac }: { id: string; mac: string }) => {
-          await site.simulator.admin.fault({ fault: 'testing_failure', mac });
-          const operation = await ended(server, await onboard(server, id));
-          expect(operation).toMatchObject({
-            status: 'failed_manual_intervention',
-            error: { code: 'FAILED_TESTING', message: 'MAAS says: memtester failed' },
-          });
-          expect(await statusOf(server, id)).toMatchObject({ service: 'quarantined' });
-          if (id !== bad?.id) {
-            const labels = { 'maas/failed-testing': 'override' };
-            const update = { machine: { machineId: id, labels }, updateMask: { paths: ['labels'] } };
-            if (id === labelled?.id) await server.machines.updateMachine(update);
-            await retry(operation.operationId);
-            expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
-            return;
-          }
-          const gone = await ended(server, await decommission(id, 'full_decommission'));
-          expect(gone).toMatchObject({ status: 'completed' });
-          expect(await statusOf(server, id)).toMatchObject({ service: 'deleted' });
-          await expect(inMaas(mac)).rejects.toThrow('MAAS has no machine');
-        };
-        await Promise.all(machines.map(fail));
-      },
-      TIME_LIMIT,
-    );
-
-    it(
-      'after they were deployed are released all the same, and erased',
-      async () => {
-        const { id, mac } = await inService();
-        const { system_id: systemId } = await inMaas(mac);
-        await server.admin
-          .drainMachine({ machineId: id, requestId: requestId() })
-          .then((one) => ended(server, one));
-        await site.simulator.admin.changeMachine(systemId, { status: 'Failed testing', osystem: 'ubuntu' });
-        const operation = await ended(server, await decommission(id, 'full_decommission'));
-        expect(operation).toMatchObject({ status: 'completed' });
-        expect(messageOf(operation, 'release_maas_node')).toContain('MAAS erased the disks');
-        const ops = (await opsOn(systemId)).slice(-3);
-        expect(ops).toEqual(['override_failed_testing', 'release', 'DELETE']);
       },
       TIME_LIMIT,
     );
@@ -429,7 +236,7 @@ describe.concurrent('a MAAS', () => {
         const changed = server.machines.updateMachine({ machine: change, updateMask: { paths: ['labels'] } });
         expect(await refusal(changed)).toMatchObject({ code: 'FAILED_PRECONDITION' });
         expect(await ended(server, started)).toMatchObject({ status: 'completed' });
-        expect(await inMaas(mac)).toMatchObject({
+        expect(await machineInMaas(site, mac)).toMatchObject({
           pool: 'lab',
           zone: 'rack-1',
           domain: 'gpu.example.com',
@@ -453,7 +260,11 @@ describe.concurrent('a MAAS', () => {
         const { id, mac } = await newMachine(server, { provider: 'placed' });
         await site.simulator.admin.addMachine({ mac_addresses: [mac] });
         expect(await ended(server, await onboard(server, id))).toMatchObject({ status: 'completed' });
-        expect(await inMaas(mac)).toMatchObject({ pool: 'gpu', zone: 'rack-1', power_type: 'ipmi' });
+        expect(await machineInMaas(site, mac)).toMatchObject({
+          pool: 'gpu',
+          zone: 'rack-1',
+          power_type: 'ipmi',
+        });
       },
       TIME_LIMIT,
     );
@@ -497,9 +308,12 @@ describe('a MAAS as a whole', () => {
           disk_erase_with_quick_erase: true,
         },
       });
-      const operation = await ended(server, await decommission(id, 'reimage'));
+      const operation = await ended(server, await decommission(server, id, 'reimage'));
       await admin.changeSite({ settings: { enable_disk_erasing_on_release: false } });
-      expect((await opsOn((await inMaas(mac)).system_id)).slice(-2)).toEqual(['release', 'power_off']);
+      expect((await opsOn((await machineInMaas(site, mac)).system_id)).slice(-2)).toEqual([
+        'release',
+        'power_off',
+      ]);
       expect(messageOf(operation, 'release_maas_node')).toBe(
         'MAAS says Ready; MAAS erased the disks (only 2 MiB at the start and the end of each); it does so at every release, as its own settings say, which are not what was asked for',
       );
@@ -519,7 +333,7 @@ describe('a MAAS as a whole', () => {
         status: 'failed_manual_intervention',
         error: { code: 'MAAS_FORBIDDEN', message: expect.stringContaining('no administrator') },
       });
-      await retry(operation.operationId);
+      await act(server, operation, 'RETRY_STAGE');
       expect(await ended(server, operation)).toMatchObject({ status: 'completed' });
     },
     TIME_LIMIT,

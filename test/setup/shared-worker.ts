@@ -28,5 +28,6 @@ const before = processState();
 afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
+  vi.resetConfig();
   expect(processState(), 'this file leaves the process as it found it').toEqual(before);
 });
