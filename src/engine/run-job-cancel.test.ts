@@ -3,7 +3,16 @@ import { untilStopped } from './device.fixture.ts';
 import { CANCEL, sampleJob, sampleStep } from './job.fixture.ts';
 import { type HolderOptions, hold, LEASE_MS } from './job-holder.fixture.ts';
 import { ProcessDeath } from './memory-job-store.fixture.ts';
-import { advance, device, dyingAt, run, started, stepStates, store, setUpJobStore } from './run-job.fixture.ts';
+import {
+  advance,
+  device,
+  dyingAt,
+  run,
+  setUpJobStore,
+  started,
+  stepStates,
+  store,
+} from './run-job.fixture.ts';
 import { StepFailure, type StepHandler } from './step-handler.ts';
 
 setUpJobStore();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isActive } from '../domain/operation/operation-status.ts';
 import { CANCEL, START, sampleJob, sampleStep } from './job.fixture.ts';
 import { type HolderOptions, hold } from './job-holder.fixture.ts';
-import { advance, device, run, started, store, setUpJobStore } from './run-job.fixture.ts';
+import { advance, device, run, setUpJobStore, started, store } from './run-job.fixture.ts';
 import { StepFailure, type StepHandler } from './step-handler.ts';
 
 setUpJobStore();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { forever, untilStopped } from './device.fixture.ts';
 import { CANCEL, sampleJob, sampleStep } from './job.fixture.ts';
 import { hold } from './job-holder.fixture.ts';
-import { advance, device, run, started, store, setUpJobStore } from './run-job.fixture.ts';
+import { advance, device, run, setUpJobStore, started, store } from './run-job.fixture.ts';
 import type { StepHandler } from './step-handler.ts';
 
 setUpJobStore();

@@ -4,7 +4,16 @@ import type { Job } from './job.ts';
 import { hold, LEASE_MS, MAX_DEATHS } from './job-holder.fixture.ts';
 import { LeaseLost } from './lease.ts';
 import { ProcessDeath } from './memory-job-store.fixture.ts';
-import { advance, device, dyingAt, run, started, stepStates, store, setUpJobStore } from './run-job.fixture.ts';
+import {
+  advance,
+  device,
+  dyingAt,
+  run,
+  setUpJobStore,
+  started,
+  stepStates,
+  store,
+} from './run-job.fixture.ts';
 import type { StepHandler } from './step-handler.ts';
 
 setUpJobStore();

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { needs } from '../parts/debian-packages.ts';
 import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.ts';
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
@@ -290,7 +290,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
 
     it('where we may not create tokens', async () => {
       const { INGOT_TEST_TOKEN: _before, ...rest } = process.env;
-      process.env.INGOT_TEST_TOKEN = api.readerToken;
+      vi.stubEnv('INGOT_TEST_TOKEN', api.readerToken);
       const clusters = clustersOf(api, { token_file: undefined, token_env: 'INGOT_TEST_TOKEN' });
       const reader = createSite(sshd, { clusters, hostFiles: host.files });
       const failure = await failureOf(reader.can.cluster.join(callFor(machine()), 'cluster-a'));

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StepFailure } from '../../src/engine/step-handler.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { createKey, freePort, type Sshd, startSshd } from '../parts/sshd.ts';
@@ -299,7 +299,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     createKey(keyFile, 'ed25519', 'open sesame');
     const authorized = join(sshd.keyFile, '..', 'authorized_keys');
     writeFileSync(authorized, readFileSync(`${keyFile}.pub`), { flag: 'a' });
-    process.env.INGOT_TEST_PASSPHRASE = 'open sesame';
+    vi.stubEnv('INGOT_TEST_PASSPHRASE', 'open sesame');
     const open = createSite(
       { ...sshd, keyFile },
       {

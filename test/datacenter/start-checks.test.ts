@@ -1,7 +1,7 @@
 /** What is known before the start is refused at the start, in every API, and nothing is stored or contacted for it. */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../src/providers/maas/maas-configuration.ts';
 import { fresh, newMachine, phaseOf, run as runOperation } from '../api/fleet.ts';
@@ -21,12 +21,12 @@ const WHOLE = {
 let lastMac = 1;
 
 beforeAll(async () => {
-  process.env.INGOT_TEST_PASSWORD = 'a password';
+  vi.stubEnv('INGOT_TEST_PASSWORD', 'a password');
   const ssh = { user: 'root', private_key_file: key.file, insecure_accept_any: true };
   const login = { user: 'root', password_env: 'INGOT_TEST_PASSWORD' };
   const bmc = { ...login, allowed_networks: ['127.0.9.0/24'] };
   const maas = { kind: 'maas', url: 'http://127.0.0.1:9/MAAS', api_key_env: 'INGOT_TEST_KEY' };
-  process.env.INGOT_TEST_KEY = 'a:b:c';
+  vi.stubEnv('INGOT_TEST_KEY', 'a:b:c');
   server = await startTestServer({
     providers: {
       'dc-1': datacenterConfiguration.parse({ kind: 'datacenter', ssh, bmc }),

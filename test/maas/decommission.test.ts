@@ -1,7 +1,7 @@
 /** Machines out of service, against a simulated MAAS. */
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DECOMMISSION_MODES, type DecommissionMode } from '../../src/domain/workflow/stage.ts';
 import { DecommissionMode_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { refusal } from '../parts/server.ts';
@@ -98,7 +98,7 @@ describe.concurrent('decommission', () => {
       await new Promise<void>((resolve) => hooks.listen(0, '127.0.0.1', resolve));
       const address = hooks.address();
       const port = typeof address === 'object' && address !== null ? address.port : 0;
-      process.env.INGOT_TEST_HOOK_TOKEN = 'hook-secret';
+      vi.stubEnv('INGOT_TEST_HOOK_TOKEN', 'hook-secret');
       const hooked = await startMaasServer(site, {
         hooks: { scrub_gpu: { url: `http://127.0.0.1:${port}/scrub`, token_env: 'INGOT_TEST_HOOK_TOKEN' } },
       });

@@ -28,6 +28,7 @@ const before = processState();
 afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   vi.resetConfig();
   expect(processState(), 'this file leaves the process as it found it').toEqual(before);
 });
