@@ -76,7 +76,7 @@ export class ServiceReconciler {
           machine.presence === 'ready' &&
           !staysOutOfService(machine.conditions);
         if (!isBack || machine.activeOperationId !== null) return { machine, events: [] };
-        const comment = 'its agent speaks';
+        const comment = 'its agent is ready';
         const change = { service: { to: 'active', owner: 'heartbeat', comment } } as const;
         return applyChange(machine, change, { at: new Date(), actor: HEARTBEAT, operationId: null });
       });

@@ -218,7 +218,7 @@ export class UpstreamSweep {
     if (state === 'Deployed' && presence === 'ready') {
       // Tried once: where there was nothing to adopt, an operator acts. What an operator holds, only an operator releases.
       if (error?.code === 'NOTHING_TO_ADOPT' || error?.code === 'HELD') return;
-      const reason = 'the upstream says Deployed, and the agent speaks';
+      const reason = 'the upstream says Deployed, and the agent is ready';
       await this.#act({ operationId, action: 'adopt_observed_state', reason });
       return;
     }

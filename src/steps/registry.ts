@@ -93,15 +93,19 @@ export function capabilitiesOf(step: StepDefinition, machine: Machine): readonly
   return [...kind.needs(config), ...(kind.mayUse?.(config, machine) ?? [])];
 }
 
+/** Clients know this capability by the name that it had while MAAS was the only upstream. */
+const SHOWN_CAPABILITY: Partial<Record<Capability, string>> = { upstream: 'maas' };
+
 /** Refuses steps that need what the provider hasn't got, before anything starts. */
 export function checkCapabilities(steps: readonly StepDefinition[], provider: Provider): void {
   for (const step of steps) {
     const missing = missingCapability(kindOf(step.kind), step, provider);
     if (missing === undefined) continue;
+    const capability = SHOWN_CAPABILITY[missing] ?? missing;
     throw unmetPrecondition('CAPABILITY_MISSING', {
-      message: `step ${step.name} needs ${missing}, which provider ${provider.name} does not have`,
-      metadata: { step: step.name, capability: missing, provider: provider.name },
-      violations: [{ subject: `providers/${provider.name}`, description: `has no ${missing}` }],
+      message: `step ${step.name} needs ${capability}, which provider ${provider.name} does not have`,
+      metadata: { step: step.name, capability, provider: provider.name },
+      violations: [{ subject: `providers/${provider.name}`, description: `has no ${capability}` }],
     });
   }
 }

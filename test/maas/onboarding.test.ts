@@ -97,7 +97,10 @@ describe.concurrent('onboarding', () => {
     expect(await call(id, '')).toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(await call(id, 'nowhere')).toMatchObject({ code: 'INVALID_ARGUMENT' });
     await server.machines.registerMachine({ machine: { machineId: 'fake-1', spec: { provider: 'fake' } } });
-    expect(await call('fake-1', 'gpu')).toMatchObject({ reason: 'CAPABILITY_MISSING' });
+    expect(await call('fake-1', 'gpu')).toMatchObject({
+      reason: 'CAPABILITY_MISSING',
+      metadata: { capability: 'maas' },
+    });
   });
 
   it(

@@ -302,7 +302,7 @@ describe.concurrent('an onboarding', () => {
         [operation.operationId],
       );
       expect(told).toEqual({
-        comment: 'adopt_observed_state: the upstream says Deployed, and the agent speaks',
+        comment: 'adopt_observed_state: the upstream says Deployed, and the agent is ready',
         actor_id: 'drift',
       });
     },

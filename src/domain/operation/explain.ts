@@ -17,7 +17,7 @@ import type { OperatorAction } from './operator-action.ts';
 export interface Obstacle {
   readonly what: string;
   readonly unblock: string;
-  /** operator, admin, site, upstream, or nobody: it passes by itself. */
+  /** operator, admin, site, upstream, or the value nobody, where it resolves without help. */
   readonly who: string;
   /** Without the program's name; empty where no command does it. */
   readonly command: string;

@@ -8,7 +8,7 @@ import { type BootFetchBody, nodeBoots } from '../nodes/nodes.ts';
 const WAITING_MS = 5_000;
 const WAITING = ['pending', 'installing', 'deprovisioning', 'migrating'];
 
-/** What the machine fetched while it booted, and why it was told to boot from its disk. */
+/** What the machine fetched while it booted, and why it was sent to boot from its disk. */
 export function BootList({ machineId, install }: { machineId: string; install: string }) {
   const boots = useQuery({
     queryKey: ['machine', machineId, 'node-boots'],

@@ -85,7 +85,7 @@ export type Run = Message<"baremetal.v1.Run"> & {
   error?: RunError | undefined;
 
   /**
-   * Somebody asked to cancel; the run is stopping or undoing.
+   * A cancel was requested; the run is stopping or undoing.
    *
    * @generated from field: bool cancel_requested = 21;
    */

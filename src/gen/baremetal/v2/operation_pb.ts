@@ -103,7 +103,7 @@ export type Operation = Message<"baremetal.v2.Operation"> & {
   progressPercent: number;
 
   /**
-   * Somebody asked to cancel; the operation is stopping or undoing.
+   * A cancel was requested; the operation is stopping or undoing.
    *
    * @generated from field: bool cancel_requested = 24;
    */
@@ -391,7 +391,7 @@ export enum OperationType {
   JOIN = 23,
 
   /**
-   * Document 3's workflows, started through the admin API.
+   * Workflows, started through the admin API.
    *
    * @generated from enum value: ONBOARD = 24;
    */
