@@ -149,7 +149,7 @@ it.each(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', '33:33:00:00:00:01'])(
   async (mac) => {
     const { code, stderr } = await ingot(`register no-mac --mac ${mac}`);
     expect(code).toBe(64);
-    expect(stderr).toMatch(/spec\.mac_addresses\[0\]: is .* which is no machine’s/);
+    expect(stderr).toMatch(/spec\.mac_addresses\[0\]: is .* which is no machine's/);
     expect((await ingot('show no-mac')).code).not.toBe(0);
     expect((await ingot(`node list --mac ${mac}`)).stderr).toContain("which is no machine's");
   },
