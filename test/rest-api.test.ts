@@ -31,7 +31,7 @@ const routes = listedRoutes().map(({ route }) => route);
 const isOtherwise = (route: string) => /^\S+ \/(baremetal\.|grpc\.)|^GET \/(assets\/)?\*?$/.test(route);
 
 describe('the routes', () => {
-  it('that the document lists are served', () => {
+  it('that docs/openapi.json lists are served', () => {
     const listed = routes.map(({ method, path }) => `${method} ${path}`);
     expect(listed.length).toBeGreaterThan(35);
     expect(listed.filter((route) => !served.has(route))).toEqual([]);

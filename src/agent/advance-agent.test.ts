@@ -55,7 +55,7 @@ describe('the life of an agent', () => {
     expect(waits.at(-1)).toBeGreaterThan(20_000);
   });
 
-  it('backs off from a server that is away, up to one interval, and starts afresh after a keepalive', () => {
+  it('backs off from an unreachable server, up to one interval, and starts again after a keepalive', () => {
     const last = 0.999_999;
     const waits = play(repeated(away, 12), last).map(({ waitMs }) => Math.round(waitMs / 1000));
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60]);
@@ -93,7 +93,7 @@ describe('the life of an agent', () => {
     expect(play([{ kind: 'accepted', ttlSeconds: 0.000_1 }])[0]?.state.intervalMs).toBe(1000);
   });
 
-  it('tells of the first keepalive that is accepted after failures', () => {
+  it('reports the first keepalive that is accepted after failures', () => {
     expect(
       play([ok, ok, away, away, ok])
         .map(({ event }) => event)

@@ -12,7 +12,7 @@ function processes(...names: string[]): string {
     mkdirSync(join(proc, String(n + 1)));
     writeFileSync(join(proc, String(n + 1), 'comm'), `${name}\n`);
   });
-  // What else is in /proc, and a process that ended while we looked.
+  // What else is in /proc, and a process that ended during the scan.
   mkdirSync(join(proc, 'sys'));
   mkdirSync(join(proc, '999'));
   return proc;

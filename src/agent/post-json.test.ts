@@ -80,7 +80,7 @@ describe('posting JSON', () => {
   });
 
   it.each<[string, RequestListener, RegExp]>([
-    ['is silent', (request) => void request.resume(), /no answer within 0.2 s/],
+    ['does not respond', (request) => void request.resume(), /no answer within 0.2 s/],
     [
       'dribbles',
       (_request, response) => {

@@ -146,7 +146,7 @@ describe('runAgent', () => {
     expect(other.exit).toBe('stopped');
   });
 
-  it('is ready for its manager with the first registration, and tells it what changes', async () => {
+  it('is ready for its service manager with the first registration, and notifies it of changes', async () => {
     const { notices } = await play(machineWithGpus(0), 6, (n) => {
       if (n === 1 || n === 5) throw new NoAnswer('ECONNREFUSED');
       return FINE;

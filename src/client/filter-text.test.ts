@@ -24,7 +24,7 @@ describe('a filter made of options', () => {
     );
   });
 
-  it('can’t be left by a value that looks like more filter', () => {
+  it('can’t be escaped by a value that contains filter syntax', () => {
     const filter = allOf(['phase=READY OR phase=MAINTENANCE', labelEquals('a', 'b OR phase=READY')]);
     expect(parseFilter(filter)).toMatchObject({
       kind: 'and',

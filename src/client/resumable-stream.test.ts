@@ -10,7 +10,7 @@ interface Item {
   readonly cursor: string;
 }
 
-/** What the server does on one connection, in order: sends an item, fails, stays silent, or closes at the end. */
+/** What the server does on one connection, in order: sends an item, fails, sends nothing, or closes at the end. */
 type Connection = readonly (string | Error | 'silence')[];
 
 class Silent extends Error {}

@@ -80,7 +80,7 @@ describe('a cluster’s configuration', () => {
       'cluster-a.client_key_file: is missing',
     ],
     [
-      'somebody else’s key',
+      'the key of another certificate',
       () => ({
         token_file: undefined,
         client_certificate_file: client.certificateFile,
@@ -88,7 +88,7 @@ describe('a cluster’s configuration', () => {
       }),
       'is not the key of',
     ],
-    ['a field that nobody knows', () => ({ token: 'abc' }), 'Unrecognized key'],
+    ['an unknown field', () => ({ token: 'abc' }), 'Unrecognized key'],
   ])('is refused with %s', (_what, fields, words) => {
     const problem = problemWith(fields());
     expect(problem).toContain(words);
@@ -96,7 +96,7 @@ describe('a cluster’s configuration', () => {
   });
 });
 
-describe('a host that joins is told', () => {
+describe('a host that joins gets', () => {
   const cluster = (fields: Readonly<Record<string, unknown>>) =>
     createClusters(clustersConfiguration.parse({ 'cluster-a': given(fields) }), () => 0).get('cluster-a');
 

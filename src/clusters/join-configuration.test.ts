@@ -11,7 +11,7 @@ const joining = {
   kubeadmVersion: 'v1.31.2',
 };
 
-it('kubeadm is told where to, with what and as whom', () => {
+it('kubeadm gets the address, the token and the name of the node', () => {
   expect(parse(joinConfiguration(joining))).toEqual({
     apiVersion: 'kubeadm.k8s.io/v1beta4',
     kind: 'JoinConfiguration',

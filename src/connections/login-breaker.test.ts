@@ -9,7 +9,7 @@ function refusedOnce(): LoginBreaker {
   return breaker;
 }
 
-it('leaves alone who refused us, unless the credential is another', () => {
+it('makes no call to a server that refused the login, unless the credential has changed', () => {
   const breaker = refusedOnce();
   expect(() => breaker.check('bmc-1', 'a')).toThrow(REFUSED);
   expect(() => breaker.check('bmc-1', 'b')).not.toThrow();

@@ -17,7 +17,7 @@ describe('sortableId', () => {
     );
   });
 
-  it('keeps every random bit, so two of the same moment differ', () => {
+  it('keeps every random bit, so two of the same millisecond differ', () => {
     fc.assert(
       fc.property(moment, bytes, bytes, (now, some, others) => {
         const same = Buffer.compare(some, others) === 0;

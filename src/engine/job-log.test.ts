@@ -30,7 +30,7 @@ class LogStore {
 }
 
 describe('the log writer', () => {
-  it('stores the lines of all jobs of one moment together, in their order', async () => {
+  it('stores the pending lines of all jobs together, in their order', async () => {
     const store = new LogStore();
     const [first, second] = [store.open({ id: 'job-1' }), store.open({ id: 'job-2' })];
     first.write('one', 'a', 'stdout');

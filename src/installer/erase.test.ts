@@ -90,7 +90,7 @@ hdparm() {
 interface Outcome {
   readonly status: number | null;
   readonly output: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows which evidence it looks at
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which evidence it reads
   readonly evidence: any;
 }
 
@@ -149,7 +149,7 @@ describe('a disk', () => {
     expect(evidence.disks[0]).toMatchObject({ method: 'nvme-sanitize', result: 'erased' });
   });
 
-  it('whose command claims and does nothing is not believed', () => {
+  it('whose command reports success and does nothing is not trusted', () => {
     addDisk('nvme0n1');
     const { evidence } = erase(NVME("'oacs : 0x2'", 'true'));
     expect(evidence.disks[0]).toMatchObject({
@@ -237,7 +237,7 @@ describe('of all disks', () => {
     for (const [name, before] of Object.entries(kept)) expect(content(name).equals(before)).toBe(true);
   });
 
-  it('the server is told how far it is, and never beyond the end', () => {
+  it('the progress is reported to the server, and never beyond the end', () => {
     addDisk('vda');
     addDisk('vdb');
     erase('');
@@ -249,7 +249,7 @@ describe('of all disks', () => {
     expect(erase('').output).toContain('failed: there is no disk that can be erased');
   });
 
-  it('none is begun after the server has refused a report', () => {
+  it('none is started after the server has refused a report', () => {
     addDisk('vda');
     const second = addDisk('vdb');
     expect(erase('', { answer: 2 }).status).toBe(3);

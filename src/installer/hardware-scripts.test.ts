@@ -1,4 +1,4 @@
-/** The installer's own look at disks and hardware, with busybox's shell on a made-up /sys. */
+/** How the installer inspects disks and hardware, with busybox's shell on a made-up /sys. */
 import { spawnSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -125,7 +125,7 @@ function run(commands: string): string {
   return stdout.trim();
 }
 
-describe.skipIf(programs.isMissing)(programs.title('the installer’s look at disks'), () => {
+describe.skipIf(programs.isMissing)(programs.title('the installer’s inspection of disks'), () => {
   it('finds those that can be written to, and none on USB', () => {
     expect(run('disks').split('\n')).toEqual(['vda', 'sda', 'nvme0n1']);
     expect(run('disk_usb=yes; disks').split('\n')).toEqual(['vda', 'sda', 'sdb', 'nvme0n1']);

@@ -36,7 +36,7 @@ export interface ScenarioWorld {
   /** The machine's row and the simulated machine, as the step finds them. */
   readonly machine?: Partial<Machine>;
   readonly world?: Partial<FakeState>;
-  /** Its boots can't be told apart, and a BMC switches its power. */
+  /** Its boots can't be distinguished, and a BMC switches its power. */
   readonly switchesPower?: true;
   /** How long each task takes. */
   readonly stepMs: number;

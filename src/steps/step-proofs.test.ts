@@ -15,11 +15,11 @@ interface Proof extends Omit<ScenarioWorld, 'stepMs'> {
   readonly config: Readonly<Record<string, unknown>>;
   /** What the step is for: how the undisturbed run leaves the machine. */
   readonly leaves: { readonly body?: Partial<End['body']>; readonly tasks: readonly string[] };
-  /** Its work ends while the call to the provider lasts, and not later while nobody looks. */
+  /** Its work ends during the call to the provider, and not later in the background. */
   readonly onTheLine?: true;
   /** Doing it again does no harm, and its traces are all there is to see: it may be done again after a crash. */
   readonly harmless?: true;
-  /** It can't be looked at, so whoever comes after a crash may not guess: a person looks. */
+  /** It can't be observed, so after a crash the next replica must not guess: an operator decides. */
   readonly parksWhenUnknown?: true;
   /** What was set off ends by itself and can't be stopped: a cancel does not wait for it. */
   readonly unstoppable?: true;
@@ -108,7 +108,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
         body: { image: 'debian-12', bootDevice: 'disk', clusterRef: '' },
         tasks: ['repave debian-12'],
       },
-      // Not begun, stopped half-way, or complete; a write never goes on behind the operator's back.
+      // Not started, stopped half-way, or complete; a write never goes on unnoticed.
       undone: ({ image, task }) => ['old', '', 'debian-12'].includes(image) && task === null,
     },
   },
@@ -127,7 +127,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
       config: { overwrite: 'whole' },
       world: { image: 'old', clusterRef: 'prod' },
       leaves: { body: { image: '', clusterRef: '', power: 'off' }, tasks: ['erase'] },
-      // What is being erased ends by itself: never half, behind the operator's back or not.
+      // A started erasure always runs to its end, never half.
       unstoppable: true,
       undone: ({ image, task }) => ['old', ''].includes(image) && task === null,
     },
@@ -271,7 +271,7 @@ class ByHand {
     };
   }
 
-  /** Looks, acts when there is nothing to see, and waits, until it is done; says what it does to the machine. */
+  /** Observes, acts where nothing is observed, and waits, until it is done; returns its effects on the machine. */
   async toDone(handler = this.handler()): Promise<MachineChange | undefined> {
     for (let pass = 0; pass < 100; pass += 1) {
       const seen = await handler.observe(this.context());
@@ -334,7 +334,7 @@ describe.each(cases)('%s', (_title, scenario, proof) => {
     expect(comparable(await hand.left())).toEqual(left);
   });
 
-  it('may be set off twice before anybody looks', async () => {
+  it('may be started twice before it is observed', async () => {
     const once = new ByHand(scenario);
     await once.toDone();
     const twice = new ByHand(scenario);
@@ -355,8 +355,8 @@ describe.each(cases)('%s', (_title, scenario, proof) => {
     hand.run.clock.ms += scenario.stepMs / 2;
     if (proof.parksWhenUnknown) return;
     await hand.toDone();
-    const begun = hand.run.world.tasks.map(({ kind, target }) => `${kind} ${target}`.trim());
-    expect(counted(begun)).toEqual(proof.leaves.tasks);
+    const started = hand.run.world.tasks.map(({ kind, target }) => `${kind} ${target}`.trim());
+    expect(counted(started)).toEqual(proof.leaves.tasks);
   });
 
   // A lease that ends while the work is under way, and one that ends long after it.

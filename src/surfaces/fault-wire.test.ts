@@ -69,7 +69,7 @@ describe('a fault on the wire', () => {
     expect(bytes).not.toContain('for the log only');
   });
 
-  it.each(KINDS)('%s tells its violations in the form that its kind has', (kind) => {
+  it.each(KINDS)('%s lists its violations in the form of its kind', (kind) => {
     const wire = statusOf(faultWith(kind), 'req-7');
     const fields = detail(wire, BadRequestSchema)?.fieldViolations;
     const preconditions = detail(wire, PreconditionFailureSchema)?.violations;

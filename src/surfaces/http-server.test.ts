@@ -36,13 +36,13 @@ async function firstLine(socket: Socket): Promise<string> {
   return data.toString().split('\r\n')[0] ?? '';
 }
 
-it('cuts off who is slow', async () => {
+it('cuts off a slow client', async () => {
   const socket = await connected();
   socket.write('GET /healthz HTTP/1.1\r\nHost:');
   expect(await firstLine(socket)).toBe('HTTP/1.1 408 Request Timeout');
 });
 
-it('serves who waited only because the server was late', async () => {
+it('serves a client that waited only because the server was late', async () => {
   const socket = await connected();
   // Timers come right after this phase of the loop, and what was sent is read only then.
   await new Promise((resolve) => setImmediate(resolve));

@@ -17,14 +17,14 @@ test('a replica is ready when the last of its causes has ended', () => {
 
 test('a note leaves a replica ready, and listeners are called when a cause comes or goes', () => {
   const readiness = new Readiness();
-  const heard: Array<string | null> = [];
-  readiness.onChange(() => heard.push(readiness.reason));
+  const reasons: Array<string | null> = [];
+  readiness.onChange(() => reasons.push(readiness.reason));
   readiness.note('site-a', 'it does not answer');
   expect([readiness.reason, readiness.notes]).toEqual([null, { 'site-a': 'it does not answer' }]);
   readiness.set('database', 'the disk is full');
   readiness.clear('site-a');
   readiness.clear('database');
-  expect(heard).toEqual(['the disk is full', null]);
+  expect(reasons).toEqual(['the disk is full', null]);
   expect([readiness.notes, readiness.causes]).toEqual([{}, {}]);
 });
 

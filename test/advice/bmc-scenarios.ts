@@ -187,7 +187,7 @@ export const BMC_SCENARIOS = {
     const { machineId, bmc } = await register(site);
     bmc.fault('ignores-boot');
     const operationId = await runOf(site.server, machineId, FROM_NETWORK);
-    return { machineId, operationId, fix: async () => bmc.mend() };
+    return { machineId, operationId, fix: async () => bmc.repair() };
   },
 
   async POWER_STAYS_ON(site) {
@@ -201,7 +201,7 @@ export const BMC_SCENARIOS = {
       step({ case: 'repave', value: { image: IMAGE } }),
     );
     const fix = async () => {
-      bmc.mend();
+      bmc.repair();
       installsItself(site.server, registered).catch(() => {});
     };
     return { machineId, operationId, fix };

@@ -53,7 +53,7 @@ export async function openHostSite(): Promise<HostSite> {
   const codes = FAILURE_CODES.filter((code) => code in HOST_SCENARIOS);
   const providers = codes.map((code) => {
     copyFileSync(sshd.keyFile, file(code, 'key'));
-    writeFileSync(file(code, 'known-hosts'), '# nobody yet\n');
+    writeFileSync(file(code, 'known-hosts'), '# no host yet\n');
     const known = KNOWS_HOSTS.includes(code)
       ? { known_hosts_file: file(code, 'known-hosts') }
       : { insecure_accept_any: true };

@@ -55,7 +55,7 @@ export async function openMaasScenarioSite(): Promise<MaasScenarioSite> {
       configurationFor(code),
     ]),
   );
-  const server = await startTestServer({ providers, pools: ['gpu'], looks: { intervalSeconds: 3 } });
+  const server = await startTestServer({ providers, pools: ['gpu'], probes: { intervalSeconds: 3 } });
   return {
     server,
     simulator,
@@ -253,7 +253,7 @@ export const MAAS_SCENARIOS = {
 
   async HARDWARE_SYNC_FAILED(site) {
     const started = await onboardWith(site, 'HARDWARE_SYNC_FAILED', { fault: 'hardware_sync_failing' });
-    // With an agent, what is observed would be adopted before anybody reads the advice.
+    // With an agent, what is observed would be adopted before the test reads the advice.
     await site.simulator.admin.fault({ fault: 'agent_never_enrols', mac: started.mac, times: null });
     const fix = async () => {
       await started.fix();

@@ -20,7 +20,7 @@ export async function startRebootingHost(): Promise<RebootingHost> {
   const [bin, bootId, shell] = [join(folder, 'bin'), join(folder, 'boot-id'), join(folder, 'shell')];
   mkdirSync(bin);
   writeFileSync(bootId, `${FIRST_BOOT}\n`);
-  // Whoever asks for a reboot gets another boot, and the machine that runs the tests goes on.
+  // A request to reboot gets another boot id, and the machine that runs the tests goes on.
   for (const program of ['systemctl', 'reboot']) {
     writeFileSync(join(bin, program), `#!/bin/sh\ncat /proc/sys/kernel/random/uuid > ${bootId}\n`, {
       mode: 0o755,

@@ -73,7 +73,7 @@ export async function openReconfiguredSite(): Promise<ReconfiguredSite> {
   };
 }
 
-/** The last who comes does it for all. */
+/** The last scenario to arrive reconfigures the server for all. */
 function together(parties: number, work: () => Promise<void>): () => Promise<void> {
   let resolve: (done: Promise<void>) => void = () => {};
   const promise = new Promise<void>((settle) => {

@@ -46,7 +46,7 @@ export function act(server: TestServer, operationId: string, action: string) {
   return server.admin.actOnOperation({ operationId, action: value, reason: 'the cause is removed' });
 }
 
-/** The operation stops at a human, who changes something behind its back and lets it go on. */
+/** The operation waits for an operator, who changes something outside of Ingot and lets it continue. */
 export async function changedWhileHeld(
   server: TestServer,
   operationId: string,
@@ -150,7 +150,7 @@ export function followAll<Site extends { readonly server: TestServer }>(scenario
           follow(site, code, scenarios[code]),
         );
         followed.set(code, following);
-        // Whoever waits for it gets the error; the next one goes on all the same.
+        // The test that waits for it gets the error; the next one still starts.
         running[index % AT_ONCE] = following.catch(() => {});
       }
     },

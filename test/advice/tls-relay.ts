@@ -8,7 +8,7 @@ import { createAuthority } from '../parts/kubernetes/certificates.ts';
 
 export interface TlsRelay {
   readonly url: string;
-  /** Vouches for `itself`, and not for the `stranger`. */
+  /** Signed the certificate of `itself`, and not that of the `stranger`. */
   readonly caFile: string;
   show(who: 'itself' | 'stranger'): void;
   stop(): Promise<void>;

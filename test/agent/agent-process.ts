@@ -47,7 +47,7 @@ export function useAgentBundle(): AgentBundle {
     start(args, env = {}) {
       const child = spawn(process.execPath, [join(folder, 'ingot-agent.mjs'), ...args], {
         cwd: folder,
-        // Nothing inherited: a setting of whoever runs the tests must not be one of the agent.
+        // Nothing is inherited: a variable in the environment of the tests must not be a setting of the agent.
         env: { PATH: process.env.PATH, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       });

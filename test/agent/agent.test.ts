@@ -131,7 +131,7 @@ describe('an agent', () => {
     gateway.fault = 'silent';
     const agent = start('0.05', '--timeout', '0.3');
     await until(() => gateway.requests.length >= 6);
-    // The server may hear of the end of one request only with the next.
+    // The server may notice the end of one request only with the next.
     expect(gateway.mostAtOnce).toBeLessThanOrEqual(2);
     await endsPromptly(agent);
   });

@@ -45,7 +45,7 @@ describe('the agent in one file', () => {
     expect(agent.stderr()).not.toContain('abc123');
   });
 
-  it('tells its version, and its options with the warning about the token', async () => {
+  it('prints its version, and its options with the warning about the token', async () => {
     expect(await outputOf('--version')).toBe(`${version}\n`);
     const help = await outputOf('--help');
     expect(help).toContain('Usage: ingot-agent ');

@@ -50,7 +50,7 @@ describe('its token', () => {
     expect(agent.stderr()).not.toMatch(/old-token|new-token/);
   });
 
-  it('that was revoked for good ends it with exit code 77; one that is wrong does not end it', async () => {
+  it('that was revoked permanently ends it with exit code 77; one that is wrong does not end it', async () => {
     putToken('the-token');
     const agent = start();
     await agent.says('ready');

@@ -60,7 +60,7 @@ describe('an agent and a server', () => {
     await start(await createMachine(server), 'nowhere').says(/registration failed .*Invalid pool name/);
   });
 
-  it('part for good when the machine is removed: a distinct exit code, nothing left that a restart could help', async () => {
+  it('end when the machine is removed: a distinct exit code, since a restart would not help', async () => {
     const machine = await createMachine(server);
     const { machineId } = machine;
     const agent = start(machine);

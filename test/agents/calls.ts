@@ -1,4 +1,4 @@
-/** An agent's side of the wire, as document 5 prints it. */
+/** The requests of an agent, as docs/agents.md prints them. */
 import type { TestServer } from '../parts/server.ts';
 
 export interface Answer {

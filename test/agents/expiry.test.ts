@@ -1,4 +1,4 @@
-/** Silence: when it is noticed, what it changes, and who is not blamed for it. */
+/** Missing keepalives: when they are noticed, what they change, and which agents do not expire. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cloneDatabase } from '../parts/postgres.ts';
@@ -31,7 +31,7 @@ async function statusOf(server: TestServer, machineId: string) {
 const isExpired = async (server: TestServer, machineId: string) =>
   (await statusOf(server, machineId))?.presence === 'expired';
 
-describe('an agent that falls silent', () => {
+describe('an agent that sends no more keepalives', () => {
   it('expires: an event, Reachable false, out of service; then it registers again and is back', async () => {
     const server = await serverWith({ keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
@@ -78,7 +78,7 @@ describe('an agent that falls silent', () => {
     expect(await statusOf(server, machine.machineId)).toMatchObject({ service: 'enrolling' });
   });
 
-  it('one that nobody registered expires after its own time, and its token with it', async () => {
+  it('one that never registered expires after its own time limit, and its token with it', async () => {
     const server = await serverWith({ pendingTtlSeconds: 1 });
     const machine = await createMachine(server);
     await until(() => isExpired(server, machine.machineId));
@@ -106,25 +106,25 @@ describe('an agent that falls silent', () => {
 });
 
 describe('after our own downtime', () => {
-  it('nobody is declared lost before each had a whole time to live to speak again', async () => {
+  it('no agent is declared lost before each had a whole time to live to send a keepalive again', async () => {
     const database = await cloneDatabase();
     cleanups.push(() => database.drop());
     const first = await serverWith({ database, keepaliveTtlSeconds: 2 });
-    const silent = await enrol(first);
-    const speaks = await enrol(first);
+    const lost = await enrol(first);
+    const alive = await enrol(first);
     await first.stop();
-    // Long over for both, and longer than a server may be deaf without anybody noticing.
+    // Long expired for both, and longer than a server may miss keepalives without noticing it.
     await sleep(6_000);
     const second = await serverWith({ database, keepaliveTtlSeconds: 2 });
     const startedAt = Date.now();
-    expect(await statusOf(second, silent.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
+    expect(await statusOf(second, lost.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
     await sleep(500);
-    expect((await post(second, 'keepalive', speaks.token, keepalive(speaks))).status).toBe(200);
-    const beat = setInterval(() => void post(second, 'keepalive', speaks.token, keepalive(speaks)), 300);
+    expect((await post(second, 'keepalive', alive.token, keepalive(alive))).status).toBe(200);
+    const beat = setInterval(() => void post(second, 'keepalive', alive.token, keepalive(alive)), 300);
     cleanups.push(async () => clearInterval(beat));
-    await until(() => isExpired(second, silent.machineId));
+    await until(() => isExpired(second, lost.machineId));
     expect(Date.now() - startedAt).toBeGreaterThan(1_500);
-    expect(await statusOf(second, speaks.machineId)).toMatchObject({ presence: 'ready' });
+    expect(await statusOf(second, alive.machineId)).toMatchObject({ presence: 'ready' });
     expect(second.logged.join('')).toContain('no agent is declared lost');
   });
 
@@ -141,7 +141,7 @@ describe('after our own downtime', () => {
 });
 
 describe('two replicas', () => {
-  it('an agent may speak to either, and expires once', async () => {
+  it('an agent may call either replica, and expires once', async () => {
     const database = await cloneDatabase();
     cleanups.push(() => database.drop());
     const replicas = [

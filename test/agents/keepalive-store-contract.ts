@@ -154,7 +154,7 @@ export function keepaliveStoreContract(storeUnderTest: StoreUnderTest): void {
     return new Agents(store, database, ttls, storeUnderTest.elsewhere);
   }
 
-  it('an agent that nobody knows, or that has not registered, is not kept alive', async () => {
+  it('an agent that is unknown, or that has not registered, is not kept alive', async () => {
     const agents = await agentsWith(LONG);
     const unknown = { machineId: 'ffffffff', poolName: 'gpu', providerName: 'generic' };
     expect(await agents.keepOne(said(unknown))).toEqual({ outcome: 'gone' });
@@ -185,7 +185,7 @@ export function keepaliveStoreContract(storeUnderTest: StoreUnderTest): void {
     expect(await agents.keepOne(said(agent))).toEqual({ outcome: 'waiting' });
   });
 
-  it('metrics that a keepalive does not tell stay as they were', async () => {
+  it('metrics that a keepalive does not contain stay as they were', async () => {
     const agents = await agentsWith(LONG);
     const [agent] = (await agents.ready('gpu')) as [AgentAddress];
     await agents.keepOne(
@@ -225,30 +225,30 @@ export function keepaliveStoreContract(storeUnderTest: StoreUnderTest): void {
     expect((await agents.poolMetrics(['odd'])).get('odd')).toEqual({ free_gpu_count: 3 });
   });
 
-  it('an entry lives for its time from its last keepalive on, and is then gone for good', async () => {
+  it('an entry expires one time to live after its last keepalive, and does not come back', async () => {
     const agents = await agentsWith(SHORT);
     const both = await agents.ready('brief', 2);
-    const [speaks, silent] = both as [AgentAddress, AgentAddress];
+    const [alive, lost] = both as [AgentAddress, AgentAddress];
     for (let n = 0; n < 4; n += 1) {
       await sleep(400);
-      expect(await agents.keepOne(said(speaks))).toMatchObject({ outcome: 'kept' });
+      expect(await agents.keepOne(said(alive))).toMatchObject({ outcome: 'kept' });
     }
-    const [alive, over] = await agents.store.lifetimes(both);
-    expect(alive).toBeGreaterThan(0);
-    expect(alive).toBeLessThanOrEqual(1_000);
-    expect(over).toBe(0);
-    expect(await agents.expire([silent])).toEqual([silent.machineId]);
+    const [remaining, expired] = await agents.store.lifetimes(both);
+    expect(remaining).toBeGreaterThan(0);
+    expect(remaining).toBeLessThanOrEqual(1_000);
+    expect(expired).toBe(0);
+    expect(await agents.expire([lost])).toEqual([lost.machineId]);
 
-    const outcomes = await agents.store.keep([said(silent), said(speaks)]);
+    const outcomes = await agents.store.keep([said(lost), said(alive)]);
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['gone', 'kept']);
-    expect(await agents.store.lifetimes([silent])).toEqual([0]);
-    expect(await agents.store.read([silent])).toEqual([null]);
+    expect(await agents.store.lifetimes([lost])).toEqual([0]);
+    expect(await agents.store.read([lost])).toEqual([null]);
     expect((await agents.poolMetrics(['brief'])).get('brief')).toEqual({ free_gpu_count: 1 });
 
-    await agents.register([silent]);
-    expect(await agents.keepOne(said(silent))).toEqual({ outcome: 'waiting' });
-    await agents.makeReady([said(silent)]);
-    expect(await agents.keepOne(said(silent))).toMatchObject({ outcome: 'kept' });
+    await agents.register([lost]);
+    expect(await agents.keepOne(said(lost))).toEqual({ outcome: 'waiting' });
+    await agents.makeReady([said(lost)]);
+    expect(await agents.keepOne(said(lost))).toMatchObject({ outcome: 'kept' });
   });
 
   it('registered and pending entries end, too; a keepalive does not prolong them', async () => {

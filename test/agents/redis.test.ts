@@ -41,7 +41,7 @@ async function expiries(server: TestServer): Promise<number> {
 const say = (server: TestServer, machine: Enrolled) =>
   post(server, 'keepalive', machine.token, keepalive(machine));
 
-/** As an agent does it: when it is told that it expired, it registers again. */
+/** As an agent does it: when the server answers that it expired, it registers again. */
 async function sayOrRegister(server: TestServer, machine: Enrolled): Promise<number> {
   const { status, body } = await say(server, machine);
   if (body.error_code === 'machine_not_found') {
@@ -61,7 +61,7 @@ function linesWith(server: TestServer, text: string): number {
 }
 
 describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'), () => {
-  it('is under the keys that document 5 prints, with times to live and without a token', async () => {
+  it('is under the keys that docs/agents.md prints, with times to live and without a token', async () => {
     const redis = await newRedis();
     const server = await serverOn(redis);
     const machine = await enrol(server);
@@ -100,35 +100,35 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(JSON.stringify(state)).not.toContain(machine.token);
   });
 
-  it('one that falls silent expires: an event, out of service, nothing left in Redis', async () => {
+  it('one that sends no more keepalives expires: an event, out of service, nothing left in Redis', async () => {
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
-    const silent = await enrol(server);
-    const speaks = await enrol(server);
-    const beat = setInterval(() => void say(server, speaks).catch(() => {}), 300);
+    const lost = await enrol(server);
+    const alive = await enrol(server);
+    const beat = setInterval(() => void say(server, alive).catch(() => {}), 300);
     cleanups.push(async () => clearInterval(beat));
     const enrolledAt = Date.now();
-    await until(async () => (await statusOf(server, silent))?.presence === 'expired');
+    await until(async () => (await statusOf(server, lost))?.presence === 'expired');
     expect(Date.now() - enrolledAt).toBeLessThan(4_000);
-    const status = await statusOf(server, silent);
+    const status = await statusOf(server, lost);
     expect(status).toMatchObject({ presence: 'expired', service: 'offline' });
     expect(status?.conditions).toMatchObject([{ type: 'Reachable', status: false, reason: 'AgentSilent' }]);
     expect(await expiries(server)).toBe(1);
-    expect(await statusOf(server, speaks)).toMatchObject({ presence: 'ready', service: 'active' });
+    expect(await statusOf(server, alive)).toMatchObject({ presence: 'ready', service: 'active' });
     await until(async () => {
       const members = redis.cli('smembers', 'provider:machine:generic:gpu:machine_index');
-      return members.length === 1 && members[0] === speaks.machineId;
+      return members.length === 1 && members[0] === alive.machineId;
     });
 
-    expect(await say(server, silent)).toMatchObject({
+    expect(await say(server, lost)).toMatchObject({
       status: 500,
       body: { error_code: 'machine_not_found' },
     });
-    expect(await sayOrRegister(server, silent)).toBe(200);
-    expect(await statusOf(server, silent)).toMatchObject({ presence: 'ready', service: 'active' });
+    expect(await sayOrRegister(server, lost)).toBe(200);
+    expect(await statusOf(server, lost)).toMatchObject({ presence: 'ready', service: 'active' });
   });
 
-  it('stopped: keepalives fail, machines are still shown, nobody is lost; empty after a restart, all are back', async () => {
+  it('stopped: keepalives fail, machines are still shown, no agent is lost; empty after a restart, all are back', async () => {
     const redis = await newRedis({ password: 'very-secret-word' });
     const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
@@ -139,7 +139,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
       status: 500,
       body: { message: 'Failed to register machine' },
     });
-    // Longer than it may be silent: it could not have been heard.
+    // Longer than its time to live; its keepalives could not have been received.
     await sleep(3_000);
     expect(await statusOf(server, machine)).toMatchObject({ presence: 'registered', service: 'active' });
     expect((await server.admin.listPools({})).pools).toHaveLength(1);
@@ -159,7 +159,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(server.logged.join('')).not.toContain('very-secret-word');
   });
 
-  it('a restart that nobody notices but by its run_id gives everybody time to speak again', async () => {
+  it('a restart that shows only in the run_id gives every agent time to send a keepalive again', async () => {
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
     const machine = await enrol(server);
@@ -193,7 +193,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(linesWith(server, 'Redis is away')).toBe(1);
   });
 
-  it('emptied while it runs: agents are told to register, and are back before they are missed', async () => {
+  it('emptied while it runs: agents are asked to register, and are back before they expire', async () => {
     const redis = await newRedis();
     const server = await serverOn(redis, { keepaliveTtlSeconds: 3 });
     const machine = await enrol(server);
@@ -215,7 +215,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     const server = await serverOn(redis, { keepaliveTtlSeconds: 2 });
     const machine = await enrol(server);
     await post(server, 'register', machine.token, registration(machine));
-    // As if the registration had been stored before an older keepalive's last word.
+    // As if the registration had been stored before an older keepalive's last write.
     redis.cli('hset', `provider:machine:generic:gpu:${machine.machineId}`, 'status', 'ready');
     const beat = setInterval(() => void say(server, machine).catch(() => {}), 200);
     cleanups.push(async () => clearInterval(beat));
@@ -224,7 +224,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('presence in Redis'),
     expect(await expiries(server)).toBe(0);
   });
 
-  it('two replicas: an agent may speak to either, and expires once', async () => {
+  it('two replicas: an agent may call either, and expires once', async () => {
     const redis = await newRedis();
     const database = await cloneDatabase();
     cleanups.push(() => database.drop());

@@ -1,4 +1,4 @@
-/** What is refused, with which status, code and words; and that nobody else notices. */
+/** What is refused, with which status, code and message; and that no other agent is affected. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -161,7 +161,7 @@ describe('POST /machine/keepalive', () => {
     const [name] = isObject ? Object.keys(metrics as object) : [''];
     expect(answer.body.ignored).toEqual([expect.stringMatching(`^metrics${name && `.${name}`}: must be `)]);
     const { status } = await server.machines.getMachine({ machineId: machine.machineId });
-    // What was told before stays.
+    // What was reported before stays.
     expect(status?.agent?.metrics[name ?? '']).toEqual(before.status?.agent?.metrics[name ?? '']);
     if (isObject && name !== 'worker_count') expect(status?.agent?.metrics.worker_count).toBe(7);
   });
@@ -196,7 +196,7 @@ describe('POST /machine/keepalive', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('keeps all eleven metrics, and ignores those that nobody knows', async () => {
+  it('keeps all eleven metrics, and ignores unknown ones', async () => {
     const metrics = {
       cpu_utilization_pct: 1,
       memory_utilization_pct: 2,

@@ -103,7 +103,7 @@ describeInBothStores('with keepalives', (store) => {
     expect((await server.admin.getPool({ name: pool })).schedulable).toBe(2);
     await takeOut(out);
 
-    // Its agent goes on, and document 5's status says so.
+    // Its agent goes on, and the status of docs/agents.md says so.
     const kept = await post(server, 'keepalive', out.token, keepalive(out, { pool_name: pool }));
     expect(kept.body.machine_state).toMatchObject({ status: 'ready' });
 
@@ -178,13 +178,13 @@ describeInBothStores('with keepalives', (store) => {
     expect(await said()).toEqual(free);
   });
 
-  it('a decommission takes it out of the list at once, and out of Redis, and its agent is turned away for good', async () => {
+  it('a decommission takes it out of the list at once, and out of Redis, and its agent is refused permanently', async () => {
     const pool = await newPool('leaving');
     const machine = await enrol(server, pool);
     const metrics = { worker_count: 0, container_count: 0 };
-    const speaks = () =>
+    const sendKeepalive = () =>
       post(server, 'keepalive', machine.token, keepalive(machine, { pool_name: pool, metrics }));
-    await speaks();
+    await sendKeepalive();
     const { machineId } = machine;
     await ended(await server.admin.drainMachine({ machineId, requestId: requestId() }));
     expect(store.redisKeys(`*${pool}*`)).toHaveLength(store.name === 'Redis' ? 3 : 0);
@@ -196,7 +196,7 @@ describeInBothStores('with keepalives', (store) => {
       schedulable: 0,
       machines: {},
     });
-    expect(await speaks()).toMatchObject({
+    expect(await sendKeepalive()).toMatchObject({
       status: 403,
       body: { error_code: 'invalid_token', revoked: true },
     });
@@ -243,7 +243,7 @@ describeInBothStores('with keepalives', (store) => {
   it('GPUs by model: of a machine and of its pool', async () => {
     const pool = await newPool('models');
     const h100 = { model: 'NVIDIA H100 80GB HBM3', count: 8 };
-    const told = async (machine: Enrolled, gpus: unknown, count: string) => {
+    const report = async (machine: Enrolled, gpus: unknown, count: string) => {
       const body = registration(machine, { pool_name: pool, gpu_count: count, gpus });
       expect((await post(server, 'register', machine.token, body)).status).toBe(200);
       await post(server, 'keepalive', machine.token, keepalive(machine, { pool_name: pool }));
@@ -253,8 +253,8 @@ describeInBothStores('with keepalives', (store) => {
       await enrol(server, pool),
       await enrol(server, pool),
     ] as const;
-    await told(one, [h100], '8');
-    await told(
+    await report(one, [h100], '8');
+    await report(
       two,
       [
         { model: '10de:2bb1', count: 2 },
@@ -263,7 +263,7 @@ describeInBothStores('with keepalives', (store) => {
       '4',
     );
     // A detail that can't be kept is dropped; how many there are counts.
-    await told(three, [{ model: 'bad\u0007', count: 1 }], '2');
+    await report(three, [{ model: 'bad\u0007', count: 1 }], '2');
     await server.admin.flagMachine({
       machineId: two.machineId,
       flag: MachineFlag_Value.RMA,

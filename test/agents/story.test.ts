@@ -1,4 +1,4 @@
-/** Document 5's complete example, as an agent and an operator live it. */
+/** The complete example of docs/agents.md, from the agent's and the operator's side. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TestServer } from '../parts/server.ts';
 import { describeInBothStores } from './both-stores.ts';
@@ -17,7 +17,7 @@ describeInBothStores('presence', (store) => {
   }
 
   describe('from create to ready', () => {
-    it('answers exactly as the document prints it, and each step is in the machine’s history', async () => {
+    it('answers exactly as docs/agents.md prints it, and each step is in the machine’s history', async () => {
       const machine = await createMachine(server);
       expect(machine.machineId).toMatch(/^[0-9a-f]{8}$/);
       expect(await statusOf(machine.machineId)).toMatchObject({
@@ -89,7 +89,7 @@ describeInBothStores('presence', (store) => {
       ]);
     });
 
-    it('a keepalive inside the time to live changes nothing but the time and what it tells', async () => {
+    it('a keepalive inside the time to live changes only its time and what it reports', async () => {
       const machine = await enrol(server);
       const before = await server.machines.getMachine({ machineId: machine.machineId });
       const [events] = await server.sql<{ count: number }>('SELECT count(*)::int AS count FROM events');
@@ -117,7 +117,7 @@ describeInBothStores('presence', (store) => {
       expect(await statusOf(machine.machineId)).toMatchObject({ presence: 'ready', service: 'active' });
     });
 
-    it('the first keepalives of one machine at the same moment make it ready once', async () => {
+    it('concurrent first keepalives of one machine make it ready once', async () => {
       const machine = await createMachine(server);
       await post(server, 'register', machine.token, registration(machine));
       const answers = await Promise.all(
@@ -146,7 +146,7 @@ describeInBothStores('presence', (store) => {
       expect(await statusOf('node-7')).toMatchObject({ presence: 'registered', pool: 'gpu' });
     });
 
-    it('a new token ends the old one, and the agent lives on with the new one', async () => {
+    it('a new token revokes the old one, and the agent continues with the new one', async () => {
       const machine = await enrol(server);
       const { token } = await createMachine(server, 'gpu', machine.machineId);
       expect(await statusOf(machine.machineId)).toMatchObject({ presence: 'ready' });

@@ -223,15 +223,15 @@ describe('who may call', () => {
     ['StreamRunLogs', 'viewer', () => v1.runs.streamRunLogs({})],
   ];
 
-  test('a viewer reads, an operator works, and somebody without a token does neither', async () => {
+  test('a viewer reads, an operator works, and a caller without a token does neither', async () => {
     const secretOf = async (role: string) =>
       (await server.admin.createToken({ name: `v1-${role}`, role })).secret;
     const viewer = v1Of(server, await secretOf('viewer'));
     const operator = v1Of(server, await secretOf('operator'));
-    const nobody = v1Of(server, 'ingot_guess');
+    const stranger = v1Of(server, 'ingot_guess');
     for (const [index, [name, role]] of every(v1).entries()) {
       const codes = [];
-      for (const caller of [nobody, viewer, operator])
+      for (const caller of [stranger, viewer, operator])
         codes.push((await refusal(every(caller)[index]?.[2]() ?? Promise.resolve())).code);
       const asViewer = role === 'viewer' ? 'INVALID_ARGUMENT' : 'PERMISSION_DENIED';
       expect([name, ...codes]).toEqual([name, 'UNAUTHENTICATED', asViewer, 'INVALID_ARGUMENT']);

@@ -31,7 +31,7 @@ describe('over HTTP', () => {
     return { status: response.status, answer: await response.json() };
   }
 
-  test('a machine, a plan and a run are what the document prints', async () => {
+  test('a machine, a plan and a run are what docs/api-v1.md prints', async () => {
     const machine = { machineId: 'm-123', labels: { 'fake/step-ms': '1' }, spec: CLUSTER };
     expect(await post('MachineService/RegisterMachine', { machine })).toMatchObject({
       status: 200,
@@ -161,7 +161,7 @@ describe('by reflection', () => {
     return createFileRegistry(asked, (name) => files.find((file) => file.name === name));
   }
 
-  /** Every message that the document prints, with its numbers. */
+  /** Every message that docs/api-v1.md prints, with its numbers. */
   const PRINTED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     RegisterMachineRequest: { machine: 1 },
     GetMachineRequest: { machine_id: 1 },
@@ -205,7 +205,7 @@ describe('by reflection', () => {
     'StepStatus.State': ['STATE_UNSPECIFIED', 'WAITING', 'RUNNING', 'SUCCEEDED', 'FAILED'],
   };
 
-  test('the three services are there, with the calls of the document', async () => {
+  test('the three services are there, with the calls that docs/api-v1.md lists', async () => {
     const { list_services_response } = await ask({ list_services: '' });
     const names = list_services_response?.service.map(({ name }) => name);
     const calls = {
@@ -221,7 +221,7 @@ describe('by reflection', () => {
     }
   });
 
-  test('every message and enum has the numbers that the document prints', async () => {
+  test('every message and enum has the numbers that docs/api-v1.md prints', async () => {
     const registries = [];
     for (const service of ['MachineService', 'PlanService', 'RunService'])
       registries.push(await learn(`baremetal.v1.${service}`));

@@ -50,7 +50,7 @@ function everyMachine(): V1PhaseInput[] {
   return machines;
 }
 
-test('document 1’s phase and effective state are the same in SQL and in the domain', async () => {
+test('phase and effective state of the v1 API are the same in SQL and in the domain', async () => {
   const machines = everyMachine();
   expect(machines).toHaveLength(3 * 2 * (3 ** FLAGS.length + 1));
   const { rows } = await client.query<{ phase: string; state: string }>(

@@ -140,7 +140,7 @@ describe('a plan is refused, its field named and nothing stored:', () => {
     });
   });
 
-  test('a step of no kind is told which there are', async () => {
+  test('a step without a kind is refused with the list of kinds', async () => {
     const error = await refusal(create(second({ name: 'empty' })));
     for (const name of ['ssh', 'reboot', 'netboot', 'repave', 'join', 'verify', 'net', 'rma'])
       expect(error.message).toContain(name);
@@ -293,7 +293,7 @@ describe('a plan', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('that nobody knows is not found', async () => {
+  test('that is unknown is not found', async () => {
     expect(await refusal(v1.plans.getPlan({ planId: 'plan-none' }))).toMatchObject({
       code: 'NOT_FOUND',
       reason: 'PLAN_NOT_FOUND',

@@ -63,7 +63,7 @@ async function startRepave({ v1Machines, runs }: Api): Promise<Run> {
   return runs.startRun({ machineId, requestId: 'once', type: 'REPAVE' });
 }
 
-/** Each step was begun once and ended once, in its turn, and the machine had each thing done to it once. */
+/** Each step was started once and ended once, in order, and each effect on the machine happened once. */
 async function expectDoneOnce({ v1Machines, runs }: Api, { runId, machineId }: Run): Promise<void> {
   const done = await until(
     () => runs.getRun({ runId }),
@@ -124,7 +124,7 @@ test('a run is finished by the other replica from the step in which its own was 
   await expectDoneOnce(other.api, hit);
   expect(await workersOf(hit.runId)).toEqual([one.pid, other.pid]);
 
-  // Killed at any moment of the second step, with both at work.
+  // Killed at any time in the second step, while both are running.
   const third = await startReplica();
   const struck = await startRepave(other.api);
   await until(

@@ -99,7 +99,7 @@ describe('an RMA of a machine in service', () => {
     await v1.machines.updateMachine({
       machine: { machineId, labels: { 'fake/step-ms': '1' }, spec: CLUSTER },
     });
-    // In MAINTENANCE by the cancel, and still in its cluster: drained all the same.
+    // In MAINTENANCE by the cancel, and still in its cluster: it is drained too.
     const done = await run(v1, 'RMA', machineId);
     expect(runPhase(done)).toBe('SUCCEEDED');
     expect((await fakeStateOf(server, machineId)).cordonedBy).toBe(operationIdOf(done.runId));

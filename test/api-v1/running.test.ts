@@ -229,7 +229,7 @@ describe('a run that fails', () => {
     expect((await view(v1, machineId)).phase).toBe('MAINTENANCE');
   });
 
-  test('at its last try is mended by a later run of the same type', async () => {
+  test('at its last try is fixed by a later run of the same type', async () => {
     const machineId = await newMachine(server, { labels: { 'fake/fail-step': 'restart' } });
     await run(v1, 'REPAVE', machineId, { planId: brittle });
     await server.machines.updateMachine({
@@ -269,7 +269,7 @@ describe('a run that fails', () => {
     const { runId } = await startRun(v1, 'REBOOT', machineId, { planId });
     const failed = await until(
       async () => {
-        // The hanging fake says to look again in a minute; somebody looks sooner.
+        // The hanging fake says to observe again in a minute; the test observes it sooner.
         await server.sql('UPDATE operations SET due_at = now() WHERE operation_id = $1 AND owner IS NULL', [
           operationIdOf(runId),
         ]);
@@ -320,7 +320,7 @@ describe('a run that is canceled', () => {
     expect(runPhase(await cancel(runId))).toBe('CANCELED');
   });
 
-  test('through the other API is canceled all the same', async () => {
+  test('through the other API is canceled too', async () => {
     const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/hang-step': 'reboot' } });
     const { runId } = await startRun(v1, 'REBOOT', machineId);
     await waitingAt(server, { operationId: runId }, 'reboot');
@@ -375,7 +375,7 @@ describe('a run that is canceled', () => {
   });
 });
 
-test('an operation of v2 that fails leaves the phase that document 1 shows', async () => {
+test('an operation of v2 that fails leaves the phase that v1 shows', async () => {
   const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/fail-step': 'reboot' } });
   const failed = await runOperation(server, 'REBOOT', machineId);
   expect(failed.error?.details).toMatchObject({ step: 'reboot' });
@@ -383,7 +383,7 @@ test('an operation of v2 that fails leaves the phase that document 1 shows', asy
 });
 
 // Last, because it changes the database under all that come after it.
-test('a run that nobody has begun is canceled on the spot, and the machine is in MAINTENANCE', async () => {
+test('a run that no replica has claimed is canceled at once, and the machine is in MAINTENANCE', async () => {
   const machineId = await newMachine(server, { phase: 'READY' });
   await holdNewOperations(server);
   const { runId } = await startRun(v1, 'REBOOT', machineId);

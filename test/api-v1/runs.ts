@@ -1,4 +1,4 @@
-/** Document 1's services, and what happens to machines, plans and runs in its words. */
+/** The services of the v1 API (docs/api-v1.md), and what happens to machines, plans and runs in its words. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RunType } from '../../src/domain/v1/run-type.ts';
 import { type Machine, MachineStatus_Phase } from '../../src/gen/baremetal/v1/machine_pb.ts';
@@ -82,7 +82,7 @@ export function stepStates({ steps }: Run): string[] {
   return steps.map(({ state }) => StepStatus_State[state]);
 }
 
-/** What document 1 says of a machine's state. */
+/** A machine's state in the v1 API. */
 export function viewOf({ status }: Machine) {
   return {
     phase: MachineStatus_Phase[status?.phase ?? 0],

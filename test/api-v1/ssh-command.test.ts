@@ -1,4 +1,4 @@
-/** When a command may be run again, and when a person must look first. */
+/** When a command may be run again, and when an operator must inspect the host first. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
@@ -16,7 +16,7 @@ import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { newPlan, run, runAt, runEnded, runPhase, startRun, stepStates, v1Of, view } from './runs.ts';
 
-/** A host that answers each command as it is told, and remembers what it was asked. */
+/** A host that answers each command as configured, and records what it was asked. */
 class Host {
   readonly asked: string[] = [];
   readonly exits: Readonly<Record<string, number>>;
@@ -65,7 +65,7 @@ const EFFECT_UNKNOWN = { seen: 'unobservable', failure: { class: 'effect_unknown
 const UNOBSERVABLE = { seen: 'unobservable', failure: null };
 
 describe('a command', () => {
-  test('that was never begun is to be run', async () => {
+  test('that was never started is to be run', async () => {
     for (const config of [{ command: 'go' }, { command: 'go', repeatable: true }])
       expect(await handlerOn(new Host(), config).observe(contextWith({}))).toEqual(UNOBSERVABLE);
   });
@@ -77,7 +77,7 @@ describe('a command', () => {
     expect([context.saved, host.asked]).toEqual([[{ begun: 1 }], ['go']]);
   });
 
-  test('that was begun and not seen to end is left to a person', async () => {
+  test('that was started and not seen to end is left to an operator', async () => {
     const host = new Host();
     expect(await handlerOn(host, { command: 'go' }).observe(contextWith({ begun: 1 }))).toMatchObject(
       EFFECT_UNKNOWN,
@@ -104,7 +104,7 @@ describe('a command', () => {
     expect(host.asked).toEqual(['is it done (quietly)']);
   });
 
-  test('whose check does not pass is run, also after an interruption: the check has looked', async () => {
+  test('whose check does not pass is run, also after an interruption: the check has seen the host', async () => {
     const host = new Host({ 'is it done': 1 });
     const handler = handlerOn(host, { command: 'go', check: 'is it done' });
     expect(await handler.observe(contextWith({ begun: 1 }))).toEqual({ seen: 'absent' });
@@ -126,7 +126,7 @@ describe('a holder that dies', () => {
   const scenario = (config: object) =>
     ({ kind: 'ssh', config: { command: 'go', ...config }, stepMs: 0 }) as const;
 
-  /** Where a death strikes between the mark and the record of the end, nobody can tell what the command did. */
+  /** After a crash between the mark of the start and the record of the end, it is unknown what the command did. */
   async function endsAfterDeathAtEachPoint(config: object): Promise<Set<string>> {
     const undisturbed = new StepRun(scenario(config));
     await undisturbed.toTheEnd();
@@ -146,7 +146,7 @@ describe('a holder that dies', () => {
     expect(await endsAfterDeathAtEachPoint({ check: 'true' })).toEqual(new Set(['completed']));
   });
 
-  test('in any other command leaves a person to look', async () => {
+  test('in any other command leaves the decision to an operator', async () => {
     expect(await endsAfterDeathAtEachPoint({})).toEqual(
       new Set(['completed', 'failed_manual_intervention EFFECT_UNKNOWN']),
     );

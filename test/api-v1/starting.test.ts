@@ -118,7 +118,7 @@ describe('a run with a plan of its own', () => {
     ]);
   });
 
-  test('that nobody knows is not found', async () => {
+  test('that is unknown is not found', async () => {
     const machineId = await newMachine(server);
     const counts = await storedRows(server);
     expect(await refusal(startRun(v1, 'REPAVE', machineId, { planId: 'plan-none' }))).toMatchObject({
@@ -157,7 +157,7 @@ describe('the same request again', () => {
   test.each([
     ['another type', 'NET_RECONFIG', ''],
     ['another plan', 'REBOOT', 'default-net-reconfig'],
-    ['a plan that nobody knows', 'REBOOT', 'plan-none'],
+    ['an unknown plan', 'REBOOT', 'plan-none'],
   ])('with %s is refused, and names the run that has the id', async (_what, type, planId) => {
     const machineId = await newMachine(server);
     const { runId } = await run(v1, 'REBOOT', machineId, { requestId: 'taken' });
@@ -312,7 +312,7 @@ describe('a machine that is', () => {
   });
 
   test.each(['FACTORY_READY', 'READY', 'MAINTENANCE'] as const satisfies readonly Phase[])(
-    '%s takes every run: document 1 has no gate by phase',
+    '%s takes every run: the v1 API has no gate by phase',
     async (phase) => {
       const machines = await Promise.all(
         RUN_TYPE_NAMES.map(async (type) => {

@@ -106,7 +106,7 @@ describe('a machine', () => {
     expect(whole.spec).toMatchObject({ ...SPEC, sshEndpoint: '10.0.0.9:22' });
   });
 
-  test('that nobody knows is not found in v1 either', async () => {
+  test('that is unknown is not found in v1 either', async () => {
     for (const call of [
       () => v1.machines.getMachine({ machineId: 'nobody' }),
       () => v1.machines.updateMachine({ machine: { machineId: 'nobody', labels: { a: 'b' } } }),
@@ -203,7 +203,7 @@ describe('banners', () => {
   });
 });
 
-describe('each phase of document 1', () => {
+describe('each phase of the v1 API', () => {
   const members: Partial<Record<V1Phase, string>> = {};
 
   beforeAll(async () => {

@@ -77,7 +77,7 @@ describe('a watch of runs', () => {
     await v1.runs.cancelRun({ runId: busy.runId });
   });
 
-  test('begins with what is there, says when that is all, and tells each change once', async () => {
+  test('starts with a snapshot, says when it is complete, and sends each change once', async () => {
     const busy = await hanging();
     const machineId = await newMachine(server, { spec: CLUSTER });
     const filter = `machine_id=${busy.machineId} OR machine_id=${machineId}`;
@@ -119,7 +119,7 @@ describe('a watch of runs', () => {
     }
   });
 
-  test('by type tells REPAVE of both APIs, and no other type', async () => {
+  test('by type sends REPAVE of both APIs, and no other type', async () => {
     const ours = await newMachine(server, { spec: CLUSTER });
     const theirs = await newMachine(server, { phase: 'MAINTENANCE' });
     const filter = `type=REPAVE AND (machine_id=${ours} OR machine_id=${theirs})`;
@@ -133,14 +133,14 @@ describe('a watch of runs', () => {
     expect(new Set(seen.flatMap(({ snapshot }) => snapshot?.type ?? []))).toEqual(new Set(['REPAVE']));
   });
 
-  test('by phase tells of a run that enters it and the change by which it leaves', async () => {
+  test('by phase sends a run that enters it and the change by which it leaves', async () => {
     const machineId = await newMachine(server);
     const filter = `machine_id=${machineId} AND phase=RUNNING`;
     const seen = await watch(v1, { filter }, ends(1), () => startRun(v1, 'REBOOT', machineId));
     expect(phasesIn(seen)).toEqual(['RUNNING', 'SUCCEEDED']);
   });
 
-  test('with NOT and OR tells what is left', async () => {
+  test('with NOT and OR sends what is left', async () => {
     const [one, two, three] = [await newMachine(server), await newMachine(server), await newMachine(server)];
     const filter = `(machine_id=${one} OR machine_id=${two} OR machine_id=${three}) AND NOT machine_id=${two} AND NOT type=NET_RECONFIG`;
     const seen = await watch(v1, { filter }, ends(2), async () => {
@@ -182,13 +182,13 @@ describe('a watch of runs', () => {
       expect(await refusal(call())).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FILTER' });
   });
 
-  test('with an unknown type is told which there are', async () => {
+  test('with an unknown type is refused with the list of those that exist', async () => {
     const { message } = await refusal(v1.runs.watchRuns({ filter: 'type=REIMAGE' }));
     for (const type of ['REPAVE', 'RMA', 'UPGRADE', 'NET_RECONFIG', 'JOIN', 'ENTER_MAINTENANCE'])
       expect(message).toContain(type);
   });
 
-  test('with a cursor that nobody gave out is refused', async () => {
+  test('with a made-up cursor is refused', async () => {
     for (const cursor of ['x', Buffer.from('["log",1,1]').toString('base64url')])
       expect(await refusal(v1.runs.watchRuns({ cursor }))).toMatchObject({
         code: 'INVALID_ARGUMENT',
@@ -206,7 +206,7 @@ describe('the log of a run', () => {
 
   const textOf = ({ step, data }: LogChunk) => `[${step}] ${Buffer.from(data).toString('utf8')}`;
 
-  test('is told from its first line, each with its step, run and time', async () => {
+  test('is sent from its first line, each with its step, run and time', async () => {
     const machineId = await newMachine(server, { spec: CLUSTER });
     const { runId } = await run(v1, 'REPAVE', machineId);
     const chunks = await readLog(v1, runId);
@@ -253,7 +253,7 @@ describe('the log of a run', () => {
     expect((await readLog(v1, runId)).map(textOf)).toEqual(['[go] $ systemctl restart it\n']);
   });
 
-  test('of an operation of v2 is told as well', async () => {
+  test('of an operation of v2 is sent as well', async () => {
     const machineId = await newMachine(server, { phase: 'READY' });
     const { operationId } = await runOperation(server, 'REBOOT', machineId);
     expect((await readLog(v1, operationId)).map(({ runId }) => runId)).toEqual([
@@ -262,7 +262,7 @@ describe('the log of a run', () => {
     ]);
   });
 
-  test('of a run that nobody knows is not found, and a bad cursor is refused', async () => {
+  test('of an unknown run is not found, and a bad cursor is refused', async () => {
     expect(await refusal(v1.runs.streamRunLogs({ runId: 'op-none' }))).toMatchObject({
       code: 'NOT_FOUND',
       reason: 'OPERATION_NOT_FOUND',

@@ -1,4 +1,4 @@
-/** Document 1's words in everything that its API says, and both spellings of an id wherever one is taken. */
+/** The v1 API uses only the words of docs/api-v1.md, and accepts both spellings of an id wherever it takes one. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fresh, newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';

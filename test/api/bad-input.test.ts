@@ -175,7 +175,7 @@ describe('a malformed machine is refused, and its field named', () => {
     );
   });
 
-  test('an unknown provider is told which there are', async () => {
+  test('an unknown provider is refused with the list of those that exist', async () => {
     const spec = { provider: 'acme' };
     const error = await refusal(server.machines.registerMachine({ machine: { spec } }));
     expect(error.message).toContain('fake');
@@ -271,7 +271,7 @@ describe('what is no message at all', () => {
     expect(await rowCounts(server)).toEqual(before);
   });
 
-  test('fields that nobody knows are ignored, as protobuf wants it', async () => {
+  test('unknown fields are ignored, as protobuf requires', async () => {
     const unknown = Buffer.from([0xfa, 0x3e, 0x03, 0x61, 0x62, 0x63]);
     expect(fromBinary(ListMachinesResponseSchema, await send(LIST, unknown)).machines.length).toBeGreaterThan(
       0,
@@ -307,7 +307,7 @@ describe('what is no message at all', () => {
     await server.machines.listMachines({});
   });
 
-  test('a filter is refused rather than let through, however strange', async () => {
+  test('an invalid filter is refused, never ignored', async () => {
     for (const filter of [
       '('.repeat(100_000),
       'NOT '.repeat(50_000),

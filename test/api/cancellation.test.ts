@@ -166,7 +166,7 @@ test('what has ended can’t be canceled', async () => {
   expect(await get(server, machineId)).toEqual(machine);
 });
 
-test('an operation that nobody knows can’t be canceled', async () => {
+test('an unknown operation can’t be canceled', async () => {
   expect(await refusal(server.machines.cancelOperation({ operationId: 'op-unknown' }))).toMatchObject({
     code: 'NOT_FOUND',
     reason: 'OPERATION_NOT_FOUND',
@@ -186,13 +186,13 @@ test('who canceled, and why, is in the history', async () => {
   const { operationId } = await start(server, 'REIMAGE', machineId);
   await waitingAt(server, { operationId }, 'reboot');
   await cancel(operationId, 'wrong image');
-  const told = await server.sql(
+  const recorded = await server.sql(
     `SELECT actor_kind, actor_id FROM events WHERE operation_id = $1 AND kind = 'operation'
      AND comment LIKE '%wrong image%'`,
     [operationId],
   );
-  expect(told.length).toBeGreaterThanOrEqual(2);
-  for (const event of told) expect(event).toEqual({ actor_kind: 'admin', actor_id: 'admin' });
+  expect(recorded.length).toBeGreaterThanOrEqual(2);
+  for (const event of recorded) expect(event).toEqual({ actor_kind: 'admin', actor_id: 'admin' });
 });
 
 test('a later operation that runs to its end lowers the signal again', async () => {
@@ -204,7 +204,7 @@ test('a later operation that runs to its end lowers the signal again', async () 
 });
 
 // Last, because it changes the database under all that come after it.
-test('an operation that nobody has picked up is canceled on the spot', async () => {
+test('an operation that no replica has claimed is canceled at once', async () => {
   const machineId = await newMachine(server, { phase: 'READY' });
   await holdNewOperations(server);
   const { operationId } = await start(server, 'REBOOT', machineId);

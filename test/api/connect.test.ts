@@ -266,7 +266,7 @@ describe.each([
     expect(phases).toEqual(['PENDING', 'RUNNING', 'SUCCEEDED']);
   });
 
-  test('tells a stream’s refusal too', async () => {
+  test('reports a stream’s refusal too', async () => {
     const operations = createClient(OperationService, transportTo(server.httpUrl));
     const read = async () => {
       for await (const _chunk of operations.streamOperationLogs({ operationId: 'none' }, headers()));

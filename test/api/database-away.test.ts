@@ -1,4 +1,4 @@
-/** What a replica says, and to whom, while its database can't do its work; and that everything goes on by itself after. */
+/** What a replica answers while its database is unavailable; and that everything continues without help afterwards. */
 import * as grpc from '@grpc/grpc-js';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';

@@ -60,7 +60,7 @@ describe('health', () => {
       ),
     );
 
-  test('the server and each of its services are serving, and nobody needs a token to ask', async () => {
+  test('the server and each of its services are serving, and no caller needs a token to ask', async () => {
     const health = healthOf(server.grpcAddress);
     for (const service of ['', ...SERVICES]) expect(await check(health, service)).toBe('SERVING');
     expect(await check(health, 'no.such.Service')).toBe('NOT_FOUND');
@@ -175,7 +175,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(error_response).toBeDefined();
   });
 
-  test('answers nobody without a token', async () => {
+  test('answers no caller without a token', async () => {
     for (const token of [null, 'ingot_guess']) {
       await expect(ask({ list_services: '' }, token)).rejects.toMatchObject({
         code: grpc.status.UNAUTHENTICATED,

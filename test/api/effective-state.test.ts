@@ -117,7 +117,7 @@ test('raising a flag that is up, or lowering one that is down, changes nothing',
   expect(await server.admin.flagMachine({ machineId, flag, reason: 'second' })).toEqual(flagged);
 });
 
-test('an admin who has looked lowers NeedsIntervention, and says what was found', async () => {
+test('an admin clears NeedsIntervention after an inspection, and says what was found', async () => {
   const labels = { 'fake/fail-step': 'verify' };
   const machineId = await newMachine(server, {
     phase: 'MAINTENANCE',
@@ -138,12 +138,12 @@ test('every flag is in the history, with who raised it and why', async () => {
   const { secret } = await server.admin.createToken({ name: 'night-shift', role: 'admin' });
   const night = server.client(AdminService, secret);
   await night.flagMachine({ machineId, flag: MachineFlag_Value.RETIRED, reason: 'too old' });
-  const told = await server.sql(
+  const recorded = await server.sql(
     `SELECT subject, from_state, to_state, actor_kind, actor_id, comment FROM events
      WHERE machine_id = $1 AND kind = 'condition'`,
     [machineId],
   );
-  expect(told).toEqual([
+  expect(recorded).toEqual([
     {
       subject: 'Retired',
       from_state: '',

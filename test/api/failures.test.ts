@@ -15,7 +15,7 @@ const CLUSTER = { targetClusterRef: 'prod-east' };
 /** The one step that is not tried twice, so that a failure comes at once. */
 const FAILS_AT_ONCE = { 'fake/fail-step': 'verify' };
 
-function mend(machineId: string) {
+function fix(machineId: string) {
   return server.machines.updateMachine({
     machine: { machineId },
     updateMask: { paths: ['labels.fake/fail-step'] },
@@ -63,10 +63,10 @@ test('a failure in READY leaves the machine in READY', async () => {
   });
 });
 
-test('a retry after the cause is mended succeeds, and nobody is needed any more', async () => {
+test('a retry after the cause is fixed succeeds, and the machine needs no intervention any more', async () => {
   const machineId = await newMachine(server, { phase: 'MAINTENANCE', labels: FAILS_AT_ONCE, spec: CLUSTER });
   await run(server, 'REIMAGE', machineId);
-  await mend(machineId);
+  await fix(machineId);
   expect(phaseOf(await run(server, 'REIMAGE', machineId, { requestId: 'retry-001' }))).toBe('SUCCEEDED');
   const machine = await get(server, machineId);
   expect(statusOf(machine)).toMatchObject({

@@ -128,7 +128,7 @@ export async function fakeStateOf(server: TestServer, machineId: string): Promis
   return settle(row.state, Date.now());
 }
 
-/** From now on nobody picks up a new operation: it stays PENDING until it is released. */
+/** From now on no replica claims a new operation: it stays PENDING until it is released. */
 export async function holdNewOperations(server: TestServer): Promise<void> {
   await server.sql(`ALTER TABLE operations ALTER COLUMN due_at SET DEFAULT now() + interval '1 hour'`);
 }

@@ -179,7 +179,7 @@ describe('at the same time', () => {
 });
 
 describe('the rules in any order', () => {
-  /** All that the rules speak of. A new operation stays PENDING until the sequence says how it ends. */
+  /** All that the rules depend on. A new operation stays PENDING until the sequence says how it ends. */
   interface ModelMachine {
     readonly machineId: string;
     phase: Phase;

@@ -134,7 +134,7 @@ test('an update in the middle of an operation leaves the operation alone', async
   await ended(server, { operationId });
 });
 
-test('a machine that does not exist is not found, whoever asks what', async () => {
+test('a machine that does not exist is not found by any call', async () => {
   const machineId = 'nonexistent';
   for (const call of [
     () => server.machines.getMachine({ machineId }),

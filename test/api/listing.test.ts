@@ -175,7 +175,7 @@ describe('machines', () => {
     }
   });
 
-  test('a page token that somebody tampered with is refused, even where its digest is right', async () => {
+  test('a page token that was tampered with is refused, even with a correct digest', async () => {
     const { nextPageToken } = await server.machines.listMachines({ pageSize: 1 });
     const [digest] = JSON.parse(Buffer.from(nextPageToken, 'base64url').toString('utf8')) as [string, string];
     const pageToken = token([digest, 'a\u0000b']);
@@ -185,7 +185,7 @@ describe('machines', () => {
     });
   });
 
-  test('a page has 100 rows unless told otherwise, and never more than 1000', async () => {
+  test('a page has 100 rows unless the request says otherwise, and never more than 1000', async () => {
     await server.sql(`INSERT INTO machines (machine_id, labels, spec, phase)
       SELECT 'many-' || lpad(n::text, 4, '0'), '{}', '{"provider": "fake", "mac_addresses": []}', 'READY'
       FROM generate_series(1, 1100) AS n`);
@@ -266,7 +266,7 @@ describe('operations', () => {
     expect(error.message).toContain(valid);
   });
 
-  test('an operation can be looked up by its id, and an unknown one is not found', async () => {
+  test('an operation can be read by its id, and an unknown one is not found', async () => {
     const operationId = history.at(-1) ?? '';
     const operation = await server.operations.getOperation({ operationId });
     expect([operation.operationId, phaseOf(operation)]).toEqual([operationId, 'SUCCEEDED']);

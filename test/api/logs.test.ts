@@ -80,7 +80,7 @@ test('a log can be resumed after any of its lines, without a gap and without a r
   }
 });
 
-test('the log of a canceled operation tells of its undoing, and ends', async () => {
+test('the log of a canceled operation shows how it is undone, and ends', async () => {
   const machineId = await newMachine(server, {
     phase: 'MAINTENANCE',
     labels: { 'fake/hang-step': 'repave' },
@@ -101,7 +101,7 @@ test('an operation without a line has a log that ends at once', async () => {
   expect(await readLog(server, operationId)).toEqual([]);
 });
 
-test('the log of an operation that nobody knows is not found', async () => {
+test('the log of an unknown operation is not found', async () => {
   expect(await refusal(server.operations.streamOperationLogs({ operationId: 'op-none' }))).toMatchObject({
     code: 'NOT_FOUND',
     reason: 'OPERATION_NOT_FOUND',

@@ -20,7 +20,7 @@ async function readiness(): Promise<unknown> {
 }
 const READY = { status: 200, body: { status: 'ready' } };
 
-it('a migration behind a long reader holds up no reads and no writes, and passes when the reader ends', async () => {
+it('a migration that waits for a long reader blocks no reads and no writes, and completes when the reader ends', async () => {
   await server.machines.registerMachine({ machine: { machineId: 'm-1', spec: {} } });
   const reader = new pg.Client({ connectionString: server.database.url, application_name: 'a long report' });
   await reader.connect();

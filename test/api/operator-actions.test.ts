@@ -41,7 +41,7 @@ function act(operationId: string, action: OperatorAction, reason = 'because') {
   return server.admin.actOnOperation({ operationId, action: value, reason });
 }
 
-function mend(machineId: string) {
+function fix(machineId: string) {
   return server.machines.updateMachine({
     machine: { machineId },
     updateMask: { paths: ['labels.fake/fail-step', 'labels.fake/hang-step'] },
@@ -68,7 +68,7 @@ async function actionEvents(operationId: string) {
 describe('what each action does', () => {
   it('retry_stage runs the failed step again, with all of its attempts, and the history says why', async () => {
     const { machineId, operationId } = await failedReboot();
-    await mend(machineId);
+    await fix(machineId);
     const again = await act(operationId, 'retry_stage', 'the BMC was replaced');
     expect(again.status).toBe('pending');
     expect(phaseOf(await ended(server, { operationId }))).toBe('SUCCEEDED');
@@ -100,7 +100,7 @@ describe('what each action does', () => {
     const operation = await run(server, 'REIMAGE', machineId);
     expect(operation.steps.map(({ name }) => name)).toEqual(['netboot', 'reboot', 'repave']);
     const boots = (await fakeStateOf(server, machineId)).bootCount;
-    await mend(machineId);
+    await fix(machineId);
     await act(operation.operationId, 'resume');
     expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
     expect((await fakeStateOf(server, machineId)).bootCount).toBe(boots);
@@ -108,7 +108,7 @@ describe('what each action does', () => {
 
   it('rerun begins at the top; what is found done is adopted', async () => {
     const { machineId, operationId } = await failedReboot();
-    await mend(machineId);
+    await fix(machineId);
     await act(operationId, 'rerun');
     const again = await ended(server, { operationId });
     expect(phaseOf(again)).toBe('SUCCEEDED');
@@ -121,18 +121,18 @@ describe('what each action does', () => {
     await waitingAt(server, operation, 'reboot');
     await act(operation.operationId, 'cancel', 'wrong machine');
     expect(phaseOf(await ended(server, operation))).toBe('CANCELED');
-    await mend(machineId);
+    await fix(machineId);
     await act(operation.operationId, 'rerun', 'right machine after all');
     expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
   });
 
-  it('restart_clean undoes what was done, then begins anew', async () => {
+  it('restart_clean undoes what was done, then starts again', async () => {
     const machineId = await newMachine(server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'repave' },
     });
     const operation = await run(server, 'REIMAGE', machineId);
-    await mend(machineId);
+    await fix(machineId);
     await act(operation.operationId, 'restart_clean', 'from scratch');
     expect(phaseOf(await ended(server, operation))).toBe('SUCCEEDED');
     const statuses = (await actionEvents(operation.operationId)).map(({ to_state }) => to_state);
@@ -151,8 +151,8 @@ describe('what each action does', () => {
     });
     const operation = await run(server, 'REIMAGE', machineId, { imageRef: 'debian-12' });
     expect(operation.error?.details).toMatchObject({ step: 'netboot' });
-    // Somebody sets the boot device by hand.
-    await mend(machineId);
+    // An operator sets the boot device by hand.
+    await fix(machineId);
     await server.sql(
       `UPDATE fake_machines SET state = state || '{"bootDevice": "pxe", "netbootImage": "debian-12", "task": null}' WHERE machine_id = $1`,
       [machineId],
@@ -161,9 +161,9 @@ describe('what each action does', () => {
     expect((await ended(server, operation)).status).toBe('reconciled');
   });
 
-  it('adopt does nothing behind an operator’s back where nothing is to be adopted', async () => {
+  it('adopt changes nothing where nothing is to be adopted', async () => {
     const { machineId, operationId } = await failedReboot();
-    await mend(machineId);
+    await fix(machineId);
     const boots = (await fakeStateOf(server, machineId)).bootCount;
     await act(operationId, 'adopt_observed_state', 'I believe it rebooted');
     const after = await ended(server, { operationId });
@@ -173,7 +173,7 @@ describe('what each action does', () => {
     expect(phaseOf(await ended(server, { operationId }))).toBe('SUCCEEDED');
   });
 
-  it('hold freezes an operation that is being worked on, and the machine says that somebody must look', async () => {
+  it('hold freezes a running operation, and the machine says that an operator must inspect it', async () => {
     const machineId = await newMachine(server, { phase: 'READY', labels: { 'fake/step-ms': '1000' } });
     const operation = await start(server, 'REBOOT', machineId);
     await waitingAt(server, operation, 'reboot');
@@ -224,14 +224,14 @@ describe('what each action does', () => {
       labels: { 'fake/fail-step': 'repave' },
     });
     const operation = await run(server, 'REIMAGE', machineId);
-    await mend(machineId);
+    await fix(machineId);
     await run(server, 'EXIT_MAINTENANCE', machineId);
     const refused = await refusal(act(operation.operationId, 'retry_stage'));
     expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'WRONG_PHASE' });
     expect((await read(operation.operationId)).status).toBe('failed_retryable');
   });
 
-  it('cancel gives up what has failed, and undoes of it what can be undone', async () => {
+  it('cancel ends a failed operation, and undoes what can be undone', async () => {
     const machineId = await newMachine(server, {
       phase: 'MAINTENANCE',
       labels: { 'fake/fail-step': 'repave' },
@@ -250,7 +250,7 @@ describe('what each action does', () => {
     expect((await act(operationId, 'cancel')).status).toBe('cancelled');
   });
 
-  it('document 2’s cancel still refuses what has ended', async () => {
+  it('cancel of the v2 API still refuses an operation that has ended', async () => {
     const { operationId } = await failedReboot();
     expect(await refusal(server.machines.cancelOperation({ operationId, reason: '' }))).toMatchObject({
       code: 'FAILED_PRECONDITION',
@@ -264,7 +264,7 @@ describe('what each action does', () => {
       labels: { 'fake/fail-step': 'repave' },
     });
     const { operationId } = await run(server, 'REIMAGE', machineId);
-    await mend(machineId);
+    await fix(machineId);
     const later = await run(server, 'REIMAGE', machineId);
     expect(phaseOf(later)).toBe('SUCCEEDED');
     for (const action of ['cancel', 'restart_clean'] as const) {
@@ -275,12 +275,12 @@ describe('what each action does', () => {
     expect((await read(operationId)).status).toBe('failed_retryable');
   });
 
-  it('every action is told with its time, its actor and its reason, for whoever may read', async () => {
+  it('every action is recorded with its time, its actor and its reason, and each viewer can read it', async () => {
     const { machineId, operationId } = await failedReboot();
     await act(operationId, 'mark_manual_intervention_required', 'smoke');
     await act(operationId, 'resume', 'no smoke');
     await ended(server, { operationId });
-    await mend(machineId);
+    await fix(machineId);
     await act(operationId, 'cancel', 'never mind');
     await ended(server, { operationId });
     const { actions } = await server.admin.listOperatorActions({ operationId });
@@ -309,7 +309,7 @@ describe('what each action does', () => {
     });
   });
 
-  it('one operation at a time: a retry waits for nobody, it is refused', async () => {
+  it('one operation at a time: a retry does not wait for another operation, it is refused', async () => {
     const { machineId, operationId } = await failedReboot();
     await server.machines.updateMachine({
       machine: { machineId, labels: { 'fake/hang-step': 'reboot' } },
@@ -356,7 +356,7 @@ describe('every action on every status', () => {
   );
 
   it.each(cases)('%s on %s', async (action, status) => {
-    // A quick one, made to look as if it had failed.
+    // A quick one, changed in the database as if it had failed.
     const machineId = await newMachine(server);
     const { operationId } = await run(server, 'ENTER_MAINTENANCE', machineId);
     await server.sql(

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-/** As document 2 prints it. */
+/** As docs/operations-api.md prints it. */
 const REQUIRED_PHASES = {
   REBOOT: ['READY', 'MAINTENANCE'],
   REIMAGE: ['MAINTENANCE'],
@@ -37,7 +37,7 @@ const GATES = PHASE_GATED_TYPE_NAMES.flatMap((type) =>
   })),
 );
 
-test('the table of gates is the one of the document', () => {
+test('the table of gates is the one of docs/operations-api.md', () => {
   const phases = Object.fromEntries(
     PHASE_GATED_TYPE_NAMES.map((type) => [type, PHASE_GATED_TYPES[type].phases]),
   );
@@ -110,7 +110,7 @@ test('the phase gate is checked before the active operation', async () => {
   await server.machines.cancelOperation({ operationId });
 });
 
-test('an operation is answered at once, and tells who asked for what and when', async () => {
+test('an operation is answered at once, and says who asked for what and when', async () => {
   const machineId = await newMachine(server, {
     phase: 'MAINTENANCE',
     labels: { 'fake/hang-step': 'repave' },

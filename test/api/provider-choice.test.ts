@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-/** As document 1 prints it. */
+/** As docs/api-v1.md prints it. */
 function sample(machineId: string) {
   return {
     machineId,
@@ -29,7 +29,7 @@ async function providerOf(machineId: string): Promise<string | undefined> {
   return (await server.machines.getMachine({ machineId })).spec?.provider;
 }
 
-test('the machine of document 1 belongs to the provider that its label names, in both APIs', async () => {
+test('the example machine of docs/api-v1.md belongs to the provider that its label names, in both APIs', async () => {
   for (const api of [server.machines, v1Of(server).machines]) {
     const machine = { ...sample(fresh('m')), spec: {} };
     const { spec } = await api.registerMachine({ machine });

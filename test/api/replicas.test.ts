@@ -6,7 +6,7 @@ import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { ended, fakeStateOf, newMachine, phaseOf, run, start } from './fleet.ts';
 
-/** Far longer than any test: whoever waits for a lease to run out is found out. */
+/** Far longer than any test, so that code that waits for a lease to expire fails its test. */
 const LEASE_MS = 60_000;
 
 let database: TestDatabase;

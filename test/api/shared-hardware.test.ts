@@ -92,13 +92,13 @@ describe('what another machine has', () => {
     ],
     [{ bmcEndpoint: '10.7.1.2' }, { sshEndpoint: '10.7.1.2' }],
     [{}, {}],
-  ])('is not what only looks alike: %j and %j', async (first, second) => {
+  ])('is not found in similar texts: %j and %j', async (first, second) => {
     await register(first);
     await register(second);
   });
 });
 
-test('what a machine gives up another can have, and what was removed holds nothing', async () => {
+test('what a machine releases another can claim, and a removed machine claims nothing', async () => {
   const sshEndpoint = 'c.example';
   const first = await register({ sshEndpoint, macAddresses: ['02:07:00:00:01:01'] });
   await server.machines.registerMachine({

@@ -90,7 +90,7 @@ describe('a machine', () => {
     }
   });
 
-  test('is told of paths that there are not', async () => {
+  test('is refused with the paths that do not exist', async () => {
     const { machineId } = await server.machines.registerMachine({ machine: {} });
     const updateMask = { paths: ['spec.location.shelf'] };
     const error = await refusal(server.machines.updateMachine({ machine: { machineId }, updateMask }));

@@ -154,7 +154,7 @@ describe('REST', () => {
     for (const { text } of answers) expect(text).toContain('"detail"');
   });
 
-  it('a report loses what can’t be stored, and is refused only where it says who it is', async () => {
+  it('a report loses what can’t be stored, and is refused only where its identity can’t be stored', async () => {
     const route = { method: 'POST', url: '/api/v1/report' };
     const send = (body: unknown) => statusOf(route, route.url, Buffer.from(JSON.stringify(body)));
     const mac_address = '52:54:00:99:00:01';
@@ -167,7 +167,7 @@ describe('REST', () => {
     }
   });
 
-  it('what only looks like it is a text like any other', async () => {
+  it('a text that only resembles it is stored like any other', async () => {
     const body = Buffer.from(String.raw`{"mac_address":"52:54:00:99:00:02","vendor":"a\\u0000 %00 😀"}`);
     const route = { method: 'POST', url: '/api/v1/nodes' };
     const { status, text } = await statusOf(route, '/api/v1/nodes?q=%2500&x=100%', body);

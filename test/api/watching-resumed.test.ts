@@ -54,7 +54,7 @@ async function work(machines: readonly string[]): Promise<void> {
   );
 }
 
-test('a watch that is resumed at random events on random replicas misses nothing and hears nothing twice', async () => {
+test('a watch that is resumed at random events on random replicas misses nothing and receives nothing twice', async () => {
   const machines: string[] = [];
   for (let index = 0; index < 12; index += 1) machines.push(await newMachine(server));
   const filter = machines.map((machineId) => `machine_id=${machineId}`).join(' OR ');
@@ -64,7 +64,7 @@ test('a watch that is resumed at random events on random replicas misses nothing
     cursor = at;
   }
   const working = work(machines);
-  const heard: OperationEvent[] = [];
+  const received: OperationEvent[] = [];
   const isOver = ends(machines.length * TYPES.length);
   let connections = 0;
   for (let over = false; !over; connections += 1) {
@@ -75,20 +75,20 @@ test('a watch that is resumed at random events on random replicas misses nothing
       over = isOver(event);
       return over || takes === 0;
     });
-    heard.push(...part);
-    cursor = heard.at(-1)?.cursor ?? '';
+    received.push(...part);
+    cursor = received.at(-1)?.cursor ?? '';
   }
   await working;
   expect(connections).toBeGreaterThan(10);
-  expect(heard.map(wordsFor)).toEqual(await logged(server, 'machine_id = ANY($1)', [machines]));
-  expect(new Set(heard.map((event) => event.cursor)).size).toBe(heard.length);
+  expect(received.map(wordsFor)).toEqual(await logged(server, 'machine_id = ANY($1)', [machines]));
+  expect(new Set(received.map((event) => event.cursor)).size).toBe(received.length);
   for (const machineId of machines) {
-    const phases = phasesIn(heard.filter(({ snapshot }) => snapshot?.machineId === machineId));
+    const phases = phasesIn(received.filter(({ snapshot }) => snapshot?.machineId === machineId));
     expect(phases).toEqual(TYPES.flatMap(() => ['PENDING', 'RUNNING', 'SUCCEEDED']));
   }
 });
 
-test('a watch that joins in the middle of the work tells of each operation from where its snapshot ends', async () => {
+test('a watch that joins in the middle of the work sends each operation from where its snapshot ends', async () => {
   const machines: string[] = [];
   for (let index = 0; index < 10; index += 1) machines.push(await newMachine(server));
   const machineFilter = machines.map((machineId) => `machine_id=${machineId}`).join(' OR ');
@@ -130,27 +130,27 @@ test.each([
   await busy.stop();
 });
 
-/** Of each operation either all was told, or all that its snapshot does not have. */
+/** Of each operation the watch sent either all changes, or all that its snapshot does not have. */
 function expectSeamless(seen: readonly OperationEvent[], truth: readonly string[]): void {
   const synced = seen.findIndex(({ kind }) => kind === OperationEvent_Kind.SYNCED);
   expect(ofKind(seen.slice(synced), OperationEvent_Kind.SNAPSHOT)).toEqual([]);
   const snapshots = new Map(
     ofKind(seen, OperationEvent_Kind.SNAPSHOT).map((event) => [event.snapshot?.operationId ?? '', event]),
   );
-  const told = seen
+  const sent = seen
     .filter(({ kind, snapshot }) => snapshot && kind !== OperationEvent_Kind.SNAPSHOT)
     .map(wordsFor);
   for (const operationId of new Set(truth.map((line) => line.split(' ')[0] ?? ''))) {
     const whole = truth.filter((line) => line.startsWith(operationId));
-    const heard = told.filter((line) => line.startsWith(operationId));
-    expect(heard).toEqual(heard.length === 0 ? [] : whole.slice(-heard.length));
+    const received = sent.filter((line) => line.startsWith(operationId));
+    expect(received).toEqual(received.length === 0 ? [] : whole.slice(-received.length));
     const snapshot = snapshots.get(operationId);
-    if (!snapshot) expect(heard).toEqual(whole);
-    else expect(stateIn(wordsFor(snapshot))).toBe(stateIn(whole.at(-heard.length - 1) ?? ''));
+    if (!snapshot) expect(received).toEqual(whole);
+    else expect(stateIn(wordsFor(snapshot))).toBe(stateIn(whole.at(-received.length - 1) ?? ''));
   }
 }
 
-/** Status and steps, without what kind of event told of them. */
+/** Status and steps, without the kind of event that sent them. */
 function stateIn(words: string): string {
   const [, status, steps] = / (\w+) (\[[^\]]*\])/.exec(words) ?? [];
   return `${status} ${steps}`;
@@ -180,7 +180,7 @@ test('a watch goes on after the server was restarted, also with what happened in
   rmSync(dataDir, { recursive: true });
 });
 
-test('a watch is told to come back when the server stops', async () => {
+test('a watch is asked to come back when the server stops', async () => {
   const leaving = await startTestServer({ database: server.database });
   const call = leaving.operations.watchOperations({ sendSynced: true });
   const reading = (async () => {
@@ -189,18 +189,18 @@ test('a watch is told to come back when the server stops', async () => {
   await expect(reading).rejects.toMatchObject({ code: 'UNAVAILABLE', reason: 'SERVER_STOPPING' });
 });
 
-test('a watch through more operations than it remembers still hears of all', async () => {
+test('a watch through more operations than it remembers still receives all', async () => {
   const many = await startTestServer();
   const OLD = 11_000;
   await many.sql(`INSERT INTO machines (machine_id, labels, spec, phase)
     VALUES ('busy', '{}', '{"provider": "fake", "mac_addresses": []}', 'READY')`);
   const named = (numbers: string) => `SELECT 'op-' || lpad(n::text, 6, '0') FROM (${numbers}) AS numbers(n)`;
   await many.sql(storeOperations('busy', named(`SELECT generate_series(1, ${OLD + 1000})`)));
-  const tell = (numbers: string) => many.sql(storeEndings(named(numbers)));
+  const store = (numbers: string) => many.sql(storeEndings(named(numbers)));
   const [synced] = await watch(many, {}, isSynced);
-  await tell(`SELECT generate_series(1, ${OLD})`);
+  await store(`SELECT generate_series(1, ${OLD})`);
   // New ones and old ones in turn, so that they share a batch.
-  await tell(
+  await store(
     `SELECT CASE WHEN n % 2 = 0 THEN n ELSE ${OLD} + (n + 1) / 2 END FROM generate_series(1, 2000) AS n ORDER BY n`,
   );
   const total = OLD + 2000;

@@ -81,9 +81,9 @@ test('a watch is not held up by an older transaction that stays open', async () 
   const kinds = seen.map(({ kind }) => OperationEvent_Kind[kind]);
   expect(kinds).toEqual(['SNAPSHOT', 'SYNCED', ...kinds.slice(2)]);
   const truth = await logged(server, 'operation_id = $1', [operationId]);
-  const told = seen.slice(2).map(wordsFor);
-  expect(told).toEqual(truth.slice(-told.length));
-  expect(told[0]).toContain('cancel requested');
+  const received = seen.slice(2).map(wordsFor);
+  expect(received).toEqual(truth.slice(-received.length));
+  expect(received[0]).toContain('cancel requested');
 });
 
 test('a watch without a filter begins with the active operations alone', async () => {
@@ -106,7 +106,7 @@ test('a watch with a filter on ended operations begins with those', async () => 
   expect(ofKind(seen, OperationEvent_Kind.SNAPSHOT)).toHaveLength(2);
 });
 
-test('a watch tells each step and each percentage, and what the operation was like right then', async () => {
+test('a watch sends each step and each percentage, with the operation as it was at that time', async () => {
   const machineId = await newMachine(server, { phase: 'MAINTENANCE', spec: { targetClusterRef: 'east' } });
   const filter = `machine_id=${machineId} AND type=REIMAGE`;
   const seen = await watch(server, { filter }, ends(1), () => start(server, 'REIMAGE', machineId));
@@ -126,14 +126,14 @@ test('a watch tells each step and each percentage, and what the operation was li
   );
 });
 
-test('a watch of one phase tells the operation that enters it and the change by which it leaves', async () => {
+test('a watch of one phase sends the operation that enters it and the change by which it leaves', async () => {
   const machineId = await newMachine(server);
   const filter = `machine_id=${machineId} AND phase=RUNNING`;
   const seen = await watch(server, { filter }, ends(1), () => start(server, 'ENTER_MAINTENANCE', machineId));
   expect(phasesIn(seen)).toEqual(['RUNNING', 'SUCCEEDED']);
 });
 
-test('a watch tells nothing of what its filter leaves out', async () => {
+test('a watch sends nothing that its filter leaves out', async () => {
   const [mine, other] = [await newMachine(server), await newMachine(server)];
   const seen = await watch(server, { filter: `machine_id=${mine}` }, ends(1), async () => {
     await run(server, 'ENTER_MAINTENANCE', other);
@@ -142,7 +142,7 @@ test('a watch tells nothing of what its filter leaves out', async () => {
   expect(new Set(seen.flatMap(({ snapshot }) => snapshot?.machineId ?? []))).toEqual(new Set([mine]));
 });
 
-test('a watch on one replica tells what another one runs', async () => {
+test('a watch on one replica sends what another one runs', async () => {
   const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
   const filter = `machine_id=${machineId} AND type=REIMAGE`;
   const [here, there] = await Promise.all([

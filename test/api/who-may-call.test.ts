@@ -85,7 +85,7 @@ function callOf(from: TestServer, service: DescService, method: string, token?: 
 /** A watch that matches nothing sends no message unless it is asked for the marker. */
 const REQUESTS: Readonly<Record<string, object>> = { watchOperations: { sendSynced: true } };
 
-/** Calls with an empty request and says how far it got: a request that is looked at has passed the door. */
+/** Calls with an empty request and says how far it got: a request that is validated has passed authorization. */
 async function verdict(
   from: TestServer,
   service: DescService,
@@ -150,14 +150,14 @@ describe('roles', () => {
     });
   });
 
-  test('the role is looked at before the request is', async () => {
+  test('the role is checked before the request is', async () => {
     const viewer = server.client(AdminService, tokens.get('viewer'));
     expect((await refusal(viewer.flagMachine({ machineId: '\u0000' }))).code).toBe('PERMISSION_DENIED');
   });
 });
 
 describe('without a good token', () => {
-  test.each(METHODS)('$name is answered to nobody', async ({ service, method }) => {
+  test.each(METHODS)('$name is refused', async ({ service, method }) => {
     for (const token of [undefined, 'ingot_guess', `${server.adminToken}x`]) {
       expect(await verdict(server, service, method, token)).toBe('UNAUTHENTICATED');
     }
@@ -177,7 +177,7 @@ describe('without a good token', () => {
     expect(await answer.json()).toMatchObject({ code: 'unauthenticated' });
   });
 
-  test('an expired token is refused from its last moment on', async () => {
+  test('a token is refused as soon as it expires', async () => {
     const expiresAt = timestampFromMs(Date.now() + 400);
     const { secret } = await server.admin.createToken({ name: fresh('short'), role: 'admin', expiresAt });
     const client = server.client(MachineService, secret);
@@ -204,12 +204,12 @@ describe('without a good token', () => {
           (error: CallError) => error.code,
         ),
       (code) => code === 'UNAUTHENTICATED',
-      // Sooner than a replica that was not told would find out.
+      // Sooner than a replica that was not notified would find out.
       4_000,
     );
   });
 
-  test('a token that is revoked while it is looked up is not believed afterwards', async () => {
+  test('a token that is revoked while it is being read is not accepted afterwards', async () => {
     const row = { name: 'racer', role: 'viewer', created_by: '', created_at: new Date(), expires_at: null };
     const answers: Array<(rows: unknown[]) => void> = [];
     const database = { run: () => new Promise((resolve) => answers.push(resolve)) } as unknown as Database;
@@ -320,11 +320,11 @@ describe('tokens', () => {
   test('every change of a token is in the history, with who made it', async () => {
     const { name } = await newToken('operator');
     await server.admin.revokeToken({ name });
-    const told = await server.sql(
+    const recorded = await server.sql(
       `SELECT from_state, to_state, actor_id FROM events WHERE kind = 'token' AND subject = $1 ORDER BY event_id`,
       [name],
     );
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { from_state: '', to_state: 'operator', actor_id: 'admin' },
       { from_state: 'operator', to_state: 'revoked', actor_id: 'admin' },
     ]);
@@ -338,7 +338,7 @@ describe('the first token', () => {
     expect(server.adminToken).toMatch(/^ingot_[A-Za-z0-9_-]{43}$/);
   });
 
-  test('stays the same when the server starts again, and is made anew when its file is gone', async () => {
+  test('stays the same when the server starts again, and is created again when its file is gone', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'ingot-test-token-'));
     const { database } = server;
     const first = await startTestServer({ database, dataDir });
@@ -358,7 +358,7 @@ describe('the first token', () => {
 
 test('no secret is ever in the log, in the history or in any answer but the first', async () => {
   const { secret } = await newToken('operator');
-  const guess = 'ingot_a-guess-that-somebody-made';
+  const guess = 'ingot_a-guess-of-an-attacker';
   const password = 'hunter2-in-a-url';
   const machineId = await newMachine(server, { phase: 'MAINTENANCE' });
   await run(server, 'REIMAGE', machineId);
@@ -384,23 +384,23 @@ test('no secret is ever in the log, in the history or in any answer but the firs
   }
 });
 
-test('readiness tells when the database is gone; health does not', async () => {
-  const doomed = await startTestServer();
+test('readiness fails when the database is gone; health does not', async () => {
+  const unready = await startTestServer();
   try {
-    await doomed.database.drop();
+    await unready.database.drop();
     const ready = await until(
-      () => fetch(`${doomed.httpUrl}/readyz`),
+      () => fetch(`${unready.httpUrl}/readyz`),
       (answer) => answer.status === 503,
     );
     expect(await ready.json()).toMatchObject({
       status: 'not ready',
       causes: { database: 'the database refuses the login of this server' },
     });
-    expect((await fetch(`${doomed.httpUrl}/healthz`)).status).toBe(200);
-    const error = await refusal(doomed.machines.listMachines({}));
+    expect((await fetch(`${unready.httpUrl}/healthz`)).status).toBe(200);
+    const error = await refusal(unready.machines.listMachines({}));
     expect(error.code).toBe('UNAVAILABLE');
     expect(error.message).not.toContain('test_');
   } finally {
-    await doomed.stop();
+    await unready.stop();
   }
 });

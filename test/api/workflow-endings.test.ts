@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-it('whoever speaks is brought back after a drain that was canceled, and not after an onboarding that was', async () => {
+it('a node whose agent sends keepalives is active again after a canceled drain, and not after a canceled onboarding', async () => {
   const offline = async (reason: string) => {
     const machineId = await newMachine(server);
     const canceled = { status: true, reason, message: '', lastTransition: new Date(0).toISOString() };
@@ -80,7 +80,7 @@ it('whoever speaks is brought back after a drain that was canceled, and not afte
     () => serviceOf(drained),
     (service) => service === 'active',
   );
-  // Two more rounds of whoever brings nodes back.
+  // Two more rounds of the reconciler that brings nodes back.
   await sleep(2_500);
   expect(await serviceOf(calledOff)).toBe('offline');
 });

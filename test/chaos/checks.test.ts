@@ -92,7 +92,7 @@ const HEALTHY: Evidence = {
     activeOperations: new Map([[MACHINE, '']]),
     replays: new Map([[`${MACHINE}/r-1`, OPERATION]]),
   },
-  heard: ['pending', 'running', 'step reboot', 'step reboot', 'completed'].map((change) => ({
+  received: ['pending', 'running', 'step reboot', 'step reboot', 'completed'].map((change) => ({
     operationId: OPERATION,
     change,
   })),
@@ -133,8 +133,8 @@ const BROKEN = {
   'no effect lands after one of a later holder': { machines: [{ ...machine, staleEffects: 1 }] },
   'machines agree with their operations': { machines: [{ ...machine, bootCount: 3 }] },
   'every history is a legal path': { events: HEALTHY.events.filter(({ eventId }) => eventId !== 3) },
-  'a watcher misses nothing and hears nothing twice': {
-    heard: [...HEALTHY.heard, ...HEALTHY.heard.slice(-1)],
+  'a watcher misses nothing and receives nothing twice': {
+    received: [...HEALTHY.received, ...HEALTHY.received.slice(-1)],
   },
   'operations fail only where they were steered to': {
     operations: [{ ...operation, errorCode: 'HOLDER_DIED_REPEATEDLY' }],
@@ -142,7 +142,7 @@ const BROKEN = {
   'the API agrees with the database': {
     api: { ...HEALTHY.api, replays: new Map([[`${MACHINE}/r-1`, 'op-2']]) },
   },
-  'replicas die only when they are told to': { unexpectedDeaths: ['replica 7 ended with exit code 1'] },
+  'replicas die only when the storm orders it': { unexpectedDeaths: ['replica 7 ended with exit code 1'] },
 } as const satisfies Record<CheckName, Partial<Evidence>>;
 
 describe('the checks of the storm', () => {
@@ -162,7 +162,7 @@ describe('the checks of the storm', () => {
   });
 
   it.each([
-    ['a row that nobody held', { ownerBefore: null }],
+    ['a row without a holder', { ownerBefore: null }],
     ['an operation that was over', { statusBefore: 'completed' }],
     ['an epoch that went back', { epochAfter: 1 }],
   ])('find a zombie by its write to %s', (_words, fields) => {

@@ -1,7 +1,7 @@
 /**
  * What must hold after a storm. Each check is a function from the evidence to its findings; none found is good.
  *
- * The events' ids are drawn while the row that they tell about is locked, so their order is the order in which
+ * The events' ids are drawn while the row that they describe is locked, so their order is the order in which
  * things happened to that row.
  */
 
@@ -36,13 +36,15 @@ export const CHECKS = {
       return [`${key} was accepted as ${operationId} and has ${rows.length} operations`];
     });
     const unasked = [...byRequest.keys()].filter((key) => !asked.has(key));
-    return [...lost, ...unasked.map((key) => `nobody asked for ${key}`)];
+    return [...lost, ...unasked.map((key) => `no client asked for ${key}`)];
   },
 
   'no operation is stuck': ({ operations }) =>
     operations
       .filter(({ status, owner }) => isActive(status) || owner !== null)
-      .map(({ operationId, status, owner }) => `${operationId} is ${status}, held by ${owner ?? 'nobody'}`),
+      .map(
+        ({ operationId, status, owner }) => `${operationId} is ${status}, held by ${owner ?? 'no replica'}`,
+      ),
 
   'no step completes twice': ({ operations, events }) => {
     const completions = countBy(
@@ -109,16 +111,16 @@ export const CHECKS = {
 
   'every history is a legal path': ({ operations, events }) => illegalPaths(operations, events),
 
-  'a watcher misses nothing and hears nothing twice': ({ operations, events, heard }) => {
-    const told = groupBy(
+  'a watcher misses nothing and receives nothing twice': ({ operations, events, received }) => {
+    const recorded = groupBy(
       events.filter(({ isTold }) => isTold),
       ({ operationId }) => operationId,
     );
-    const heardOf = groupBy(heard, ({ operationId }) => operationId);
+    const receivedFor = groupBy(received, ({ operationId }) => operationId);
     return operations.flatMap(({ operationId }) => {
-      const happened = (told.get(operationId) ?? []).map(changeOf).join(', ');
-      const known = (heardOf.get(operationId) ?? []).map(({ change }) => change).join(', ');
-      return happened === known ? [] : [`${operationId}: ${happened}; the watcher heard ${known}`];
+      const happened = (recorded.get(operationId) ?? []).map(changeOf).join(', ');
+      const known = (receivedFor.get(operationId) ?? []).map(({ change }) => change).join(', ');
+      return happened === known ? [] : [`${operationId}: ${happened}; the watcher received ${known}`];
     });
   },
 
@@ -150,7 +152,7 @@ export const CHECKS = {
     }),
   ],
 
-  'replicas die only when they are told to': ({ unexpectedDeaths }) => [...unexpectedDeaths],
+  'replicas die only when the storm orders it': ({ unexpectedDeaths }) => [...unexpectedDeaths],
 } as const satisfies Record<string, Check>;
 
 export type CheckName = keyof typeof CHECKS;
@@ -210,7 +212,7 @@ function illegalPaths(operations: readonly OperationFacts[], ordered: readonly E
 }
 
 function nextJobStatuses(from: string): readonly string[] {
-  // A request to cancel is told without a change of the status.
+  // A request to cancel is recorded without a change of the status.
   return [from, ...nextStates(operationLifecycle, from as OperationStatus)];
 }
 

@@ -1,4 +1,4 @@
-/** Tells when operations end, with one query for all of them, and notices when none does any more. */
+/** Reports when operations end, with one query for all of them, and notices when none does any more. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { Rows } from './storm-database.ts';
@@ -22,7 +22,7 @@ export class Endings {
   constructor(database: Rows, stallMs: number) {
     this.#database = database;
     this.#stallMs = stallMs;
-    this.#watch = this.#look();
+    this.#watch = this.#poll();
   }
 
   /** Aborted when no operation has ended for a very long time. */
@@ -40,7 +40,7 @@ export class Endings {
     await this.#watch;
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     let lastEnding = performance.now();
     while (!this.#closed) {
       await sleep(LOOK_MS);

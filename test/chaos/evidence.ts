@@ -1,4 +1,4 @@
-/** Everything that the checks look at, read after the storm: from the database, from the API, from the journals. */
+/** Everything that the checks read, collected after the storm: from the database, from the API, from the journals. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationStatus } from '../../src/domain/operation/operation-status.ts';
@@ -6,7 +6,7 @@ import type { StepState } from '../../src/domain/operation/step-state.ts';
 import { type FakeState, settle } from '../../src/providers/fake/fake-state.ts';
 import type { JournalLine } from './replica-messages.ts';
 import type { Rows } from './storm-database.ts';
-import type { HeardChange } from './watcher.ts';
+import type { ReceivedChange } from './watcher.ts';
 import type { StartRecord } from './workload.ts';
 import { readWriteHistory, type Write } from './write-history.ts';
 
@@ -36,7 +36,7 @@ export interface EventFacts {
   readonly actorId: string;
   readonly machineId: string;
   readonly operationId: string;
-  /** Watchers hear of it. */
+  /** Watchers receive it. */
   readonly isTold: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface Evidence {
   /** One list a replica, in the order of time. */
   readonly journals: readonly (readonly JournalLine[])[];
   readonly api: ApiFacts;
-  readonly heard: readonly HeardChange[];
+  readonly received: readonly ReceivedChange[];
   readonly hasUniqueIndex: boolean;
   readonly unexpectedDeaths: readonly string[];
   /** A restart of the database may have cut off the fake machines, which live in it. */

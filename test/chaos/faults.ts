@@ -136,7 +136,7 @@ export class FaultInjector {
     count(this.freezes, obeyed ? place : 'anywhere');
   }
 
-  /** As when the host of all of them was suspended: each finds its own leases run out, and may claim them anew. */
+  /** As when the host of all of them was suspended: each finds its own leases run out, and may claim them again. */
   async #freezeAll(): Promise<void> {
     const victims = this.#dependencies.replicas.ready;
     for (const victim of victims) victim.freeze();
@@ -146,7 +146,7 @@ export class FaultInjector {
   }
 
   async #wake(victims: readonly ReplicaProcess[]): Promise<void> {
-    // The new holders get a moment to go on, so that there is something to spoil.
+    // The new holders get some time to continue, so that a stale write could do damage.
     await sleep(this.#dependencies.random.below(200));
     for (const victim of victims) victim.thaw();
   }
@@ -176,12 +176,12 @@ export class FaultInjector {
   }
 
   /** Marked at once, so that no other fault picks the same one. */
-  async #victim(fault: NonNullable<ReplicaProcess['told']>): Promise<ReplicaProcess> {
+  async #victim(fault: NonNullable<ReplicaProcess['orderedEnd']>): Promise<ReplicaProcess> {
     await this.#dependencies.replicas.anyUnharmed();
     const [first, ...others] = this.#dependencies.replicas.unharmed;
     if (!first) return this.#victim(fault);
     const victim = this.#dependencies.random.pick([first, ...others]);
-    victim.told = fault;
+    victim.orderedEnd = fault;
     return victim;
   }
 

@@ -1,6 +1,6 @@
 /**
  * A client as the API asks for: it calls any replica, and when no answer came it asks another with the very same
- * request. Whether the first call was heard is then not known; the request id is what makes the second one safe.
+ * request. Whether the first call was received is then not known; the request id is what makes the second one safe.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';

@@ -1,6 +1,6 @@
 /**
- * A replica that was silent for too long may claim its own operation again. What it had decided before and what it
- * decides now can then meet in one batch of writes; the storm saw both told.
+ * A replica that did not renew its lease for too long may claim its own operation again. What it had decided before and what it
+ * decides now can then meet in one batch of writes; the storm saw events of both.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Job, JobMove } from '../../src/engine/job.ts';
@@ -45,7 +45,7 @@ function moveOf(job: Job, comment: string): JobMove<never> {
   };
 }
 
-it('tells only what the later holder decided when both are written in one batch', async () => {
+it('records only what the later holder decided when both are written in one batch', async () => {
   const store = new PostgresOperationStore(database, {
     now: () => new Date(),
     latest: () => new Date(Date.now() + 60_000),
@@ -66,10 +66,10 @@ it('tells only what the later holder decided when both are written in one batch'
   ]);
 
   expect([stale.recorded, fresh.recorded]).toEqual([false, true]);
-  const told = await database.run<{ comment: string }>(
-    'told',
+  const recorded = await database.run<{ comment: string }>(
+    'recorded',
     'SELECT comment FROM events WHERE operation_id = $1',
     [OPERATION],
   );
-  expect(told.map(({ comment }) => comment)).toEqual(['by the later holder']);
+  expect(recorded.map(({ comment }) => comment)).toEqual(['by the later holder']);
 });

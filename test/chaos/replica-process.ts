@@ -40,7 +40,7 @@ export class ReplicaProcess {
   obeying: Obeying | null = null;
   state: 'starting' | 'ready' | 'frozen' | 'exited' = 'starting';
   /** What the storm is about to do to it, or has done; one fault at a time. */
-  told: 'kill' | 'stop' | 'terminate' | null = null;
+  orderedEnd: 'kill' | 'stop' | 'terminate' | null = null;
   /** Known when it is ready. */
   httpPort = 0;
   readonly #child: ChildProcess;
@@ -76,7 +76,7 @@ export class ReplicaProcess {
       this.#api?.close();
       return exit;
     });
-    this.ready = this.#hear();
+    this.ready = this.#receiveMessages();
     // An order may meet a replica that has just died.
     this.#child.stdin?.on('error', () => {});
   }
@@ -99,29 +99,29 @@ export class ReplicaProcess {
   }
 
   kill(): void {
-    this.told = 'kill';
+    this.orderedEnd = 'kill';
     this.#child.kill('SIGKILL');
   }
 
   freeze(): void {
-    this.told ??= 'stop';
+    this.orderedEnd ??= 'stop';
     this.state = 'frozen';
     this.#child.kill('SIGSTOP');
   }
 
   thaw(): void {
-    if (this.told === 'stop') this.told = null;
+    if (this.orderedEnd === 'stop') this.orderedEnd = null;
     if (this.state === 'frozen') this.state = 'ready';
     this.#child.kill('SIGCONT');
   }
 
   /** Asks it to hand its work over and go. */
   terminate(): void {
-    this.told = 'terminate';
+    this.orderedEnd = 'terminate';
     this.#child.kill('SIGTERM');
   }
 
-  #hear(): Promise<void> {
+  #receiveMessages(): Promise<void> {
     return new Promise((resolve, reject) => {
       void this.exited.then(() => reject(new Error(`replica ${this.pid} exited before it was ready`)));
       const { stdout } = this.#child;

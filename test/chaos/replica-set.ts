@@ -1,4 +1,4 @@
-/** Keeps a number of replicas running: whoever dies is replaced, and a death that nobody ordered is written down. */
+/** Keeps a number of replicas running: one that dies is replaced, and an unexpected death is recorded. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ export interface ReplicaSetOptions {
 
 export class ReplicaSet {
   readonly journalFolder: string;
-  /** Deaths that were nobody's order. */
+  /** Deaths that the storm did not order. */
   readonly unexpectedDeaths: string[] = [];
   started = 0;
   readonly #options: ReplicaSetOptions;
@@ -38,7 +38,7 @@ export class ReplicaSet {
 
   /** Ready, and no fault is on its way to it. */
   get unharmed(): ReplicaProcess[] {
-    return this.ready.filter(({ told }) => told === null);
+    return this.ready.filter(({ orderedEnd }) => orderedEnd === null);
   }
 
   /** Waits until there is one. */
@@ -56,7 +56,7 @@ export class ReplicaSet {
   /** Every replica hands over and goes. */
   async terminate(): Promise<void> {
     this.#closing = true;
-    for (const replica of this.#running) if (replica.told === null) replica.terminate();
+    for (const replica of this.#running) if (replica.orderedEnd === null) replica.terminate();
     await Promise.all(this.#slots);
   }
 
@@ -94,11 +94,11 @@ export class ReplicaSet {
   }
 
   /** A replica that can't start because the database is away just now may give up; its keeper tries again. */
-  #judge({ pid, told }: ReplicaProcess, exit: Exit, startedWell: boolean, logFile: string): void {
-    if (told === 'kill' || !startedWell) return;
-    if (told === 'terminate' && exit.code === 0) return;
+  #judge({ pid, orderedEnd }: ReplicaProcess, exit: Exit, startedWell: boolean, logFile: string): void {
+    if (orderedEnd === 'kill' || !startedWell) return;
+    if (orderedEnd === 'terminate' && exit.code === 0) return;
     const how = exit.signal ?? `exit code ${exit.code}`;
-    const asked = told === 'terminate' ? 'asked to hand over' : 'told nothing';
+    const asked = orderedEnd === 'terminate' ? 'asked to hand over' : 'asked nothing';
     const words = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-12).join('\n    ');
     this.unexpectedDeaths.push(`replica ${pid}, ${asked}, ended with ${how}:\n    ${words}`);
   }

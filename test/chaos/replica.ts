@@ -1,5 +1,5 @@
 /**
- * One replica of the crash test: the real server, which kills or stops itself at a named point when it is told
+ * One replica of the crash test: the real server, which kills or stops itself at a named point when it is ordered
  * to. Its settings come from the environment, as for `ingot serve`; its one argument is the journal to write.
  *
  * The journal is written with plain writes to a file, so what was written is there after a SIGKILL. The line of
@@ -73,7 +73,7 @@ createInterface({ input: process.stdin })
     const order = JSON.parse(line) as Order;
     standing = { order, left: order.after };
   })
-  // The storm is gone: nobody is left to work for.
+  // The storm is gone: there is nothing left to do.
   .on('close', stop);
 report({
   report: 'ready',

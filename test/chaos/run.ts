@@ -50,7 +50,7 @@ else console.log(`\nthe replicas' logs and journals and the database are kept in
 process.exitCode = isGood ? 0 : 1;
 
 function storm(): Promise<StormResult> {
-  let told = 0;
+  let printAt = 0;
   return runStorm({
     folder,
     seed,
@@ -65,8 +65,8 @@ function storm(): Promise<StormResult> {
       databaseRestarts: Math.ceil(kills / 40),
     },
     onProgress: ({ ended, kills: killed, freezes, databaseRestarts }) => {
-      if (ended < told) return;
-      told = ended + operations / 20;
+      if (ended < printAt) return;
+      printAt = ended + operations / 20;
       console.log(
         `  ${ended} ended, ${killed} kills, ${freezes} freezes, ${databaseRestarts} database restarts`,
       );

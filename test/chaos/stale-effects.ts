@@ -1,7 +1,7 @@
 /**
- * Effects that were begun after another replica had claimed the operation, by the replicas' journals. All of
+ * Effects that were started after another replica had claimed the operation, by the replicas' journals. All of
  * them read the same monotonic clock. An effect is a line before_effect and the next after_effect of the same
- * holder; the first one's time is when the holder went on, after any stop that it was told to make there.
+ * holder; the first one's time is when the holder went on, after any stop that it was ordered to make there.
  */
 import type { JournalLine } from './replica-messages.ts';
 
@@ -14,12 +14,12 @@ export function effectsAfterTakeover(journals: readonly (readonly JournalLine[])
     else claims.set(operationId, [{ at, epoch }]);
   }
   return journals.flatMap((journal) => {
-    const begun = new Map<string, number>();
+    const started = new Map<string, number>();
     return journal.flatMap(([at, point, operationId, epoch]) => {
       const holder = `${operationId}/${epoch}`;
-      if (point === 'before_effect') begun.set(holder, at);
+      if (point === 'before_effect') started.set(holder, at);
       if (point !== 'after_effect') return [];
-      const beganAt = begun.get(holder) ?? at;
+      const beganAt = started.get(holder) ?? at;
       const later = claims.get(operationId)?.find((claim) => claim.epoch > epoch && claim.at < beganAt);
       if (!later) return [];
       const lateMs = Math.round(beganAt - later.at);

@@ -1,7 +1,7 @@
 /**
- * Writes by who no longer held the operation. The history says who held the row right before a write; the events
- * of the same transaction say who wrote. Three things give a zombie away: its events on a row that another held,
- * a write to a row that nobody held, a write to an operation that was over.
+ * Writes by a replica that no longer held the operation. The history has the holder right before a write; the events
+ * of the same transaction have the writer. Three things show a stale write: events on a row that another held,
+ * a write to a row without a holder, a write to an operation that was over.
  */
 import { isActive, type OperationStatus } from '../../src/domain/operation/operation-status.ts';
 import type { EventFacts } from './evidence.ts';
@@ -10,7 +10,7 @@ import type { Write } from './write-history.ts';
 export function staleWrites(writes: readonly Write[], events: readonly EventFacts[]): string[] {
   const writers = new Map<string, string>();
   for (const { xid, operationId, actorKind, actorId } of events) {
-    // Whoever started or canceled it holds nothing; only the engine signs as the system.
+    // The caller that started or canceled it holds nothing; only the engine signs as the system.
     if (actorKind === 'system') writers.set(`${xid}/${operationId}`, actorId);
   }
   return writes.flatMap((write) => {
@@ -20,7 +20,8 @@ export function staleWrites(writes: readonly Write[], events: readonly EventFact
     if (!isActive(statusBefore as OperationStatus)) return [`${words}, after it had ended`];
     if (epochAfter > epochBefore || write.wasCancelRequest) return [];
     const writer = writers.get(`${write.xid}/${operationId}`);
-    if (ownerBefore === null) return [`${words}, written by ${writer ?? 'somebody'} while nobody held it`];
+    if (ownerBefore === null)
+      return [`${words}, written by ${writer ?? 'an unknown writer'} while no replica held it`];
     if (writer === undefined || writer === ownerBefore) return [];
     return [`${words}, written by ${writer} while ${ownerBefore} held it`];
   });

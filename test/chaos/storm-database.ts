@@ -1,4 +1,4 @@
-/** The storm's own look into the database: a query waits through a restart instead of failing. */
+/** The storm's own connection to the database: a query waits through a restart instead of failing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 

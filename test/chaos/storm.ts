@@ -54,7 +54,7 @@ export interface Figures {
   readonly freezes: Readonly<Record<string, number>>;
   readonly handovers: number;
   readonly databaseRestarts: number;
-  /** Claims of operations whose holder had died, or was silent for too long. */
+  /** Claims of operations whose holder had died, or had let its lease expire. */
   readonly takeovers: number;
   /** How often the watcher was cut off and went on elsewhere. */
   readonly resumedWatches: number;
@@ -66,7 +66,7 @@ export interface StormResult {
   readonly findings: Readonly<Record<CheckName, readonly string[]>>;
 }
 
-/** Long past every retry, lease and look of a healthy run. */
+/** Longer than every retry, lease and poll interval of a healthy run. */
 const STALL_MS = 90_000;
 const PROGRESS_MS = 250;
 
@@ -129,7 +129,7 @@ async function rage(options: StormOptions, stage: Stage): Promise<StormResult> {
   const evidence: Evidence = {
     ...(await readStoredEvidence(database)),
     starts: workload.starts,
-    heard: watcher.heard,
+    received: watcher.received,
     journals: readJournals(replicas.journalFolder),
     api: apiFacts,
     unexpectedDeaths: replicas.unexpectedDeaths,

@@ -5,17 +5,17 @@ import { type OperationEvent, OperationEvent_Kind } from '../../src/gen/baremeta
 import type { ReplicaSet } from './replica-set.ts';
 import type { Random } from './seeded-random.ts';
 
-/** A change as a watcher hears it: the status that the operation now has, or the step that changed. */
-export interface HeardChange {
+/** A change as a watcher receives it: the status that the operation now has, or the step that changed. */
+export interface ReceivedChange {
   readonly operationId: string;
   readonly change: string;
 }
 
-/** It is believed to have heard everything when nothing came for this long. */
+/** It is taken to have received everything when nothing came for this long. */
 const SILENCE_MS = 10_000;
 
 export class Watcher {
-  readonly heard: HeardChange[] = [];
+  readonly received: ReceivedChange[] = [];
   resumed = 0;
   /** From here on it must miss nothing. */
   readonly synced: Promise<void>;
@@ -35,13 +35,13 @@ export class Watcher {
     this.#watching = this.#watch();
   }
 
-  /** Waits until it has heard as many changes as there were, or hears no more. */
+  /** Waits until it has received as many changes as there were, or receives no more. */
   async catchUp(changes: number): Promise<void> {
     let known = -1;
-    for (let lastAt = performance.now(); this.heard.length < changes; await sleep(50)) {
-      if (this.heard.length !== known) lastAt = performance.now();
+    for (let lastAt = performance.now(); this.received.length < changes; await sleep(50)) {
+      if (this.received.length !== known) lastAt = performance.now();
       else if (performance.now() - lastAt > SILENCE_MS) return;
-      known = this.heard.length;
+      known = this.received.length;
     }
   }
 
@@ -58,7 +58,7 @@ export class Watcher {
         if (first) {
           const { api } = this.#random.pick([first, ...others]);
           const request = { filter: '', cursor: this.#cursor, sendSynced: true };
-          for await (const event of api.operations.watchOperations(request, { signal })) this.#hear(event);
+          for await (const event of api.operations.watchOperations(request, { signal })) this.#receive(event);
         }
       } catch (error) {
         if (!(error instanceof CallError)) throw error;
@@ -68,12 +68,12 @@ export class Watcher {
     }
   }
 
-  #hear({ kind, cursor, snapshot, step }: OperationEvent): void {
+  #receive({ kind, cursor, snapshot, step }: OperationEvent): void {
     if (cursor !== '') this.#cursor = cursor;
     if (kind === OperationEvent_Kind.SYNCED) this.#onSynced();
     const operationId = snapshot?.operationId ?? '';
     if (kind === OperationEvent_Kind.OPERATION)
-      this.heard.push({ operationId, change: snapshot?.status ?? '' });
-    if (kind === OperationEvent_Kind.STEP) this.heard.push({ operationId, change: `step ${step}` });
+      this.received.push({ operationId, change: snapshot?.status ?? '' });
+    if (kind === OperationEvent_Kind.STEP) this.received.push({ operationId, change: `step ${step}` });
   }
 }

@@ -137,7 +137,7 @@ class MachineScript {
     }
   }
 
-  /** A call that nobody answered may have been heard after all, and its operation may have moved the phase. */
+  /** A call without an answer may have been carried out after all, and its operation may have changed the phase. */
   async #currentPhase(): Promise<Phase> {
     const request = { machineId: this.#machineId };
     const machine = await this.#must((api, signal) => api.machines.getMachine(request, { signal }));

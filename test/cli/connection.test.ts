@@ -126,7 +126,7 @@ describe('the program', () => {
     'watch',
     'logs',
     'cancel',
-  ])('has the document’s command %s', async (command) => {
+  ])('has the command %s of docs/operations-api.md', async (command) => {
     expect((await cli.run('--help')).stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
     expect((await cli.run(`${command} --help`)).code).toBe(0);
   });

@@ -80,7 +80,7 @@ export class WireFault extends Error {
 
 interface Recorded {
   readonly method: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows which request it looks at
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which request it reads
   readonly request: any;
   readonly authorization: string | undefined;
 }
@@ -225,7 +225,7 @@ function isOver({ phase }: Operation): boolean {
   return phase > Operation_Phase.RUNNING;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: handlers are told apart by name alone
+// biome-ignore lint/suspicious/noExplicitAny: handlers are distinguished by name alone
 export type Handler = (request: any) => unknown;
 
 export function page<T>(

@@ -70,13 +70,13 @@ describe('op', () => {
 
   it.each(Object.entries(VERBS))('%s asks for %s, with the reason', async (verb, action) => {
     failedOnboarding('needs_human');
-    expect(await cli.run(`op ${verb} op-1 --reason "the switch was mended"`)).toEqual({
+    expect(await cli.run(`op ${verb} op-1 --reason "the switch was fixed"`)).toEqual({
       code: 0,
       stdout: 'Operation: op-1 FAILED (failed_manual_intervention)\n',
       stderr: '',
     });
     expect(requests('actOnOperation')).toMatchObject([
-      { operationId: 'op-1', action: OperatorAction_Value[action], reason: 'the switch was mended' },
+      { operationId: 'op-1', action: OperatorAction_Value[action], reason: 'the switch was fixed' },
     ]);
   });
 

@@ -112,7 +112,7 @@ export function end(fleet: FakeFleet, operationId: string, phase: Operation_Phas
   );
 }
 
-/** The whole reimage; what it leaves on the machine is as the document shows it. */
+/** The whole reimage; what it leaves on the machine is as docs/operations-api.md shows it. */
 export function playReimage(fleet: FakeFleet, operationId: string): void {
   begin(fleet, operationId);
   for (const index of REIMAGE_STEPS.keys()) {

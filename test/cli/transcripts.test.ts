@@ -61,7 +61,7 @@ function acceptReimage(): void {
 const isWatched = () => cli.fleet.calls.some(({ method }) => method === 'watchOperations');
 
 describe('a reimage', () => {
-  it('is drawn as the document draws it', async () => {
+  it('is drawn as docs/operations-api.md draws it', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1 --image ubuntu-2204', as);
     await until(isWatched);
@@ -121,8 +121,8 @@ describe('a reimage', () => {
         expect(cli.fleet.operation('op-abc123').phase).toBe(Operation_Phase.SUCCEEDED);
     };
     const { stdout, code } = await cli.run('reimage machine-1', as);
-    const told = stdout.split('\n').filter((line) => /^[→✓│] (?!Phase|Effective)/.test(line));
-    expect(told).toEqual(
+    const lines = stdout.split('\n').filter((line) => /^[→✓│] (?!Phase|Effective)/.test(line));
+    expect(lines).toEqual(
       REIMAGE_TRANSCRIPT.split('\n').filter((line) => /^[→✓│] (?!Phase|Effective)/.test(line)),
     );
     expect(code).toBe(0);
@@ -215,7 +215,7 @@ describe('entering and leaving maintenance', () => {
 });
 
 describe('list', () => {
-  it('prints the table of the document', async () => {
+  it('prints the table of docs/operations-api.md', async () => {
     const { READY, MAINTENANCE } = MachineStatus_Phase;
     const { IDLE, BUSY, ATTENTION, BLOCKED } = EffectiveState_Value;
     const good = ['Reachable', 'Provisioned'].map((type) => ({ type, status: true }));
@@ -264,14 +264,14 @@ describe('watch', () => {
     const running = cli.launch('watch', as);
     await until(isWatched);
     cli.fleet.start(3, { machineId: 'machine-1', requestId: 'r' });
-    const tell = (phase: Operation_Phase, seconds: number) =>
+    const send = (phase: Operation_Phase, seconds: number) =>
       cli.fleet.change('op-machine-1', { phase }, OperationEvent_Kind.OPERATION, seconds);
-    tell(Operation_Phase.PENDING, 1);
-    tell(Operation_Phase.RUNNING, 2);
+    send(Operation_Phase.PENDING, 1);
+    send(Operation_Phase.RUNNING, 2);
     cli.fleet.change('op-machine-1', {}, OperationEvent_Kind.STEP, 3);
     cli.fleet.change('op-machine-1', { cancelRequested: true }, OperationEvent_Kind.OPERATION, 4);
     cli.fleet.change('op-machine-1', { status: 'compensating' }, OperationEvent_Kind.OPERATION, 4);
-    tell(Operation_Phase.SUCCEEDED, 5);
+    send(Operation_Phase.SUCCEEDED, 5);
     await until(() => running.stdout.text.includes('SUCCEEDED'));
     running.signals.emit('SIGINT');
     const line = (seconds: number, phase: string) =>

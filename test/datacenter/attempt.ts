@@ -34,7 +34,7 @@ export function attemptOf(step: string, attempt: number, memo: Memo = {}): Attem
   return { context, logged };
 }
 
-/** Looks, acts when there is nothing to see, and waits, until it is done or has failed. */
+/** Observes, acts where nothing is observed, and waits, until it is done or has failed. */
 export async function drive(
   handler: StepHandler<MachineChange>,
   { context }: Attempt,

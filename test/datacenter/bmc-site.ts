@@ -7,7 +7,7 @@ import type { Machine } from '../../src/domain/machine/machine.ts';
 import type { IpmiBmc } from '../parts/ipmi.ts';
 import { createSite, machineAt, type Site, type SiteOptions } from './site.ts';
 
-/** For a provider whose hosts nobody logs in to. */
+/** For a provider that logs in to no host. */
 export function unusedKey(): { readonly file: string; remove(): void } {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-key-'));
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -32,7 +32,7 @@ export function createBmcSite(
   options: SiteOptions = {},
 ): Site {
   const key = unusedKey();
-  const sshd = { user: 'root', keyFile: key.file, knownHostsLine: '# nobody' };
+  const sshd = { user: 'root', keyFile: key.file, knownHostsLine: '# no host' };
   const site = createSite(sshd, { ...options, bmc: { ...bmcFields(bmc), ...fields } });
   return {
     ...site,

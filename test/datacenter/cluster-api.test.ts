@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 describe('a request to a cluster', () => {
-  it('tells of a node that it is there and Ready, there and not, or not there', async () => {
+  it('reports whether a node is Ready, not Ready, or absent', async () => {
     const { api: cluster } = only(clustersOf(api));
     expect(await cluster.node('m-1', signal)).toBeNull();
     api.setNode('m-1', 'NotReady');
@@ -106,13 +106,13 @@ describe('a request to a cluster', () => {
   it('ends at once when its caller is stopped', async () => {
     const { api: cluster } = only(clustersOf(api));
     api.fail({ request: /nodes/, how: { slowMs: 5_000 } });
-    const begun = performance.now();
+    const startedAt = performance.now();
     await expect(cluster.node('m-1', AbortSignal.timeout(300))).rejects.toThrow(/timeout/);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });
 
-describe('looks at where machines are', () => {
+describe('probes of the nodes of machines', () => {
   const fleet = (count: number) =>
     Array.from({ length: count }, (_, index) => machineAt('', { machineId: `m-${index}` }));
 
@@ -120,8 +120,8 @@ describe('looks at where machines are', () => {
     let now = 0;
     const clusters = clustersOf(api, {}, () => now);
     for (let index = 0; index < 1_200; index++) api.setNode(`m-${index}`, index % 2 ? 'Ready' : 'NotReady');
-    const looks = await Promise.all(fleet(1_300).map((machine) => probeCluster(clusters, machine, signal)));
-    const counts = (reason: string) => looks.filter((look) => look?.reason === reason).length;
+    const results = await Promise.all(fleet(1_300).map((machine) => probeCluster(clusters, machine, signal)));
+    const counts = (reason: string) => results.filter((result) => result?.reason === reason).length;
     expect([counts('NodeReady'), counts('NodeNotReady'), counts('NotJoined')]).toEqual([600, 600, 100]);
     // Three pages of at most 500.
     expect(api.requests).toHaveLength(3);
@@ -137,10 +137,10 @@ describe('looks at where machines are', () => {
     let now = 0;
     const clusters = clustersOf(api, {}, () => now);
     api.fail({ request: /nodes/, how: { status: 503 } });
-    const looks = await Promise.allSettled(
+    const results = await Promise.allSettled(
       fleet(50).map((machine) => probeCluster(clusters, machine, signal)),
     );
-    expect(looks.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
     expect(api.requests).toHaveLength(1);
     now += 11_000;
     expect(await probeCluster(clusters, machineAt(''), signal)).toMatchObject({ reason: 'NotJoined' });
@@ -149,8 +149,8 @@ describe('looks at where machines are', () => {
   it('begin the list again when the server has forgotten the place in it', async () => {
     for (let index = 0; index < 600; index++) api.setNode(`m-${index}`, 'Ready');
     api.fail({ request: /continue=/, how: { status: 410 } });
-    const look = await probeCluster(clustersOf(api), machineAt('', { machineId: 'm-599' }), signal);
-    expect(look).toMatchObject({ ok: true });
+    const result = await probeCluster(clustersOf(api), machineAt('', { machineId: 'm-599' }), signal);
+    expect(result).toMatchObject({ ok: true });
     expect(api.requests).toHaveLength(4);
   });
 

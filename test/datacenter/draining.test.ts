@@ -147,7 +147,7 @@ describe('a drain', () => {
     expect(await pass(drainCheck(homeless))).toMatchObject({ seen: 'done' });
   });
 
-  it('of a cluster that nobody configured is refused: what runs there can’t be known', async () => {
+  it('of a cluster that is not configured is refused: what runs there can’t be known', async () => {
     const machine = machineAt('');
     const lost = { ...machine, spec: { ...machine.spec, target_cluster_ref: 'cluster-z' } };
     expect(await failureOf(pass(drainCheck(lost)))).toMatchObject({

@@ -1,4 +1,4 @@
-/** Reboots of a host that has both: a BMC that switches its power, and an sshd that tells which boot it is in. */
+/** Reboots of a host that has both: a BMC that switches its power, and an sshd that reports the current boot id. */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -90,14 +90,14 @@ describe.skipIf(programs.isMissing)(programs.title('a reboot'), () => {
     expect(readFileSync(reboots, 'utf8')).toBe('reboot\n');
   });
 
-  it('into the network is done when the power is on: whoever answers then is not the host', async () => {
+  it('into the network is done when the power is on: what answers then is not the host', async () => {
     await site.can.netboot.setBootDevice(callFor(machine), 'pxe', '');
     const seen = await drive(rebootStep('bmc'), attemptOf('reboot', 1));
     expect(seen).toEqual({ seen: 'done', message: 'the power was switched off and on' });
     expect(bmc.boots().at(-1)).toBe('pxe');
   });
 
-  it('into the network over SSH is refused, since nobody could tell that it was done', async () => {
+  it('into the network over SSH is refused, since its end could not be observed', async () => {
     await site.can.netboot.setBootDevice(callFor(machine), 'pxe', '');
     const { context } = attemptOf('reboot', 1);
     expect(await failureOf(rebootStep('ssh').act(context))).toMatchObject({ code: 'HOST_UNREACHABLE' });
@@ -105,7 +105,7 @@ describe.skipIf(programs.isMissing)(programs.title('a reboot'), () => {
     await site.can.netboot.setBootDevice(callFor(machine), 'disk', '');
   });
 
-  it('by the BMC of another machine is found out', async () => {
+  it('by the BMC of another machine is detected', async () => {
     const other = await startBmc();
     onTestFinished(() => other.stop());
     const crossed = machineWith(other.endpoint, sshd.endpoint);

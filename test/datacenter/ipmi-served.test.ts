@@ -25,7 +25,7 @@ describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
       bmc: bmcFields(bmc),
     });
     const providers = { 'dc-1': configuration };
-    server = await startTestServer({ providers, looks: { intervalSeconds: 1 } });
+    server = await startTestServer({ providers, probes: { intervalSeconds: 1 } });
   });
   beforeEach(async () => {
     machineId = fresh('dc-machine');
@@ -58,7 +58,7 @@ describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
     expect(phaseOf(operation)).toBe('SUCCEEDED');
     expect(powerCommands().slice(before)).toEqual(['set power 0', 'set power 1']);
     expect(bmc.boots().length).toBe(boots + 1);
-    // Nobody has asked the host, so nobody says that it is there.
+    // The host was not probed, so nothing says that it is there.
     expect(conditionOf(await get(server, machineId), 'Reachable')?.reason).not.toBe('RebootVerified');
   });
 
@@ -84,14 +84,14 @@ describe.skipIf(programs.isMissing)(programs.title('through a server'), () => {
     );
     await server.machines.cancelOperation({ operationId: operation.operationId });
     // The machine obeys late, while the operation is being taken back.
-    bmc.mend();
+    bmc.repair();
     bmc.losePower();
     expect(phaseOf(await ended(server, operation))).toBe('CANCELED');
     expect(bmc.isOn()).toBe(true);
     expect(bmc.boots().length).toBe(boots + 1);
   });
 
-  it('a BMC that is there and then gone is told in the conditions, and waited for by what needs it', async () => {
+  it('a BMC that disappears shows in the conditions, and steps that need it wait for it', async () => {
     const own = await startBmc();
     onTestFinished(() => own.stop());
     const spec = { provider: 'dc-1', bmcEndpoint: own.endpoint };

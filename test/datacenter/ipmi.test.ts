@@ -34,7 +34,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   });
   afterEach(() => {
     bmc.thaw();
-    bmc.mend();
+    bmc.repair();
     for (const made of sites.splice(0)) made.remove();
     expect(ipmitoolsOfOurs()).toEqual([]);
   });
@@ -47,7 +47,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   }
 
   const power = async () => (await can.power.bootState(callFor(machine))).power;
-  const look = () => can.inspect.bmc(machine, signal);
+  const probe = () => can.inspect.bmc(machine, signal);
 
   describe('power', () => {
     it('is switched on and off, as the machine itself shows', async () => {
@@ -74,11 +74,11 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(bmc.commands()).toContain('set shutdown 1');
     });
 
-    it('tells no boot apart where no host can be asked', async () => {
+    it('reports no boot id where no host can be asked', async () => {
       expect(await can.power.bootState(callFor(machine))).toMatchObject({ bootId: null, ready: false });
     });
 
-    it('is not touched for whoever has lost the operation', async () => {
+    it('is not touched by a replica that has lost the operation', async () => {
       const before = bmc.commands().filter((command) => command.startsWith('set')).length;
       const lost = new Error('the lease is gone');
       const checkHeld = () => {
@@ -133,7 +133,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
   });
 
   describe('a password', () => {
-    it('is never on a command line, nor in what is told of it', async () => {
+    it('is never on a command line, nor in any message', async () => {
       bmc.slowDown(0.3);
       const call = callFor(machine);
       const setting = can.netboot.setBootDevice(call, 'pxe', '');
@@ -168,7 +168,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       process.env.PATH = `${dirname(program)}:${path}`;
       try {
         await can.netboot.setBootDevice(callFor(machine), 'pxe', '');
-        await look();
+        await probe();
       } finally {
         process.env.PATH = path;
       }
@@ -186,7 +186,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
         code: 'AUTHENTICATION_FAILED',
         message: `the BMC ${bmc.endpoint} does not accept our user and password`,
       });
-      // Frozen, it could not refuse: whoever asks would run out of time.
+      // Frozen, it could not refuse: the caller would run into its timeout.
       bmc.freeze();
       const spared = await failureOf(
         wrong.can.power.switchPower?.(callFor(machine), 'on') ?? Promise.resolve(),
@@ -277,17 +277,17 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       await slow;
     });
 
-    it('who only look do not wait for those who work', async () => {
+    it('that only probe do not wait for those that switch power', async () => {
       bmc.slowDown(0.8);
       const working = can.power.bootState(callFor(machine));
       await until(() => ipmitoolsOfOurs().length === 1);
       const began = performance.now();
-      expect(await look()).toBeNull();
+      expect(await probe()).toBeNull();
       expect(performance.now() - began).toBeLessThan(500);
       await working;
     });
 
-    it('who are stopped are told at once, and their program ends soon after', async () => {
+    it('that are stopped get their error at once, and their program ends soon after', async () => {
       bmc.freeze();
       const stopping = new AbortController();
       const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
@@ -303,7 +303,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       expect(await power()).toBe(bmc.isOn() ? 'on' : 'off');
     });
 
-    it('who give up while they wait leave nothing behind', async () => {
+    it('that stop while they wait leave nothing behind', async () => {
       bmc.slowDown(0.5);
       const working = can.power.bootState(callFor(machine));
       const stopping = new AbortController();
@@ -346,21 +346,21 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
     });
   });
 
-  describe('looked at', () => {
+  describe('probed', () => {
     it('answers, and says whether the machine is on', async () => {
-      expect(await look()).toEqual({
+      expect(await probe()).toEqual({
         ok: true,
         reason: 'BmcOK',
         message: `the BMC ${bmc.endpoint} answers; power is ${bmc.isOn() ? 'on' : 'off'}`,
       });
     });
 
-    it('is missed when it is silent', async () => {
+    it('is missed when it does not respond', async () => {
       bmc.freeze();
-      expect(await look()).toMatchObject({ ok: false, reason: 'NoAnswer' });
+      expect(await probe()).toMatchObject({ ok: false, reason: 'NoAnswer' });
     });
 
-    it('by a name that nobody knows, says so', async () => {
+    it('by an unknown name, says so', async () => {
       expect(await can.inspect.bmc(machineWith('bmc.invalid'), signal)).toMatchObject({
         ok: false,
         reason: 'NameNotFound',
@@ -379,14 +379,14 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
       rmSync(bin, { recursive: true, force: true });
     });
 
-    it('that is not installed needs a human, who is told what to install', async () => {
+    it('that is not installed needs a human, and the message says what to install', async () => {
       process.env.PATH = bin;
       expect(await failureOf(can.power.bootState(callFor(machine)))).toEqual({
         class: 'needs_human',
         code: 'IPMITOOL_MISSING',
         message: 'ipmitool is not installed where Ingot runs (Debian: apt install ipmitool)',
       });
-      await expect(look()).rejects.toThrow('not installed');
+      await expect(probe()).rejects.toThrow('not installed');
     });
 
     it('that does not end is killed', async () => {
@@ -402,18 +402,18 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
     });
 
     it('is stopped by the signal upon which it closes its session', async () => {
-      const told = join(bin, 'told');
-      const script = `#!/bin/sh\ntrap 'echo INT > ${told}; exit 255' INT\ntrap 'echo TERM > ${told}; exit 255' TERM\ntouch ${told}\nwhile :; do sleep 0.05; done\n`;
+      const received = join(bin, 'received');
+      const script = `#!/bin/sh\ntrap 'echo INT > ${received}; exit 255' INT\ntrap 'echo TERM > ${received}; exit 255' TERM\ntouch ${received}\nwhile :; do sleep 0.05; done\n`;
       writeFileSync(join(bin, 'ipmitool'), script);
       chmodSync(join(bin, 'ipmitool'), 0o755);
       process.env.PATH = `${bin}:${path}`;
       const stopping = new AbortController();
       const stopped = can.power.bootState(callFor(machine, { signal: stopping.signal }));
-      await until(() => existsSync(told));
+      await until(() => existsSync(received));
       stopping.abort(new Error('canceled'));
       await expect(stopped).rejects.toThrow('canceled');
-      await until(() => readFileSync(told, 'utf8') !== '');
-      expect(readFileSync(told, 'utf8')).toBe('INT\n');
+      await until(() => readFileSync(received, 'utf8') !== '');
+      expect(readFileSync(received, 'utf8')).toBe('INT\n');
     });
 
     it('that prints without end is kept in bounds', async () => {

@@ -72,7 +72,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     expect(call.lines[0]?.text).toBe(`Joining cluster-a at 127.0.0.1:${api.port} as m-1`);
   });
 
-  it('mints a token as kubeadm would, that expires soon and tells its operation', async () => {
+  it('mints a token as kubeadm would, that expires soon and names its operation', async () => {
     host.control('delay-ms', '600');
     const joining = join();
     const secret = await theSecret();
@@ -125,7 +125,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     expect(await site.can.cluster.ready(callFor(named), 'cluster-a')).toBe(true);
   });
 
-  it('again after the disk was written anew, though the old Node is still there', async () => {
+  it('again after the disk was written again, though the old Node is still there', async () => {
     await join();
     host.wipe();
     api.setNode('m-1', 'NotReady');
@@ -135,7 +135,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     expect(await membership()).toMatchObject({ joined: true });
   });
 
-  it('with an older kubeadm speaks its version', async () => {
+  it('with an older kubeadm uses its API version', async () => {
     host.control('version', 'v1.28.4');
     await join();
     expect(await membership()).toMatchObject({ joined: true });
@@ -201,7 +201,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(api.secrets.names()).toEqual([]);
     });
 
-    it('of an attempt that died after kubeadm was done, once somebody looks', async () => {
+    it('of an attempt that died after kubeadm was done, once it is observed', async () => {
       host.control('delay-ms', '500');
       const joining = join();
       const left = await theSecret();
@@ -229,7 +229,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     });
   });
 
-  it('tells when a token could not be removed', async () => {
+  it('reports when a token could not be removed', async () => {
     api.fail({ request: /^DELETE .*secrets/, how: { status: 503 }, times: 9 });
     const call = await join();
     expect(call.lines.at(-1)).toMatchObject({ stream: 'stderr' });
@@ -242,7 +242,7 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     expect(await membership()).toMatchObject({ joined: true });
   });
 
-  it('that goes on after its connection was cut is waited for, and not begun twice', async () => {
+  it('that goes on after its connection was cut is waited for, and not started twice', async () => {
     host.control('delay-ms', '2500');
     const joining = failureOf(join());
     await until(() => host.joins() === 1);
@@ -301,11 +301,11 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       reader.remove();
     });
 
-    it('by whoever has lost the operation: nothing is minted', async () => {
+    it('by a replica that has lost the operation: nothing is minted', async () => {
       let asked = 0;
       const checkHeld = () => {
         asked++;
-        // The look at the host is allowed; what comes after it is not.
+        // Probing the host is allowed; what comes after it is not.
         if (asked > 1) throw new Error('no longer ours');
       };
       await expect(join({ checkHeld })).rejects.toThrow('no longer ours');

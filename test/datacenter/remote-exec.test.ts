@@ -39,7 +39,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it.each([0, 3, 127])('that exits with %i is told as such, and is no error', async (code) => {
+  it.each([0, 3, 127])('that exits with %i is reported as such, and is no error', async (code) => {
     expect((await run(`exit ${code}`)).exitCode).toBe(code);
   });
 
@@ -98,10 +98,10 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     expect(lines.at(-1)?.text).toBe('done');
   });
 
-  it('that leaves something running behind is over all the same', async () => {
-    const begun = performance.now();
+  it('that leaves a background process ends nevertheless', async () => {
+    const startedAt = performance.now();
     expect((await run('sleep 15 & echo left')).stdout).toBe('left\n');
-    expect(performance.now() - begun).toBeLessThan(8_000);
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
     sshd.losePower();
   });
 
@@ -127,10 +127,10 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
       command: `echo $$ > ${file}; sleep 60; echo late >> ${file}`,
     });
     await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '');
-    const begun = performance.now();
+    const startedAt = performance.now();
     stop.abort(new Error('stopped by the test'));
     await expect(running).rejects.toThrow('stopped by the test');
-    expect(performance.now() - begun).toBeLessThan(500);
+    expect(performance.now() - startedAt).toBeLessThan(500);
     const pid = readFileSync(file, 'utf8').trim();
     await until(() => !existsSync(`/proc/${pid}`));
   });
@@ -148,12 +148,12 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     expect((await third).stdout).toBe('third\n');
   });
 
-  it('is not begun when it was stopped before', async () => {
+  it('is not started when it was stopped before', async () => {
     const call = callFor(at(), { signal: AbortSignal.abort(new Error('stopped by the test')) });
     await expect(site.can.remoteExec.run(call, { command: 'true' })).rejects.toThrow('stopped by the test');
   });
 
-  it('is not begun by whoever has lost the operation while it waited', async () => {
+  it('is not started by a replica that lost the operation while it waited', async () => {
     const file = join(dir, 'not-held');
     const checkHeld = () => {
       throw new Error('no longer ours');
@@ -165,7 +165,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     expect(existsSync(file)).toBe(false);
   });
 
-  it('whose connection breaks has an effect that nobody knows', async () => {
+  it('whose connection breaks has an unknown effect', async () => {
     const file = join(dir, 'broken');
     const running = failureOf(run(`touch ${file}; sleep 60`));
     await until(() => existsSync(file));
@@ -179,9 +179,9 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
       expect(failure).toMatchObject({ class: 'permanent', code: 'NO_SSH_ENDPOINT' });
     });
 
-    it('where nobody listens, and may be tried again', async () => {
-      const nobody = machineAt(`127.0.0.1:${await freePort()}`);
-      const failure = await failureOf(site.can.remoteExec.run(callFor(nobody), { command: 'true' }));
+    it('where nothing listens, and may be tried again', async () => {
+      const closedPort = machineAt(`127.0.0.1:${await freePort()}`);
+      const failure = await failureOf(site.can.remoteExec.run(callFor(closedPort), { command: 'true' }));
       expect(failure).toMatchObject({ class: 'retryable', code: 'UNREACHABLE' });
       expect(failure.message).toContain('connection refused');
     });
@@ -203,7 +203,7 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
     });
 
     it('where the host is not among the known ones, until it is added', async () => {
-      writeFileSync(site.knownHostsFile, '# nobody yet\n');
+      writeFileSync(site.knownHostsFile, '# no host yet\n');
       const failure = await failureOf(run('true'));
       expect(failure).toMatchObject({ class: 'needs_human', code: 'HOST_KEY_MISMATCH' });
       expect(failure.message).toContain('not among the known hosts');
@@ -276,7 +276,11 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
         (socket: Socket): void => void socket.destroy(),
         'closed the connection before the SSH handshake',
       ],
-      ['that speaks HTTP', (socket: Socket): void => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), ''],
+      [
+        'that answers in HTTP',
+        (socket: Socket): void => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+        '',
+      ],
     ] as const)('%s may be tried again', async (_name, greet, words) => {
       const failure = await failureOf(
         site.can.remoteExec.run(callFor(await listen(greet)), { command: 'true' }),
@@ -287,14 +291,14 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
 
     it('can be stopped while it is waited for', async () => {
       const machine = await listen(() => {});
-      const begun = performance.now();
+      const startedAt = performance.now();
       const call = callFor(machine, { signal: AbortSignal.timeout(200) });
       await expect(site.can.remoteExec.run(call, { command: 'true' })).rejects.toThrow();
-      expect(performance.now() - begun).toBeLessThan(1_000);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
     });
   });
 
-  it('works with a key that needs a passphrase, and with any host key when told so', async () => {
+  it('works with a key that needs a passphrase, and with any host key when configured so', async () => {
     const keyFile = join(dir, 'locked');
     createKey(keyFile, 'ed25519', 'open sesame');
     const authorized = join(sshd.keyFile, '..', 'authorized_keys');
@@ -310,11 +314,11 @@ describe.skipIf(programs.isMissing)(programs.title('a command on a host'), () =>
         },
       },
     );
-    const begun = performance.now();
+    const startedAt = performance.now();
     const { exitCode } = await open.can.remoteExec.run(callFor(at()), { command: 'exit 0' });
     expect(exitCode).toBe(0);
     // The key was opened when the configuration was read; to open it again would hold everything up.
-    expect(performance.now() - begun).toBeLessThan(1_500);
+    expect(performance.now() - startedAt).toBeLessThan(1_500);
     open.remove();
   });
 });
@@ -330,20 +334,20 @@ describe.skipIf(programs.isMissing)(programs.title('a host with several keys'), 
   });
 });
 
-describe.skipIf(programs.isMissing)(programs.title('a look at a host'), () => {
-  const look = async (site: Site, endpoint: string) =>
+describe.skipIf(programs.isMissing)(programs.title('a probe of a host'), () => {
+  const probe = async (site: Site, endpoint: string) =>
     site.can.inspect.host(machineAt(endpoint), new AbortController().signal);
 
-  it('tells whether something accepts connections there', async () => {
+  it('reports whether the host accepts connections', async () => {
     const sshd = await startSshd();
     const site = createSite(sshd);
-    expect(await look(site, sshd.endpoint)).toMatchObject({ ok: true, reason: 'ConnectOK' });
-    expect(await look(site, `127.0.0.1:${await freePort()}`)).toMatchObject({
+    expect(await probe(site, sshd.endpoint)).toMatchObject({ ok: true, reason: 'ConnectOK' });
+    expect(await probe(site, `127.0.0.1:${await freePort()}`)).toMatchObject({
       ok: false,
       reason: 'ConnectRefused',
     });
-    expect(await look(site, '')).toMatchObject({ ok: false, reason: 'NoEndpoint' });
-    expect(await look(site, 'host.invalid')).toMatchObject({ ok: false, reason: 'NameNotFound' });
+    expect(await probe(site, '')).toMatchObject({ ok: false, reason: 'NoEndpoint' });
+    expect(await probe(site, 'host.invalid')).toMatchObject({ ok: false, reason: 'NameNotFound' });
     expect(await site.can.inspect.bmc(machineAt(''), new AbortController().signal)).toBeNull();
     site.remove();
     await sshd.stop();
@@ -354,9 +358,9 @@ describe.skipIf(programs.isMissing)(programs.title('a look at a host'), () => {
     const site = createSite(sshd, { ssh: { connect_timeout_seconds: 1 } });
     // A listener whose queue is full: connecting to it neither succeeds nor fails.
     const full = await fullListener();
-    const begun = performance.now();
-    expect(await look(site, full.endpoint)).toMatchObject({ ok: false, reason: 'ConnectTimeout' });
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    const startedAt = performance.now();
+    expect(await probe(site, full.endpoint)).toMatchObject({ ok: false, reason: 'ConnectTimeout' });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
     full.close();
     site.remove();
     await sshd.stop();
@@ -387,7 +391,7 @@ describe.skipIf(programs.isMissing)(programs.title('a jump host'), () => {
   const run = (command: string, endpoint = sshd.endpoint) =>
     site.can.remoteExec.run(callFor(machineAt(endpoint)), { command });
 
-  it('is gone through, with one login for all who go through it at that time', async () => {
+  it('is used, with one login for all commands that run through it at that time', async () => {
     const logins = () => jump.log().split('Accepted publickey').length - 1;
     const before = logins();
     const ends = await Promise.all([1, 2, 3].map(() => run('echo $BEHIND $SSH_CONNECTION')));
@@ -395,11 +399,14 @@ describe.skipIf(programs.isMissing)(programs.title('a jump host'), () => {
     expect(logins()).toBe(before + 1);
   });
 
-  it('tells what it could not reach', async () => {
-    const nobody = `127.0.0.1:${await freePort()}`;
-    expect(await failureOf(run('true', nobody))).toMatchObject({ class: 'retryable', code: 'UNREACHABLE' });
+  it('reports what it could not reach', async () => {
+    const closedPort = `127.0.0.1:${await freePort()}`;
+    expect(await failureOf(run('true', closedPort))).toMatchObject({
+      class: 'retryable',
+      code: 'UNREACHABLE',
+    });
     const { signal } = new AbortController();
-    expect(await site.can.inspect.host(machineAt(nobody), signal)).toMatchObject({
+    expect(await site.can.inspect.host(machineAt(closedPort), signal)).toMatchObject({
       ok: false,
       reason: 'ConnectRefused',
     });
@@ -415,20 +422,17 @@ describe.skipIf(programs.isMissing)(programs.title('a jump host'), () => {
     expect((await run('echo again')).stdout).toBe('again\n');
   });
 
-  it.each([10, 40, 80, 120, 200])(
-    'that breaks %i ms after it was needed keeps nobody waiting',
-    async (ms) => {
-      const running = run('exit 0').then(
-        () => 'over',
-        (error: StepFailure) => error.failure.class,
-      );
-      await sleep(ms);
-      jump.losePower();
-      expect(['over', 'retryable', 'effect_unknown']).toContain(await running);
-    },
-  );
+  it.each([10, 40, 80, 120, 200])('that breaks %i ms after it was needed delays no caller', async (ms) => {
+    const running = run('exit 0').then(
+      () => 'over',
+      (error: StepFailure) => error.failure.class,
+    );
+    await sleep(ms);
+    jump.losePower();
+    expect(['over', 'retryable', 'effect_unknown']).toContain(await running);
+  });
 
-  it('that is somebody else is not trusted', async () => {
+  it('that has another host key is not trusted', async () => {
     writeFileSync(site.knownHostsFile, `${sshd.knownHostsLine}\n[127.0.0.1]:${jump.port} ${sshd.hostKey}\n`);
     expect(await failureOf(run('true'))).toMatchObject({ class: 'needs_human', code: 'HOST_KEY_MISMATCH' });
   });

@@ -30,7 +30,7 @@ describe.skipIf(programs.isMissing)(programs.title('an RMA of a datacenter’s m
       clusters: clustersConfiguration.parse({
         'cluster-a': { server: api.url, ca_file: api.authority.caFile, token_file: api.tokenFile },
       }),
-      looks: { intervalSeconds: 1 },
+      probes: { intervalSeconds: 1 },
     });
     v1 = v1Of(server);
   });

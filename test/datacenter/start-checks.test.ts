@@ -102,7 +102,7 @@ describe('a start is refused for', () => {
     expect(await storedRows(server)).toEqual(before);
   });
 
-  it('an image that a plan names and nobody has', async () => {
+  it('an image that a plan names and that does not exist', async () => {
     const { planId } = await newPlan(server, [
       { name: 'write', kind: { case: 'repave', value: { image: 'debian-99' } } },
     ]);

@@ -57,7 +57,7 @@ describe.skipIf(programs.isMissing)(programs.title('the step kinds on a datacent
     });
   });
 
-  it('join, begun again by another replica: done at the first look', async () => {
+  it('join, started again by another replica: done at the first observation', async () => {
     const { context } = attemptOf('join', 2);
     const before = host.joins();
     expect(await stepOf('join', {}).observe(context)).toMatchObject({ seen: 'done' });

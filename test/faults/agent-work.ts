@@ -12,7 +12,7 @@ import type { Rows } from '../chaos/storm-database.ts';
 const POOL = 'gpu';
 const EVERY_MS = 500;
 const CALL_MS = 3_000;
-/** The code with which document 5 says that a keepalive could not be stored; an agent tries again. */
+/** The code of docs/agents.md for a keepalive that could not be stored; an agent tries again. */
 const NOT_STORED = 'keepalive_failed';
 
 interface Agent {

@@ -1,4 +1,4 @@
-/** What a step of the database's clock does to each row that waits for it, and who may take a lease over meanwhile. */
+/** What a step of the database's clock does to each row that waits for it, and which replica may take a lease over meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageVersion } from '../../src/package-root.ts';
 import { DatabaseClock } from '../../src/store/clock/database-clock.ts';

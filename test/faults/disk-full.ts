@@ -1,6 +1,6 @@
 /**
  * The disk of the database is full for a while, to the last byte, and then it is not. Operations that were under way must all
- * end well, callers must be given the cause, and nobody has to do anything but to make room.
+ * end well, callers must be given the cause, and the operator has nothing to do but to free space.
  *
  * With the embedded PostgreSQL, and with a PostgreSQL of its own that is started again when it ends, as systemd would.
  */
@@ -218,7 +218,7 @@ class DiskFull {
     return [...found.values()];
   }
 
-  /** Steps that were told to be done more than once, attempts beyond the first, and deaths that were none. */
+  /** Steps that were reported done more than once, attempts beyond the first, and deaths that were none. */
   async #doubled(): Promise<number> {
     const client = new pg.Client({ connectionString: this.#url() });
     await client.connect();

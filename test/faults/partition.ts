@@ -1,4 +1,4 @@
-/** One of two replicas is cut off from the database, both ways and without a word, for several leases. */
+/** One of two replicas is cut off from the database, both ways and without an error, for several leases. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

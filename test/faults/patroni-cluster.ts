@@ -77,7 +77,7 @@ export class PatroniCluster {
     return cluster;
   }
 
-  /** As when its host loses power: Patroni and PostgreSQL die at once, without a word. Returns its name. */
+  /** As when its host loses power: Patroni and PostgreSQL die at once, without a shutdown. Returns its name. */
   async killLeader(): Promise<string> {
     const leader = await this.#leader();
     if (!leader) throw new Error('there is no leader to kill');

@@ -175,7 +175,7 @@ class FaultRun {
     const evidence: Evidence = {
       ...(await readStoredEvidence(database)),
       starts: this.#fleet.starts,
-      heard: this.#watcher.heard,
+      received: this.#watcher.received,
       journals: readJournals(this.#replicas.journalFolder),
       api: apiFacts,
       unexpectedDeaths: this.#replicas.unexpectedDeaths,

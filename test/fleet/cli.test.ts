@@ -99,7 +99,7 @@ describe('events', () => {
     const { stdout, stderr, signals, ended } = launch(address, `events --follow -m ${machineId} -o jsonl`, {
       env: { INGOT_TOKEN: own.adminToken },
     });
-    const told = () =>
+    const printed = () =>
       stdout.text
         .trimEnd()
         .split('\n')
@@ -107,7 +107,7 @@ describe('events', () => {
     await sleep(500);
     await own.machines.registerMachine({ machine: { machineId, labels: { 'fake/step-ms': '1' } } });
     await until(
-      async () => told().length,
+      async () => printed().length,
       (count) => count === 1,
     );
     await run(own, 'ENTER_MAINTENANCE', machineId);
@@ -115,7 +115,7 @@ describe('events', () => {
       machineId,
     ]);
     await until(
-      async () => told().length,
+      async () => printed().length,
       (count) => count === Number(row?.count),
     );
     await own.stop();
@@ -130,19 +130,19 @@ describe('events', () => {
       [machineId],
     );
     await until(
-      async () => told().length,
+      async () => printed().length,
       (count) => count === logged.length,
     );
     signals.emit('SIGINT');
     expect((await ended).code).toBe(0);
-    const ids = told().map((line) => JSON.parse(line).event_id as string);
+    const ids = printed().map((line) => JSON.parse(line).event_id as string);
     expect(ids).toEqual(logged.map(({ event_id }) => String(event_id)));
     await own.stop();
     rmSync(dataDir, { recursive: true, force: true });
     await database.drop();
   });
 
-  it('tells a person one line each', async () => {
+  it('prints one line each', async () => {
     const machineId = fresh('line');
     const { stdout, signals, ended } = launch(server.grpcAddress, `events -f -m ${machineId}`, {
       env: { INGOT_TOKEN: server.adminToken },

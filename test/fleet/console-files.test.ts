@@ -110,7 +110,7 @@ describe('pages', () => {
     expect(headers.etag).toBeTruthy();
   });
 
-  test('the first page is there for whoever does not say what it accepts', async () => {
+  test('the first page is served to a client without an Accept header', async () => {
     expect((await get(built.port, '/')).status).toBe(200);
   });
 
@@ -204,7 +204,7 @@ describe('files', () => {
   });
 });
 
-test('without a build, whoever comes is told how to make one', async () => {
+test('without a build, the answer says how to make one', async () => {
   for (const path of ['/', '/fleet']) {
     const { status, headers, body } = await get(unbuilt.port, path, PAGE);
     expect(status).toBe(503);

@@ -117,7 +117,7 @@ describe('the log', () => {
       expect((await refusal(call)).reason).toBe('INVALID_PAGE_TOKEN');
   });
 
-  test('tells of tokens to admins only', async () => {
+  test('shows events of tokens to admins only', async () => {
     const name = fresh('secretive');
     const { secret } = await server.admin.createToken({ name, role: 'operator' });
     const filter = `subject=${name}`;
@@ -137,10 +137,10 @@ describe('the log', () => {
 });
 
 describe('a watch', () => {
-  test('begins with ALIVE, tells what happens, and lives on while nothing does', async () => {
+  test('starts with ALIVE, sends what happens, and stays open while nothing does', async () => {
     const machineId = fresh('watched');
     let wasAlive = 0;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const seen = await watched(viewer, { filter: `machine_id=${machineId}` }, (message) => {
       if (isAlive(message)) wasAlive += 1;
       if (wasAlive === 1 && isAlive(message))
@@ -149,8 +149,8 @@ describe('a watch', () => {
     });
     expect(seen.map(({ kind }) => WatchedEvent_Kind[kind])).toEqual(['ALIVE', 'EVENT', 'ALIVE']);
     expect(seen[1]?.event).toMatchObject({ kind: 'machine', machineId, actorId: 'admin' });
-    expect(performance.now() - begun).toBeGreaterThan(4_900);
-    expect(performance.now() - begun).toBeLessThan(15_000);
+    expect(performance.now() - startedAt).toBeGreaterThan(4_900);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
   test('moves its cursor on while what happens does not match', async () => {
@@ -163,7 +163,7 @@ describe('a watch', () => {
     expect(seen[1]?.cursor).not.toBe(seen[0]?.cursor);
   });
 
-  test('hides tokens from who may not list them', async () => {
+  test('hides tokens from callers that may not list them', async () => {
     const name = fresh('hidden');
     const machineId = fresh('after');
     const isLast = ({ event }: WatchedEvent) => event?.machineId === machineId;
@@ -184,7 +184,7 @@ describe('a watch', () => {
     const machineId = await newMachine(current);
     const filter = `machine_id=${machineId} AND NOT kind=machine`;
     let cursor = (await watched(client(), { filter }, isAlive)).at(-1)?.cursor ?? '';
-    const told: bigint[] = [];
+    const received: bigint[] = [];
     for (const type of ['ENTER_MAINTENANCE', 'REIMAGE', 'EXIT_MAINTENANCE', 'REBOOT'] as const) {
       await run(current, type, machineId);
       let takes = 3;
@@ -192,7 +192,7 @@ describe('a watch', () => {
         takes -= event ? 1 : 0;
         return takes === 0;
       })) {
-        if (message.event) told.push(message.event.eventId);
+        if (message.event) received.push(message.event.eventId);
         cursor = message.cursor;
       }
       await current.stop();
@@ -204,9 +204,9 @@ describe('a watch', () => {
       { filter, cursor },
       ({ event }) => event?.eventId === last.at(-1),
     );
-    told.push(...rest.flatMap(({ event }) => (event ? [event.eventId] : [])));
-    expect(told.length).toBeGreaterThan(20);
-    expect(told).toEqual(last);
+    received.push(...rest.flatMap(({ event }) => (event ? [event.eventId] : [])));
+    expect(received.length).toBeGreaterThan(20);
+    expect(received).toEqual(last);
     await current.stop();
     await database.drop();
   });

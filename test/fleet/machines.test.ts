@@ -134,7 +134,7 @@ describe('counts', () => {
     return { total, facets: Object.fromEntries(values) as Record<string, string[]> };
   };
 
-  test('tell how many match, and how many have each value, the most frequent first', async () => {
+  test('count the matches, and those with each value, the most frequent first', async () => {
     const { filter, ids } = await group([{ rack: 'r1' }, { rack: 'r2' }, { rack: 'r2' }, {}, { rack: '' }]);
     await server.sql(`UPDATE machines SET phase = 'READY', service = 'active' WHERE machine_id = $1`, [
       ids[0],

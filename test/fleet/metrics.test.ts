@@ -25,13 +25,13 @@ describeInBothStores('the history with keepalives', (store) => {
     server = await store.startServer({ pools: ['gpu'], metricSampleSeconds: 1 });
   });
 
-  const tell = (machine: Enrolled, cpu: number) =>
+  const report = (machine: Enrolled, cpu: number) =>
     post(server, 'keepalive', machine.token, keepalive(machine, { metrics: { cpu_utilization_pct: cpu } }));
 
   const stored = async ({ machineId }: Enrolled) =>
     (await server.sql('SELECT at FROM metric_samples WHERE machine_id = $1', [machineId])).length;
 
-  it('is what an agent told, oldest first, and ends with what it told last', async () => {
+  it('is what an agent reported, oldest first, and ends with its last report', async () => {
     const machine = await enrol(server);
     await until(
       () => stored(machine),
@@ -40,7 +40,7 @@ describeInBothStores('the history with keepalives', (store) => {
     for (const cpu of [20, 30]) {
       const before = await stored(machine);
       await sleep(1_100);
-      await tell(machine, cpu);
+      await report(machine, cpu);
       await until(
         () => stored(machine),
         (count) => count > before,
@@ -115,7 +115,7 @@ describe('a sample', () => {
   };
   const sample = (at: Date) => ({ machineId: 'm-1', at, metrics: { worker_count: 1 } });
 
-  it('is taken by one of many who try at once, and not again before its time', async () => {
+  it('is taken by one of many concurrent replicas, and not again before it is due', async () => {
     const claims = await Promise.all(Array.from({ length: 8 }, () => claimSample(database, 300)));
     expect(claims.filter((claim) => claim !== null)).toHaveLength(1);
     expect(await claimSample(database, 300)).toBeNull();
@@ -134,7 +134,7 @@ describe('a sample', () => {
     expect(await counts()).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
-  it('keeps every metric as it was told', async () => {
+  it('keeps every metric as it was reported', async () => {
     const metrics = Object.fromEntries(
       METRIC_NAMES.map((name, index) => [name, 4_000_000_000_001.5 + index]),
     );

@@ -52,7 +52,7 @@ describe('the overview', () => {
     ).toBeLessThan(60_000);
   });
 
-  test('groups the machines that need somebody by why, with a filter that shows exactly these', async () => {
+  test('groups the machines that need an operator by reason, with a filter that shows exactly these', async () => {
     const spec = { targetClusterRef: 'c' };
     const labels = { 'fake/fail-step': 'verify' };
     const failed: string[] = [];
@@ -123,7 +123,7 @@ describe('what stays too long', () => {
   } as Readonly<Record<string, string>>;
 
   test.each(STATE_TIME_LIMITS)(
-    '$layer $state is told after its limit, and not before',
+    '$layer $state is overdue after its limit, and not before',
     async ({ layer, state, limitSeconds, advice }) => {
       const { since } = LIMITED_LAYERS[layer];
       const change = layer === 'effective_state' ? EFFECTIVE[state] : `${columns[layer]} = '${state}'`;
@@ -151,7 +151,7 @@ describe('what stays too long', () => {
   );
 });
 
-test('many who look at once share what is read, and each sees what it has done itself', async () => {
+test('many concurrent readers share one query, and each sees what it has written itself', async () => {
   const before = (await fleet.getOverview({})).machines;
   const seen = await Promise.all(
     Array.from({ length: 20 }, async (_, index) => {

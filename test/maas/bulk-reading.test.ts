@@ -47,7 +47,7 @@ beforeAll(async () => {
   );
   await pool.end();
   startedAt = performance.now();
-  const start = () => startMaasServer(site, { database, looks: { intervalSeconds: INTERVAL_SECONDS } });
+  const start = () => startMaasServer(site, { database, probes: { intervalSeconds: INTERVAL_SECONDS } });
   replicas = await Promise.all([start(), start()]);
 }, TIME_LIMIT);
 afterAll(async () => {

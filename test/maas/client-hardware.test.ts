@@ -164,7 +164,7 @@ describe('power', () => {
     expect((await simulator.admin.requests()).length).toBe(before);
   });
 
-  it('of a machine that MAAS has twice, or not at all, is nobody’s', async () => {
+  it('of a machine that MAAS has twice, or not at all, belongs to no machine', async () => {
     const mac = newMac();
     expect(await failureOf(site.power.bootState(machineOf(mac)))).toMatchObject({
       class: 'needs_human',

@@ -134,13 +134,13 @@ describe('the life of a machine', () => {
     expect(failure.message).toContain('is in state Allocated');
   });
 
-  it('is released without a word where it is Ready already', async () => {
+  it('is not released again where it is Ready already', async () => {
     const id = await at('Ready');
     await maas.release(call, id, PLAIN_RELEASE);
     expect((await seen(id)).status).toBe('Ready');
   });
 
-  it('ends as Broken where somebody says so', async () => {
+  it('ends as Broken where a user marks it so', async () => {
     const id = await at('Deployed');
     await maas.markBroken(call, id, 'fan 3 is dead');
     expect(await seen(id)).toMatchObject({ status: 'Broken', statusMessage: 'fan 3 is dead' });
@@ -176,7 +176,7 @@ describe('whose a machine is', () => {
       return id;
     });
 
-  it('is asked once for each key, and only where somebody has it', async () => {
+  it('is asked once for each key, and only where it is owned', async () => {
     const own = maasAt(simulator);
     const before = (await simulator.admin.requests()).length;
     for (const id of [await at('Deployed'), await at('Deployed')])
@@ -203,7 +203,7 @@ describe('whose a machine is', () => {
     expect(sent.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  describe('where what answers does not say who we are', () => {
+  describe('where the server does not report our user', () => {
     const strange = async (settings: Readonly<Record<string, unknown>> = {}) => {
       await simulator.admin.fault({ fault: 'not_found', path: 'users/', times: null });
       return maasAt(simulator, settings);
@@ -236,7 +236,7 @@ describe('whose a machine is', () => {
       remove();
     });
 
-    it('a MAAS that does say so is believed before the configuration', async () => {
+    it('what MAAS reports takes precedence over the configuration', async () => {
       const { maas: named, remove } = maasAt(simulator, { username: 'alice' });
       expect(await failureOf(named.release(call, await given('alice'), PLAIN_RELEASE))).toMatchObject({
         code: 'MAAS_MACHINE_OWNED',
@@ -245,7 +245,7 @@ describe('whose a machine is', () => {
     });
 
     it.each(['deploy', 'commission'] as const)(
-      'whom MAAS names as the owner of what we %s is us, and no one else is',
+      'the user that MAAS names as the owner of what we %s is ours, and no other is',
       async (op) => {
         const { maas: learning, remove } = await strange();
         const [ours, alices] = [await given('ingot'), await given('alice')];

@@ -1,6 +1,6 @@
 /**
  * Operations on machines of three simulated MAAS while replicas crash at boundaries of their stages. What is promised: an
- * effect happens at least once, and is looked for before it is repeated; so MAAS has one machine and deploys it once,
+ * effect happens at least once, and is observed before it is repeated; so MAAS has one machine and deploys it once,
  * and the history has every stage once.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -178,9 +178,9 @@ export class CrashFleet {
 
   /** BMCs do not respond until every replica that was to crash for them has crashed. */
   async #fixBmcs(attempts: readonly Attempt[]): Promise<void> {
-    const silent = attempts.filter((attempt) => siteOf(attempt) === 'site-c');
+    const unresponsive = attempts.filter((attempt) => siteOf(attempt) === 'site-c');
     const deadline = performance.now() + TIME_LIMIT;
-    while (!silent.every((attempt) => this.#hasCrashed(attempt)) && performance.now() < deadline)
+    while (!unresponsive.every((attempt) => this.#hasCrashed(attempt)) && performance.now() < deadline)
       await sleep(200);
     await this.#sites['site-c'].simulator.admin.clearFaults();
   }

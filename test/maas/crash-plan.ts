@@ -18,7 +18,7 @@ export const REIMAGE_STEPS = ['netboot', 'repave'] as const;
 
 export type CrashPlan = Readonly<Record<string, Crash>>;
 
-/** Stages that only look, or that only write to our own database, which is one transaction with their record. */
+/** Stages that only observe, or that only write to our own database, which is one transaction with their record. */
 const WITHOUT_EFFECTS: ReadonlySet<StageName> = new Set([
   'load_site_config',
   'resolve_power_credentials',

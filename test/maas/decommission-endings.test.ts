@@ -1,4 +1,4 @@
-/** Document 3 §5.3, row by row: what a decommission does to its node while it runs, and where it leaves it. */
+/** The table of decommission endings in docs/maas.md, row by row: the node's state during and after it. */
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestServer } from '../parts/server.ts';
@@ -63,7 +63,7 @@ describe.concurrent('a decommission, or a drain,', () => {
     'that runs takes its node from draining to retired, and is removing while it uninstalls; then deleted',
     async () => {
       const { id, mac } = await machineInService(server);
-      // The record in MAAS goes late enough for somebody to see it.
+      // The record in MAAS is removed late enough for the test to see it.
       await site.simulator.admin.fault({ fault: 'slow', method: 'DELETE', mac, ms: 1_500, times: 1 });
       const { operationId } = await decommission(server, id, 'full_decommission');
       expect(await statusOf(server, id)).toMatchObject({ service: 'draining' });

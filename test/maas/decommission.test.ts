@@ -80,7 +80,7 @@ describe.concurrent('decommission', () => {
   it(
     'the site carries out what it has a hook for, and the operation waits for it',
     async () => {
-      const heard: string[] = [];
+      const received: string[] = [];
       let answers = 0;
       const hooks: Server = createServer((request, response) => {
         let text = '';
@@ -89,7 +89,7 @@ describe.concurrent('decommission', () => {
         });
         request.on('end', () => {
           const { stage } = JSON.parse(text) as { stage: string };
-          heard.push(`${stage} ${request.headers.authorization}`);
+          received.push(`${stage} ${request.headers.authorization}`);
           answers += 1;
           response.statusCode = answers === 1 ? 503 : answers === 2 ? 202 : 200;
           response.end();
@@ -118,7 +118,7 @@ describe.concurrent('decommission', () => {
         expect(done.steps.find(({ name }) => name === 'cleanup_storage')?.message).toContain(
           'nothing was done',
         );
-        expect(heard).toEqual(Array(3).fill('scrub_gpu Bearer hook-secret'));
+        expect(received).toEqual(Array(3).fill('scrub_gpu Bearer hook-secret'));
         expect(hooked.logged.join('')).not.toContain('hook-secret');
       } finally {
         await hooked.stop();
@@ -129,7 +129,7 @@ describe.concurrent('decommission', () => {
   );
 
   it(
-    'drain retires, reactivation is not schedulable until keepalives prove it, removal is for good',
+    'drain retires, reactivation is not schedulable until keepalives prove it, removal is permanent',
     async () => {
       const { id } = await machineInService(server);
       const drained = await ended(
@@ -217,7 +217,7 @@ describe('a cleanup that fails', () => {
           () => statusOf(hooked, id),
           ({ service }) => service === 'quarantined',
         );
-        // Two rounds of whoever brings nodes back.
+        // Two rounds of the reconciler that brings nodes back.
         await sleep(2_500);
         expect(await statusOf(hooked, id)).toMatchObject({ service: 'quarantined', presence: 'ready' });
         status = 200;

@@ -1,5 +1,5 @@
 /**
- * The system that a simulated MAAS has deployed, as far as SSH can tell: a real sshd that is there while the machine is
+ * The system that a simulated MAAS has deployed, as far as SSH shows it: a real sshd that is there while the machine is
  * Deployed and on, with the host key and the authorized keys that its user data brought, another boot after each time that it
  * was off, and a disk that is empty after each deployment.
  */

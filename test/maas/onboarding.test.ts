@@ -24,7 +24,7 @@ import { encoded, server, serviceHistory, setUpOnboardingSite, site, TIME_LIMIT 
 
 setUpOnboardingSite();
 
-// Each has a machine of its own, and faults are a machine's: they need not wait for each other.
+// Each has its own machine, and faults are set per machine: they can run concurrently.
 describe.concurrent('onboarding', () => {
   it(
     'takes an unknown machine through sixteen stages into service, and its agent enrols by itself',
@@ -68,7 +68,7 @@ describe.concurrent('onboarding', () => {
       });
       const operation = await onboard(server, id);
       if (status === 'Deployed') {
-        // Somebody else deployed it, without hardware sync and without an agent of ours: a human decides.
+        // Another user deployed it, without hardware sync and without our agent: an operator decides.
         const waiting = await until(
           () => server.operations.getOperation({ operationId: operation.operationId }),
           ({ currentStep, finishedAt }) =>
@@ -198,7 +198,7 @@ describe.concurrent('what needs a human (§7)', () => {
     ['hardware_sync_failing', 'wait_for_hardware_sync_healthy', 'HARDWARE_SYNC_FAILED'],
     ['agent_never_enrols', 'wait_for_agent_enrollment', 'AGENT_NEVER_ENROLLED'],
   ] as const)(
-    '%s is waited for as long as the site wants, and then a human must look',
+    '%s is waited for as long as the site allows, and then an operator must inspect it',
     async (fault, step, code) => {
       const hasty = await openMaasSite({ waits: { hardware_sync_seconds: 3, agent_seconds: 3 } });
       const waiting = await startMaasServer(hasty);
@@ -211,11 +211,11 @@ describe.concurrent('what needs a human (§7)', () => {
           error: { code, details: { step, failure_class: 'needs_human' } },
         });
         expect(await statusOf(waiting, id)).toMatchObject({ service: 'enrolling', activeOperationId: '' });
-        // What is mended goes on: another attempt waits once more.
+        // What is fixed goes on: another attempt waits once more.
         await hasty.simulator.admin.clearFaults();
         if (fault === 'agent_never_enrols') return;
         const action = OperatorAction_Value.RESUME;
-        await waiting.admin.actOnOperation({ operationId: failed.operationId, action, reason: 'mended' });
+        await waiting.admin.actOnOperation({ operationId: failed.operationId, action, reason: 'fixed' });
         expect(await ended(waiting, failed)).toMatchObject({ status: 'completed' });
       } finally {
         await waiting.stop();

@@ -1,4 +1,4 @@
-/** A MAAS that is away for a while: what waits for it goes on when it is back. */
+/** A MAAS that is unreachable for a while: operations that wait for it continue when it is back. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestServer } from '../parts/server.ts';
@@ -40,7 +40,7 @@ it(
     for (const [index, before] of waiting.entries()) {
       expect(before.waitingFor).toMatch(/^waiting for MAAS to answer since \d{4}-\S+Z \(site-a\)$/);
       const operation = operations[index];
-      // The same words, and so the same time, for as long as it is away.
+      // The same message, and so the same time, for as long as it is unreachable.
       if (operation) expect((await read(operation)).waitingFor).toBe(before.waitingFor);
     }
     await site.simulator.admin.clearFaults();

@@ -1,4 +1,4 @@
-/** What Ingot makes of a MAAS that does things by itself, of agents that fall silent, and of a MAAS that is dead. */
+/** What Ingot does when MAAS changes machines by itself, when agents are lost, and when MAAS is down. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import {
 } from './fleet.ts';
 
 const TIME_LIMIT = 120_000;
-/** Agents of the simulated MAAS speak three times a second. */
+/** Agents of the simulated MAAS send three keepalives a second. */
 const SILENCE_SECONDS = 4;
 /** Some rounds of the reconciler, in which nothing must happen. */
 const A_WHILE_MS = 4_000;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   ({ maas, remove: closeMaas } = maasAt(site.simulator));
   server = await startMaasServer(site, {
     providers: { ...site.providers, 'site-b': mortal.configuration },
-    looks: { intervalSeconds: 1 },
+    probes: { intervalSeconds: 1 },
     keepaliveTtlSeconds: SILENCE_SECONDS,
   });
 }, TIME_LIMIT);
@@ -63,9 +63,9 @@ async function systemIdOf({ mac }: Machine): Promise<string> {
   return all.find(({ mac_addresses: macs }) => macs.includes(mac))?.system_id ?? '';
 }
 
-const RELEASE = { erase: false, secureErase: false, quickErase: false, comment: 'by somebody' };
+const RELEASE = { erase: false, secureErase: false, quickErase: false, comment: 'by a MAAS user' };
 
-/** Somebody releases it and deploys it again with what it had, all without us. */
+/** A MAAS user releases it and deploys it again with what it had, without Ingot. */
 async function deployAgain(systemId: string, userData: string): Promise<void> {
   await maas.release(callFor(), systemId, RELEASE);
   await until(
@@ -123,7 +123,7 @@ async function stays(machineId: string, service: string): Promise<void> {
 
 describe.concurrent('a machine in service', () => {
   it(
-    'is quarantined when MAAS says Broken, and back when it is deployed again and its agent speaks',
+    'is quarantined when MAAS says Broken, and back when it is deployed again and its agent responds',
     async () => {
       const machine = await inService();
       const systemId = await systemIdOf(machine);
@@ -140,7 +140,7 @@ describe.concurrent('a machine in service', () => {
         ),
         'quarantined>active by drift the upstream says Deployed again, and the agent is ready',
       ]);
-      // What changed is told once, and what did not is not told again with every look.
+      // A change is recorded once, and not again with every probe.
       const all = await history(machine.id, 'observed');
       const seen = all.slice(all.indexOf('Deployed>Broken by drift'));
       expect(seen[0]).toBe('Deployed>Broken by drift');
@@ -248,7 +248,7 @@ describe.concurrent('a machine in service', () => {
   );
 
   it(
-    'is offline while its agent is silent, and active when it speaks again',
+    'is offline while its agent is lost, and active when it responds again',
     async () => {
       const machine = await inService();
       const systemId = await systemIdOf(machine);
@@ -297,11 +297,11 @@ describe.concurrent('an onboarding', () => {
         expect.stringContaining('>enrolling'),
         expect.stringContaining('enrolling>active'),
       ]);
-      const [told] = await server.sql<{ comment: string; actor_id: string }>(
+      const [recorded] = await server.sql<{ comment: string; actor_id: string }>(
         `SELECT comment, actor_id FROM events WHERE operation_id = $1 AND comment LIKE 'adopt_observed_state:%'`,
         [operation.operationId],
       );
-      expect(told).toEqual({
+      expect(recorded).toEqual({
         comment: 'adopt_observed_state: the upstream says Deployed, and the agent is ready',
         actor_id: 'drift',
       });
@@ -310,7 +310,7 @@ describe.concurrent('an onboarding', () => {
   );
 
   it(
-    'that an operator holds stays held, whatever comes true, until he adopts it',
+    'that an operator holds stays held, whatever is observed, until the operator adopts it',
     async () => {
       const { id, operationId } = await heldOnboarding();
       await stays(id, 'enrolling');
@@ -325,7 +325,7 @@ describe.concurrent('an onboarding', () => {
   );
 
   it(
-    'whose machine an operator quarantined leaves it there, until he says that it is well',
+    'whose machine an operator quarantined leaves it there, until the operator says that it is healthy',
     async () => {
       const { id } = await heldOnboarding();
       await server.admin.setServiceState({ machineId: id, service: 'quarantined', reason: 'suspicious' });
@@ -357,7 +357,7 @@ describe('an onboarding whose machine goes another way', () => {
     );
 
   it(
-    'can be retried as long as MAAS says what the stage left; when it vanishes, a human must look, and hears why',
+    'can be retried as long as MAAS says what the stage left; when it vanishes, an operator must decide, and the reason is given',
     async () => {
       const machine = await failedCommissioning();
       await sleep(A_WHILE_MS);
@@ -436,7 +436,7 @@ describe('a MAAS that is dead', () => {
       mortal.simulator.thaw();
       expect(await ended(server, stuck)).toMatchObject({ status: 'completed' });
       await serviceIs(theirs.id, 'active');
-      // Its agent was as silent as its MAAS; nothing else was held against it.
+      // Its agent was as unresponsive as its MAAS; there is no other reason.
       expect((await history(theirs.id, 'service')).join()).not.toContain('quarantined');
     },
     TIME_LIMIT,

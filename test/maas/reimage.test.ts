@@ -25,7 +25,7 @@ let site: MaasSite;
 let server: TestServer;
 beforeAll(async () => {
   site = await openMaasSite();
-  server = await startMaasServer(site, { looks: { intervalSeconds: 1 } });
+  server = await startMaasServer(site, { probes: { intervalSeconds: 1 } });
 }, TIME_LIMIT);
 afterAll(async () => {
   await server?.stop();
@@ -93,7 +93,7 @@ describe.concurrent('reimage', () => {
   );
 
   it(
-    'takes the site’s image where none is named, a release by its version, and an image that somebody uploaded',
+    'takes the site’s image where none is named, a release by its version, and an image that a user uploaded',
     async () => {
       const { id, mac } = await inService();
       expect(await ended(server, await reimage(id))).toMatchObject({
@@ -241,7 +241,7 @@ describe.concurrent('reimage', () => {
   );
 
   it(
-    'does not touch a machine that somebody deploys meanwhile',
+    'does not touch a machine that a MAAS user deploys meanwhile',
     async () => {
       const { id, mac } = await newMachine(server);
       const { system_id: systemId } = await site.simulator.admin.addMachine({
@@ -313,7 +313,7 @@ describe.concurrent('without ssh in its configuration', () => {
   });
 });
 
-describe.concurrent('a REPAVE of document 1', () => {
+describe.concurrent('a REPAVE of the v1 API', () => {
   it(
     'deploys, then reboots the deployed system by switching its power',
     async () => {

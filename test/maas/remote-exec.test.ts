@@ -148,7 +148,7 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
       expect(host.calls()).toEqual(
         expect.arrayContaining(['kubeadm upgrade node', 'systemctl restart kubelet']),
       );
-      // And through document 2: the same machine, once more.
+      // And through the v2 API: the same machine, once more.
       const back = await server.machines.enterMaintenance({ machineId: id, requestId: requestId() });
       expect(await ended(server, back)).toMatchObject({ status: 'completed' });
       api.nodes.delete(id);

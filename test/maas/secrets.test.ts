@@ -77,7 +77,7 @@ test('a MAAS that repeats all that it was sent is quoted without them', async ()
   site.remove();
 });
 
-test('over TLS they go to whom the certificate names, and to nobody else', async () => {
+test('over TLS they go only to the server that the certificate names', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-tls-'));
   const ours = createAuthority(folder, 'ours');
   const theirs = createAuthority(folder, 'theirs');
@@ -92,7 +92,7 @@ test('over TLS they go to whom the certificate names, and to nobody else', async
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/MAAS`;
-  const look = async (settings: Readonly<Record<string, unknown>>) => {
+  const read = async (settings: Readonly<Record<string, unknown>>) => {
     const site = maasAt({ url, apiKey: API_KEY }, settings);
     try {
       return await site.maas.findByMac(callFor(), ['52:54:00:00:00:01']);
@@ -101,11 +101,11 @@ test('over TLS they go to whom the certificate names, and to nobody else', async
     }
   };
   for (const settings of [{ ca_file: theirs.caFile }, {}]) {
-    const failure = await failureOf(look(settings));
+    const failure = await failureOf(read(settings));
     expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_CERTIFICATE_INVALID' });
   }
   expect(seen).toEqual([]);
-  expect(await look({ ca_file: ours.caFile })).toEqual([]);
+  expect(await read({ ca_file: ours.caFile })).toEqual([]);
   expect(seen).toHaveLength(1);
   server.closeAllConnections();
   server.close();

@@ -64,7 +64,7 @@ describe('machine faults', () => {
     await untilStatus(id, 'Ready');
   });
 
-  it('the datasource is not found as often as is said, and MAAS tells it in its own way', async () => {
+  it('the datasource is not found as often as configured, and MAAS reports it in its own way', async () => {
     const id = await at('Ready');
     await simulator.admin.fault({ fault: 'datasource_failure', system_id: id, times: 2 });
     for (let time = 0; time < 2; time++) {
@@ -80,7 +80,7 @@ describe('machine faults', () => {
     await untilStatus(id, 'Deployed');
   });
 
-  it('a deployment that fails otherwise is told apart', async () => {
+  it('a deployment that fails otherwise is distinguished', async () => {
     const id = await at('Ready');
     await simulator.admin.fault({ fault: 'deployment_failure', system_id: id });
     await maas.deploy(call, id, deployment());
@@ -275,8 +275,8 @@ describe('agents', () => {
     await expect
       .poll(
         () => {
-          const heard = alive();
-          return ids.filter((machineId) => heard.has(machineId)).length;
+          const current = alive();
+          return ids.filter((machineId) => current.has(machineId)).length;
         },
         { timeout: 25_000, interval: 500 },
       )

@@ -32,7 +32,7 @@ async function ask(method: string, path: string, fields?: Readonly<Record<string
   return { status: response.status, text, json: () => JSON.parse(text) as Record<string, unknown> };
 }
 
-const tell = (id: string, op: string, fields: Readonly<Record<string, string>> = {}) =>
+const call = (id: string, op: string, fields: Readonly<Record<string, string>> = {}) =>
   ask('POST', `machines/${id}/?op=${op}`, fields);
 
 function newMac(): string {
@@ -68,22 +68,22 @@ describe('power', () => {
     const id = await add();
     expect(await read(id)).toMatchObject({ power_type: '', power_state: 'unknown' });
     const words = 'Unconfigured power type. Please configure the power type and try again.';
-    expect(await tell(id, 'commission')).toMatchObject({ status: 500, text: words });
+    expect(await call(id, 'commission')).toMatchObject({ status: 500, text: words });
     expect(await read(id)).toMatchObject({ status_name: 'New' });
     const power = { power_type: 'ipmi', power_parameters_power_address: '10.0.0.1' };
     expect((await ask('PUT', `machines/${id}/`, power)).json()).toMatchObject({ power_type: 'ipmi' });
     expect((await ask('GET', `machines/${id}/?op=power_parameters`)).json()).toEqual({
       power_address: '10.0.0.1',
     });
-    expect((await tell(id, 'commission')).status).toBe(200);
+    expect((await call(id, 'commission')).status).toBe(200);
     await becomes(id, 'Ready');
   });
 
   it('of type manual can’t be queried or switched, and a release is over at once', async () => {
     const id = await add({ status: 'Deployed', power_type: 'manual' });
     expect((await ask('GET', `machines/${id}/?op=query_power_state`)).json()).toEqual({ state: 'unknown' });
-    expect(await tell(id, 'power_off')).toMatchObject({ status: 200, text: 'null' });
-    expect((await tell(id, 'release')).json()).toMatchObject({ status_name: 'Ready', owner: null });
+    expect(await call(id, 'power_off')).toMatchObject({ status: 200, text: 'null' });
+    expect((await call(id, 'release')).json()).toMatchObject({ status_name: 'Ready', owner: null });
     const none = await add();
     expect(await ask('GET', `machines/${none}/?op=query_power_state`)).toMatchObject({
       status: 503,
@@ -93,26 +93,26 @@ describe('power', () => {
 
   it('of type manual makes what MAAS begins wait for a person', async () => {
     const id = await add({ power_type: 'manual', status: 'Ready' });
-    await tell(id, 'deploy');
+    await call(id, 'deploy');
     await sleep(400);
     expect(await read(id)).toMatchObject({ status_name: 'Deploying' });
     await simulator.admin.changeMachine(id, { boot: true });
     await becomes(id, 'Deployed');
     const idle = await add({ power_type: 'manual' });
-    await tell(idle, 'commission');
+    await call(idle, 'commission');
     await becomes(idle, 'Failed commissioning');
     expect(await read(idle)).toMatchObject({
       status_message: "Node operation 'Commissioning' timed out after 30 minutes.",
     });
   });
 
-  it('that can’t be switched on takes back what was begun, with a 500', async () => {
+  it('that can’t be switched on undoes what was started, with a 500', async () => {
     const [ready, fresh] = [await add({ status: 'Ready' }), await add({ power_type: 'ipmi' })];
     for (const id of [ready, fresh])
       await simulator.admin.fault({ fault: 'power_on_failure', system_id: id });
-    expect((await tell(ready, 'deploy')).status).toBe(500);
+    expect((await call(ready, 'deploy')).status).toBe(500);
     expect(await read(ready)).toMatchObject({ status_name: 'Allocated' });
-    expect((await tell(fresh, 'commission')).status).toBe(500);
+    expect((await call(fresh, 'commission')).status).toBe(500);
     expect(await read(fresh)).toMatchObject({ status_name: 'New', owner: null });
   });
 });
@@ -166,22 +166,22 @@ describe('names and places', () => {
 
   it('scripts and kernels are checked by name', async () => {
     const id = await add({ power_type: 'ipmi', status: 'Ready' });
-    expect((await tell(id, 'commission', { testing_scripts: 'nonsense' })).json()).toEqual({
+    expect((await call(id, 'commission', { testing_scripts: 'nonsense' })).json()).toEqual({
       testing_scripts: ['Select a valid choice. nonsense is not one of the available choices.'],
     });
-    expect((await tell(id, 'deploy', { hwe_kernel: 'hwe-6.06' })).json()).toEqual({
+    expect((await call(id, 'deploy', { hwe_kernel: 'hwe-6.06' })).json()).toEqual({
       hwe_kernel: ['hwe-6.06 is not available for ubuntu/noble on amd64/generic.'],
     });
   });
 });
 
 describe('owners, locks and rights', () => {
-  it('whoever commissions or deploys a machine has it, until it is New or Ready', async () => {
+  it('the user that commissions or deploys a machine owns it, until it is New or Ready', async () => {
     const id = await add({ power_type: 'ipmi' });
-    expect((await tell(id, 'commission')).json()).toMatchObject({ owner: 'ingot' });
+    expect((await call(id, 'commission')).json()).toMatchObject({ owner: 'ingot' });
     await becomes(id, 'Ready');
     expect(await read(id)).toMatchObject({ owner: null });
-    expect((await tell(id, 'deploy')).json()).toMatchObject({ owner: 'ingot' });
+    expect((await call(id, 'deploy')).json()).toMatchObject({ owner: 'ingot' });
     expect((await ask('GET', 'users/?op=whoami')).json()).toMatchObject({
       username: 'ingot',
       is_superuser: true,
@@ -193,10 +193,10 @@ describe('owners, locks and rights', () => {
       await add({ status: 'Allocated', owner: 'alice' }),
       await add({ status: 'Deployed', owner: 'alice' }),
     ];
-    expect((await tell(allocated, 'deploy')).status).toBe(200);
-    expect((await tell(deployed, 'release')).status).toBe(200);
+    expect((await call(allocated, 'deploy')).status).toBe(200);
+    expect((await call(deployed, 'release')).status).toBe(200);
     const ready = await add({ status: 'Ready', owner: 'alice' });
-    expect(await tell(ready, 'deploy')).toMatchObject({
+    expect(await call(ready, 'deploy')).toMatchObject({
       status: 409,
       text: "Can't allocate a machine belonging to another user.",
     });
@@ -204,16 +204,16 @@ describe('owners, locks and rights', () => {
 
   it('a locked machine is refused with 403 and not a word; only a deployed one can be locked', async () => {
     const id = await add({ status: 'Deployed' });
-    expect((await tell(await add({ status: 'Ready' }), 'lock')).status).toBe(409);
-    expect((await tell(id, 'lock')).json()).toMatchObject({ locked: true });
+    expect((await call(await add({ status: 'Ready' }), 'lock')).status).toBe(409);
+    expect((await call(id, 'lock')).json()).toMatchObject({ locked: true });
     for (const op of ['release', 'deploy', 'power_off', 'commission', 'mark_broken', 'abort']) {
-      expect(await tell(id, op)).toMatchObject({ status: 403, text: '' });
+      expect(await call(id, op)).toMatchObject({ status: 403, text: '' });
     }
     expect(await ask('DELETE', `machines/${id}/`)).toMatchObject({ status: 403, text: '' });
     expect(await ask('PUT', `machines/${id}/`, { zone: 'default' })).toMatchObject({ status: 403, text: '' });
     expect(await read(id)).toMatchObject({ locked: true, status_name: 'Deployed' });
-    expect((await tell(id, 'unlock')).status).toBe(200);
-    expect((await tell(id, 'release')).status).toBe(200);
+    expect((await call(id, 'unlock')).status).toBe(200);
+    expect((await call(id, 'release')).status).toBe(200);
   });
 
   it('a user who is no administrator can’t commission or change machines, and does not see those of others', async () => {
@@ -226,7 +226,7 @@ describe('owners, locks and rights', () => {
       { user: { username: 'ingot', isAdmin: true } },
       async () => {
         for (const op of ['commission', 'set_storage_layout', 'override_failed_testing', 'mark_fixed'])
-          expect(await tell(id, op)).toMatchObject({ status: 403, text: '' });
+          expect(await call(id, op)).toMatchObject({ status: 403, text: '' });
         expect((await ask('PUT', `machines/${id}/`, { power_type: 'manual' })).status).toBe(403);
         expect((await ask('DELETE', `machines/${id}/`)).status).toBe(403);
         expect((await ask('GET', `machines/${id}/?op=power_parameters`)).status).toBe(403);
@@ -236,7 +236,7 @@ describe('owners, locks and rights', () => {
         const mine = { architecture: 'amd64/generic', mac_addresses: newMac(), pool: 'nowhere' };
         // A pool of an administrator's form: passed over in silence.
         expect((await ask('POST', 'machines/', mine)).json()).toMatchObject({ pool: { name: 'default' } });
-        expect((await tell(id, 'deploy')).json()).toMatchObject({ owner: 'bob' });
+        expect((await call(id, 'deploy')).json()).toMatchObject({ owner: 'bob' });
       },
     );
   });
@@ -272,24 +272,24 @@ describe('releases', () => {
   it('a power off that fails puts the machine back to where it was, with a 500', async () => {
     const id = await add({ status: 'Deployed' });
     await simulator.admin.fault({ fault: 'power_off_failure', system_id: id });
-    expect((await tell(id, 'release')).status).toBe(500);
+    expect((await call(id, 'release')).status).toBe(500);
     expect(await read(id)).toMatchObject({ status_name: 'Deployed', owner: 'ingot', osystem: '' });
-    expect((await tell(id, 'release')).status).toBe(200);
+    expect((await call(id, 'release')).status).toBe(200);
     await becomes(id, 'Ready');
   });
 
   it('a power off that fails after the erasing leaves the machine in Disk erasing, until it is aborted', async () => {
     const id = await add({ status: 'Deployed' });
     await simulator.admin.fault({ fault: 'power_off_failure', system_id: id });
-    await tell(id, 'release', { erase: 'true', quick_erase: 'true' });
-    const told = async () => (await ask('GET', `events/?op=query&id=${id}&level=DEBUG`)).text;
-    await expect.poll(told, { timeout: 10_000 }).toContain('Failed to power off node');
-    expect(await told()).toContain('Disks erased');
+    await call(id, 'release', { erase: 'true', quick_erase: 'true' });
+    const events = async () => (await ask('GET', `events/?op=query&id=${id}&level=DEBUG`)).text;
+    await expect.poll(events, { timeout: 10_000 }).toContain('Failed to power off node');
+    expect(await events()).toContain('Disks erased');
     await sleep(300);
     expect(await read(id)).toMatchObject({ status_name: 'Disk erasing' });
-    expect(await tell(id, 'release')).toMatchObject({ status: 409 });
-    expect((await tell(id, 'abort')).json()).toMatchObject({ status_name: 'Failed disk erasing' });
-    expect((await tell(id, 'release')).json()).toMatchObject({ status_name: 'Ready' });
+    expect(await call(id, 'release')).toMatchObject({ status: 409 });
+    expect((await call(id, 'abort')).json()).toMatchObject({ status_name: 'Failed disk erasing' });
+    expect((await call(id, 'release')).json()).toMatchObject({ status_name: 'Ready' });
   });
 
   it('where erasing was asked for and forced, it is Releasing that does not end before the power is off', async () => {
@@ -298,15 +298,15 @@ describe('releases', () => {
     const id = await withSite(on, off, async () => {
       const erased = await add({ status: 'Deployed' });
       await simulator.admin.fault({ fault: 'power_off_failure', system_id: erased });
-      await tell(erased, 'release', { erase: 'true' });
+      await call(erased, 'release', { erase: 'true' });
       return erased;
     });
-    const told = async () => (await ask('GET', `events/?op=query&id=${id}`)).text;
-    await expect.poll(told, { timeout: 10_000 }).toContain('Failed to power off node');
+    const events = async () => (await ask('GET', `events/?op=query&id=${id}`)).text;
+    await expect.poll(events, { timeout: 10_000 }).toContain('Failed to power off node');
     await sleep(300);
     expect(await read(id)).toMatchObject({ status_name: 'Releasing' });
-    expect((await tell(id, 'abort')).status).toBe(409);
-    expect((await tell(id, 'power_off')).status).toBe(200);
+    expect((await call(id, 'abort')).status).toBe(409);
+    expect((await call(id, 'power_off')).status).toBe(200);
     await becomes(id, 'Ready');
   });
 
@@ -318,10 +318,10 @@ describe('releases', () => {
       expect(await ask('GET', name)).toMatchObject({ status: 200, text: 'true' });
       const [asked, not] = [await add({ status: 'Deployed' }), await add({ status: 'Deployed' })];
       // Asked for and forced: the script is listed twice, and the state is another.
-      expect((await tell(asked, 'release', { erase: 'true', secure_erase: 'true' })).json()).toMatchObject({
+      expect((await call(asked, 'release', { erase: 'true', secure_erase: 'true' })).json()).toMatchObject({
         status_name: 'Releasing',
       });
-      expect((await tell(not, 'release')).json()).toMatchObject({ status_name: 'Disk erasing' });
+      expect((await call(not, 'release')).json()).toMatchObject({ status_name: 'Disk erasing' });
       for (const id of [asked, not]) {
         expect((await runsOf(id))[0]?.results).toMatchObject([
           {
@@ -333,7 +333,7 @@ describe('releases', () => {
       }
     });
     const plain = await add({ status: 'Deployed' });
-    await tell(plain, 'release');
+    await call(plain, 'release');
     await becomes(plain, 'Ready');
     expect(await runsOf(plain)).toEqual([]);
   });
@@ -343,30 +343,30 @@ describe('tests and repairs', () => {
   it('a machine whose tests failed can’t be commissioned or released, only overridden or deleted', async () => {
     const id = await add({ power_type: 'ipmi' });
     await simulator.admin.fault({ fault: 'testing_failure', system_id: id });
-    await tell(id, 'commission');
+    await call(id, 'commission');
     await becomes(id, 'Failed testing');
-    expect((await tell(id, 'commission')).json()).toEqual({
+    expect((await call(id, 'commission')).json()).toEqual({
       __all__: ['Commission is not available because of the current state of the node.'],
     });
-    expect((await tell(id, 'release')).status).toBe(409);
-    expect((await tell(id, 'override_failed_testing')).json()).toMatchObject({ status_name: 'Ready' });
-    expect(await tell(id, 'override_failed_testing')).toMatchObject({ status: 409 });
+    expect((await call(id, 'release')).status).toBe(409);
+    expect((await call(id, 'override_failed_testing')).json()).toMatchObject({ status_name: 'Ready' });
+    expect(await call(id, 'override_failed_testing')).toMatchObject({ status: 409 });
     const used = await add({ status: 'Deployed' });
     await simulator.admin.changeMachine(used, { status: 'Failed testing', osystem: 'ubuntu' });
-    expect((await tell(used, 'override_failed_testing')).json()).toMatchObject({ status_name: 'Deployed' });
+    expect((await call(used, 'override_failed_testing')).json()).toMatchObject({ status_name: 'Deployed' });
     const gone = await add({ status: 'Failed testing' });
     expect((await ask('DELETE', `machines/${gone}/`)).status).toBe(204);
   });
 
   it('mark_fixed is for Broken alone, and mark_broken for the owner', async () => {
-    expect(await tell(await add({ status: 'Failed testing' }), 'mark_fixed')).toMatchObject({
+    expect(await call(await add({ status: 'Failed testing' }), 'mark_fixed')).toMatchObject({
       status: 409,
       text: "Can't mark a non-broken node as 'Ready'.",
     });
     const id = await add({ status: 'Deployed' });
-    expect((await tell(id, 'mark_broken')).json()).toMatchObject({ status_name: 'Broken', owner: null });
-    expect((await tell(id, 'mark_fixed')).json()).toMatchObject({ status_name: 'Ready' });
-    expect(await tell(await add({ status: 'Deployed', owner: 'alice' }), 'mark_broken')).toMatchObject({
+    expect((await call(id, 'mark_broken')).json()).toMatchObject({ status_name: 'Broken', owner: null });
+    expect((await call(id, 'mark_fixed')).json()).toMatchObject({ status_name: 'Ready' });
+    expect(await call(await add({ status: 'Deployed', owner: 'alice' }), 'mark_broken')).toMatchObject({
       status: 403,
       text: '',
     });

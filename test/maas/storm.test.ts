@@ -30,7 +30,7 @@ it(
   `${MACHINES} machines are onboarded at once, and every one of them ends in service`,
   async () => {
     const startedAt = performance.now();
-    for (let begun = 0; begun < MACHINES; begun += AT_A_TIME) {
+    for (let started = 0; started < MACHINES; started += AT_A_TIME) {
       await Promise.all(
         Array.from({ length: AT_A_TIME }, async () => {
           const { id } = await newMachine(server);
@@ -52,7 +52,7 @@ it(
     const took = performance.now() - startedAt;
     console.log(`${MACHINES} machines: started in ${seconds(startedIn)} s, in service in ${seconds(took)} s`);
     expect(await countBy('service', 'machines')).toEqual({ active: MACHINES });
-    // One record each: nobody was created twice in the crowd.
+    // One record each: no machine was created twice under load.
     const known = await site.simulator.admin.machines();
     expect(known.map(({ status_name: status }) => status)).toEqual(Array(MACHINES).fill('Deployed'));
     expect(new Set(known.flatMap(({ mac_addresses: macs }) => macs)).size).toBe(MACHINES);

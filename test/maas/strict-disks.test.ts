@@ -23,28 +23,28 @@ import {
 
 setUpStrictSite();
 
-// Each has a machine of its own, and faults are a machine's: they need not wait for each other.
+// Each has its own machine, and faults are set per machine: they can run concurrently.
 describe.concurrent('the disks of a MAAS', () => {
   describe('what MAAS did about the disks', () => {
     it(
-      'is told where it erased them, in the result, the log and the history',
+      'is reported where it erased them, in the result, the log and the history',
       async () => {
         const { id } = await inService();
         const operation = await ended(server, await decommission(server, id, 'reimage'));
-        const told = 'MAAS erased the disks (securely where a disk can, otherwise overwritten with zeros)';
-        expect(messageOf(operation, 'release_maas_node')).toBe(`MAAS says Ready; ${told}`);
-        expect(await logOf(operation.operationId)).toContain(told);
+        const erased = 'MAAS erased the disks (securely where a disk can, otherwise overwritten with zeros)';
+        expect(messageOf(operation, 'release_maas_node')).toBe(`MAAS says Ready; ${erased}`);
+        expect(await logOf(operation.operationId)).toContain(erased);
         const events = await server.sql<{ line: string }>(
           'SELECT row_to_json(e)::text AS line FROM events e WHERE machine_id = $1',
           [id],
         );
-        expect(events.map(({ line }) => line).join('\n')).toContain(told);
+        expect(events.map(({ line }) => line).join('\n')).toContain(erased);
       },
       TIME_LIMIT,
     );
 
     it(
-      'is not claimed where somebody else released the machine',
+      'is not claimed where another user released the machine',
       async () => {
         const { id, mac } = await inService();
         const { system_id: systemId } = await machineInMaas(site, mac);
@@ -62,8 +62,8 @@ describe.concurrent('the disks of a MAAS', () => {
     );
 
     it.each([
-      ['at once, where MAAS tells of it', false],
-      ['after a while, where it tells nothing', true],
+      ['at once, where MAAS reports it', false],
+      ['after a while, where it reports nothing', true],
     ])(
       'a release that hangs in Disk erasing after a failed power off is ended %s',
       async (_when, isQuiet) => {
@@ -84,7 +84,7 @@ describe.concurrent('the disks of a MAAS', () => {
     );
 
     it(
-      'a BMC that refuses is told in MAAS’ words, and tried again',
+      'a BMC that refuses is reported in MAAS’ words, and tried again',
       async () => {
         const { id, mac } = await inService();
         await site.simulator.admin.fault({ fault: 'power_on_failure', mac, times: null });
@@ -134,7 +134,7 @@ describe.concurrent('the disks of a MAAS', () => {
     );
 
     it(
-      'after they were deployed are released all the same, and erased',
+      'after they were deployed are still released and erased',
       async () => {
         const { id, mac } = await inService();
         const { system_id: systemId } = await machineInMaas(site, mac);

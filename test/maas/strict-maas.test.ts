@@ -28,11 +28,11 @@ import {
 
 setUpStrictSite();
 
-// Each has a machine of its own, and faults are a machine's: they need not wait for each other.
+// Each has its own machine, and faults are set per machine: they can run concurrently.
 describe.concurrent('a MAAS', () => {
   describe('machines that MAAS found by itself', () => {
     it(
-      'get the power parameters that MAAS does not have, and nobody reads them',
+      'get the power parameters that MAAS does not have, and no answer contains them',
       async () => {
         const { id, mac } = await newMachine(server);
         await site.simulator.admin.addMachine({ mac_addresses: [mac] });
@@ -53,7 +53,7 @@ describe.concurrent('a MAAS', () => {
     );
 
     it(
-      'keep a power type that somebody has set, but for manual where the site knows better',
+      'keep a power type that a user has set, but for manual where the site has a better one',
       async () => {
         const [redfish, manual] = [await newMachine(server), await newMachine(server)];
         const { admin } = site.simulator;
@@ -184,7 +184,7 @@ describe.concurrent('a MAAS', () => {
 
   describe('sites where people switch the power', () => {
     it(
-      'are finished: what waits for a person says so, and what nobody can know is not claimed',
+      'are finished: what waits for an operator says so, and what is unknown is not claimed',
       async () => {
         const { id, mac } = await newMachine(server, { provider: 'by-hand' });
         const waits = new Set<string>();
@@ -195,7 +195,7 @@ describe.concurrent('a MAAS', () => {
             if (now.finishedAt !== undefined) return now;
             const found = await machineInMaas(site, mac).catch(() => null);
             if (['Commissioning', 'Deploying', 'Disk erasing'].includes(found?.status_name ?? '')) {
-              // Long enough for the operation to have looked.
+              // Long enough for the operation to have observed it.
               await sleep(150);
               await site.simulator.admin.changeMachine(found?.system_id ?? '', { boot: true });
             }
@@ -270,7 +270,7 @@ describe.concurrent('a MAAS', () => {
     );
 
     it(
-      'says in MAAS’ words what MAAS does not have, and refuses labels that nobody could mean',
+      'says in MAAS’ words what MAAS does not have, and refuses labels that make no sense',
       async () => {
         const mac = newMac();
         const spec = { provider: 'site-a', bmcEndpoint: bmcOf(mac), macAddresses: [mac] };
@@ -292,10 +292,10 @@ describe.concurrent('a MAAS', () => {
   });
 });
 
-/** Alone: these are everybody's settings. */
+/** Not concurrent: these settings apply to all machines of the site. */
 describe('a MAAS as a whole', () => {
   it(
-    'that erases at every release in its own way is told so',
+    'that erases at every release by its own settings is reported so',
     async () => {
       const { id, mac } = await inService();
       const { admin } = site.simulator;

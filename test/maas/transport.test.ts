@@ -190,7 +190,7 @@ describe('a write', () => {
     [{ fault: 'drop', after_effect: true }, 'MAAS_ANSWER_LOST'],
     [{ fault: 'truncate', after_effect: true }, 'MAAS_ANSWER_LOST'],
     [{ fault: 'error', after_effect: true }, 'MAAS_UNAVAILABLE'],
-  ])('whose answer is lost (%o) is never sent again; its effect can be looked at', async (given, code) => {
+  ])('whose answer is lost (%o) is never sent again; its effect can be observed', async (given, code) => {
     const id = await ready();
     await fault({ ...given, method: 'POST', times: null });
     const asked = await during(async () => {
@@ -248,17 +248,17 @@ describe('our key', () => {
     stranger.remove();
   });
 
-  it('is read anew for every request', async () => {
+  it('is read again for every request', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'ingot-maas-key-'));
     const file = join(folder, 'key');
     writeFileSync(file, 'some:body:else');
     const moving = maasAt(simulator, { api_key_file: file });
-    const look = () => moving.maas.findByMac(call, ['52:54:00:00:00:01']);
-    expect(await failureOf(look())).toMatchObject({ code: 'MAAS_UNAUTHORIZED' });
+    const read = () => moving.maas.findByMac(call, ['52:54:00:00:00:01']);
+    expect(await failureOf(read())).toMatchObject({ code: 'MAAS_UNAUTHORIZED' });
     writeFileSync(file, simulator.apiKey);
-    await look();
+    await read();
     rmSync(file);
-    expect(await failureOf(look())).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
+    expect(await failureOf(read())).toMatchObject({ class: 'needs_human', code: 'CREDENTIAL_UNREADABLE' });
     rmSync(folder, { recursive: true });
     moving.remove();
   });
@@ -287,9 +287,9 @@ describe('many requests', () => {
       response.end('[]');
     });
     const raw = maasAt({ url, apiKey: 'a:b:c' }, { concurrency: 1, queue_timeout_seconds: 0.1 });
-    const look = () => raw.maas.findByMac(call, ['52:54:00:00:00:01']);
-    const first = look();
-    expect(await failureOf(look())).toMatchObject({ class: 'retryable', code: 'MAAS_BUSY' });
+    const read = () => raw.maas.findByMac(call, ['52:54:00:00:00:01']);
+    const first = read();
+    expect(await failureOf(read())).toMatchObject({ class: 'retryable', code: 'MAAS_BUSY' });
     await first;
     raw.remove();
     await closed(server);
@@ -298,19 +298,19 @@ describe('many requests', () => {
 
 describe('a MAAS that does not answer', () => {
   it('is left alone after three requests, tried again, and taken back', async () => {
-    const silent = await startMaasSimulator();
-    onTestFinished(() => silent.stop());
-    const its = maasAt(silent, { request_timeout_seconds: 0.2 });
-    const look = () => its.maas.findByMac(call, ['52:54:00:00:00:01']);
-    await look();
-    silent.freeze();
-    expect(await msOf(Promise.allSettled([look(), look(), look()]))).toBeGreaterThan(150);
-    const failure = await failureOf(look());
+    const frozen = await startMaasSimulator();
+    onTestFinished(() => frozen.stop());
+    const its = maasAt(frozen, { request_timeout_seconds: 0.2 });
+    const read = () => its.maas.findByMac(call, ['52:54:00:00:00:01']);
+    await read();
+    frozen.freeze();
+    expect(await msOf(Promise.allSettled([read(), read(), read()]))).toBeGreaterThan(150);
+    const failure = await failureOf(read());
     expect(failure).toMatchObject({ class: 'retryable', code: 'MAAS_UNAVAILABLE' });
     expect(failure.message).toMatch(/has not answered 3 times in a row; it is asked again in \d s/);
-    expect(await msOf(Promise.allSettled(Array.from({ length: 500 }, look)))).toBeLessThan(150);
-    silent.thaw();
-    await expect.poll(() => look().then(() => 'well'), { timeout: 8_000, interval: 100 }).toBe('well');
+    expect(await msOf(Promise.allSettled(Array.from({ length: 500 }, read)))).toBeLessThan(150);
+    frozen.thaw();
+    await expect.poll(() => read().then(() => 'well'), { timeout: 8_000, interval: 100 }).toBe('well');
     its.remove();
   });
 
@@ -326,7 +326,7 @@ describe('a MAAS that does not answer', () => {
     expect(performance.now() - start).toBeLessThan(1_000);
     const ends = await Promise.allSettled(hung);
     expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
-    // Nobody waited in line behind all the others: two rounds of the limit, and all were turned away.
+    // No call waited behind all the others: two rounds of the limit, and all were refused.
     expect(performance.now() - start).toBeLessThan(3_500);
     its.remove();
   });
@@ -341,7 +341,7 @@ describe('a MAAS that does not answer', () => {
     its.remove();
   });
 
-  it('about its BMCs is not left alone: it is they who are slow', async () => {
+  it('about its BMCs does not open the breaker: the BMCs are slow, not MAAS', async () => {
     const id = await ready();
     site.remove();
     site = maasAt(simulator, { power_query_timeout_seconds: 0.1 });

@@ -105,7 +105,7 @@ describe.concurrent('a cancel', () => {
   );
 
   it(
-    'leaves a deployment that somebody else made, also when it gives up what has failed',
+    'leaves a deployment that another user made, also when a failed operation is canceled',
     async () => {
       const machine = await newMachine(server);
       await site.simulator.admin.addMachine({
@@ -125,7 +125,7 @@ describe.concurrent('a cancel', () => {
   );
 
   it(
-    'leaves a machine that somebody else has, when MAAS refused to deploy it',
+    'leaves a machine that another user owns, when MAAS refused to deploy it',
     async () => {
       const machine = await newMachine(server);
       await site.simulator.admin.addMachine({
@@ -201,7 +201,7 @@ describe('a clean restart', () => {
       const machine = await newMachine(server);
       const { operationId } = await waitingForAgent(machine);
       await act(operationId, 'MARK_MANUAL_INTERVENTION_REQUIRED');
-      // Another round finds what the first one made: it is this operation's all the same.
+      // Another round finds what the first one made: it still belongs to this operation.
       await act(operationId, 'RERUN');
       await until(
         () => server.operations.getOperation({ operationId }),

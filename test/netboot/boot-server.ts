@@ -13,13 +13,13 @@ export interface Report {
   readonly installation_status?: string;
   readonly installation_progress?: number;
   readonly installation_error?: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it looks for
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows what it searches for
   readonly inventory?: any;
   /** What the installed system found, in base64, by the names of files. */
   readonly seed?: Readonly<Record<string, string>>;
 }
 
-/** What the server has in mind for one machine, and what it has heard of it. */
+/** What the server does with one machine, and what it received from it. */
 export interface Expected {
   /** Answers of the image's address, the last of them again and again. */
   readonly images: readonly Buffer[];
@@ -34,7 +34,7 @@ export interface Expected {
   readonly seed?: Readonly<Record<string, string>>;
 }
 
-export interface Heard {
+export interface BootRecord {
   readonly expected: Expected;
   readonly reports: Report[];
   /** Paths that were asked for. */
@@ -44,14 +44,14 @@ export interface Heard {
 
 export interface BootServer {
   readonly port: number;
-  expect(mac: string, expected: Expected): Heard;
+  expect(mac: string, expected: Expected): BootRecord;
   stop(): Promise<void>;
 }
 
 const TOKEN = 'boot-token-Iex3ohpa';
 
 export async function startBootServer(installerDir: string): Promise<BootServer> {
-  const machines = new Map<string, Heard>();
+  const machines = new Map<string, BootRecord>();
   const server = createServer((request, response) => {
     answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
   });
@@ -61,12 +61,12 @@ export async function startBootServer(installerDir: string): Promise<BootServer>
     if (url.pathname === '/api/v1/report') return takeReport(request, response);
     if (url.pathname.startsWith('/api/v1/boot/')) return sendSeed(request, response, url.pathname);
     const mac = url.searchParams.get('mac')?.replaceAll('-', ':') ?? null;
-    const heard = machines.get(mac ?? url.pathname.split('/').at(-1) ?? '');
-    heard?.requests.push(`${url.pathname}${request.headers.range === undefined ? '' : ' from the middle'}`);
-    if (url.pathname === '/api/v1/boot' && heard !== undefined && mac !== null) {
-      response.end(heard.installed ? FROM_DISK : installScript(mac, heard.expected));
-    } else if (url.pathname.startsWith('/images/') && heard !== undefined) {
-      sendImage(request, response, heard);
+    const record = machines.get(mac ?? url.pathname.split('/').at(-1) ?? '');
+    record?.requests.push(`${url.pathname}${request.headers.range === undefined ? '' : ' from the middle'}`);
+    if (url.pathname === '/api/v1/boot' && record !== undefined && mac !== null) {
+      response.end(record.installed ? FROM_DISK : installScript(mac, record.expected));
+    } else if (url.pathname.startsWith('/images/') && record !== undefined) {
+      sendImage(request, response, record);
     } else if (/^\/boot\/installer\/(vmlinuz|initrd\.gz)$/.test(url.pathname)) {
       response.end(readFileSync(join(installerDir, url.pathname.slice('/boot/installer/'.length))));
     } else {
@@ -85,24 +85,24 @@ export async function startBootServer(installerDir: string): Promise<BootServer>
     let body = '';
     for await (const part of request.setEncoding('utf8')) body += part;
     const report: Report = JSON.parse(body);
-    const heard = machines.get(report.mac_address);
+    const record = machines.get(report.mac_address);
     const isInstalling = report.installation_status !== undefined;
-    if (heard === undefined || (isInstalling && !isOurs(request))) {
+    if (record === undefined || (isInstalling && !isOurs(request))) {
       response.writeHead(401).end();
       return;
     }
-    heard.reports.push(report);
-    if (report.installation_status === 'complete') heard.installed = true;
-    response.writeHead(heard.expected.reportStatus ?? 200).end('{}');
+    record.reports.push(report);
+    if (report.installation_status === 'complete') record.installed = true;
+    response.writeHead(record.expected.reportStatus ?? 200).end('{}');
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
     expect: (mac, expected) => {
-      const heard: Heard = { expected, reports: [], requests: [], installed: false };
-      machines.set(mac, heard);
-      return heard;
+      const record: BootRecord = { expected, reports: [], requests: [], installed: false };
+      machines.set(mac, record);
+      return record;
     },
     stop: async () => {
       server.closeAllConnections();
@@ -128,7 +128,11 @@ function installScript(mac: string, { images, sha256, extraWords = '' }: Expecte
   return `#!ipxe\nkernel ${files}/vmlinuz initrd=initrd.gz ${words.join(' ')}\ninitrd ${files}/initrd.gz\nboot\n`;
 }
 
-function sendImage(request: IncomingMessage, response: ServerResponse, { expected, requests }: Heard): void {
+function sendImage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { expected, requests }: BootRecord,
+): void {
   if (!isOurs(request)) {
     response.writeHead(401).end();
     return;

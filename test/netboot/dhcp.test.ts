@@ -59,7 +59,7 @@ function answers(mode: keyof typeof RANGES): string[] {
 describe.skipIf(programs.isMissing || !hasNamespaces).each(['full', 'proxy'] as const)(
   programs.title('as %s'),
   (mode) => {
-    it('every firmware gets the file of its kind, and one that boots over HTTP is told so', () => {
+    it('every firmware gets the file of its kind, and one that boots over HTTP gets HTTPClient', () => {
       const found = answers(mode).map((line) => (line === 'nothing' ? line : JSON.parse(line)));
       const expected = FIRMWARE.map(([words, file]) => {
         const answer = { file, ...(words.includes('HTTPClient') ? { vendor: 'HTTPClient' } : {}) };

@@ -20,7 +20,7 @@ import { titleWith } from '../parts/debian-packages.ts';
 import { startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, type QemuMachine, type QemuOptions } from '../parts/qemu.ts';
 import { until } from '../parts/until.ts';
-import { type BootServer, type Expected, type Heard, startBootServer } from './boot-server.ts';
+import { type BootRecord, type BootServer, type Expected, startBootServer } from './boot-server.ts';
 import { ipmitool } from './ipmitool.ts';
 
 /** Machines that others run at the same time make it slow. */
@@ -48,7 +48,7 @@ afterAll(async () => {
 
 interface Site {
   readonly machine: QemuMachine;
-  readonly heard: Heard;
+  readonly record: BootRecord;
 }
 
 /** Gone with its test: a machine that starts over and over would slow down the others. */
@@ -59,23 +59,23 @@ function createSite(
 ): Site {
   const machine = createQemuMachine({ serverPort: server.port, ...options });
   onTestFinished(() => machine.destroy());
-  return { machine, heard: server.expect(machine.mac, expected) };
+  return { machine, record: server.expect(machine.mac, expected) };
 }
 
 /** What the machine shows on its console is the best account of why something did not happen. */
-async function untilOn({ machine, heard }: Site, what: string, holds: () => boolean): Promise<void> {
+async function untilOn({ machine, record }: Site, what: string, holds: () => boolean): Promise<void> {
   await until(holds, Boolean, TIME_LIMIT - 20_000).catch((cause) => {
     throw new Error(
-      `${what} did not happen; reports ${JSON.stringify(heard.reports)}, requests ${heard.requests}, console:\n${machine.serial().slice(-2000)}`,
+      `${what} did not happen; reports ${JSON.stringify(record.reports)}, requests ${record.requests}, console:\n${machine.serial().slice(-2000)}`,
       { cause },
     );
   });
 }
 
-const statuses = ({ heard }: Site) => heard.reports.map((report) => report.installation_status);
+const statuses = ({ record }: Site) => record.reports.map((report) => report.installation_status);
 const untilFailed = (site: Site) =>
   untilOn(site, 'the failure', () => statuses(site).includes('failed')).then(
-    () => site.heard.reports.find((report) => report.installation_status === 'failed')?.installation_error,
+    () => site.record.reports.find((report) => report.installation_status === 'failed')?.installation_error,
   );
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 /** By the program of that name. */
@@ -90,20 +90,20 @@ describe
   .skipIf(obstacle !== null)
   .concurrent(titleWith('a machine that boots the installer', obstacle), () => {
     it(
-      'gets the image on its disk, tells how that went, and boots from it',
+      'gets the image on its disk, reports the progress and the result, and boots from it',
       async (context) => {
         const site = createSite(context, {
           images: [image.packed],
           sha256: image.sha256,
           cutAfter: MEBIBYTE,
         });
-        const { machine, heard } = site;
+        const { machine, record } = site;
         const bmc = await startBmc({ machine: machine.script });
         context.onTestFinished(() => bmc.stop());
         await ipmitool(bmc, 'chassis', 'bootdev', 'pxe');
         await ipmitool(bmc, 'chassis', 'power', 'on');
-        await untilOn(site, 'the installation', () => heard.installed);
-        const installing = heard.reports.filter((report) => report.installation_status !== undefined);
+        await untilOn(site, 'the installation', () => record.installed);
+        const installing = record.reports.filter((report) => report.installation_status !== undefined);
         expect(installing[0]).toMatchObject({
           mac_address: machine.mac,
           ip_address: '10.0.2.15',
@@ -129,15 +129,15 @@ describe
         expect(machine.readDisk(image.raw.length).equals(image.raw)).toBe(true);
         // The connection was lost once, and the download went on where it had stopped.
         const address = `/images/${machine.mac}`;
-        expect(heard.requests.filter((path) => path.startsWith(address))).toEqual([
+        expect(record.requests.filter((path) => path.startsWith(address))).toEqual([
           address,
           `${address} from the middle`,
         ]);
         await untilOn(site, 'the call from the disk', () =>
-          heard.reports.some(({ hostname }) => hostname === 'phone-1.0'),
+          record.reports.some(({ hostname }) => hostname === 'phone-1.0'),
         );
         // The reboot went over the network again, and the system has switched the machine off by itself.
-        expect(heard.requests.filter((path) => path === '/api/v1/boot')).toHaveLength(2);
+        expect(record.requests.filter((path) => path === '/api/v1/boot')).toHaveLength(2);
         await untilOn(site, 'the power off', () => !bmc.isOn());
         expect(await ipmitool(bmc, 'chassis', 'power', 'status')).toBe('Chassis Power is off\n');
       },
@@ -148,14 +148,14 @@ describe
       'writes nothing when the image is not the one that was named, says so, and starts over',
       async (context) => {
         const site = createSite(context, { images: [randomBytes(MEBIBYTE)], sha256: image.sha256 });
-        const { machine, heard } = site;
+        const { machine, record } = site;
         machine.powerOn('pxe');
-        const got = sha256(heard.expected.images[0] ?? zeros(0));
+        const got = sha256(record.expected.images[0] ?? zeros(0));
         expect(await untilFailed(site)).toBe(`image digest mismatch: expected ${image.sha256} got ${got}`);
         await untilOn(
           site,
           'another boot',
-          () => heard.requests.filter((path) => path.endsWith('/boot')).length > 1,
+          () => record.requests.filter((path) => path.endsWith('/boot')).length > 1,
         );
         await machine.powerOff();
         expect(machine.readDisk(64 * MEBIBYTE).equals(zeros(64 * MEBIBYTE))).toBe(true);
@@ -170,21 +170,21 @@ describe
         const large = randomBytes(4 * MEBIBYTE);
         const other = Buffer.from(large);
         other[3 * MEBIBYTE] = (other[3 * MEBIBYTE] ?? 0) ^ 1;
-        // The first request only looks whether it is packed.
+        // The first request only checks whether it is compressed.
         const site = createSite(
           context,
           { images: [large, large, other, large], sha256: sha256(large) },
           { memoryMiB: 160 },
         );
-        const { machine, heard } = site;
+        const { machine, record } = site;
         machine.powerOn('pxe');
         expect(await untilFailed(site)).toBe(
           `image digest mismatch: expected ${sha256(large)} got ${sha256(other)}`,
         );
         expect(machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
-        await untilOn(site, 'the second attempt', () => heard.installed);
+        await untilOn(site, 'the second attempt', () => record.installed);
         expect(machine.readDisk(large.length).equals(large)).toBe(true);
-        expect(heard.requests.filter((path) => path.startsWith('/images/'))).toHaveLength(6);
+        expect(record.requests.filter((path) => path.startsWith('/images/'))).toHaveLength(6);
       },
       TIME_LIMIT,
     );
@@ -193,11 +193,11 @@ describe
       'does not touch the disk when the server wants no installation from this boot',
       async (context) => {
         const site = createSite(context, { images: [image.packed], sha256: image.sha256, reportStatus: 409 });
-        const { machine, heard } = site;
+        const { machine, record } = site;
         machine.powerOn('pxe');
         await untilOn(site, 'the refusal', () => machine.serial().includes('wants no installation'));
         expect(statuses(site)).toEqual(['started']);
-        expect(heard.requests.some((path) => path.startsWith('/images/'))).toBe(false);
+        expect(record.requests.some((path) => path.startsWith('/images/'))).toBe(false);
         expect(machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
       },
       TIME_LIMIT,
@@ -212,19 +212,19 @@ describe
           { images: [image.packed], sha256: image.sha256, extraWords: words },
           { diskMiB: 8 },
         );
-        const { machine, heard } = site;
+        const { machine, record } = site;
         machine.powerOn('pxe');
         const error = await untilFailed(site);
         expect(error).toBe(
           'no disk is what the workflow asks for (disk $(reboot)"`reboot`;*\\n); there are: vda (8 MiB, serial VIRTIO-DISK-1)',
         );
-        Object.assign(heard.expected, { extraWords: 'ingot.disk=/dev/vda' });
+        Object.assign(record.expected, { extraWords: 'ingot.disk=/dev/vda' });
         await untilOn(
           site,
           'the second attempt',
           () => statuses(site).filter((status) => status === 'failed').length > 1,
         );
-        expect(heard.reports.at(-1)?.installation_error).toBe(
+        expect(record.reports.at(-1)?.installation_error).toBe(
           `the disk vda is smaller than the image: ${8 * MEBIBYTE} bytes, ${image.raw.length} needed`,
         );
         expect(machine.readDisk(8 * MEBIBYTE).equals(zeros(8 * MEBIBYTE))).toBe(true);
@@ -248,10 +248,10 @@ describe
           },
         );
         site.machine.powerOn('pxe');
-        await untilOn(site, 'the installation', () => site.heard.installed);
+        await untilOn(site, 'the installation', () => site.record.installed);
         expect(site.machine.readFurtherDisk(0, raw.length).equals(raw)).toBe(true);
         expect(site.machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
-        const disks = site.heard.reports[0]?.inventory.disks;
+        const disks = site.record.reports[0]?.inventory.disks;
         expect(disks).toMatchObject([
           { name: 'vda', transport: 'virtio' },
           { name: 'sda', model: 'SLOW DISK', serial_number: 'SCSI-1', size_bytes: 16 * MEBIBYTE },
@@ -275,10 +275,10 @@ describe
         expect(await untilFailed(site)).toBe(
           'no disk is what the workflow asks for (serial S4/X); there are: vda (64 MiB, serial VIRTIO-DISK-1), sda (16 MiB, model FAST DISK 2, serial SCSI-1)',
         );
-        Object.assign(site.heard.expected, {
+        Object.assign(site.record.expected, {
           extraWords: 'ingot.disk.pick=largest ingot.disk.model=fast%20disk%20?',
         });
-        await untilOn(site, 'the installation', () => site.heard.installed);
+        await untilOn(site, 'the installation', () => site.record.installed);
         expect(site.machine.readFurtherDisk(0, raw.length).equals(raw)).toBe(true);
       },
       TIME_LIMIT,
@@ -301,7 +301,7 @@ describe
           // What was there before must not show through where the image has zeros.
           writeFileSync(site.machine.disk, Buffer.alloc(64 * MEBIBYTE, 0xff));
           site.machine.powerOn('pxe');
-          await untilOn(site, 'the installation', () => site.heard.installed);
+          await untilOn(site, 'the installation', () => site.record.installed);
           expect(site.machine.serial().includes('twice')).toBe(memoryMiB < 512);
           expect(site.machine.readDisk(raw.length).equals(raw)).toBe(true);
         },
@@ -323,13 +323,13 @@ describe
         expect(await untilFailed(site)).toBe(
           'the image is a qcow2 file that is not taken: it has a backing file',
         );
-        Object.assign(site.heard.expected, { images: [other], sha256: sha256(other) });
+        Object.assign(site.record.expected, { images: [other], sha256: sha256(other) });
         await untilOn(
           site,
           'the second failure',
           () => statuses(site).filter((status) => status === 'failed').length > 1,
         );
-        expect(site.heard.reports.at(-1)?.installation_error).toBe(
+        expect(site.record.reports.at(-1)?.installation_error).toBe(
           'the image is a qcow2 file that is not taken: its features are 0x0000000000000004',
         );
         expect(site.machine.readDisk(MEBIBYTE).equals(zeros(MEBIBYTE))).toBe(true);
@@ -338,7 +338,7 @@ describe
     );
 
     it.skipIf(isShort)(
-      'gives the installed system its user data, where NoCloud looks for it',
+      'gives the installed system its user data, where NoCloud searches for it',
       async (context) => {
         const { packed, sha256: digest } = await makeDiskImage({
           version: 'seeded-1.0',
@@ -357,8 +357,10 @@ describe
           extraWords: 'ingot.seed=yes',
         });
         site.machine.powerOn('pxe');
-        await untilOn(site, 'the call from the disk', () => site.heard.reports.some((report) => report.seed));
-        const found = site.heard.reports.find((report) => report.seed);
+        await untilOn(site, 'the call from the disk', () =>
+          site.record.reports.some((report) => report.seed),
+        );
+        const found = site.record.reports.find((report) => report.seed);
         expect(found?.hostname).toBe('seeded-1.0');
         const texts = Object.entries(found?.seed ?? {}).map(([name, text]) => [
           name,

@@ -1,4 +1,4 @@
-/** A real iPXE with a kernel that is not there: it gives up, tells the server, and goes on to the disk. */
+/** A real iPXE with a kernel that is not there: it gives up, reports to the server, and goes on to the disk. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, setState } from '../nodes/rest.ts';
@@ -32,7 +32,7 @@ describe.skipIf(isShort || programs.isMissing)(
     });
 
     it(
-      'tries three times, then tells the server and boots from disk',
+      'tries three times, then reports to the server and boots from disk',
       async () => {
         const created = await call(server, 'POST', '/nodes', { mac_address: machine.mac, workflow: 'none' });
         const { id } = created.body.data;
@@ -50,8 +50,8 @@ describe.skipIf(isShort || programs.isMissing)(
           { metadata: { boot: 'disk', reason: 'its installer could not be loaded', boot_no: 1 } },
         ]);
         const boots = (await call(server, 'GET', '/boots')).body.data.reverse();
-        const told = boots.map((row: Record<string, unknown>) => `${row.fetched} ${row.served} ${row.boot}`);
-        expect(told.slice(0, 5)).toEqual([
+        const rows = boots.map((row: Record<string, unknown>) => `${row.fetched} ${row.served} ${row.boot}`);
+        expect(rows.slice(0, 5)).toEqual([
           'script installer 1',
           'kernel absent/vmlinuz null',
           'kernel absent/vmlinuz null',

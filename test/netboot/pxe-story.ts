@@ -33,9 +33,9 @@ export interface PxeSite {
   stop(): Promise<void>;
 }
 
-export type Tell = (line: string) => void;
+export type Print = (line: string) => void;
 
-export async function openPxeSite(tell: Tell): Promise<PxeSite> {
+export async function openPxeSite(print: Print): Promise<PxeSite> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-pxe-'));
   const cleanups: Array<() => Promise<void> | void> = [
     () => rmSync(dataDir, { recursive: true, force: true }),
@@ -44,7 +44,7 @@ export async function openPxeSite(tell: Tell): Promise<PxeSite> {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   };
   try {
-    tell('building the installer and two disk images');
+    print('building the installer and two disk images');
     await buildTestInstaller(join(dataDir, 'boot', 'installer'));
     const images = {
       first: asQcow2(await makeDiskImage({ version: 'first-1.0', afterReport: 'stay' })),
@@ -122,9 +122,9 @@ async function untilOn<Value>(
   });
 }
 
-export async function discoverMachine(site: PxeSite, tell: Tell): Promise<string> {
+export async function discoverMachine(site: PxeSite, print: Print): Promise<string> {
   const { server, bmc, machine } = site;
-  tell(`power on over IPMI, booting from the network with an empty disk (${machine.mac})`);
+  print(`power on over IPMI, booting from the network with an empty disk (${machine.mac})`);
   await ipmitool(bmc, 'chassis', 'bootdev', 'pxe');
   await ipmitool(bmc, 'chassis', 'power', 'on');
   const { body } = await untilOn(
@@ -134,15 +134,17 @@ export async function discoverMachine(site: PxeSite, tell: Tell): Promise<string
     (answer) => answer.body.total === 1,
   );
   const { id, state } = body.data[0];
-  tell(`${id} is ${state}`);
+  print(`${id} is ${state}`);
   return id;
 }
 
-export async function installMachine(site: PxeSite, id: string, tell: Tell): Promise<void> {
+export async function installMachine(site: PxeSite, id: string, print: Print): Promise<void> {
   const { server } = site;
   await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'first' });
   await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'pending', comment: 'approved' });
-  tell(`approved ${id} with workflow first and its image first-1.0, ${await imageText(server, 'first-1.0')}`);
+  print(
+    `approved ${id} with workflow first and its image first-1.0, ${await imageText(server, 'first-1.0')}`,
+  );
   const seen = new Set<string>();
   await untilOn(
     site,
@@ -150,23 +152,23 @@ export async function installMachine(site: PxeSite, id: string, tell: Tell): Pro
     async () => {
       const node = await nodeOf(server, id);
       const line = `${node.state}${node.state === 'installing' ? ` ${node.install_progress}%` : ''}`;
-      if (!seen.has(line)) tell(`  ${line}`);
+      if (!seen.has(line)) print(`  ${line}`);
       seen.add(line);
       return node;
     },
     ({ state }) => state === 'installed',
   );
   await phonesHome(site, id, 'first-1.0');
-  tell('it booted from its disk and phoned home: first-1.0');
+  print('it booted from its disk and phoned home: first-1.0');
   await call(server, 'PATCH', `/nodes/${id}/state`, { state: 'active', comment: 'verified' });
-  tell(`${id} is active`);
+  print(`${id} is active`);
 }
 
 /** What the installer found in the machine while it installed it. */
-export async function showInventory(site: PxeSite, id: string, tell: Tell) {
+export async function showInventory(site: PxeSite, id: string, print: Print) {
   const { inventory } = await nodeOf(site.server, id);
-  tell(`its inventory, from the ${inventory.source} at ${inventory.reported_at}:`);
-  for (const [label, text] of hardwareLines(inventory)) tell(`  ${label}: ${text}`);
+  print(`its inventory, from the ${inventory.source} at ${inventory.reported_at}:`);
+  for (const [label, text] of hardwareLines(inventory)) print(`  ${label}: ${text}`);
   return inventory;
 }
 
@@ -186,7 +188,7 @@ async function phonesHome(site: PxeSite, id: string, version: string): Promise<v
   );
 }
 
-export async function reimageMachine(site: PxeSite, id: string, tell: Tell) {
+export async function reimageMachine(site: PxeSite, id: string, print: Print) {
   const { server, bmc } = site;
   await server.machines.updateMachine({
     machine: { machineId: id, spec: { bmcEndpoint: bmc.endpoint } },
@@ -195,17 +197,17 @@ export async function reimageMachine(site: PxeSite, id: string, tell: Tell) {
   await endOf(
     site,
     await server.machines.enterMaintenance({ machineId: id, requestId: 'maintenance' }),
-    tell,
+    print,
   );
   const started = await server.machines.reimageMachine({
     machineId: id,
     requestId: 'reimage-second',
     imageRef: 'second-2.0',
   });
-  tell(`REIMAGE ${started.operationId} with second-2.0, ${await imageText(server, 'second-2.0')}`);
-  const operation = await endOf(site, started, tell);
+  print(`REIMAGE ${started.operationId} with second-2.0, ${await imageText(server, 'second-2.0')}`);
+  const operation = await endOf(site, started, print);
   await phonesHome(site, id, 'second-2.0');
-  tell('it booted from its disk and phoned home: second-2.0');
+  print('it booted from its disk and phoned home: second-2.0');
   return operation;
 }
 
@@ -217,28 +219,28 @@ async function imageText(server: TestServer, name: string): Promise<string> {
 }
 
 /** The bytes on the server are no longer those of the digest: no machine may ever write them. */
-export function corruptImage({ dataDir }: PxeSite, sha256: string, tell: Tell): void {
+export function corruptImage({ dataDir }: PxeSite, sha256: string, print: Print): void {
   const file = join(dataDir, 'images', sha256);
   const handle = openSync(file, 'r+');
   writeSync(handle, Buffer.from('not what was added'), 0, 18, Math.floor(statSync(file).size / 2));
   closeSync(handle);
-  tell('an image was changed behind its digest');
+  print('an image was changed behind its digest');
 }
 
-export async function failingReimage(site: PxeSite, id: string, tell: Tell) {
+export async function failingReimage(site: PxeSite, id: string, print: Print) {
   const started = await site.server.machines.reimageMachine({
     machineId: id,
     requestId: 'reimage-corrupt',
     imageRef: 'first-1.0',
   });
-  tell(`REIMAGE ${started.operationId} with an image that is not what its digest says`);
-  return endOf(site, started, tell);
+  print(`REIMAGE ${started.operationId} with an image that is not what its digest says`);
+  return endOf(site, started, print);
 }
 
-/** What the machine has on both its disks goes, and what became of each is told. */
-export async function eraseMachine(site: PxeSite, id: string, tell: Tell) {
+/** What the machine has on both its disks goes, and the result of each is printed. */
+export async function eraseMachine(site: PxeSite, id: string, print: Print) {
   const { server, machine } = site;
-  // The image on its disk is whole: somebody has looked, and says so.
+  // The image on its disk is complete: an operator has inspected it, and says so.
   for (const state of ['pending', 'installing', 'installed', 'active'])
     await call(server, 'PATCH', `/nodes/${id}/state`, {
       state,
@@ -249,27 +251,27 @@ export async function eraseMachine(site: PxeSite, id: string, tell: Tell) {
   writeSync(handle, SECRET, 0, 'utf8');
   closeSync(handle);
   const started = await server.admin.eraseMachine({ machineId: id, requestId: 'erase' });
-  tell(`ERASE ${started.operationId}`);
-  const operation = await endOf(site, started, tell);
+  print(`ERASE ${started.operationId}`);
+  const operation = await endOf(site, started, print);
   const { erasure, state } = await nodeOf(server, id);
   for (const disk of erasure?.disks ?? [])
-    tell(`  ${disk.name} (serial ${disk.serial}): ${disk.result} by ${disk.method}; ${disk.verified}`);
-  tell(`${id} is ${state}: ${erasure?.outcome}`);
+    print(`  ${disk.name} (serial ${disk.serial}): ${disk.result} by ${disk.method}; ${disk.verified}`);
+  print(`${id} is ${state}: ${erasure?.outcome}`);
   return { operation, erasure };
 }
 
 export const SECRET = 'what a customer kept on the second disk';
 
-async function endOf(site: PxeSite, { operationId }: { readonly operationId: string }, tell: Tell) {
-  let told = '';
+async function endOf(site: PxeSite, { operationId }: { readonly operationId: string }, print: Print) {
+  let printed = '';
   return untilOn(
     site,
     `${operationId} ends`,
     async () => {
       const operation = await site.server.operations.getOperation({ operationId });
       const line = `${operation.status} ${operation.currentStep} ${operation.waitingFor}`.trim();
-      if (line !== told) tell(`  ${line}`);
-      told = line;
+      if (line !== printed) print(`  ${line}`);
+      printed = line;
       return operation;
     },
     ({ finishedAt }) => finishedAt !== undefined,

@@ -29,13 +29,13 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
   let id: string;
   const startedAt = performance.now();
   /** Printed by `npm run demo:pxe` only. */
-  const tell = (line: string) => {
+  const print = (line: string) => {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1).padStart(6);
     if (process.env.INGOT_TELL) console.log(`${seconds} s  ${line}`);
   };
 
   beforeAll(async () => {
-    site = await openPxeSite(tell);
+    site = await openPxeSite(print);
   }, TIME_LIMIT);
   afterAll(async () => {
     await site?.stop();
@@ -46,7 +46,7 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
   it(
     'boots by PXE with an empty disk and is discovered',
     async () => {
-      id = await discoverMachine(site, tell);
+      id = await discoverMachine(site, print);
       expect(await nodeOf(site.server, id)).toMatchObject({
         state: 'discovered',
         mac_address: site.machine.mac,
@@ -61,7 +61,7 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
   it(
     'is approved, gets a qcow2 image, boots from disk, phones home and is active',
     async () => {
-      await installMachine(site, id, tell);
+      await installMachine(site, id, print);
       const { raw } = site.images.first;
       expect(disk(raw.length).equals(raw)).toBe(true);
       expect(await historyOf(site.server, id)).toEqual([
@@ -76,8 +76,8 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
     TIME_LIMIT,
   );
 
-  it('has reported what hardware it is made of', async () => {
-    expect(await showInventory(site, id, tell)).toMatchObject({
+  it('has reported its hardware', async () => {
+    expect(await showInventory(site, id, print)).toMatchObject({
       source: 'installer',
       system: { vendor: 'QEMU' },
       cpu: { architecture: 'x86_64', threads: 1 },
@@ -95,7 +95,7 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
   it.skipIf(!isWhole)(
     'a REIMAGE puts another image on it, and its reports are the operation’s log',
     async () => {
-      const operation = await reimageMachine(site, id, tell);
+      const operation = await reimageMachine(site, id, print);
       expect(operation).toMatchObject({ status: 'completed' });
       const { raw } = site.images.second;
       expect(disk(raw.length).equals(raw)).toBe(true);
@@ -124,8 +124,8 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
   it.skipIf(!isWhole)(
     'an image with a wrong digest fails three times, ends in install_failed, and fails the operation with the node’s words',
     async () => {
-      corruptImage(site, site.images.first.sha256, tell);
-      const operation = await failingReimage(site, id, tell);
+      corruptImage(site, site.images.first.sha256, print);
+      const operation = await failingReimage(site, id, print);
       expect(operation).toMatchObject({ status: 'failed_manual_intervention' });
       expect(operation.error?.message).toMatch(/digest/);
       expect(await nodeOf(site.server, id)).toMatchObject({
@@ -143,7 +143,7 @@ describe.skipIf(obstacle !== null)(titleWith('a real machine', obstacle), () => 
   it.skipIf(!isWhole)(
     'an ERASE leaves nothing on its disks, with evidence for each, and retires it',
     async () => {
-      const { operation, erasure } = await eraseMachine(site, id, tell);
+      const { operation, erasure } = await eraseMachine(site, id, print);
       expect(operation, operation.error?.message).toMatchObject({ status: 'completed' });
       expect(erasure).toMatchObject({
         outcome: 'erased',

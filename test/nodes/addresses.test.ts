@@ -29,7 +29,7 @@ const update = (machineId: string, macAddresses: string[]) =>
     updateMask: { paths: ['spec.mac_addresses'] },
   });
 
-it('the address of a node follows the spec, and what the spec gives up serves the machine that claims it next', async () => {
+it('the address of a node follows the spec, and an address that is removed from the spec can be used by the next machine that claims it', async () => {
   const node = await pendingNode();
   const replaced = newMac();
   await update(node.id, [replaced]);

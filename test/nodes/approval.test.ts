@@ -1,4 +1,4 @@
-/** Who approves a node that nothing could install hears so at once, with the command that changes it. */
+/** The approval of a node that nothing could install is refused at once, with the command that changes it. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

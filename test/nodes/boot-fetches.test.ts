@@ -1,4 +1,4 @@
-/** Boots that lead nowhere end, and what machines fetched can be looked up. */
+/** Boots that fail come to an end, and what machines fetched is recorded. */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -40,15 +40,15 @@ const boots = async (path: string) => (await call(server, 'GET', path)).body;
 const traceOf = (script: string) => /\?boot=([\w-]+)/.exec(script)?.[1] ?? '';
 
 describe('no boot goes round in circles', () => {
-  it('a file that can’t be loaded is tried three times, then the server is told and the disk boots', async () => {
+  it('a file that can’t be loaded is tried three times, then the server is notified and the disk boots', async () => {
     const { id, mac } = await pendingNode();
     const { script } = await boot(server, mac);
     expect(script).not.toContain('reboot\n');
     expect(script).toContain(`iseq \${tries} 3 && goto give_up`);
-    const told = /chain (\S+) \|\|/.exec(script)?.[1] ?? '';
-    expect(told).toContain(`failed=${traceOf(script)}`);
-    const answer = await (await fetch(told)).text();
-    await (await fetch(told)).text();
+    const notification = /chain (\S+) \|\|/.exec(script)?.[1] ?? '';
+    expect(notification).toContain(`failed=${traceOf(script)}`);
+    const answer = await (await fetch(notification)).text();
+    await (await fetch(notification)).text();
     expect(answer).toContain('its installer could not be loaded; booting from disk');
     expect((await historyOf(id)).map(({ metadata }: { metadata: unknown }) => metadata)).toEqual([
       { boot: 'disk', reason: 'its installer could not be loaded', boot_no: 1 },
@@ -170,7 +170,7 @@ describe('what was fetched', () => {
     expect(await boots(`/nodes/${id}/boots`)).toMatchObject({ data: [], total: 0 });
   });
 
-  it('by somebody who is no node', async () => {
+  it('by a caller that is no node', async () => {
     await fetch(`${server.httpUrl}/boot/nothing.img?boot=AAAAAAAAAAAA`);
     await fetch(`${server.httpUrl}/boot/autoexec.ipxe`);
     await call(server, 'GET', '/boot?mac=ff:ff:ff:ff:ff:ff', undefined, null);

@@ -69,7 +69,7 @@ describe('GET /boot', () => {
     await call(server, 'PATCH', `/nodes/${id}`, { workflow: 'nowhere' });
     for (const _again of [1, 2])
       expect((await boot(server, mac)).script).toContain('there is no workflow nowhere; booting from disk');
-    // The same reason is told once.
+    // The same reason is recorded once.
     const { body } = await call(server, 'GET', `/nodes/${id}/history`);
     expect(body.data.map(({ metadata }: { metadata: unknown }) => metadata)).toMatchObject([
       { boot: 'disk', reason: 'there is no workflow nowhere' },
@@ -146,7 +146,7 @@ describe('a boot’s token', () => {
     expect((await boot(server, mac)).token).toBeNull();
   });
 
-  it('a boot that was not heard of again counts once the next one starts', async () => {
+  it('a boot that reported nothing more counts once the next one starts', async () => {
     const { id, mac } = await pendingNode();
     const first = await boot(server, mac);
     await report(server, mac, 'started', {}, first.token);
@@ -172,7 +172,7 @@ describe('a boot’s token', () => {
     });
   });
 
-  it('an installer that begins and is not wanted any more is told so before it writes', async () => {
+  it('an installer that starts and is not wanted any more is refused before it writes', async () => {
     const { id, mac } = await pendingNode();
     const { token } = await boot(server, mac);
     await setState(server, id, 'retired');
@@ -220,7 +220,7 @@ describe('files', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${server.httpUrl}${path}`, { headers });
 
-  it('boot files are served to everybody, and nothing outside of their root', async () => {
+  it('boot files are served to every caller, and nothing outside of their root', async () => {
     expect(await (await get('/boot/installer/vmlinuz')).text()).toBe('a kernel');
     for (const path of [
       '/boot/../secret.txt',
@@ -245,7 +245,7 @@ describe('files', () => {
     expect(await (await get('/boot/autoexec.ipxe')).text()).toContain('/api/v1/boot?mac=');
   });
 
-  it('an image goes to the boot that installs it and to operators, with ranges; to nobody else', async () => {
+  it('an image goes to the boot that installs it and to operators, with ranges; to no other caller', async () => {
     const { mac } = await pendingNode();
     const { token } = await boot(server, mac);
     const path = '/api/v1/images/ubuntu-22.04/content';

@@ -24,12 +24,12 @@ function ingot(line: string, env: Record<string, string> = {}): Promise<Run> {
   }).ended;
 }
 
-it('tells the story of a node from discovery to retirement', async () => {
+it('shows a node from discovery to retirement', async () => {
   expect((await ingot('node list')).stderr).toContain('no nodes');
   const mac = newMac();
   await boot(server, mac);
   const id = (await ingot('node list -o name')).stdout.trim();
-  // Coarse states alone: how far an installation is, is told where one asks for the node.
+  // Coarse states alone: the progress of an installation is shown with the node.
   const listed = (await ingot('node list')).stdout;
   expect(listed).toContain(mac);
   expect(listed).not.toContain('discovered');

@@ -21,7 +21,7 @@ describe('bodies', () => {
     ['POST', () => '/nodes', { mac_address: '52:54:00:77:00:01' }],
     ['POST', () => '/nodes/bulk/state', { node_ids: ['x'], state: 'pending' }],
     ['POST', () => '/workflows', { name: 'w' }],
-  ])('%s refuses fields that there are not, and names them', async (method, path, body) => {
+  ])('%s refuses unknown fields, and names them', async (method, path, body) => {
     const { id } = await createNode(server);
     const answer = await call(server, method, path(id), { ...body, hostnam: 'x', 'owner\u001b': 1 });
     expect(answer.status).toBe(422);

@@ -116,7 +116,7 @@ describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
       expect((await boot(server, mac)).token).toBeNull();
     });
 
-    it('is an admin’s to set, and starts where the document lets it', async () => {
+    it('can be set by an admin, and starts where docs/nodes.md allows it', async () => {
       const { id } = await activeNode();
       const { secret } = await server.admin.createToken({ name: fresh('op'), role: 'operator' });
       const asOperator = await call(

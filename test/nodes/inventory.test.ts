@@ -1,4 +1,4 @@
-/** The hardware that machines report of themselves: kept with source and time, and told when it changes. */
+/** The hardware that machines report of themselves: kept with source and time, with an event when it changes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { boot, call, createNode, newMac, nodeOf, report, setState } from './rest.ts';

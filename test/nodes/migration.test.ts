@@ -119,7 +119,7 @@ describe('a migration', () => {
     expect((await nodeOf(server, id)).state).toBe('active');
   });
 
-  it('refuses what nothing tells from the hardware that it replaces', async () => {
+  it('refuses what nothing distinguishes from the hardware that it replaces', async () => {
     const { id, mac } = await maintainedNode();
     await expect(migrate(id, [mac.toUpperCase()])).rejects.toThrow(
       /mac_addresses: the machine has these already/,

@@ -187,7 +187,7 @@ describe('the state machine', () => {
       });
   });
 
-  it('tells who, why and when, newest first, and the log hears it', async () => {
+  it('says who, why and when, newest first, and is in the server’s log', async () => {
     const { id } = await createNode(server);
     await setState(server, id, 'pending', { comment: 'rack is cabled' });
     const { body } = await call(server, 'GET', `/nodes/${id}/history?limit=50&offset=0`);

@@ -216,7 +216,7 @@ describe('the history', () => {
     expect(await notesOf(body.data.id)).toEqual([{ hostname: 'dropped: "a b" is no host name' }]);
   });
 
-  it('is not filled by one who reports something else each time', async () => {
+  it('is not filled by a node that reports something else each time', async () => {
     const { id, mac } = await createNode(server);
     for (let n = 0; n < 25; n += 1) await report(server, mac, null, { hostname: `a ${n}` });
     expect(await historyOf(server, id)).toHaveLength(20);

@@ -1,9 +1,9 @@
-/** Document 4's API, as curl would call it. */
+/** The nodes API (docs/nodes.md), as curl would call it. */
 import type { TestServer } from '../parts/server.ts';
 
 export interface Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test knows which answer it looks at
+  // biome-ignore lint/suspicious/noExplicitAny: a test knows which answer it reads
   readonly body: any;
 }
 

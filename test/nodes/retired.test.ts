@@ -108,7 +108,7 @@ describe('a retired node', () => {
     await isStillRetired(node);
   });
 
-  it('keeps its address, and whoever wants it hears whose it is', async () => {
+  it('keeps its address, and a request for it is refused with the name of its owner', async () => {
     const node = await retiredNode();
     expect(await call(server, 'POST', '/nodes', { mac_address: node.mac })).toMatchObject({
       status: 409,

@@ -56,7 +56,7 @@ export async function buildTestInstaller(outputDir: string): Promise<void> {
   if (!existsSync(kept)) {
     const draft = mkdtempSync(join(tmpdir(), 'ingot-test-installer-draft-'));
     await makeTestInstaller(draft);
-    // Whoever is first: another process makes the same bytes.
+    // The first process wins: another one makes the same bytes.
     if (existsSync(kept)) rmSync(draft, { recursive: true, force: true });
     else renameSync(draft, kept);
   }

@@ -1,4 +1,4 @@
-/** Debian's cloud-init, unpacked and not installed: what its data source NoCloud makes of a seed. */
+/** Debian's cloud-init, unpacked and not installed: what its data source NoCloud reads from a seed. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

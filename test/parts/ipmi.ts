@@ -81,10 +81,10 @@ export interface IpmiBmc {
   /** Every command takes this long. */
   slowDown(seconds: number): void;
   fault(fault: BmcFault): void;
-  mend(): void;
+  repair(): void;
   /** As its button does. */
   switchOn(): void;
-  /** The machine goes off, and nobody has asked for it. */
+  /** The machine goes off without a request. */
   losePower(): void;
   /** The BMC is there and says nothing. */
   freeze(): void;
@@ -141,7 +141,7 @@ export async function startBmc({ machine = 'exec sleep 100000' }: BmcOptions = {
     commands: () => lines('commands'),
     slowDown: (seconds) => writeFileSync(file('slow'), seconds === 0 ? '' : String(seconds)),
     fault: (fault) => writeFileSync(file(fault), ''),
-    mend: () => {
+    repair: () => {
       for (const fault of ['ignores-off', 'ignores-boot', 'slow']) rmSync(file(fault), { force: true });
     },
     switchOn: () => {
@@ -174,7 +174,7 @@ set_working_mc 0x20
 `;
 }
 
-/** A zombie is dead: in some containers nobody takes care of them. */
+/** A zombie is dead: in some containers no init process reaps them. */
 function isAlive(pid: number): boolean {
   try {
     return pid > 0 && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -8,7 +8,7 @@ it('a pool outlives the server that ends its connections while it closes', async
   const { rows } = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   const pid = rows[0]?.pid ?? 0;
   const closed = new Promise((resolve) => pool.once('remove', resolve));
-  // A backend on a busy machine: it hears of the drop before it hears that its client has gone.
+  // A backend on a busy machine: it learns of the drop before it learns that its client has gone.
   process.kill(pid, 'SIGSTOP');
   await pool.end();
   const dropped = database.drop();

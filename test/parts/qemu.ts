@@ -67,7 +67,7 @@ export interface QemuMachine {
    * none does.
    */
   powerOn(from: 'pxe' | 'disk'): void;
-  /** Pulls the plug, whoever has switched it on. */
+  /** Cuts the power, no matter what switched it on. */
   powerOff(): Promise<void>;
   isOn(): boolean;
   /** What the serial console has shown so far. */

@@ -13,7 +13,7 @@ export interface Redis {
   readonly port: number;
   /** What redis-cli prints, a line each, without those that are empty. */
   cli(...args: string[]): string[];
-  /** It keeps its port and its connections, and answers nobody. */
+  /** It keeps its port and its connections, and answers no request. */
   freeze(): void;
   thaw(): void;
   /** As by a crash: what it had is gone. */

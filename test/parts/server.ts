@@ -64,8 +64,8 @@ export interface TestServerOptions {
   readonly metricSampleSeconds?: number;
   /** A Redis for keepalives. */
   readonly presenceUrl?: string;
-  /** Off unless asked for: looks would tell conditions that no test expects. */
-  readonly looks?: { readonly intervalSeconds: number };
+  /** Off unless asked for: probes would set conditions that no test expects. */
+  readonly probes?: { readonly intervalSeconds: number };
   readonly netboot?: Partial<Configuration['netboot']>;
   readonly hooks?: Configuration['hooks'];
   readonly schemaCheckMs?: number;
@@ -87,7 +87,7 @@ export interface TestServer {
   readonly machines: Client<typeof MachineService>;
   readonly operations: Client<typeof OperationService>;
   readonly admin: Client<typeof AdminService>;
-  /** As whoever has the token; as nobody without one. */
+  /** As the owner of this token; unauthenticated without one. */
   client<S extends DescService>(service: S, token?: string): Client<S>;
   readonly channel: grpc.Client;
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
@@ -128,8 +128,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       pools: [...(options.pools ?? [])],
       looks: {
         ...readConfiguration(null).looks,
-        enabled: options.looks !== undefined,
-        interval_seconds: options.looks?.intervalSeconds ?? 60,
+        enabled: options.probes !== undefined,
+        interval_seconds: options.probes?.intervalSeconds ?? 60,
       },
       netboot: { ...readConfiguration(null).netboot, ...options.netboot },
       hooks: options.hooks ?? {},
@@ -195,7 +195,7 @@ function openChannel(address: string): grpc.Client {
   });
 }
 
-/** What a client can tell about a refused call. */
+/** What a client can read from a refused call. */
 export class CallError extends Error {
   readonly code: keyof typeof grpc.status;
   readonly reason: string;
@@ -291,7 +291,7 @@ function callStream(
     hungUp = true;
     call.cancel();
   };
-  // Until somebody reads it; the reader gets the error all the same.
+  // Keeps the rejection handled until a test awaits it; that test still gets the error.
   call.on('error', () => {});
   return {
     cancel,

@@ -45,7 +45,7 @@ export interface Sshd {
   cutConnections(): void;
   /** Sessions that are open at this moment. */
   connections(): number;
-  /** Nobody listens at its port any more, until it is back. */
+  /** Its port is closed until it is back. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
   stop(): Promise<void>;
@@ -190,7 +190,7 @@ function treeOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(treeOf)];
 }
 
-/** The connection before its command, or there would be time to tell how the command ended. */
+/** The connection before its command, or there would be time to report how the command ended. */
 function killTree(pid: number, which: (pid: number) => boolean): void {
   for (const member of treeOf(pid)) {
     try {

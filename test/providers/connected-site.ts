@@ -5,7 +5,7 @@ import { type ApiServer, startApiServer } from '../parts/kubernetes/api-server.t
 import { createHost, type StandInHost } from '../parts/kubernetes/host.ts';
 import { type Sshd, startSshd } from '../parts/sshd.ts';
 import { until } from '../parts/until.ts';
-import type { Cases, Trouble } from './contract.ts';
+import type { Cases, FailureCase } from './contract.ts';
 
 export const CLUSTER = 'cluster-a';
 const NODE = 'm-1';
@@ -94,7 +94,7 @@ export function connectedTroubles(
   site: () => ConnectedSite,
   denied: () => Pick<Capabilities, 'cluster' | 'remoteExec'>,
   remoteExec: () => RemoteExec,
-): readonly Trouble[] {
+): readonly FailureCase[] {
   const nothing = async () => () => {};
   return [
     {
@@ -143,7 +143,7 @@ export function connectedTroubles(
 export function connectedSlow(
   site: () => ConnectedSite,
   remoteExec: () => RemoteExec,
-): readonly Omit<Trouble, 'kind'>[] {
+): readonly Omit<FailureCase, 'kind'>[] {
   return [
     {
       method: 'remoteExec.run',

@@ -82,11 +82,11 @@ export interface Case {
 /** By "power.switchPower". */
 export type Cases = Readonly<Record<string, Case>>;
 
-/** What goes wrong on the other side, and what the provider must make of it. */
+/** What goes wrong on the other side, and how the provider must classify it. */
 export const FAILURES = {
   /** Nothing answers: the engine waits, and no retry is used up. */
   unreachable: ({ failure, outage }: StepFailure) => failure.class === 'retryable' && outage !== null,
-  /** It answers, and does not let us: a person has to act. */
+  /** It answers and refuses: an operator has to act. */
   refused: ({ failure, outage }: StepFailure) => failure.class === 'needs_human' && outage === null,
   /** The connection ends before the answer: whether the effect happened is not known. */
   cut: ({ failure, outage }: StepFailure) =>
@@ -95,10 +95,10 @@ export const FAILURES = {
   failed: ({ failure, outage }: StepFailure) => failure.class === 'retryable' && outage === null,
 } as const satisfies Record<string, (failure: StepFailure) => boolean>;
 
-export interface Trouble {
+export interface FailureCase {
   readonly kind: keyof typeof FAILURES;
   readonly method: string;
-  /** Makes it go wrong; the result puts it right again. */
+  /** Causes the failure; the result removes the cause again. */
   readonly arrange: () => Promise<() => unknown>;
   /** In place of the case's own call: of a provider with other credentials, or one that takes longer. */
   readonly run?: (call: ProviderCall) => Promise<unknown>;
@@ -110,9 +110,9 @@ export interface Counterpart {
   readonly cases: Cases;
   /** Everything that an effect could change on the other side. */
   readonly snapshot: () => Promise<unknown>;
-  readonly troubles: readonly Trouble[];
+  readonly failures: readonly FailureCase[];
   /** Calls that take long enough to be aborted. */
-  readonly slow: readonly Omit<Trouble, 'kind'>[];
+  readonly slow: readonly Omit<FailureCase, 'kind'>[];
   readonly secrets: readonly string[];
   readonly close: () => Promise<unknown>;
 }
@@ -121,7 +121,7 @@ const PROMPT_MS = 2_500;
 const LOST = new Error('another replica has the operation');
 const ABORTED = new Error('the operation was canceled');
 
-/** The cases of a file are listed before its counterpart is there: vitest wants the names first. */
+/** The cases of a file are listed before its counterpart is there: vitest needs the names first. */
 export function describeProviderContract(
   name: string,
   methods: readonly string[],
@@ -136,7 +136,7 @@ export function describeProviderContract(
     }, 60_000);
     afterAll(() => part?.close());
 
-    /** Of an operation of its own, whose log lines are kept. */
+    /** Of a separate operation, whose log lines are kept. */
     const newCall = (fields: Partial<ProviderCall> = {}): ProviderCall => ({
       machine: part.machine(),
       key: `op-${++operations}/work/1`,
@@ -244,7 +244,7 @@ export function describeProviderContract(
     });
 
     it('says by the class of a failure what is to be done about it', async () => {
-      for (const { kind, method, arrange, run } of part.troubles) {
+      for (const { kind, method, arrange, run } of part.failures) {
         await caseOf(method).prepare?.();
         const restore = await arrange();
         try {

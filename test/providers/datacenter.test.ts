@@ -98,7 +98,7 @@ const bootFile = () => join(bmc.bootIdFile, '..', 'boot');
 
 const switchedOn = async () => {
   bmc.thaw();
-  bmc.mend();
+  bmc.repair();
   installs.order_ = null;
   if (!bmc.isOn()) bmc.switchOn();
   await until(() => bmc.isOn());
@@ -192,7 +192,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
         reboots: readFileSync(reboots, 'utf8'),
         order: installs.order_,
       }),
-      troubles: [
+      failures: [
         ...connectedTroubles(
           () => connected,
           () => denied.can,

@@ -77,7 +77,7 @@ const counterpart: Counterpart = {
     const { fence: _fence, failures: _failures, ...state } = settle(await world.read(machineId), Date.now());
     return state;
   },
-  troubles: [
+  failures: [
     {
       kind: 'failed',
       method: 'remoteExec.run',

@@ -8,7 +8,7 @@ describeProviderContract('generic', [], async () => ({
   machine: () => sampleMachine(),
   cases: {},
   snapshot: async () => null,
-  troubles: [],
+  failures: [],
   slow: [],
   secrets: [],
   close: async () => {},

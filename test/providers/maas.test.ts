@@ -252,7 +252,7 @@ describe.skipIf(programs.isMissing)(programs.title('maas'), () => {
         machine: id === '' ? null : await simulator.admin.machine(id).catch(() => 'gone'),
         address: id === '' ? null : (await can().upstream.observe(quietCall(), id))?.addressInterface,
       }),
-      troubles: [
+      failures: [
         ...connectedTroubles(
           () => connected,
           deniedCan,

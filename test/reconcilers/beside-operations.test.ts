@@ -1,4 +1,4 @@
-/** Looks and operations on the same machines: neither waits for the other, and the operation's word is the later. */
+/** Probes and operations on the same machines: neither waits for the other, and the operation's change wins. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { claimProbes, recordProbes } from '../../src/store/machines/machine-prob
 import { conditionOf, fresh, get, newMachine, run, start } from '../api/fleet.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
-import { DOWN, UP, WatchedInspect } from './lookout.ts';
+import { DOWN, UP, WatchedInspect } from './reconciler-harness.ts';
 
 let server: TestServer;
 let database: Database;
@@ -93,8 +93,8 @@ describe('a record of probes', () => {
   });
 });
 
-describe('operations while every look changes every machine', () => {
-  it('start and finish all the same, and nobody waits for a lock of the other', async () => {
+describe('operations while every probe changes every machine', () => {
+  it('start and finish, and neither waits for a lock of the other', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => newMachine(server)));
     inspect.answers = () => (Math.random() < 0.5 ? UP : DOWN);
     reconciler.start();
@@ -133,10 +133,10 @@ describe('operations while every look changes every machine', () => {
     expect(Math.max(...startsMs)).toBeLessThan(2_000);
     expect(longWaits).toBe(0);
     expect(errors).toEqual([]);
-    const [told] = await server.sql<{ count: string }>(
+    const [recorded] = await server.sql<{ count: string }>(
       `SELECT count(*) FROM events WHERE actor_id = 'reconciler'`,
     );
-    expect(Number(told?.count)).toBeGreaterThan(40);
+    expect(Number(recorded?.count)).toBeGreaterThan(40);
   });
 });
 

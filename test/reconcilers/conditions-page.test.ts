@@ -10,7 +10,7 @@ test('docs/conditions.md has every condition, and no other', () => {
   expect(rows.sort()).toEqual([...CONDITION_TYPES].sort());
 });
 
-test('docs/conditions.md tells every reason that the rules can give', () => {
+test('docs/conditions.md explains every reason that the rules can give', () => {
   const rules = ['src/reconcilers/derive-conditions.ts', 'src/domain/condition/node-observation.ts']
     .map(read)
     .join('');

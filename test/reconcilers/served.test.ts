@@ -5,11 +5,11 @@ import { until } from '../parts/until.ts';
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await startTestServer({ looks: { intervalSeconds: 1 } });
+  server = await startTestServer({ probes: { intervalSeconds: 1 } });
 });
 afterAll(() => server.stop());
 
-it('a server keeps the conditions of its machines true, and says who found out', async () => {
+it('a server keeps the conditions of its machines up to date, and names the reconciler as the actor', async () => {
   const spec = { bmcEndpoint: '127.0.0.1', targetClusterRef: 'cluster-a' };
   await server.machines.registerMachine({ machine: { machineId: 'seen', spec } });
   const machine = await until(

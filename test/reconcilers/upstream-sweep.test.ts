@@ -3,17 +3,17 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { StepFailure } from '../../src/engine/step-handler.ts';
 import type { Upstream, UpstreamListing, UpstreamMachine } from '../../src/providers/upstream.ts';
 import { UpstreamSweep } from '../../src/reconcilers/upstream-sweep.ts';
-import { type Lookout, openLookout } from './lookout.ts';
+import { openReconcilerHarness, type ReconcilerHarness } from './reconciler-harness.ts';
 
-let lookout: Lookout;
+let harness: ReconcilerHarness;
 beforeAll(async () => {
-  lookout = await openLookout();
+  harness = await openReconcilerHarness();
 });
-afterAll(() => lookout?.close());
+afterAll(() => harness?.close());
 beforeEach(async () => {
-  await lookout.sql('DELETE FROM upstream_reads');
-  await lookout.sql('DELETE FROM events');
-  await lookout.sql('DELETE FROM machines');
+  await harness.sql('DELETE FROM upstream_reads');
+  await harness.sql('DELETE FROM events');
+  await harness.sql('DELETE FROM machines');
 });
 
 const INTERVAL_MS = 60_000;
@@ -52,8 +52,8 @@ function sweepOf(listed: Listed) {
     },
   } as unknown as Upstream;
   const sweep = new UpstreamSweep({
-    ...{ database: lookout.database, provider: 'site-a', upstream, intervalMs: INTERVAL_MS },
-    actions: { database: lookout.database, notifyCancel: () => {}, wake: () => {} },
+    ...{ database: harness.database, provider: 'site-a', upstream, intervalMs: INTERVAL_MS },
+    actions: { database: harness.database, notifyCancel: () => {}, wake: () => {} },
     onUnread: (_provider, ids) => unread.push(...ids),
   });
   return { sweep, asked, unread };
@@ -61,7 +61,7 @@ function sweepOf(listed: Listed) {
 
 async function add(machineId: string, upstreamId: string, mac = ''): Promise<void> {
   const observed = { source: 'site-a', state: 'Deployed', power: 'on', upstreamId, at: new Date(0) };
-  await lookout.sql(
+  await harness.sql(
     `INSERT INTO machines (machine_id, labels, spec, phase, service, observed) VALUES ($1, '{}', $2, 'READY', 'active', $3)`,
     [
       machineId,
@@ -72,14 +72,14 @@ async function add(machineId: string, upstreamId: string, mac = ''): Promise<voi
 }
 
 async function states(): Promise<Record<string, string>> {
-  const rows = await lookout.sql<{ machine_id: string; told: string }>(
-    `SELECT machine_id, concat_ws(' ', service, observed ->> 'state') AS told FROM machines`,
+  const rows = await harness.sql<{ machine_id: string; state: string }>(
+    `SELECT machine_id, concat_ws(' ', service, observed ->> 'state') AS state FROM machines`,
   );
-  return Object.fromEntries(rows.map(({ machine_id: id, told }) => [id, told]));
+  return Object.fromEntries(rows.map(({ machine_id: id, state }) => [id, state]));
 }
 
 const reads = () =>
-  lookout.sql<{ due: boolean; sweeps: number; failure: string; unread: string[]; read: boolean }>(
+  harness.sql<{ due: boolean; sweeps: number; failure: string; unread: string[]; read: boolean }>(
     'SELECT due_at <= now() AS due, sweeps::int, failure, unread, read_at IS NOT NULL AS read FROM upstream_reads',
   );
 
@@ -103,7 +103,7 @@ it('is made by one of two at the same time, and by none before the interval is o
   await Promise.all(both.map(({ sweep }) => sweep.pass(NEVER)));
   await Promise.all(both.map(({ sweep }) => sweep.pass(NEVER)));
   expect(both.flatMap(({ asked }) => asked)).toEqual(['u-m']);
-  await lookout.sql(`UPDATE upstream_reads SET due_at = now()`);
+  await harness.sql(`UPDATE upstream_reads SET due_at = now()`);
   await both[1]?.sweep.pass(NEVER);
   expect(both.flatMap(({ asked }) => asked)).toEqual(['u-m', 'u-m']);
 });
@@ -111,21 +111,21 @@ it('is made by one of two at the same time, and by none before the interval is o
 it('is taken over from a replica that died, when its time is over, and one that lost it stops', async () => {
   await add('m', 'u-m');
   const { sweep, asked } = sweepOf({ machines: {} });
-  await lookout.sql(
+  await harness.sql(
     `INSERT INTO upstream_reads (provider, holder, held_until) VALUES ('site-a', 'another', now() + interval '1 minute')`,
   );
   await sweep.pass(NEVER);
   expect(asked).toEqual([]);
-  await lookout.sql(`UPDATE upstream_reads SET held_until = now()`);
+  await harness.sql(`UPDATE upstream_reads SET held_until = now()`);
   await sweep.pass(NEVER);
   expect(asked).toEqual(['u-m']);
   // Enough for two pages; the claim is lost after the first.
   const all = Array.from({ length: 150 }, (_, index) => `page-${String(index).padStart(3, '0')}`);
   for (const id of all) await add(id, id);
-  await lookout.sql(`UPDATE upstream_reads SET due_at = now(), held_until = now()`);
+  await harness.sql(`UPDATE upstream_reads SET due_at = now(), held_until = now()`);
   const robbed = sweepOf({
     machines: Object.fromEntries(all.map((id) => [id, 'Deployed'])),
-    before: () => lookout.sql(`UPDATE upstream_reads SET holder = 'another'`),
+    before: () => harness.sql(`UPDATE upstream_reads SET holder = 'another'`),
   });
   expect(await robbed.sweep.pass(NEVER)).toBe('idle');
   expect(robbed.asked).toHaveLength(100);
@@ -133,7 +133,7 @@ it('is taken over from a replica that died, when its time is over, and one that 
 
 it('counts as due where the clock was set back behind it', async () => {
   await add('m', 'u-m');
-  await lookout.sql(
+  await harness.sql(
     `INSERT INTO upstream_reads (provider, due_at, held_until)
      VALUES ('site-a', now() + interval '1 day', now() + interval '1 day')`,
   );
@@ -150,7 +150,7 @@ it('that fails says so to every replica, and is tried again an interval later; o
   await expect(sweep.pass(NEVER)).rejects.toThrow();
   expect(await reads()).toMatchObject([{ due: false, sweeps: 0, failure: away.message, read: false }]);
   expect(await sweepOf({ machines: {} }).sweep.pass(NEVER)).toBe('idle');
-  await lookout.sql(`UPDATE upstream_reads SET due_at = now()`);
+  await harness.sql(`UPDATE upstream_reads SET due_at = now()`);
   const stopping = new AbortController();
   const stopped = sweepOf({
     machines: {},
@@ -167,7 +167,7 @@ it('that fails says so to every replica, and is tried again an interval later; o
 
 it('leaves a machine alone that was changed while the upstream was asked', async () => {
   await add('m', 'u-m');
-  const changes = () => lookout.sql(`UPDATE machines SET updated_at = now() + interval '1 second'`);
+  const changes = () => harness.sql(`UPDATE machines SET updated_at = now() + interval '1 second'`);
   await sweepOf({ machines: { 'u-m': 'Ready' }, before: changes }).sweep.pass(NEVER);
   expect(await states()).toEqual({ m: 'active Deployed' });
 });
@@ -180,7 +180,7 @@ it('shows what is known of a machine by its address, and follows nothing from it
   const macs = { a: '52:54:00:00:00:01', b: '52:54:00:00:00:02', c: '52:54:00:00:00:02' };
   await sweepOf({ machines, macs }).sweep.pass(NEVER);
   expect(await states()).toEqual({ new: 'active Ready', twice: 'active', nowhere: 'active' });
-  await lookout.sql(`UPDATE upstream_reads SET due_at = now()`);
+  await harness.sql(`UPDATE upstream_reads SET due_at = now()`);
   await sweepOf({ machines: {} }).sweep.pass(NEVER);
   expect(await states()).toMatchObject({ new: 'active absent', nowhere: 'active' });
 });
@@ -190,7 +190,7 @@ it('quarantines nothing when a large part of the machines is gone at once, and s
   for (const id of ids) await add(id, `u-${id}`);
   const listed = (some: readonly string[], state = 'Deployed') =>
     Object.fromEntries(some.map((id) => [`u-${id}`, state]));
-  const due = () => lookout.sql(`UPDATE upstream_reads SET due_at = now()`);
+  const due = () => harness.sql(`UPDATE upstream_reads SET due_at = now()`);
   const inService = async () =>
     Object.values(await states()).filter((each) => each === 'active Deployed').length;
 
@@ -217,7 +217,7 @@ it('quarantines nothing when a large part of the machines is gone at once, and s
   expect(await reads()).toMatchObject([{ sweeps: 1, failure: '' }]);
   await due();
   await expect(sweepOf({ machines: listed(ids.slice(6)) }).sweep.pass(NEVER)).rejects.toThrow();
-  await lookout.sql(`UPDATE machines SET service = 'retired' WHERE machine_id IN ('m-2', 'm-3', 'm-4')`);
+  await harness.sql(`UPDATE machines SET service = 'retired' WHERE machine_id IN ('m-2', 'm-3', 'm-4')`);
   await due();
   await sweepOf({ machines: listed(ids.slice(6)) }).sweep.pass(NEVER);
   expect(await states()).toMatchObject({
@@ -230,7 +230,7 @@ it('quarantines nothing when a large part of the machines is gone at once, and s
 it('takes records that canceled onboardings have taken away for what they are', async () => {
   const ids = ['a', 'b', 'c'];
   for (const id of ids) await add(id, `u-${id}`);
-  await lookout.sql(`UPDATE machines SET service = 'enrolling'`);
+  await harness.sql(`UPDATE machines SET service = 'enrolling'`);
   expect(await sweepOf({ machines: {} }).sweep.pass(NEVER)).toBe('passed');
   expect(await states()).toEqual(Object.fromEntries(ids.map((id) => [id, 'enrolling absent'])));
 });

@@ -60,7 +60,7 @@ async function makeTemplate(serverUrl: string, name: string, prepare: (url: stri
     const url = new URL(serverUrl);
     url.pathname = name;
     await prepare(url.href);
-    // A database that somebody is connected to can't be cloned, so nobody may be.
+    // A database with open connections can't be cloned, so none may be open.
     await client.query(`ALTER DATABASE ${name} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false`);
   } finally {
     await client.end();
@@ -71,7 +71,7 @@ async function makeTemplate(serverUrl: string, name: string, prepare: (url: stri
 async function removeLeftovers(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(dirPrefix))) {
     const dataDir = join(tmpdir(), name);
-    // Without a lock it belongs to a run that has only just begun.
+    // Without a lock it belongs to a run that has only just started.
     if (!existsSync(join(dataDir, 'ingot.lock'))) continue;
     try {
       await lockDataDir(dataDir);

@@ -11,7 +11,7 @@ describe('the exit code of many results', () => {
     expect(worstExit([])).toBe('ok');
   });
 
-  it('tells of a failure before a refusal, and of a refusal before what still runs', () => {
+  it('prefers a failure to a refusal, and a refusal to what still runs', () => {
     expect(worstExit(['stillRunning', 'precondition', 'failed', 'canceled'])).toBe('failed');
     expect(worstExit(['stillRunning', 'precondition', 'canceled'])).toBe('precondition');
     expect(worstExit(['stillRunning', 'canceled'])).toBe('canceled');

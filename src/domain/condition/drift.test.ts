@@ -47,9 +47,9 @@ describe('what an upstream says', () => {
 
   it('of a retired node sets NeedsIntervention once, until it fits again', () => {
     const by = { at: new Date(0), actor: { kind: 'system', id: 'drift' }, operationId: null } as const;
-    const look = (machine: Machine, state: string) =>
+    const observe = (machine: Machine, state: string) =>
       applyChange(machine, changeByDrift(machine, state, false), by);
-    const drifted = look(sampleMachine({ service: 'retired' }), 'absent');
+    const drifted = observe(sampleMachine({ service: 'retired' }), 'absent');
     expect(drifted.machine).toMatchObject({
       service: 'retired',
       conditions: {
@@ -61,10 +61,10 @@ describe('what an upstream says', () => {
         },
       },
     });
-    expect(look(drifted.machine, 'absent').events).toEqual([]);
-    const back = look(drifted.machine, 'Ready');
+    expect(observe(drifted.machine, 'absent').events).toEqual([]);
+    const back = observe(drifted.machine, 'Ready');
     expect(back.machine.conditions.NeedsIntervention).toMatchObject({ status: false });
-    expect(look(back.machine, 'Ready').events).toEqual([]);
+    expect(observe(back.machine, 'Ready').events).toEqual([]);
   });
 
   it('does not replace another reason of NeedsIntervention', () => {

@@ -56,8 +56,8 @@ function afterReports(
 
 describe('an erasure', () => {
   it('leaves the state until it is complete, and then is the end of the machine', () => {
-    const begun = afterReports([erasing('started'), { ...erasing('progress'), progress: 40 }]);
-    expect(begun).toMatchObject({ state: 'deprovisioning', installRecord: { progress: 40 }, notes: [] });
+    const started = afterReports([erasing('started'), { ...erasing('progress'), progress: 40 }]);
+    expect(started).toMatchObject({ state: 'deprovisioning', installRecord: { progress: 40 }, notes: [] });
     const end = afterReports([erasing('started'), erasing('complete', 3, 'erased', 'partial')]);
     expect(end).toMatchObject({
       state: 'retired',
@@ -91,7 +91,7 @@ describe('an erasure', () => {
     });
   });
 
-  it('is not believed of a boot that was served to install, or that was served nothing', () => {
+  it('is not accepted from a boot that was served to install, or that was served nothing', () => {
     for (const bootNo of [null, 3]) {
       const report = { ...erasing('complete', bootNo, 'erased'), purpose: 'install' } as const;
       expect(afterReports([report])).toMatchObject({

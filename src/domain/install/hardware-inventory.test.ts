@@ -35,7 +35,7 @@ describe('changes of hardware', () => {
     expect(hardwareChanges(before, again)).toEqual([]);
   });
 
-  it('are told in words', () => {
+  it('are described in words', () => {
     const after: HardwareInventory = {
       ...before,
       system: { ...before.system, bios_version: '1.1' },
@@ -54,7 +54,7 @@ describe('changes of hardware', () => {
     ]);
   });
 
-  it('are seen in disks that nothing tells apart', () => {
+  it('are seen in disks that nothing distinguishes', () => {
     const disks = [{ size_bytes: 1 }, { size_bytes: 1 }];
     expect(hardwareChanges({ disks }, { disks: disks.slice(1) })).toEqual(['disk unnamed (2) is missing']);
   });

@@ -101,7 +101,7 @@ describe('reports of several boots', () => {
     );
   });
 
-  it('a boot that begins before the one before has ended tells that that one died', () => {
+  it('a boot that starts before the previous one has ended means that the previous one died', () => {
     const died = afterReports([report('started', 1), report('started', 2)]);
     expect(died).toMatchObject({ state: 'installing', installRecord: { attempts: 1, bootNo: 2 } });
     const third = afterReports([

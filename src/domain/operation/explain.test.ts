@@ -187,7 +187,7 @@ const TABLE: readonly Row[] = [
     'op adopt op-1 --reason "…"',
   ],
   [
-    'a failed onboarding whose flag was taken off: it is not onboarded all the same',
+    'a failed onboarding whose flag was cleared: it is still not onboarded',
     { ...ENROLLING, conditions: {}, operation: failure('HELD') },
     'ONBOARD op-1 failed at pxe',
     'operator',

@@ -29,7 +29,7 @@ it('a flag that is not valid any more selects nothing, though its device is stil
   expect(parseBootFlags(flags('Invalid', 'Force PXE'), STRICT)).toBe('none');
 });
 
-it('a BMC that never calls its flags valid may be believed without', () => {
+it('a BMC that never marks its flags as valid may be trusted without the mark', () => {
   expect(parseBootFlags(flags('Invalid', 'Force PXE'), LENIENT)).toBe('pxe');
 });
 

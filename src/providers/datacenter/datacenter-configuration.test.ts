@@ -50,7 +50,7 @@ const ssh = (fields: Readonly<Record<string, unknown>>) => ({
   ...fields,
 });
 
-/** As the server tells it: the first problem, in one line. */
+/** As the server reports it: the first problem, in one line. */
 function problemWith(fields: Readonly<Record<string, unknown>>): string | null {
   const { error } = datacenterConfiguration.safeParse({ kind: 'datacenter', ssh: ssh(fields) });
   const issue = error?.issues[0];
@@ -62,7 +62,10 @@ describe('is fine', () => {
     ['with a key in a file', () => ({})],
     ['with a key in a variable', () => ({ private_key_file: undefined, private_key_env: VARIABLE })],
     ['with a passphrase', () => ({ private_key_file: file('locked'), passphrase_file: file('passphrase') })],
-    ['without known hosts when told so', () => ({ known_hosts_file: undefined, insecure_accept_any: true })],
+    [
+      'without known hosts when configured so',
+      () => ({ known_hosts_file: undefined, insecure_accept_any: true }),
+    ],
     ['with a jump host', () => ({ jump: { host: 'bastion.example:2222', user: 'hop' } })],
   ])('%s', (_how, fields) => {
     expect(problemWith(fields())).toBeNull();
@@ -101,7 +104,7 @@ describe('is refused with the field named', () => {
       { known_hosts_file: '/nowhere' },
       'ssh.known_hosts_file: /nowhere can',
     ],
-    ['a field that nobody knows', { pasword: 'x' }, 'Unrecognized key'],
+    ['an unknown field', { pasword: 'x' }, 'Unrecognized key'],
     ['a user who is an option', { user: '-oProxyCommand=x' }, "ssh.user: must be a user's name"],
     ['a jump host without a host', { jump: { user: 'hop' } }, 'ssh.jump.host: '],
     [

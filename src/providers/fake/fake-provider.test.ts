@@ -67,7 +67,7 @@ describe('fake/step-ms', () => {
     },
   );
 
-  it('is how long the work goes on, whoever looks', async () => {
+  it('is how long the work goes on, however often it is observed', async () => {
     const slow = call({ 'fake/step-ms': '1000' });
     await can.netboot.setBootDevice(slow, 'pxe', 'debian-12');
     clock.ms += 999;
@@ -151,7 +151,7 @@ describe('fake/fail-step', () => {
     expect((await world.read('m-1')).failures).toEqual({ 'reboot:2': 1 });
   });
 
-  it('counts anew for another value', async () => {
+  it('counts from zero for another value', async () => {
     const failing = async (text: string, number: number) => {
       const asked = call({ 'fake/fail-step': text, 'fake/step-ms': '0' }, attempt(number));
       await can.power.reboot(asked, 'bmc', '1');
@@ -167,7 +167,7 @@ describe('fake/fail-step', () => {
     expect(await can.power.bootState(call())).toMatchObject({ bootId: '2', ready: true });
   });
 
-  it('makes a look fail that has no task of its own', async () => {
+  it('makes an observation fail that has no task', async () => {
     world.put('m-1', { clusterRef: 'prod' });
     const labels = { 'fake/fail-step': 'verify:1' };
     await expect(can.cluster.ready(call(labels), 'prod')).rejects.toThrow('the node is NotReady');
@@ -185,7 +185,7 @@ describe('fake/fail-step', () => {
     });
   });
 
-  it('does not keep anybody from taking something back', async () => {
+  it('does not prevent an undo', async () => {
     world.put('m-1', { bootDevice: 'pxe' });
     const back = call({ 'fake/fail-step': 'netboot', 'fake/step-ms': '0' }, { key: 'op-1/netboot/undo-1' });
     await can.netboot.setBootDevice(back, 'disk', '');
@@ -203,7 +203,7 @@ describe('fake/hang-step', () => {
     expect(hangs({ 'fake/hang-step': text }, 'work', 'join')).toBe(hanging);
   });
 
-  it('goes on for ever, and is not looked at busily', async () => {
+  it('goes on for ever, and is not polled in a busy loop', async () => {
     const hanging = call({ 'fake/hang-step': 'join', 'fake/step-ms': '10' });
     await can.cluster.join(hanging, 'prod');
     clock.ms += 365 * 24 * 60 * 60 * 1000;
@@ -220,7 +220,7 @@ describe('fake/hang-step', () => {
     expect(await can.cluster.ready(call(), 'prod')).toBe(true);
   });
 
-  it('does not keep anybody from taking something back', async () => {
+  it('does not prevent an undo', async () => {
     const labels = { 'fake/hang-step': 'netboot', 'fake/step-ms': '10' };
     await can.netboot.setBootDevice(call(labels), 'pxe', 'debian-12');
     const back = call(labels, { key: 'op-1/netboot/undo-1' });
@@ -330,13 +330,13 @@ describe('fences', () => {
     expect(await stale()).toBe(0);
   });
 
-  it('begin anew with another operation', async () => {
+  it('start from zero with another operation', async () => {
     await can.power.reboot(call(quick, { fence: 7 }), 'bmc', '1');
     await can.power.reboot(call(quick, { key: 'op-2/work/1', fence: 1 }), 'bmc', '1');
     expect(await stale()).toBe(0);
   });
 
-  it('are not asked for a look', async () => {
+  it('do not apply to an observation', async () => {
     await can.power.reboot(call(quick, { fence: 2 }), 'bmc', '1');
     await can.power.bootState(call(quick, { fence: 1 }));
     expect(await stale()).toBe(0);

@@ -3,7 +3,7 @@ import { isDatasourceFailure } from './deploy-failure.ts';
 import type { MaasEvent } from './maas-control.ts';
 
 /** The oldest first, as they happen. */
-function told(...lines: (readonly [type: string, description: string])[]): MaasEvent[] {
+function events(...lines: (readonly [type: string, description: string])[]): MaasEvent[] {
   return lines
     .map(([type, description], id) => ({ id, at: '', level: 'DEBUG', type, description }))
     .reverse();
@@ -15,21 +15,21 @@ const INSTALLS = ['Node installation', "'curtin' curtin command install"] as con
 const TIMED_OUT = ['Marking node failed', "Node operation 'Deploying' timed out after 30 minutes."] as const;
 const FAILED = ['Node changed status', "From 'Deploying' to 'Failed deployment'"] as const;
 
-test('the installed system looked for its datasource, and nothing more was heard of it', () => {
-  expect(isDatasourceFailure(told(BEGINS, SEARCHES, INSTALLS, SEARCHES, TIMED_OUT, FAILED))).toBe(true);
+test('the installed system searched for its datasource, and reported nothing more', () => {
+  expect(isDatasourceFailure(events(BEGINS, SEARCHES, INSTALLS, SEARCHES, TIMED_OUT, FAILED))).toBe(true);
 });
 
-test('every deployment looks for a datasource: one that failed later failed of something else', () => {
+test('every deployment searches for a datasource: one that failed later failed for another reason', () => {
   const broke = ['Node installation failure', "'curtin' curtin command install failed"] as const;
-  expect(isDatasourceFailure(told(BEGINS, SEARCHES, INSTALLS, broke, FAILED))).toBe(false);
-  expect(isDatasourceFailure(told(BEGINS, SEARCHES, INSTALLS, TIMED_OUT, FAILED))).toBe(false);
+  expect(isDatasourceFailure(events(BEGINS, SEARCHES, INSTALLS, broke, FAILED))).toBe(false);
+  expect(isDatasourceFailure(events(BEGINS, SEARCHES, INSTALLS, TIMED_OUT, FAILED))).toBe(false);
 });
 
 test('what a deployment before it died of does not count', () => {
   const before = [BEGINS, SEARCHES, TIMED_OUT, FAILED] as const;
-  expect(isDatasourceFailure(told(...before, BEGINS, TIMED_OUT, FAILED))).toBe(false);
+  expect(isDatasourceFailure(events(...before, BEGINS, TIMED_OUT, FAILED))).toBe(false);
 });
 
-test('nothing was heard at all', () => {
+test('there are no events at all', () => {
   expect(isDatasourceFailure([])).toBe(false);
 });

@@ -50,7 +50,7 @@ test('a machine that MAAS knows nothing of yet is nothing but a name', () => {
   });
 });
 
-test('who has a machine, whether it is locked and how it is switched are read', () => {
+test('the owner of a machine, whether it is locked and how its power is switched are read', () => {
   expect(machineOf({ owner: 'alice', locked: true, power_type: 'ipmi' })).toMatchObject({
     owner: 'alice',
     locked: true,
@@ -75,7 +75,7 @@ test('the address of a machine is on the bond or bridge that its boot interface 
   expect(on([eth0, bond0, vlan]).addressInterface).toMatchObject({ name: 'bond0', linkMode: null });
   expect(on([eth0, vlan, br0, bond0]).addressInterface).toMatchObject({ name: 'br0', linkMode: 'auto' });
   expect(on([eth0, bond0]).macAddresses).toEqual(['52:54:00:00:00:01']);
-  // Whatever it is told, it comes to an end.
+  // Whatever MAAS answers, it comes to an end.
   const [one, two] = [nic(1, 'a', 'bond', ['b']), nic(2, 'b', 'bond', ['a'])];
   expect(machineOf({ boot_interface: one, interface_set: [one, two] }).addressInterface).not.toBeNull();
 });
@@ -119,7 +119,7 @@ test('the time of an event is UTC, whatever the server’s zone', () => {
   expect(viewOfEvent({ ...event, created: 'soon' }).at).toBe('');
 });
 
-test('an answer of another shape is told by where it differs, and not by what it holds', () => {
+test('an answer of another shape is reported by where it differs, and not by what it holds', () => {
   const read = () => shaped(machineAnswer, { ...BARE, status: 'secret-in-the-wrong-place' }, ASKED);
   expect(read).toThrow(MaasFailure);
   expect(read).toThrow(/at status \(reading abc123\)/);

@@ -29,14 +29,14 @@ const given = (fields: Readonly<Record<string, unknown>> = {}) => ({
   ...fields,
 });
 
-/** As the server tells it: the first problem, in one line. */
+/** As the server reports it: the first problem, in one line. */
 function problemWith(fields: Readonly<Record<string, unknown>>): string | null {
   const issue = maasConfiguration.safeParse(given(fields)).error?.issues[0];
   return issue ? `${issue.path.join('.')}: ${issue.message}` : null;
 }
 
 describe('is fine', () => {
-  it('with where MAAS is and who we are, and has defaults for the rest', () => {
+  it('with the URL of MAAS and its API key, and has defaults for the rest', () => {
     expect(maasConfiguration.parse(given())).toMatchObject({
       request_timeout_seconds: 30,
       concurrency: 8,
@@ -66,7 +66,7 @@ describe('is refused', () => {
     ['another scheme', { url: 'ftp://maas/MAAS' }, /^url: must be an http/],
     ['two keys', { api_key_env: VARIABLE }, /needs exactly one of api_key_file and api_key_env/],
     ['no key', { api_key_file: undefined }, /needs exactly one of api_key_file and api_key_env/],
-    ['a field that nobody knows', { api_key: 'a:b:c' }, /api_key/],
+    ['an unknown field', { api_key: 'a:b:c' }, /api_key/],
     ['a user that no MAAS could have', { username: 'a b' }, /username: must be the name of a user/],
     ['an architecture without a flavour', { architecture: 'amd64' }, /must be like amd64\/generic/],
     ['power without a password', { power: { type: 'ipmi', user: 'a' } }, /power: needs exactly one of/],
@@ -74,7 +74,7 @@ describe('is refused', () => {
     expect(problemWith(fields)).toMatch(problem);
   });
 
-  it('a file that holds no key, without a word of what it holds', () => {
+  it('a file that holds no key, without quoting what it holds', () => {
     const problem = problemWith({ api_key_file: file('garbage') });
     expect(problem).toMatch(/^api_key_file: .*holds no API key/);
     expect(problem).not.toContain('no-key-at-all');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { erasureIn, reportOf } from './maas-erasure.ts';
 
 const event = (id: number, type: string) => ({ id, type, at: '', level: 'INFO', description: '' });
-const TOLD = [
+const EVENTS = [
   event(9, 'Failed to power off node'),
   event(8, 'Disks erased'),
   event(7, 'User erasing disk'),
@@ -10,16 +10,19 @@ const TOLD = [
   event(5, 'Disks erased'),
 ];
 
-it('only what MAAS told since the release counts', () => {
-  expect(erasureIn(TOLD, 6)).toEqual({ isErased: true, powerOffFailed: true });
-  expect(erasureIn(TOLD.slice(1), 6)).toEqual({ isErased: true, powerOffFailed: false });
-  expect(erasureIn(TOLD, 8)).toEqual({ isErased: false, powerOffFailed: true });
-  expect(erasureIn([event(10, 'Released'), ...TOLD], 9)).toEqual({ isErased: false, powerOffFailed: false });
+it('only what MAAS reported since the release counts', () => {
+  expect(erasureIn(EVENTS, 6)).toEqual({ isErased: true, powerOffFailed: true });
+  expect(erasureIn(EVENTS.slice(1), 6)).toEqual({ isErased: true, powerOffFailed: false });
+  expect(erasureIn(EVENTS, 8)).toEqual({ isErased: false, powerOffFailed: true });
+  expect(erasureIn([event(10, 'Released'), ...EVENTS], 9)).toEqual({
+    isErased: false,
+    powerOffFailed: false,
+  });
 });
 
 it('of a release that it did not ask for, only the last erasing counts', () => {
-  expect(erasureIn(TOLD.slice(2), 0)).toEqual({ isErased: false, powerOffFailed: false });
-  expect(erasureIn(TOLD.slice(3), 0)).toEqual({ isErased: true, powerOffFailed: false });
+  expect(erasureIn(EVENTS.slice(2), 0)).toEqual({ isErased: false, powerOffFailed: false });
+  expect(erasureIn(EVENTS.slice(3), 0)).toEqual({ isErased: true, powerOffFailed: false });
 });
 
 const wipe = (secureErase: boolean, quickErase: boolean) => ({ runId: 1, secureErase, quickErase });
@@ -43,7 +46,7 @@ it.each([
     { wanted: 'erase', isErased: true, wipe: null, isForced: false },
     'MAAS erased the disks (it does not say how)',
   ],
-] as const)('%o is told as what it is', (findings, text) => {
+] as const)('%o is reported as what it is', (findings, text) => {
   expect(reportOf(findings)).toEqual({ text, isMissing: false });
 });
 

@@ -1,4 +1,4 @@
-/** MAAS repeats what it last heard of the power, minutes later: a machine that is not seen off is not switched off again and again. */
+/** MAAS repeats the last known power state for minutes: a machine that it does not report as off is not switched off again and again. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { START, sampleJob, sampleStep } from '../../engine/job.fixture.ts';

@@ -1,4 +1,4 @@
-/** What the release stage does where MAAS goes back, or where the machine moved between a look and an act. */
+/** What the release stage does where MAAS goes back, or where the machine changed between observing and acting. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sampleMachine } from '../../domain/machine/machine.fixture.ts';
 import { START, sampleJob, sampleStep } from '../../engine/job.fixture.ts';
@@ -21,12 +21,12 @@ afterEach(() => {
 /** A MAAS whose machine is in each of these states in turn, and stays in the last. */
 function environmentOf(statuses: readonly MaasStatus[]) {
   const orders: string[] = [];
-  let look = 0;
+  let observation = 0;
   const order = (name: string) => async () => void orders.push(name);
   const maas = {
     read: async () => {
-      const status = statuses[Math.min(look, statuses.length - 1)];
-      look += 1;
+      const status = statuses[Math.min(observation, statuses.length - 1)];
+      observation += 1;
       return sampleRecord(status === undefined ? {} : { status });
     },
     checkOurs: async () => {},

@@ -60,7 +60,7 @@ describe('an error of the database', () => {
     expect((away as DatabaseAway).kind).toBe('unreachable');
   });
 
-  it('keeps what it was made of for the log, and shows none of it', () => {
+  it('keeps its cause for the log, and shows none of it', () => {
     const error = refused('53100');
     const away = asAway(error) as DatabaseAway;
     expect([away.message, away.code, away.cause]).toEqual([AWAY_KINDS.disk_full.cause, '53100', error]);

@@ -47,7 +47,7 @@ describe('a URL of a database', () => {
       'any, read-write, primary',
     ],
     ['ports that do not fit', 'postgres:///db?host=a,b,c&port=1,2', '3 hosts and 2 ports'],
-  ])('%s is refused without a word of it', (_words, url, problem) => {
+  ])('%s is refused without quoting it', (_words, url, problem) => {
     expect(() => parseDatabaseUrl(url)).toThrow(problem);
   });
 });

@@ -43,7 +43,7 @@ test.each([
   expect(readdirSync(dir)).toEqual(['ingot.lock']);
 });
 
-test('the lock of a process that was killed is taken over, and not a moment before', async () => {
+test('the lock of a process that was killed is taken over, and not before it ended', async () => {
   const other = spawn('sleep', ['60'], { stdio: 'ignore' });
   await once(other, 'spawn');
   const pid = other.pid ?? 0;

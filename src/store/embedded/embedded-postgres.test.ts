@@ -98,7 +98,7 @@ test.runIf(isRoot)('as root it works below a directory that only root can enter'
   expect([statSync(closed).mode & 0o777, statSync(dataDir).uid]).toEqual([0o700, 0]);
 });
 
-test('a second start says who has it, and the first is none the worse', async () => {
+test('a second start names the process that has it, and the first goes on unharmed', async () => {
   const server = await start();
   await expect(start()).rejects.toThrow(`is in use by another Ingot, pid ${process.pid}`);
   expect(await query(server, 'SELECT 1')).toEqual([1]);

@@ -11,7 +11,7 @@ import { changeMachine, type MachineInput, MachineRegistrar } from './machines.t
 let clone: TestDatabase;
 let database: Database;
 let replicas: readonly Database[];
-/** The first to notice that it waits for one who waits for it. */
+/** The transaction that first detects the deadlock. */
 let impatient: Database;
 let count = 0;
 
@@ -130,7 +130,7 @@ it('lets one of two replicas win, and names it to the other', async () => {
 
 const WAITING = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
-it('changes a machine also when the database ends its transaction to free two who wait for each other', async () => {
+it('changes a machine also when the database aborts its transaction to resolve a deadlock', async () => {
   const [first, second] = [claim(100), claim(101)];
   await register(new MachineRegistrar(database), [first, second]);
   let changing: Promise<unknown> = Promise.resolve();

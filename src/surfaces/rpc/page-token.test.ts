@@ -39,7 +39,7 @@ describe('a page', () => {
 });
 
 describe('a page token', () => {
-  it('leads on after the key that it was made of', () => {
+  it('continues after the key that it was made from', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), id, (list, filter, key) => {
         expect(readPageToken(list, filter, pageToken(list, filter, key))).toBe(key);
@@ -79,7 +79,7 @@ describe('a page token', () => {
     encoded(['a', '']),
     encoded(['a', 'b\0']),
     'A'.repeat(1_025),
-  ])('that nobody gave out is refused: %.40s', (token) => {
+  ])('that is made up is refused: %.40s', (token) => {
     const fault = refused(() => readPageToken('machines', '', token));
     expect(fault.reason).toBe('INVALID_PAGE_TOKEN');
     expect(fault.violations.map(({ subject }) => subject)).toEqual(['page_token']);
@@ -95,7 +95,7 @@ describe('a page token', () => {
 });
 
 describe('a cursor', () => {
-  it('is the position that it was made of', () => {
+  it('is the position that it was made from', () => {
     fc.assert(
       fc.property(fc.constantFrom('events' as const, 'log' as const), position, (kind, at) => {
         expect(readCursor(kind, cursorOf(kind, at))).toEqual(at);
@@ -121,7 +121,7 @@ describe('a cursor', () => {
     encoded(['events', null, 2]),
     encoded(['events', 1, 2, 3]),
     'A'.repeat(1_025),
-  ])('that nobody gave out is refused: %.40s', (cursor) => {
+  ])('that is made up is refused: %.40s', (cursor) => {
     expect(refused(() => readCursor('events', cursor))).toMatchObject({
       kind: 'invalid_argument',
       reason: 'INVALID_CURSOR',

@@ -1,7 +1,7 @@
 /**
  * An API server stand-in: the real wire format over TLS, for nodes, their pods, and for secrets in kube-system. Bootstrap tokens
  * work as in a cluster: the Secret signs cluster-info and lets its bearer in until it expires or is deleted. One
- * shortcut: whoever has one may create a Node at once, where a kubelet first asks for a certificate.
+ * shortcut: the holder of one may create a Node at once, where a kubelet first asks for a certificate.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -55,13 +55,13 @@ export interface ApiServer {
   readonly requests: string[];
   /** The same requests, each with what its Authorization header said. */
   readonly authorized: { readonly request: string; readonly authorization: string }[];
-  /** Nodes that join are NotReady until somebody says otherwise. */
+  /** Nodes that join are NotReady until a test says otherwise. */
   joinNotReady: boolean;
   /** A node that is there already keeps whether it takes work. */
   setNode(name: string, state: 'Ready' | 'NotReady'): void;
   isCordoned(name: string): boolean;
   fail(fault: ApiFault): void;
-  /** Nobody listens at its port any more, until it is back. */
+  /** Its port is closed until it is back. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
   /** Takes back one fault, or all. */
@@ -178,7 +178,7 @@ async function serve(
     throw new StatusError(415, 'UnsupportedMediaType', 'the stand-in takes merge patches');
   }
   const answer = route(self, user, request.method ?? 'GET', url, body);
-  // Carried out, and nobody hears of it.
+  // Carried out, but the answer is lost.
   if (fault === 'drop-after') request.socket.destroy();
   else send(response, request.method === 'POST' ? 201 : 200, answer);
 }
@@ -269,7 +269,7 @@ function validToken(self: ApiServer, id: string): Record<string, string> | null 
   return Date.parse(token.expiration ?? '') > Date.now() ? token : null;
 }
 
-/** What a host that joins reads before it trusts anybody: the cluster's CA, signed with each valid token. */
+/** What a host that joins reads before it trusts the server: the cluster's CA, signed with each valid token. */
 function clusterInfo(self: ApiServer): unknown {
   const ca = readFileSync(self.authority.caFile).toString('base64');
   const cluster = { 'certificate-authority-data': ca, server: self.url };

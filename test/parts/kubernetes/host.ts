@@ -13,10 +13,10 @@ export interface StandInHost {
   /** What kubeadm shall do: 'delay-ms', 'break', 'version', 'print-config'. */
   control(name: string, value: string): void;
   forget(name: string): void;
-  /** How often kubeadm join was begun. */
+  /** How often kubeadm join was started. */
   joins(): number;
   resets(): number;
-  /** The disk is written anew. */
+  /** The disk is written again. */
   wipe(): void;
   remove(): void;
 }

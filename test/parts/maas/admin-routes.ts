@@ -1,4 +1,4 @@
-/** What tests tell the simulator and ask it, outside of what MAAS has: below /_sim/. */
+/** What tests set and read in the simulator, outside of what MAAS has: below /_sim/. */
 import { z } from 'zod';
 import type { Agents } from './agents.ts';
 import { type FaultInput, type Faults, MACHINE_FAULTS, TRANSPORT_FAULTS } from './faults.ts';
@@ -151,7 +151,8 @@ function addMachine(world: World, input: z.output<typeof machineInput>): SimMach
   machine.owner = input.owner ?? machine.owner;
   machine.locked = input.locked;
   if (input.bond) bondInterfaces(machine, world.ids);
-  for (let event = 0; event < input.events; event++) world.tell(machine, 'INFO', 'Power on requested', '');
+  for (let event = 0; event < input.events; event++)
+    world.addEvent(machine, 'INFO', 'Power on requested', '');
   return machine;
 }
 
@@ -204,7 +205,7 @@ function viewOf(machine: SimMachine, agents: Agents) {
   };
 }
 
-/** With what MAAS tells nobody; for tests that it has arrived. */
+/** With what MAAS returns to no caller, for tests that it has arrived. */
 function detailsOf(machine: SimMachine, agents: Agents) {
   return {
     ...viewOf(machine, agents),

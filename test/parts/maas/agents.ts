@@ -1,6 +1,6 @@
 /**
  * Agents of deployed machines: what cloud-init would have started. They read their settings out of the user data, as
- * the machine would, and speak to Ingot over its real calls until their machine goes down.
+ * the machine would, and call Ingot over its real API until their machine goes down.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** The images that the simulated MAAS has: synced releases, one that somebody uploaded, and what boots machines. */
+/** The images that the simulated MAAS has: synced releases, one that a user uploaded, and what boots machines. */
 
 const resource = (id: number, type: 'Synced' | 'Uploaded', name: string, architecture: string) => ({
   id,

@@ -5,7 +5,7 @@ import { SECONDS, STATUS } from './statuses.ts';
 import type { World } from './world.ts';
 
 export function startCommissioning(world: World, machine: SimMachine, options: SimCommissioning): void {
-  // An exception that is nobody's business of the API: it ends as 500.
+  // An exception that the API does not handle: it ends as 500.
   if (machine.powerType === '')
     throw new Refusal(500, 'Unconfigured power type. Please configure the power type and try again.');
   const before = machine.status;
@@ -13,7 +13,7 @@ export function startCommissioning(world: World, machine: SimMachine, options: S
   if (machine.minHweKernel === '') machine.minHweKernel = String(world.site.settings.default_min_hwe_kernel);
   world.move(machine, STATUS.COMMISSIONING);
   machine.owner = world.site.user.username;
-  world.tell(machine, 'INFO', 'Commissioning', '');
+  world.addEvent(machine, 'INFO', 'Commissioning', '');
   world.startWork(machine, {
     seconds: SECONDS.commissioning,
     end: () => endCommissioning(world, machine),
@@ -24,7 +24,7 @@ export function startCommissioning(world: World, machine: SimMachine, options: S
 
 function endCommissioning(world: World, machine: SimMachine): void {
   if (world.faults.take('commissioning_failure', machine)) {
-    world.tell(machine, 'ERROR', 'Node commissioning failure', "'cloudinit' running modules for final");
+    world.addEvent(machine, 'ERROR', 'Node commissioning failure', "'cloudinit' running modules for final");
     world.fail(machine, STATUS.FAILED_COMMISSIONING, 'Commissioning failed, cloud-init reported a failure');
     return;
   }
@@ -37,5 +37,5 @@ function endCommissioning(world: World, machine: SimMachine): void {
     return;
   }
   world.move(machine, STATUS.READY);
-  world.tell(machine, 'INFO', 'Ready', '');
+  world.addEvent(machine, 'INFO', 'Ready', '');
 }

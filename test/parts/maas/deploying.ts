@@ -17,12 +17,13 @@ const INSTALLING = "'curtin' curtin command install";
 export function startDeploying(world: World, machine: SimMachine, deployment: Deployment): void {
   Object.assign(machine, { ...deployment, lastSync: null });
   world.move(machine, STATUS.DEPLOYING);
-  world.tell(machine, 'INFO', 'Deploying', '');
+  world.addEvent(machine, 'INFO', 'Deploying', '');
   world.startWork(machine, {
     seconds: SECONDS.deploying,
     begin: () => {
       // The installer finds MAAS in every deployment; it is the installed system that may not.
-      for (const told of [SEARCHING, INSTALLING]) world.tell(machine, 'DEBUG', 'Node installation', told);
+      for (const description of [SEARCHING, INSTALLING])
+        world.addEvent(machine, 'DEBUG', 'Node installation', description);
     },
     end: () => {
       if (world.faults.take('datasource_failure', machine)) loseDatasource(world, machine);
@@ -34,23 +35,23 @@ export function startDeploying(world: World, machine: SimMachine, deployment: De
 
 function endDeploying(world: World, machine: SimMachine): void {
   if (world.faults.take('deployment_failure', machine)) {
-    world.tell(machine, 'ERROR', 'Node installation failure', `${INSTALLING} failed`);
+    world.addEvent(machine, 'ERROR', 'Node installation failure', `${INSTALLING} failed`);
     const comment = 'Installation failed (refer to the installation log for more information).';
     world.fail(machine, STATUS.FAILED_DEPLOYMENT, comment);
     return;
   }
-  world.tell(machine, 'DEBUG', 'Node installation', "'cloudinit' running modules for final");
+  world.addEvent(machine, 'DEBUG', 'Node installation', "'cloudinit' running modules for final");
   world.move(machine, STATUS.DEPLOYED);
   machine.deployedAt = Date.now();
-  world.tell(machine, 'INFO', 'Deployed', '');
+  world.addEvent(machine, 'INFO', 'Deployed', '');
   world.startAgent(machine);
 }
 
-/** The installed system looks for its datasource, and nothing more is heard of it. */
+/** The installed system searches for its datasource, and reports nothing more. */
 function loseDatasource(world: World, machine: SimMachine): void {
-  world.tell(machine, 'DEBUG', 'Node installation', INSTALLING);
-  world.tell(machine, 'INFO', 'Rebooting', '');
-  world.tell(machine, 'DEBUG', 'Node installation', SEARCHING);
+  world.addEvent(machine, 'DEBUG', 'Node installation', INSTALLING);
+  world.addEvent(machine, 'INFO', 'Rebooting', '');
+  world.addEvent(machine, 'DEBUG', 'Node installation', SEARCHING);
   world.work(machine, SECONDS.deployTimeout - SECONDS.deploying, () => {
     const minutes = SECONDS.deployTimeout / 60;
     const comment = `Node operation 'Deploying' timed out after ${minutes} minutes.`;

@@ -1,4 +1,4 @@
-/** What MAAS tells of its machines: api/events.py, and the runs of release scripts of api/scriptresults.py. */
+/** What MAAS reports of its machines: api/events.py, and the runs of release scripts of api/scriptresults.py. */
 import { eventJson, releaseRunJson } from './machine-json.ts';
 import { Refusal } from './refusal.ts';
 import type { Route } from './route.ts';

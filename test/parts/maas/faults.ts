@@ -1,4 +1,4 @@
-/** Faults on demand. Those of machines are asked for where the simulator would do the right thing, the others at the door. */
+/** Faults on demand. Those of machines are checked where the simulator would succeed, the others when a request arrives. */
 export const MACHINE_FAULTS = [
   /** Another machine has the same address. */
   'conflicting_candidates',
@@ -19,9 +19,9 @@ export const MACHINE_FAULTS = [
   /** The BMC refuses to switch the machine on, or off. */
   'power_on_failure',
   'power_off_failure',
-  /** As power_off_failure, but no event tells of it. */
+  /** As power_off_failure, but without an event. */
   'power_off_failure_quiet',
-  /** MAAS asks the BMC in vain. */
+  /** The BMC does not answer MAAS. */
   'bmc_silent',
   /** Its interfaces have neither a link nor a VLAN with a subnet. */
   'no_subnet',
@@ -43,7 +43,7 @@ export const TRANSPORT_FAULTS = [
   'drop',
   /** Half of an answer. */
   'truncate',
-  /** Half of an answer whose length nobody was told. */
+  /** Half of an answer without a Content-Length. */
   'truncate_quietly',
   'redirect',
   /** An answer without end. */

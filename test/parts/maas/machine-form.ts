@@ -40,7 +40,7 @@ export function inputOf(world: World, form: Form): MachineInput {
   return {
     ...{ hostname, architecture, macs, powerType, powerParameters, minHweKernel },
     domain: form.get('domain') || 'maas',
-    // Fields that only an administrator's form has: from anybody else they are passed over in silence.
+    // Fields that only an administrator's form has: from other users they are ignored without an error.
     zone: (isAdmin && form.get('zone')) || 'default',
     pool: (isAdmin && form.get('pool')) || 'default',
   };

@@ -116,8 +116,8 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
   const disks = machine.disks.map((disk) => diskJson(machine, disk));
   const interfaces = machine.interfaces.map((one) => interfaceJson(machine, one));
   const { lastSync, syncIntervalSeconds } = moment;
-  // The newest that is worth a person's while.
-  const told = machine.events.findLast(({ level }) => level !== 'DEBUG');
+  // The newest that is not for debugging.
+  const latest = machine.events.findLast(({ level }) => level !== 'DEBUG');
   const hasRun = machine.disks.length > 0;
   return {
     system_id: machine.systemId,
@@ -148,8 +148,8 @@ export function machineJson(machine: SimMachine, moment: MachineMoment): Record<
     storage: machine.disks.reduce((sum, { size }) => sum + size / 1_000_000, 0),
     status: machine.status,
     status_name: STATUS_NAMES[machine.status],
-    status_action: told?.type ?? '',
-    status_message: told?.description ?? '',
+    status_action: latest?.type ?? '',
+    status_message: latest?.description ?? '',
     error_description: machine.errorDescription,
     osystem: machine.osystem,
     distro_series: machine.distroSeries,

@@ -1,6 +1,6 @@
 /**
  * The simulated MAAS as a program: `npm run maas-sim -- [--port 5240] [--speed 60] [--api-key consumer:token:secret]`.
- * The first line on stdout is JSON: url and api_key. Ends when it is told to, or when its stdin is closed with --tied.
+ * The first line on stdout is JSON: url and api_key. Ends on a signal, or when its stdin is closed with --tied.
  */
 import { parseArgs } from 'node:util';
 import { startServer } from './server.ts';
@@ -27,5 +27,5 @@ console.log(JSON.stringify({ url: server.url, api_key: server.apiKey }));
 
 const end = () => void server.stop().then(() => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
-// Whoever started it may die without a word.
+// The process that started it may die without stopping it.
 if (values.tied) process.stdin.resume().once('close', end);

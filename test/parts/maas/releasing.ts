@@ -33,7 +33,7 @@ export function startReleasing(world: World, machine: SimMachine, wanted: Releas
   // Asked for and forced, the script is listed twice, and MAAS does not call that "Disk erasing" any more.
   const isErasing = isAsked !== isForced;
   world.stopAgent(machine);
-  world.tell(machine, 'DEBUG', isErasing ? 'User erasing disk' : 'User releasing node', '');
+  world.addEvent(machine, 'DEBUG', isErasing ? 'User erasing disk' : 'User releasing node', '');
   world.move(machine, isErasing ? STATUS.DISK_ERASING : STATUS.RELEASING);
   const failed = isErasing ? STATUS.FAILED_DISK_ERASING : STATUS.FAILED_RELEASING;
   world.startWork(machine, {
@@ -43,7 +43,12 @@ export function startReleasing(world: World, machine: SimMachine, wanted: Releas
         world.fail(machine, failed, isErasing ? 'Failed to erase disks.' : 'Failed to release machine.');
         return;
       }
-      world.tell(machine, 'INFO', isErasing ? 'Disks erased' : 'Release scripts executed successfully.', '');
+      world.addEvent(
+        machine,
+        'INFO',
+        isErasing ? 'Disks erased' : 'Release scripts executed successfully.',
+        '',
+      );
       releaseUnattended(world, machine);
     },
     revert: () => world.move(machine, failed),
@@ -59,21 +64,21 @@ export function release(world: World, machine: SimMachine): void {
   Object.assign(machine, { osystem: '', distroSeries: '', hweKernel: null });
   Object.assign(machine, { enableHardwareSync: false, lastSync: null });
   if (isOff || !isSwitchable(machine)) {
-    // Whether it is really off, nobody can say.
+    // Whether it is really off is unknown.
     world.move(machine, STATUS.RELEASING);
     world.finalizeRelease(machine);
     return;
   }
   const isQuiet = world.faults.take('power_off_failure_quiet', machine);
   if (isQuiet || world.faults.take('power_off_failure', machine)) {
-    if (!isQuiet) world.tell(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
+    if (!isQuiet) world.addEvent(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
     machine.generation++;
     machine.status = before;
     throw new Refusal(500, POWER_REFUSED);
   }
   world.stopAgent(machine);
   world.move(machine, STATUS.RELEASING);
-  world.tell(machine, 'INFO', 'Releasing', '');
+  world.addEvent(machine, 'INFO', 'Releasing', '');
   world.work(machine, SECONDS.releasing, () => {
     if (world.faults.take('release_failure', machine)) {
       world.fail(machine, STATUS.FAILED_RELEASING, "Node operation 'Releasing' timed out after 5 minutes.");
@@ -84,7 +89,7 @@ export function release(world: World, machine: SimMachine): void {
   });
 }
 
-/** After the wipe nobody is there to be told that it failed. */
+/** After the wipe no caller waits for the answer that it failed. */
 function releaseUnattended(world: World, machine: SimMachine): void {
   try {
     release(world, machine);

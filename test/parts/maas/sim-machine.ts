@@ -57,7 +57,7 @@ export interface SimMachine {
   status: Status;
   /** Where an abort goes back to. */
   previousStatus: Status;
-  /** What it really is, whether MAAS can tell or not. */
+  /** The real state, whether MAAS knows it or not. */
   power: 'on' | 'off' | 'unknown';
   /** Empty until MAAS is given one. */
   powerType: string;

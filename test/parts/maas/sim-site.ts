@@ -35,7 +35,7 @@ export class SimSite {
 /** permissions.py: what a request wants to do with a machine. */
 export type Permission = 'view' | 'edit' | 'lock' | 'admin_read' | 'admin';
 
-/** auth/local.py: a machine that is locked is refused like one of somebody else's, and without a word. */
+/** auth/local.py: a locked machine is refused like one of another owner, with an empty answer. */
 export function checkPermission({ user }: SimSite, machine: SimMachine, permission: Permission): void {
   const isOwn = machine.owner === null || machine.owner === user.username;
   const needsAdmin = permission === 'admin' || permission === 'admin_read';

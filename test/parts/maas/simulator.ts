@@ -1,4 +1,4 @@
-/** The simulated MAAS for a test: a process of its own, and what steers it. */
+/** The simulated MAAS for a test: a separate process, and the calls that control it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -106,7 +106,7 @@ export interface MaasSimulator {
   /** It is there and says nothing. */
   freeze(): void;
   thaw(): void;
-  /** At once, without a word; what it knew is gone. */
+  /** At once, as by SIGKILL; its state is gone. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }

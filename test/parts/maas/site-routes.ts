@@ -51,7 +51,7 @@ function whoAmI({ user }: SimSite): unknown {
   };
 }
 
-/** Anybody may read them: a word, a number or a truth value, as JSON. */
+/** Every user may read them: a string, a number or a boolean, as JSON. */
 function readSetting(site: SimSite, name: string): unknown {
   if (!Object.hasOwn(DEFAULT_SETTINGS, name))
     throw new Refusal(400, { [name]: [`${name} is not a valid config setting.`] });

@@ -1,4 +1,4 @@
-/** The numbers and names of MAAS, and how long its work takes where nobody runs the clock fast. */
+/** The numbers and names of MAAS, and how long its work takes at the normal speed of the clock. */
 export const STATUS = {
   NEW: 0,
   COMMISSIONING: 1,

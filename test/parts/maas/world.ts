@@ -1,6 +1,6 @@
 /**
  * The machines of the simulated MAAS and what becomes of them over time. Work is a timer that is void as soon as
- * something else was begun with the machine; the clock runs as fast as it is told to.
+ * something else was started on the machine; the clock runs at the configured speed.
  */
 import type { Agents } from './agents.ts';
 import type { Faults } from './faults.ts';
@@ -105,10 +105,10 @@ export class World {
     const goesTo = ABORTED.get(machine.status);
     if (goesTo === undefined) return false;
     if (isSwitchable(machine) && this.faults.take('power_off_failure', machine)) {
-      this.tell(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
+      this.addEvent(machine, 'ERROR', 'Failed to power off node', POWER_REFUSED);
       throw new Refusal(500, POWER_REFUSED);
     }
-    this.tell(machine, 'INFO', `Aborted ${STATUS_NAMES[machine.status].toLowerCase()}`, comment);
+    this.addEvent(machine, 'INFO', `Aborted ${STATUS_NAMES[machine.status].toLowerCase()}`, comment);
     this.move(machine, goesTo === 'previous' ? machine.previousStatus : goesTo);
     if (isSwitchable(machine)) machine.power = 'off';
     return true;
@@ -119,7 +119,7 @@ export class World {
     machine.errorDescription = comment;
     this.move(machine, STATUS.BROKEN);
     machine.owner = null;
-    this.tell(machine, 'INFO', 'Marking node broken', comment);
+    this.addEvent(machine, 'INFO', 'Marking node broken', comment);
   }
 
   /** A person at the machine, where MAAS can't switch it. */
@@ -139,7 +139,7 @@ export class World {
     }
     this.#after(machine, SECONDS.power, () => {
       machine.power = to;
-      this.tell(machine, 'DEBUG', `Node powered ${to}`, '');
+      this.addEvent(machine, 'DEBUG', `Node powered ${to}`, '');
       if (to === 'off') this.stopAgent(machine);
       // update_power_state of models/node.py: whatever led there, a release is over when the power is off.
       if (to === 'off' && machine.status === STATUS.RELEASING) this.finalizeRelease(machine);
@@ -150,7 +150,7 @@ export class World {
   /** _finalize_release of models/node.py: Ready, where it has ever been commissioned. */
   finalizeRelease(machine: SimMachine): void {
     this.move(machine, machine.disks.length > 0 ? STATUS.READY : STATUS.NEW);
-    this.tell(machine, 'INFO', 'Released', '');
+    this.addEvent(machine, 'INFO', 'Released', '');
   }
 
   json(machine: SimMachine): Record<string, unknown> {
@@ -159,7 +159,7 @@ export class World {
     return machineJson(machine, { powerState, lastSync: this.#lastSync(machine), syncIntervalSeconds });
   }
 
-  /** What MAAS believes. It can't ask where a person switches the power. */
+  /** The power state that MAAS last read. It can't read it where an operator switches the power. */
   reportedPower(machine: SimMachine): 'on' | 'off' | 'error' | 'unknown' {
     if (!isSwitchable(machine)) return 'unknown';
     return this.faults.has('bmc_silent', machine) ? 'error' : machine.power;
@@ -178,7 +178,7 @@ export class World {
     discoverHardware(machine, this.ids, { bossDisk: !this.faults.has('no_boss_disk', machine) });
   }
 
-  /** Reports come once an interval; nobody needs a timer to know when the last one was. */
+  /** Reports come once an interval; the time of the last one is computed without a timer. */
   #lastSync(machine: SimMachine): number | null {
     const { deployedAt, enableHardwareSync } = machine;
     const isRunning = machine.status === STATUS.DEPLOYED && machine.power === 'on';
@@ -209,23 +209,23 @@ export class World {
     // clear_owner_when_status_changes_to_new_or_ready of models/signals/nodes.py.
     if (to === STATUS.NEW || to === STATUS.READY) machine.owner = null;
     const description = `From '${STATUS_NAMES[from]}' to '${STATUS_NAMES[to]}'`;
-    this.tell(machine, 'DEBUG', 'Node changed status', description);
+    this.addEvent(machine, 'DEBUG', 'Node changed status', description);
   }
 
   fail(machine: SimMachine, to: Status, comment: string): void {
-    this.tell(machine, 'ERROR', 'Marking node failed', comment);
+    this.addEvent(machine, 'ERROR', 'Marking node failed', comment);
     machine.errorDescription = comment;
     this.move(machine, to);
   }
 
-  tell(machine: SimMachine, level: SimEvent['level'], type: string, description: string): void {
+  addEvent(machine: SimMachine, level: SimEvent['level'], type: string, description: string): void {
     machine.events.push({ id: this.ids.next(), at: Date.now(), level, type, description });
     if (machine.events.length > MAX_EVENTS) machine.events.shift();
   }
 
   /**
    * Switches the machine on and lets it work. Where MAAS can't switch it, it waits for a person; where the BMC refuses,
-   * what was begun is taken back and the caller is told so.
+   * what was started is undone and the caller gets an error.
    */
   startWork(machine: SimMachine, { seconds, begin = () => {}, end, revert }: Work): void {
     const run = () => {
@@ -238,14 +238,14 @@ export class World {
       return;
     }
     if (this.faults.take('power_on_failure', machine)) {
-      this.tell(machine, 'WARNING', "Failed to query node's BMC", 'Unable to power control the node.');
+      this.addEvent(machine, 'WARNING', "Failed to query node's BMC", 'Unable to power control the node.');
       revert();
       throw new Refusal(500, POWER_REFUSED);
     }
     run();
   }
 
-  /** The next thing that happens to the machine, unless something else is begun with it. */
+  /** The next thing that happens to the machine, unless something else is started on it. */
   work(machine: SimMachine, seconds: number, then: () => void): void {
     const { generation } = machine;
     const isStill = () => machine.generation === generation && this.machines.has(machine.systemId);
@@ -256,7 +256,7 @@ export class World {
     this.#after(machine, seconds, () => isStill() && then());
   }
 
-  /** Nobody switched it on in time. */
+  /** It was not switched on in time. */
   expire(machine: SimMachine, to: Status): void {
     const { generation } = machine;
     this.#after(machine, SECONDS.deployTimeout, () => {
@@ -284,12 +284,12 @@ const MAX_EVENTS = 5000;
 /** What MAAS repeats of a BMC that does not do it. */
 export const POWER_REFUSED = 'Failed to complete power action: the BMC refused the command';
 
-/** get_effective_power_info of models/node.py: the others are switched by people, or by nobody. */
+/** get_effective_power_info of models/node.py: the others are switched by hand, or not at all. */
 export function isSwitchable({ powerType }: SimMachine): boolean {
   return powerType !== '' && powerType !== 'manual';
 }
 
-/** Whoever brought a machine there has it. */
+/** The user that brought a machine there owns it. */
 const OWNED: ReadonlySet<Status> = new Set([
   STATUS.COMMISSIONING,
   STATUS.RESERVED,

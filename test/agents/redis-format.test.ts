@@ -1,6 +1,6 @@
 /**
- * Document 5 as a third party reads it: with redis-cli against the key names that it prints, and in the log. The lines
- * between quotes are the document's own.
+ * The data in Redis and in the log as another program reads them, with the key names and lines that docs/agents.md
+ * prints.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../parts/debian-packages.ts';
@@ -24,7 +24,7 @@ const LOG_LINES = {
   machine: 'INF using existing machine hostname=my-gpu-worker.beta9.headscale.internal machine_id=1165a9b6',
 } as const;
 
-describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'), () => {
+describe.skipIf(redisProgram.isMissing)(redisProgram.title('docs/agents.md in Redis'), () => {
   let redis: Redis;
   let server: TestServer;
 
@@ -58,7 +58,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'
     return (await server.operations.getOperation({ operationId })).status;
   }
 
-  it('the states, their times to live, the types of the keys and the index are those that it prints', async () => {
+  it('the states, their times to live, the types of the keys and the index are the printed ones', async () => {
     const machine = await createMachine(server);
     const { state, metrics, index } = {
       state: key('state', machine),
@@ -68,7 +68,11 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'
     const ttl = () => Number(cli('ttl', state)[0]);
 
     // "TTL: 1 hour (MachinePendingExpirationS = 3600)"
-    expect(hash(state)).toMatchObject({ machine_id: machine.machineId, status: 'pending', pool_name: 'gpu' });
+    expect(hash(state)).toMatchObject({
+      machine_id: machine.machineId,
+      status: 'pending',
+      pool_name: 'gpu',
+    });
     expect(ttl()).toBeGreaterThan(3_590);
     expect(ttl()).toBeLessThanOrEqual(3_600);
     expect(isMember(machine)).toBe(true);
@@ -111,7 +115,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'
     expect(keysOf(machine)).toEqual([state, metrics]);
   });
 
-  it('a status is changed under the lock that it prints, and the lock is given back', async () => {
+  it('a status is changed under the printed lock, and the lock is released', async () => {
     const machine = await enrol(server);
     cli('set', key('lock', machine), 'a third party', 'px', '600');
     const startedAt = Date.now();
@@ -120,7 +124,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'
     expect(cli('exists', key('lock', machine))).toEqual(['0']);
   });
 
-  it('a machine that is drained and removed leaves nothing at once; its token is revoked for good', async () => {
+  it('a machine that is drained and removed leaves nothing at once; its token is revoked permanently', async () => {
     const [machine, stays] = [await enrol(server), await enrol(server)];
     const { machineId } = machine;
     expect(keysOf(machine)).toHaveLength(2);
@@ -146,7 +150,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'
     expect(keysOf(machine)).toEqual([]);
   });
 
-  it('what a crash, or a Redis that was away, left of a removed machine is removed by whoever comes next', async () => {
+  it('what a crash or an outage of Redis left of a removed machine is removed by the next reader', async () => {
     const machine = await enrol(server);
     const { machineId } = machine;
     // As after a crash between the commit and Redis: the token is revoked, the entry is still there.
@@ -187,7 +191,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('document 5 in Redis'
     expect(cli('exists', key('state', machine), key('metrics', machine))).toEqual(['0']);
   });
 
-  it('the log has the lines that it prints', async () => {
+  it('the log has the printed lines', async () => {
     const machine = await createMachine(server);
     const words = /^INF (?<msg>.*?) (?<fields>\w+=.*)$/;
     const parse = (line: string) => {

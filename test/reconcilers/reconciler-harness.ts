@@ -1,4 +1,4 @@
-/** A database of machines, a provider whose every probe is watched, and reconcilers that look through it. */
+/** A database of machines, a provider that records every probe, and reconcilers that probe the machines. */
 import type pg from 'pg';
 import type { Conditions } from '../../src/domain/condition/condition.ts';
 import type { Machine } from '../../src/domain/machine/machine.ts';
@@ -10,26 +10,26 @@ import { cloneDatabase } from '../parts/postgres.ts';
 export const UP: ProbeResult = { ok: true, reason: 'PingOK', message: 'it answers' };
 export const DOWN: ProbeResult = { ok: false, reason: 'NoAnswer', message: 'it does not answer' };
 
-/** The probes of all machines of one provider, and what was seen of the looking itself. */
+/** The probes of all machines of one provider, with a record of when they ran and how many ran at once. */
 export class WatchedInspect implements Inspect {
   answers: (machine: Machine) => ProbeResult = () => UP;
   bmcAnswers: (machine: Machine) => ProbeResult | null = () => null;
   clusterAnswers: (machine: Machine) => ProbeResult | null = () => null;
-  /** How long a look takes; it heeds its signal. */
+  /** How long a probe takes; it stops when its signal is aborted. */
   takesMs: () => number = () => 0;
-  readonly begun: Array<{ readonly machineId: string; readonly at: number }> = [];
+  readonly started: Array<{ readonly machineId: string; readonly at: number }> = [];
   overlaps = 0;
   mostAtOnce = 0;
   readonly #underWay = new Map<string, number>();
 
-  /** Looks at one machine, or at all. */
-  looks(machineId?: string): number {
-    return this.begun.filter((look) => machineId === undefined || look.machineId === machineId).length;
+  /** How many probes of one machine were started, or of all machines. */
+  probes(machineId?: string): number {
+    return this.started.filter((probe) => machineId === undefined || probe.machineId === machineId).length;
   }
 
   async host(machine: Machine, signal: AbortSignal): Promise<ProbeResult> {
     const { machineId } = machine;
-    this.begun.push({ machineId, at: performance.now() });
+    this.started.push({ machineId, at: performance.now() });
     const others = this.#underWay.get(machineId) ?? 0;
     if (others > 0) this.overlaps += 1;
     this.#underWay.set(machineId, others + 1);
@@ -63,14 +63,14 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-export interface Lookout {
+export interface ReconcilerHarness {
   readonly url: string;
   readonly database: Database;
   readonly errors: string[];
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** `m-00001` and so on, all at once. */
   addMachines(count: number, provider?: string): Promise<void>;
-  /** Started, and stopped with the lookout at the latest. */
+  /** Is started already; is stopped when the harness closes, if not before. */
   reconciler(inspects: Record<string, Inspect>, settings?: Partial<ProbeSettings>): ConditionReconciler;
   conditions(machineId: string): Promise<Conditions>;
   events(machineId: string): Promise<EventRow[]>;
@@ -89,12 +89,12 @@ interface EventRow extends pg.QueryResultRow {
 
 const QUICK: ProbeSettings = { intervalMs: 200, concurrency: 64, probeTimeoutMs: 5_000, maxMisses: 3 };
 
-export async function openLookout(): Promise<Lookout> {
+export async function openReconcilerHarness(): Promise<ReconcilerHarness> {
   const clone = await cloneDatabase();
   const database = new Database({ url: clone.url, maxConnections: 8, onIdleError: () => {} });
   const errors: string[] = [];
   const reconcilers: ConditionReconciler[] = [];
-  const sql: Lookout['sql'] = (text, values = []) => database.run('', text, values);
+  const sql: ReconcilerHarness['sql'] = (text, values = []) => database.run('', text, values);
   let added = 0;
   return {
     url: clone.url,
@@ -127,7 +127,7 @@ export async function openLookout(): Promise<Lookout> {
           failed: (loop, error) => errors.push(`${loop}: ${(error as Error).message}`),
         },
         onError: (error, during) => errors.push(`${during}: ${(error as Error).message}`),
-        onBehind: (looks) => errors.push(`${looks} looks behind`),
+        onBehind: (probes) => errors.push(`${probes} probes behind`),
       });
       reconcilers.push(reconciler);
       reconciler.start();

@@ -1,9 +1,9 @@
-/** How looks are spread over time, on a database whose clock stands still until the test moves it. */
+/** How probes are spread over time, on a database whose clock changes only when the test moves it. */
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimProbes, insertMissingProbes, spreadProbes } from '../../src/store/machines/machine-probes.ts';
 import { until } from '../parts/until.ts';
-import { type Lookout, openLookout, WatchedInspect } from './lookout.ts';
+import { openReconcilerHarness, type ReconcilerHarness, WatchedInspect } from './reconciler-harness.ts';
 
 const FLEET = 5_000;
 const INTERVAL = 60_000;
@@ -11,13 +11,13 @@ const WINDOW = INTERVAL / 20;
 const STEP = INTERVAL / 100;
 const AVERAGE = FLEET / 20;
 
-let lookout: Lookout;
+let harness: ReconcilerHarness;
 
 beforeEach(async () => {
-  lookout = await openLookout();
-  await holdClock(lookout.url);
+  harness = await openReconcilerHarness();
+  await holdClock(harness.url);
 });
-afterEach(() => lookout.close());
+afterEach(() => harness.close());
 
 /** Statements of connections that are made from now on find this now() before PostgreSQL's own. */
 async function holdClock(url: string): Promise<void> {
@@ -32,17 +32,17 @@ async function holdClock(url: string): Promise<void> {
 }
 
 async function letTimePass(ms: number): Promise<void> {
-  await lookout.sql(`UPDATE held.clock SET at = at + $1 * interval '1 ms'`, [ms]);
+  await harness.sql(`UPDATE held.clock SET at = at + $1 * interval '1 ms'`, [ms]);
 }
 
 async function releaseClock(): Promise<void> {
-  await lookout.sql(
+  await harness.sql(
     `CREATE OR REPLACE FUNCTION held.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT pg_catalog.now()'`,
   );
 }
 
 const spread = () =>
-  spreadProbes(lookout.database, {
+  spreadProbes(harness.database, {
     lateMs: STEP,
     few: 64,
     soonMs: 1_000,
@@ -51,8 +51,8 @@ const spread = () =>
   });
 
 async function importFleet(): Promise<void> {
-  await lookout.addMachines(FLEET);
-  expect(await insertMissingProbes(lookout.database, 100_000)).toBe(FLEET);
+  await harness.addMachines(FLEET);
+  expect(await insertMissingProbes(harness.database, 100_000)).toBe(FLEET);
   expect(await spread()).toEqual({ fresh: FLEET, late: 0 });
 }
 
@@ -67,20 +67,20 @@ function mostInAWindow(times: readonly number[], windowMs: number): number {
 }
 
 async function dueInMs(): Promise<number[]> {
-  const rows = await lookout.sql<{ ms: number }>(
+  const rows = await harness.sql<{ ms: number }>(
     'SELECT (extract(epoch FROM due_at - now()) * 1000)::float8 AS ms FROM machine_looks',
   );
   return rows.map(({ ms }) => ms);
 }
 
-/** Looks at everything that becomes due in so many intervals, and returns when that was. */
+/** Claims all probes that become due in so many intervals, and returns when each was claimed. */
 async function sweep(intervals: number): Promise<number[]> {
   const made: number[] = [];
   for (let time = STEP; time <= intervals * INTERVAL; time += STEP) {
     await letTimePass(STEP);
     const options = { provider: 'watched', limit: FLEET, intervalMs: INTERVAL, lateMs: 2 * STEP };
-    const looks = await claimProbes(lookout.database, options);
-    for (const _look of looks) made.push(time);
+    const claimed = await claimProbes(harness.database, options);
+    for (const _probe of claimed) made.push(time);
   }
   return made;
 }
@@ -93,7 +93,7 @@ describe('5,000 machines imported at once', () => {
     expect(mostInAWindow(due, WINDOW)).toBeLessThan(1.5 * AVERAGE);
   });
 
-  it('stay spread, look after look, each at least once an interval', async () => {
+  it('stay spread over repeated probes, each machine at least once per interval', async () => {
     await importFleet();
     const made = await sweep(3);
     expect(made.length).toBeGreaterThanOrEqual(3 * FLEET * 0.98);
@@ -104,17 +104,17 @@ describe('5,000 machines imported at once', () => {
 });
 
 describe('after a downtime', () => {
-  it('of days, looks are made up for at the usual pace', async () => {
+  it('of days, the overdue probes are made at the usual rate', async () => {
     await importFleet();
     await letTimePass(10 * INTERVAL);
-    expect(await claimProbes(lookout.database, claimAll)).toEqual([]);
+    expect(await claimProbes(harness.database, claimAll)).toEqual([]);
     expect(await spread()).toEqual({ fresh: 0, late: FLEET });
     expect(mostInAWindow(await dueInMs(), WINDOW)).toBeLessThan(1.5 * AVERAGE);
   });
 
   // Twice is what the rules give: half of the fleet has kept its times, the other half is laid over all of them, and a
   // sweep runs into the next. The rest is left to chance; a queue worked off at once would be ten times the usual.
-  it('of half an interval, at about twice the usual pace', async () => {
+  it('of half an interval, they are made at about twice the usual rate', async () => {
     await importFleet();
     await letTimePass(INTERVAL / 2);
     const { late } = await spread();
@@ -126,31 +126,31 @@ describe('after a downtime', () => {
 const claimAll = { provider: 'watched', limit: FLEET, intervalMs: INTERVAL, lateMs: STEP };
 
 it('a few late or new machines are due within a second', async () => {
-  await lookout.addMachines(64);
-  await insertMissingProbes(lookout.database, 1_000);
+  await harness.addMachines(64);
+  await insertMissingProbes(harness.database, 1_000);
   await spread();
   expect(Math.max(...(await dueInMs()))).toBeLessThanOrEqual(1_000);
 });
 
-it('machines that have a look are not given another', async () => {
+it('machines that have a scheduled probe do not get another', async () => {
   await importFleet();
-  await lookout.addMachines(3);
-  expect(await insertMissingProbes(lookout.database, 2)).toBe(2);
-  expect(await insertMissingProbes(lookout.database, 2)).toBe(1);
-  expect(await insertMissingProbes(lookout.database, 2)).toBe(0);
+  await harness.addMachines(3);
+  expect(await insertMissingProbes(harness.database, 2)).toBe(2);
+  expect(await insertMissingProbes(harness.database, 2)).toBe(1);
+  expect(await insertMissingProbes(harness.database, 2)).toBe(0);
 });
 
-it('a reconciler that starts after a downtime keeps to the pace in real time', async () => {
+it('a reconciler that starts after a downtime keeps to the rate in real time', async () => {
   await releaseClock();
   const watched = new WatchedInspect();
   const intervalMs = 5_000;
-  await lookout.addMachines(1_000);
-  await lookout.sql(`INSERT INTO machine_looks SELECT machine_id, now() - interval '1 day' FROM machines`);
-  lookout.reconciler({ watched }, { intervalMs });
+  await harness.addMachines(1_000);
+  await harness.sql(`INSERT INTO machine_looks SELECT machine_id, now() - interval '1 day' FROM machines`);
+  harness.reconciler({ watched }, { intervalMs });
   await until(
-    async () => new Set(watched.begun.map((look) => look.machineId)).size,
+    async () => new Set(watched.started.map((probe) => probe.machineId)).size,
     (seen) => seen === 1_000,
   );
-  const times = watched.begun.map((look) => look.at);
+  const times = watched.started.map((probe) => probe.at);
   expect(mostInAWindow(times, intervalMs / 5)).toBeLessThan(2.5 * 200);
 });
