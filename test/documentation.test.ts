@@ -43,7 +43,7 @@ function brokenLinks(page: string): string[] {
 }
 
 describe('Links of the documentation', () => {
-  it.each(pages)('%s leads nowhere wrong', (page) => {
+  it.each(pages)('%s has no broken link', (page) => {
     expect(brokenLinks(page)).toEqual([]);
   });
 

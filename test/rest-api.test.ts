@@ -38,7 +38,7 @@ describe('the routes', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  it('that are served are in the document', () => {
+  it('that are served are in docs/openapi.json', () => {
     const { paths } = JSON.parse(openApiDocument()) as { paths: Record<string, Record<string, unknown>> };
     const documented = new Set(
       Object.entries(paths).flatMap(([path, methods]) =>

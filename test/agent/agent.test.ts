@@ -112,7 +112,7 @@ describe('an agent', () => {
     ['garbage', 'warn registration failed', /not with a JSON object: <html>Welcome/],
     ['dropping', 'warn registration failed', /socket hang up/],
     ['denied', 'error registration denied', /answered 403: Invalid token.*the token is not valid/],
-    ['silent', 'warn registration failed', /no answer within 0.3 s/],
+    ['unresponsive', 'warn registration failed', /no answer within 0.3 s/],
     ['echoing', 'warn registration failed', /Bearer \[token\]/],
   ])('survives a server that is %s', async (fault, event, reason) => {
     gateway.fault = fault;
@@ -128,7 +128,7 @@ describe('an agent', () => {
   });
 
   it('has no second request under way, however long the first takes', async () => {
-    gateway.fault = 'silent';
+    gateway.fault = 'unresponsive';
     const agent = start('0.05', '--timeout', '0.3');
     await until(() => gateway.requests.length >= 6);
     // The server may notice the end of one request only with the next.
@@ -162,7 +162,7 @@ describe('SIGTERM and SIGINT', () => {
   });
 
   it('stop it while a request hangs', async () => {
-    gateway.fault = 'silent';
+    gateway.fault = 'unresponsive';
     const agent = start('60', '--timeout', '300');
     await until(() => gateway.requests.length === 1);
     await endsPromptly(agent);

@@ -23,7 +23,7 @@ const FAULTS = {
     send(response, 500, { message: `bad: ${authorization} ${JSON.stringify(body)}` }),
   garbage: (_request, response) => response.end('<html>Welcome, please log in</html>'),
   dropping: (_request, response) => response.destroy(),
-  silent: () => {},
+  unresponsive: () => {},
 } as const satisfies Record<string, (request: SeenRequest, response: ServerResponse) => void>;
 
 function send(response: ServerResponse, status: number, body: unknown): void {

@@ -168,7 +168,7 @@ describe.skipIf(redisProgram.isMissing)(redisProgram.title('docs/agents.md in Re
   it('a registration that was on its way when its machine was removed does not bring the entry back', async () => {
     const machine = await enrol(server);
     // The lock holds the registration up between its commit and Redis.
-    cli('set', key('lock', machine), 'somebody', 'px', '900');
+    cli('set', key('lock', machine), 'another', 'px', '900');
     const late = post(server, 'register', machine.token, registration(machine));
     await until(
       async () =>

@@ -366,7 +366,7 @@ describe('a run that is canceled', () => {
     }
   });
 
-  test('and is none is not found', async () => {
+  test('is not found where it does not exist', async () => {
     for (const call of [
       () => v1.runs.cancelRun({ runId: 'op-none' }),
       () => v1.runs.getRun({ runId: 'op-none' }),

@@ -259,10 +259,10 @@ describe('a command whose outcome is not known', () => {
       code: 'INVALID_ARGUMENT',
       violations: [{ field: 'reason' }],
     });
-    await act(operationId, OperatorAction_Value.ADOPT_OBSERVED_STATE, 'the disk is wiped, I looked');
+    await act(operationId, OperatorAction_Value.ADOPT_OBSERVED_STATE, 'the disk is wiped, I inspected it');
     const adopted = await ended(server, { operationId });
     expect(adopted.status).toBe('reconciled');
-    const message = 'claimed done by admin:admin: the disk is wiped, I looked';
+    const message = 'claimed done by admin:admin: the disk is wiped, I inspected it';
     expect(adopted.steps.map((step) => step.message)[0]).toBe(message);
     const [event] = await server.sql(
       `SELECT comment, metadata -> 'claim' AS claim FROM events
@@ -271,7 +271,7 @@ describe('a command whose outcome is not known', () => {
     );
     expect(event).toEqual({
       comment: message,
-      claim: { by: 'admin:admin', reason: 'the disk is wiped, I looked' },
+      claim: { by: 'admin:admin', reason: 'the disk is wiped, I inspected it' },
     });
     expect(await commandsSent(operationId)).toBe(1);
   });

@@ -87,13 +87,13 @@ describe('a run with a plan of its own', () => {
   test('takes the steps of that plan, whatever its type', async () => {
     const machineId = await newMachine(server);
     const { planId } = await newPlan(server, [
-      { name: 'look', kind: { case: 'ssh', value: { command: 'uptime', repeatable: true } } },
+      { name: 'uptime', kind: { case: 'ssh', value: { command: 'uptime', repeatable: true } } },
     ]);
     const done = await run(v1, 'NET_RECONFIG', machineId, { planId });
     expect([done.planId, done.type, done.steps.map(({ name }) => name)]).toEqual([
       planId,
       'NET_RECONFIG',
-      ['look'],
+      ['uptime'],
     ]);
     expect(runPhase(done)).toBe('SUCCEEDED');
   });

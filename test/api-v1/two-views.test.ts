@@ -198,7 +198,7 @@ describe('banners', () => {
       effectiveState: 'MAINTENANCE',
       banners: ['NeedsIntervention'],
     });
-    await server.admin.clearNeedsIntervention({ machineId, reason: 'looked at it' });
+    await server.admin.clearNeedsIntervention({ machineId, reason: 'inspected it' });
     expect((await view(v1, machineId)).banners).toEqual([]);
   });
 });

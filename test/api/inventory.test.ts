@@ -140,7 +140,7 @@ test('a machine that does not exist is not found by any call', async () => {
     () => server.machines.getMachine({ machineId }),
     () => server.machines.updateMachine({ machine: { machineId, labels: { a: 'b' } } }),
     () => server.machines.rebootMachine({ machineId, requestId: 'r' }),
-    () => server.admin.clearNeedsIntervention({ machineId, reason: 'looked' }),
+    () => server.admin.clearNeedsIntervention({ machineId, reason: 'inspected' }),
   ]) {
     expect(await refusal(call())).toMatchObject({
       code: 'NOT_FOUND',

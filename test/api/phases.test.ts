@@ -37,7 +37,7 @@ const GATES = PHASE_GATED_TYPE_NAMES.flatMap((type) =>
   })),
 );
 
-test('the table of gates is the one of docs/operations-api.md', () => {
+test('the table of gates is the one in docs/operations-api.md', () => {
   const phases = Object.fromEntries(
     PHASE_GATED_TYPE_NAMES.map((type) => [type, PHASE_GATED_TYPES[type].phases]),
   );

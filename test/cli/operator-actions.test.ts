@@ -193,18 +193,18 @@ Next:          ${advice}: ingot op ${verb} op-1 --reason "…"
 describe('explain', () => {
   it('says what is in the way, what unblocks it, who must act and how', async () => {
     cli.fleet.explanation = {
-      summary: 'gpu-1 is not in service: its agent is silent.',
+      summary: 'gpu-1 is not in service: its agent is lost.',
       obstacles: [
-        { what: 'its agent is silent', unblock: 'bring it back', who: 'site', command: 'show gpu-1' },
+        { what: 'its agent is lost', unblock: 'bring it back', who: 'site', command: 'show gpu-1' },
         { what: 'it is old', unblock: 'nothing does', who: 'admin' },
       ],
     };
     expect(await cli.run('explain gpu-1')).toEqual({
       code: 0,
       stdout: `\
-gpu-1 is not in service: its agent is silent.
+gpu-1 is not in service: its agent is lost.
 
-What:     its agent is silent
+What:     its agent is lost
 Unblock:  bring it back
 Who:      site
 Command:  ingot show gpu-1
@@ -325,9 +325,9 @@ describe('into service and out of it', () => {
 
 describe('service', () => {
   it('sets a state, with the reason', async () => {
-    expect((await cli.run('service gpu-2 active --reason "looked at it" -o name')).stdout).toBe('gpu-2\n');
+    expect((await cli.run('service gpu-2 active --reason "inspected it" -o name')).stdout).toBe('gpu-2\n');
     expect(requests('setServiceState')).toMatchObject([
-      { machineId: 'gpu-2', service: 'active', reason: 'looked at it' },
+      { machineId: 'gpu-2', service: 'active', reason: 'inspected it' },
     ]);
   });
 

@@ -307,11 +307,11 @@ describe('writing', () => {
     expect(await cli.run('machine unflag machine-1 retired --reason ok -o name')).toMatchObject({
       stdout: 'machine-1\n',
     });
-    expect(await cli.run('clear machine-1 --reason "looked at it"')).toMatchObject({ code: 0 });
+    expect(await cli.run('clear machine-1 --reason "inspected it"')).toMatchObject({ code: 0 });
     expect(cli.fleet.calls.map(({ method, request }) => [method, request.flag, request.reason])).toEqual([
       ['flagMachine', 1, 'bad disk'],
       ['unflagMachine', 2, 'ok'],
-      ['clearNeedsIntervention', undefined, 'looked at it'],
+      ['clearNeedsIntervention', undefined, 'inspected it'],
     ]);
   });
 

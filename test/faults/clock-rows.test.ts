@@ -105,7 +105,7 @@ describe.skipIf(faketime.isMissing)(faketime.title('an hour back'), () => {
     expect(steps.map((step) => Math.round(step / 1000))).toEqual([-HOUR]);
   });
 
-  it('makes nothing wait longer than before', async () => {
+  it('delays no row', async () => {
     expect(await waitingIn()).toBe(30);
     expect(await heldFor()).toBe(10);
     expect(await secondsLeft('machine_looks', 'due_at', `machine_id = 'm-1'`)).toBe(60);
@@ -121,7 +121,7 @@ describe.skipIf(faketime.isMissing)(faketime.title('an hour back'), () => {
     expect(await secondsLeft('presence_watch', 'lenient_until')).toBe(300);
   });
 
-  it('makes nothing live longer than a whole life', async () => {
+  it('extends no row beyond its full time to live', async () => {
     expect(await secondsLeft('agent_presence', 'expires_at', `machine_id = 'm-1'`)).toBe(300);
     expect(await secondsLeft('agent_presence', 'check_at', `machine_id = 'm-1'`)).toBe(300);
     expect(await secondsLeft('agent_presence', 'expires_at', `machine_id = 'm-2'`)).toBe(1_800);

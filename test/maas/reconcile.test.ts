@@ -333,7 +333,7 @@ describe.concurrent('an onboarding', () => {
       await expect(onboard(server, id)).rejects.toMatchObject({ reason: 'QUARANTINED_BY_PERSON' });
       const { obstacles } = await server.admin.explainMachine({ machineId: id });
       expect(JSON.stringify(obstacles)).not.toContain('onboard');
-      await server.admin.setServiceState({ machineId: id, service: 'active', reason: 'looked at it' });
+      await server.admin.setServiceState({ machineId: id, service: 'active', reason: 'inspected it' });
       expect(await statusOf(server, id)).toMatchObject({ service: 'active' });
     },
     TIME_LIMIT,

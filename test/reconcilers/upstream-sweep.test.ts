@@ -227,7 +227,7 @@ it('quarantines nothing when a large part of the machines is gone at once, and s
   });
 });
 
-it('takes records that canceled onboardings have taken away for what they are', async () => {
+it('records machines of canceled onboardings as absent, however many there are', async () => {
   const ids = ['a', 'b', 'c'];
   for (const id of ids) await add(id, `u-${id}`);
   await harness.sql(`UPDATE machines SET service = 'enrolling'`);

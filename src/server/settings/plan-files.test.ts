@@ -49,7 +49,7 @@ describe('a directory of plans', () => {
       '# The night shift’s plan.',
       'plan_id: from-yaml',
       'steps:',
-      '  - name: look',
+      '  - name: uptime',
       '    max_retries: 3',
       '    ssh:',
       '      command: |',
@@ -77,7 +77,7 @@ describe('a directory of plans', () => {
       displayName: 'from-yaml',
       steps: [
         {
-          name: 'look',
+          name: 'uptime',
           kind: 'ssh',
           config: { command: 'uptime\ntrue\n', check: '', repeatable: true },
           timeoutSeconds: null,
