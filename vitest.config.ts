@@ -1,13 +1,11 @@
+import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { debianPostgres } from './test/parts/debian-postgres.ts';
 import { ProcessorTimeTable } from './test/setup/processor-time-table.ts';
 import { SkippedTests } from './test/setup/skipped-tests.ts';
 
-/**
- * Real machines take minutes: whoever waits for them last waits longest. What mostly waits runs beside those that need
- * the processors, and crashes by the dozen only when the machines are done.
- */
+/** QEMU tests take minutes, so they start first. Files that mostly wait run beside those that need the processors. */
 const LONGEST_FIRST = [
   'test/netboot/story',
   'test/netboot/installer',
@@ -39,16 +37,26 @@ const ON_DEBIAN = {
     'test/{agents,api,api-v1,fleet,nodes,reconcilers}/**/*.test.ts',
   ],
   short: [
-    'src/store/{agents/agent-watch,database/array-literal,schema/migrate,operations/plans,operations/operation-store}.test.ts',
+    'src/store/agents/agent-watch.test.ts',
+    'src/store/database/array-literal.test.ts',
+    'src/store/schema/migrate.test.ts',
+    'src/store/operations/plans.test.ts',
+    'src/store/operations/writer/operation-store.test.ts',
     'test/filter-agrees-with-sql.test.ts',
     'test/lifecycles-agree-with-sql.test.ts',
     'test/agents/story.test.ts',
-    'test/api/{database-away,failures}.test.ts',
-    'test/fleet/{machines,overview,filters-agree-with-sql}.test.ts',
+    'test/api/database-away.test.ts',
+    'test/api/failures.test.ts',
+    'test/fleet/machines.test.ts',
+    'test/fleet/overview.test.ts',
+    'test/fleet/filters-agree-with-sql.test.ts',
   ],
 };
 /** `npm run test:timing` */
 const isTimed = process.env.INGOT_TEST_TIMING === '1';
+for (const file of ON_DEBIAN.short)
+  if (!existsSync(new URL(file, import.meta.url)))
+    throw new Error(`vitest.config.ts names ${file}, which has moved`);
 const wholeSuite = process.env.INGOT_TEST_POSTGRES === 'all';
 
 export default defineConfig({

@@ -35,7 +35,7 @@ const operations = Number(process.env.BENCH_OPERATIONS ?? 2_000);
 const ROUNDS = 7;
 
 /** What the sweeping process measured since it was last asked. */
-interface Told {
+interface SweepReport {
   readonly probes: number;
   readonly seconds: number;
   readonly worstSecond: number;
@@ -111,9 +111,9 @@ function mostInASecond(times: readonly number[]): number {
   }, 0);
 }
 
-function ask(child: ChildProcess, request: Request): Promise<Told> {
+function ask(child: ChildProcess, request: Request): Promise<SweepReport> {
   return new Promise((resolve) => {
-    child.once('message', (answer) => resolve(answer as Told));
+    child.once('message', (answer) => resolve(answer as SweepReport));
     child.send(request);
   });
 }

@@ -37,7 +37,7 @@ function lifecyclePage(lifecycle: AnyLifecycle): string {
     ),
     diagram(lifecycle),
     '## Transitions',
-    'Nothing else is possible; who is not named can’t make it.',
+    'No other transition is possible, and only the actors that are named can make it.',
     table(
       ['from', 'to', 'made by', 'when'],
       lifecycle.transitions.map(({ from, to, owners, when }) => [
@@ -54,7 +54,7 @@ function indexPage(): string {
   return page([
     '# Lifecycles',
     NOTE,
-    'Each layer of a machine’s state, and each operation and its steps, is a lifecycle of its own: a table of states and of the transitions between them, with who may make each. The effective state is computed from them on read and is stored nowhere.',
+    'Each layer of the state of a machine, and each operation and its steps, is a lifecycle of its own: a table of states and of the transitions between them, with who may make each. The effective state is computed from them on read and is stored nowhere.',
     table(
       ['lifecycle', 'question', 'starts as', 'states'],
       LIFECYCLES.map((lifecycle) => [

@@ -13,6 +13,7 @@ import { REASON_GROUPS, REASONS } from '../src/domain/error/reason.ts';
 import { CLIENT_REASONS } from '../src/domain/error/reasons/client-reasons.ts';
 import type { ReasonRow } from '../src/domain/error/reasons/reason-row.ts';
 import { packageRoot } from '../src/package-root.ts';
+import { SETTINGS } from '../src/server/settings/settings.ts';
 import { UNREADABLE_REQUESTS } from '../src/surfaces/bad-body.ts';
 import { AGENT_ERRORS } from '../src/surfaces/rest/agent-errors.ts';
 
@@ -29,6 +30,13 @@ const everything = sources.map(({ text }) => text).join('\n');
 function found(pattern: RegExp, text = everything): Set<string> {
   return new Set([...text.matchAll(pattern)].map(([, code = '']) => code));
 }
+
+it('rows name only settings that exist', () => {
+  const named = found(/\b(INGOT_[A-Z_]+)/g, JSON.stringify([REASONS, FAILURES, CLIENT_REASONS]));
+  const settings = new Set(Object.values(SETTINGS).map(({ variable }) => variable as string));
+  const ofClients = ['INGOT_SERVER', 'INGOT_TOKEN', 'INGOT_HTTP_URL'];
+  expect([...named].filter((name) => !settings.has(name) && !ofClients.includes(name))).toEqual([]);
+});
 
 describe('reasons', () => {
   /** A Fault takes a literal, or a variable whose literals are in the same file. */

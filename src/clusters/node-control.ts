@@ -158,8 +158,8 @@ async function sightOf(
 }
 
 /**
- * Whether a machine is where it is meant to be, out of the list that all probes share; a node that the list shows
- * otherwise than the machine's conditions, or cordoned, is asked for by itself, because the list may be older than
+ * Whether a machine is where it is meant to be, out of the list that all probes share; a node that differs
+ * there from the machine's conditions, or that is cordoned, is read individually, because the list may be older than
  * what an operation has done since. Throws when the cluster does not answer: then it is not known whether the machine is
  * in it.
  */

@@ -63,7 +63,7 @@ export const MIN_WAIT_MS = 1;
 const NOTHING_TO_ADOPT: Failure = {
   class: 'needs_human',
   code: 'NOTHING_TO_ADOPT',
-  message: 'the step’s work is not seen to be done, so there is nothing to adopt',
+  message: "the step's work is not done, so there is nothing to adopt",
 };
 
 export interface PassOptions {

@@ -3,6 +3,7 @@
  * a start and a duration, so that it goes on whether or not it is observed. Its words, ids and ways are its own: it
  * inspects nothing twice, has no hardware sync, and switches a machine off by itself when it takes it back.
  */
+import type { ObservedWord } from '../domain/condition/observed-word.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { StepFailure } from '../engine/step-handler.ts';
 import type { Provider } from './provider.ts';
@@ -16,15 +17,16 @@ import {
 
 const FOUNDRY_WORK_MS = 4_000;
 
-const WORDS: Readonly<Partial<Record<UpstreamState, string>>> = {
-  new: 'unboxed',
-  commissioning: 'on the bench',
-  ready: 'in stock',
-  deploying: 'being filled',
-  deployed: 'in the field',
-  deployment_failed: 'spilled',
-  releasing: 'coming home',
-  erasing: 'being melted',
+/** The states that a foundry has, in the words that are recorded; what it calls them itself is the message. */
+const WORDS: Readonly<Partial<Record<UpstreamState, readonly [recorded: ObservedWord, own: string]>>> = {
+  new: ['New', 'unboxed'],
+  commissioning: ['Commissioning', 'on the bench'],
+  ready: ['Ready', 'in stock'],
+  deploying: ['Deploying', 'being filled'],
+  deployed: ['Deployed', 'in the field'],
+  deployment_failed: ['Failed deployment', 'spilled'],
+  releasing: ['Releasing', 'coming home'],
+  erasing: ['Disk erasing', 'being melted'],
 };
 
 interface Work {
@@ -67,12 +69,13 @@ export class MemoryUpstream {
   }
 
   #view(state: UpstreamState): UpstreamMachine {
+    const [status, statusMessage] = WORDS[state] ?? ['Unknown', ''];
     return {
       id: 'mould-7',
       hostname: 'mould-7',
       state,
-      status: WORDS[state] ?? state,
-      statusMessage: '',
+      status,
+      statusMessage,
       power: this.power,
       powerType: 'crane',
       isPowerManual: false,

@@ -7,6 +7,7 @@
  * an outage; a login or a request that it refuses needs a human; a write whose answer is lost is retryable too, because
  * every effect here can be observed. What an upstream answers may repeat what it was sent: no secret of a request is in a message.
  */
+import type { ObservedWord } from '../domain/condition/observed-word.ts';
 import type { Failure } from '../domain/error/failure.ts';
 import type { Machine } from '../domain/machine/machine.ts';
 import type { Outage } from '../engine/outage.ts';
@@ -44,11 +45,8 @@ export interface UpstreamMachine {
   readonly id: string;
   readonly hostname: string;
   readonly state: UpstreamState;
-  /**
-   * The state in the word that is recorded as the machine's observed state and shown. What follows from it is
-   * domain/condition/drift.ts's to say, which knows the words of docs/maas.md: an upstream uses those that fit.
-   */
-  readonly status: string;
+  /** The state in the word that is recorded as the machine's observed state and shown. */
+  readonly status: ObservedWord;
   /** What the upstream adds to the status; may be empty. */
   readonly statusMessage: string;
   /** As the upstream last read it. Error: the BMC does not answer the upstream. Unknown: it has not asked, or can't. */
@@ -130,7 +128,7 @@ export interface UpstreamSite {
     /** How long a machine whose disks are erased may take to be off, before its release counts as stuck. */
     readonly powerOffSeconds: number;
   };
-  /** How a deployed system lets us in; null: no commands are run there. */
+  /** SSH access to the deployed system; null: no commands are run there. */
   readonly ssh: {
     /** The key that it must have among its authorized keys. */
     authorizedKey(): string;

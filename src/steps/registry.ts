@@ -156,7 +156,7 @@ export function handlerFor(
     throw new StepFailure({
       class: 'needs_human',
       code: 'CAPABILITY_MISSING',
-      message: `provider ${provider.name} has lost ${missing} since the start`,
+      message: `provider ${provider.name} has lost ${SHOWN_CAPABILITY[missing] ?? missing} since the start`,
     });
   }
   return kind.handler(config.data, {

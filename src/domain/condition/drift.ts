@@ -5,10 +5,13 @@ import type { MachineChange } from '../machine/machine-change.ts';
 import type { ServiceState } from '../machine/service-state.ts';
 import type { OnboardingStage } from '../workflow/stage.ts';
 import { type Condition, type ConditionChange, isTrue } from './condition.ts';
+import type { ObservedWord } from './observed-word.ts';
+
+type ExpectedState = ObservedWord | 'absent';
 
 interface Expectation {
   /** Null: any state is fine. */
-  readonly states: readonly string[] | null;
+  readonly states: readonly ExpectedState[] | null;
   /**
    * What follows from any other state. `owner`: the operation that owns the service state handles it; `workflow`: the failed
    * onboarding needs an operator; `attention`: the lifecycle has no transition for it, so an operator must look at it.
@@ -38,7 +41,7 @@ const TO_BE_PREPARED = ['New', 'Commissioning', 'Failed commissioning', 'Testing
 const TO_BE_DEPLOYED = ['Ready', 'Allocated', 'Reserved', 'Deploying', 'Deployed'] as const;
 
 /** The states that are fine for a node whose onboarding failed at the stage. Null: the upstream does not have it yet. */
-const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly string[] | null>> = {
+const EXPECTED_AT: Readonly<Record<OnboardingStage, readonly ObservedWord[] | null>> = {
   load_site_config: null,
   resolve_power_credentials: null,
   create_or_find_in_maas: null,
@@ -110,7 +113,8 @@ function provisionedBy(before: Condition | undefined, state: string): ConditionC
 function serviceByDrift(machine: Machine, state: string, quarantinedByUs: boolean): MachineChange {
   const { service, presence, conditions } = machine;
   if (service === null) return {};
-  const { states, otherwise }: Expectation = EXPECTED[service];
+  const { otherwise } = EXPECTED[service];
+  const states: readonly string[] | null = EXPECTED[service].states;
   if (states && !states.includes(state)) {
     const why = `the upstream says ${state}; a node that is ${service} should be ${states.join(' or ')}`;
     if (otherwise === 'quarantine') {
@@ -140,7 +144,8 @@ function driftIntervention(status: boolean, message: string) {
 
 /** Why an onboarding can't be retried at the stage where it failed; null: it can. */
 export function driftAtStage(stage: string, state: string): string | null {
-  const states = stage in EXPECTED_AT ? EXPECTED_AT[stage as OnboardingStage] : null;
+  const states: readonly string[] | null =
+    stage in EXPECTED_AT ? EXPECTED_AT[stage as OnboardingStage] : null;
   if (!states || states.includes(state)) return null;
   return `the upstream says ${state}; at ${stage} it should be ${[...new Set(states)].join(' or ')}`;
 }

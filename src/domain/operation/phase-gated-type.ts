@@ -23,7 +23,7 @@ export const PHASE_GATED_TYPES = {
     verb: 'reboot',
   },
   REIMAGE: {
-    description: 'Write an OS image over the machine’s disk',
+    description: "Write an OS image over the machine's disk",
     phases: ['MAINTENANCE'],
     destructive: true,
     verb: 'reimage',

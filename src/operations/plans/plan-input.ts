@@ -37,7 +37,7 @@ const NAME_FIELDS: Readonly<Record<string, { readonly rule: RegExp; readonly pro
     rule: IMAGE_RULE,
     problem: 'must be at most 255 letters, digits, ".", "_", ":", "/", "@" or "-"',
   },
-  cluster_ref: { rule: CLUSTER_RULE, problem: 'must be a cluster’s name' },
+  cluster_ref: { rule: CLUSTER_RULE, problem: "must be a cluster's name" },
 };
 
 interface ConfigProblem {

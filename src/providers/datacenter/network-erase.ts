@@ -9,7 +9,7 @@ import { isOurs, type NetworkInstallOptions, POLL_AFTER_MS, powerCycle } from '.
 export function erasingByReports(options: NetworkInstallOptions): Erasing {
   const { installs, netboot, bootPatienceMs, now } = options;
 
-  /** Nothing brings the machine to its erasure: it was never made to boot, or has not reported for too long. */
+  /** The machine will not reach its eraser: it was never made to boot, or has not reported for too long. */
   const needsReboot = (view: InstallOrderView) => {
     if (view.state !== 'deprovisioning' || view.isAtWork) return false;
     const neverSent = !view.hasBooted && !view.wasSent;

@@ -88,7 +88,7 @@ function netbootWithImage({ netboot, installs }: NetworkInstallOptions): Netboot
 function imagingByReports(options: NetworkInstallOptions): Imaging {
   const { installs, netboot, bootPatienceMs, now } = options;
 
-  /** Nothing brings the machine to its installer: it was never made to boot, or has not reported for too long. */
+  /** The machine will not reach its installer: it was never made to boot, or has not reported for too long. */
   const needsReboot = (view: InstallOrderView) => {
     const isQuiet = view.state === 'pending' || (view.state === 'installing' && view.bootEnded);
     const neverSent = view.state === 'pending' && !view.hasBooted && !view.wasSent;

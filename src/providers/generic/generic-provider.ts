@@ -1,6 +1,6 @@
 /**
- * Machines that nobody but their own agent speaks for: rented or borrowed ones whose power and disks are out of our
- * reach. They have no capabilities, so an operation that needs one is refused before it starts.
+ * Machines that are known through their agent only: rented or borrowed ones whose power and disks Ingot can't control.
+ * They have no capabilities, so an operation that needs one is refused before it starts.
  */
 import type { Provider } from '../provider.ts';
 

@@ -204,7 +204,7 @@ export interface MaasSite {
   /** For people: what the model of the disk to boot from must contain. */
   readonly bootDiskModel: string;
   isBootDisk(disk: MaasDisk): boolean;
-  /** How what is deployed lets us in; null: no commands are run there. */
+  /** SSH access to the deployed system; null: no commands are run there. */
   readonly ssh: {
     /** What it must have among its authorized keys. */
     authorizedKey(): string;

@@ -131,7 +131,7 @@ async function verdictOn(
       return isOurs ? underWay(context, `deploying ${image}`) : notOurs(`${says}: another user deploys it`);
     case 'releasing':
     case 'erasing':
-      // Whether another user's release is stuck is not ours to judge.
+      // A release by another user is only waited for.
       if (!isReleased) return underWay(context, says);
       return observeRelease(withUpstreamId(environment, seen), context, { call, seen });
     case 'deployment_failed': {

@@ -4,14 +4,14 @@ import type { FactName, HardwareFacts } from '../../domain/install/node.ts';
 import type { Replacement } from '../../domain/machine/replacement.ts';
 import type { ProviderCall } from '../../providers/provider.ts';
 
-/** What the identity goes by at one time: enough to go back to it. */
+/** The identifiers that the machine has at one time: enough to restore them. */
 export interface HardwareView {
   readonly state: InstallState;
   readonly macAddresses: readonly string[];
   readonly bmcEndpoint: string;
   readonly facts: HardwareFacts;
   readonly editedFacts: readonly FactName[];
-  /** When the hardware that it goes by now booted or reported; null: not yet. */
+  /** When its current hardware booted or reported; null: not yet. */
   readonly seenAt: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface HardwareMoves {
   /** Null: the machine is no node. */
   read(call: ProviderCall): Promise<HardwareView | null>;
   /**
-   * The identity goes by the replacement from now on, and is migrating. A discovered node that has one of its addresses is
+   * The machine has the replacement's identifiers from now on, and is migrating. A discovered node that has one of its addresses is
    * taken in. Throws a StepFailure where another machine has them, or where the node is in a state that nothing starts from.
    */
   replace(call: ProviderCall, replacement: Replacement): Promise<void>;

@@ -1,5 +1,6 @@
 /** The stages of the workflows are not MAAS's: a machine goes through the same ones with another upstream. */
 import { expect, it } from 'vitest';
+import { changeByDrift } from '../../domain/condition/drift.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
 import { DECOMMISSION_MODES, ONBOARDING, STAGES, type StageName } from '../../domain/workflow/stage.ts';
 import { MemoryUpstream } from '../../providers/memory-upstream.fixture.ts';
@@ -63,9 +64,11 @@ it('onboards a machine of a second upstream, and records what that one says of i
   expect(tokens).toEqual(['issued']);
   expect(run.currentMachine().observed).toMatchObject({
     source: 'foundry',
-    state: 'in the field',
+    state: 'Deployed',
     upstreamId: 'mould-7',
   });
+  const inService: Machine = { ...run.currentMachine(), service: 'active', activeOperationId: null };
+  expect(changeByDrift(inService, inService.observed?.state ?? 'absent', false)).toEqual({});
 });
 
 it('may die at any point: what the upstream did is found, and not requested again', async () => {

@@ -18,7 +18,7 @@ export const SERVER_REASONS = {
     kind: 'unavailable',
     message: 'the store of keepalives does not answer; try again',
     cause: 'the Redis that keeps the keepalives of agents is down or unreachable',
-    fix: 'try again; if it lasts, bring the Redis that INGOT_REDIS_URL names back',
+    fix: 'try again; if it lasts, bring the Redis that INGOT_PRESENCE_URL names back',
   },
   SERVER_STOPPING: {
     kind: 'unavailable',

@@ -117,7 +117,7 @@ export type Operation = Message<"baremetal.v2.Operation"> & {
   startedBy: string;
 
   /**
-   * The stored job state behind phase: pending, running, compensating, completed, reconciled,
+   * The stored status behind phase: pending, running, compensating, completed, reconciled,
    * failed_retryable, failed_manual_intervention, cancelled.
    *
    * @generated from field: string status = 26;

@@ -199,7 +199,7 @@ export enum OperationEvent_Kind {
   SYNCED = 2,
 
   /**
-   * The operation's phase or job state changed.
+   * The operation's phase or stored status changed.
    *
    * @generated from enum value: OPERATION = 3;
    */

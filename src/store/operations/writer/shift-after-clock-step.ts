@@ -1,7 +1,7 @@
 /**
- * Moves the times of operations after the database's clock was stepped; ../../database/clock-step.ts has the theory.
- * Rows written right after the step are on the new clock, and nothing distinguishes them, so every change is one that they can
- * bear: a wait that ends early is only probed early, and a lease never ends later than a whole one from now.
+ * Moves the times of operations after the database's clock was stepped; ../../clock/clock-step.ts has the theory.
+ * Rows written right after the step are on the new clock, and nothing distinguishes them, so every change is harmless for
+ * them: a wait that ends early is only probed early, and a lease never ends later than a whole one from now.
  */
 import type { Session } from '../../database/database.ts';
 import { ACTIVE } from './write-rules.ts';

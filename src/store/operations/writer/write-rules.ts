@@ -24,7 +24,7 @@
  * One transaction holds a change of an operation, what it does to the machine (`active_operation_id` above all) and the
  * events of both.
  *
- * Lock order: machines, then plans, then operations, each in the order of their ids; last the turn to write events
+ * Lock order: machines, then plans, then operations, each in the order of their ids; last the lock of the event log
  * (../../events/append-events.ts). A statement that writes several operations locks them in that order first.
  */
 import { ACTIVE_STATUSES } from '../../../domain/operation/operation-status.ts';
