@@ -1,6 +1,6 @@
 // `npm test`: everything a reviewer would check, in one command. Arguments go to vitest.
-// `npm run test:fast` (--fast): types, lint, unit tests, and the API tests that share one server.
-import { execFileSync, spawn } from 'node:child_process';
+// `npm run test:fast` (--fast): types, lint, unit tests, and the tests through the API of one server.
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,6 +36,14 @@ const allChecks = [
   { title: 'generated code', command: [process.execPath, script('./check-generated.mjs')] },
 ];
 
+/** Unit tests, but for those that start a PostgreSQL of their own, and tests through the API that start one server. */
+const SEVERAL_SERVERS =
+  'database-away,idempotency,logs,migrating,operator-actions,replicas,watching,watching-resumed,who-may-call';
+const FAST_TESTS = [
+  ...['--project', 'ingot', 'src/', 'test/api/'],
+  ...['--exclude', 'src/store/embedded/**', '--exclude', `test/api/{${SEVERAL_SERVERS}}.test.ts`],
+];
+
 // What the tests need of Debian is installed before them, so that vitest itself has nothing to say about it.
 const paths = filters.filter((argument) => argument.includes('/'));
 const packages = {
@@ -44,18 +52,9 @@ const packages = {
 };
 const tests = {
   title: 'tests',
-  command: [bin('vitest'), 'run', ...(isFast ? ['--project', 'ingot', ...fastTests()] : []), ...filters],
+  command: [bin('vitest'), 'run', ...(isFast ? FAST_TESTS : []), ...filters],
   env: { INGOT_TEST_PACKAGES: isFast ? '' : 'checked', ...(isFast && { INGOT_TEST_INSTALL: '0' }) },
 };
-
-/** Unit tests but for those that start a PostgreSQL of their own, and the files that share a server. */
-function fastTests() {
-  const sharing = execFileSync('git', ['grep', '-l', 'sharedServer()', '--', 'test/*.test.ts'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  return ['src/', ...sharing.trim().split('\n'), '--exclude', 'src/store/embedded/**'];
-}
 
 function start({ command: [file, ...args], env }, stdio) {
   const child = spawn(file, args, { cwd: root, stdio, env: { ...process.env, ...env } });

@@ -1,9 +1,8 @@
 /** Returning a machine that is in service: its run drains it by itself, and says what it has seen. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { conditionOf, fakeStateOf, get, newMachine, waitingAt } from '../api/fleet.ts';
-import type { TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
 import {
   CLUSTER,
   run,
@@ -21,9 +20,10 @@ let server: TestServer;
 let v1: V1;
 
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
   v1 = v1Of(server);
 });
+afterAll(() => server?.stop());
 
 async function machineInService(labels: Record<string, string> = {}): Promise<string> {
   const machineId = await newMachine(server, { spec: CLUSTER, labels });

@@ -1,6 +1,6 @@
 /** One machine, two APIs: what is done in either is seen in both, each in its own words. */
 import { create } from '@bufbuild/protobuf';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Conditions } from '../../src/domain/condition/condition.ts';
 import { sampleMachine } from '../../src/domain/machine/machine.fixture.ts';
 import { operationIdOf, runIdOf } from '../../src/domain/v1/run-id.ts';
@@ -20,17 +20,17 @@ import {
   statusOf,
   waitingAt,
 } from '../api/fleet.ts';
-import { refusal, type TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { CLUSTER, run, runPhase, startRun, stepStates, type V1, v1Of, view, viewOf } from './runs.ts';
 
 let server: TestServer;
 let v1: V1;
 
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
   v1 = v1Of(server);
 });
+afterAll(() => server?.stop());
 
 const SPEC = {
   sshEndpoint: '10.20.30.40:22',

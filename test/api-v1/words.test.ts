@@ -1,9 +1,8 @@
 /** The v1 API uses only the words of docs/api-v1.md, and accepts both spellings of an id wherever it takes one. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fresh, newMachine, run as runOperation, start, waitingAt } from '../api/fleet.ts';
-import { refusal, type TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { CLUSTER, newPlan, run, runEnded, startRun, stepStates, type V1, v1Of } from './runs.ts';
 
@@ -11,9 +10,10 @@ let server: TestServer;
 let v1: V1;
 
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
   v1 = v1Of(server);
 });
+afterAll(() => server?.stop());
 
 const FOREIGN = /\boperations?\b|\bREIMAGE\b|\bop-|Reimage/;
 const asOperation = (runId: string) => runId.replace('run-', 'op-');

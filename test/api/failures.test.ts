@@ -1,15 +1,15 @@
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';
-import type { TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { conditionOf, get, newMachine, phaseOf, run, start, statusOf } from './fleet.ts';
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
 });
+afterAll(() => server?.stop());
 
 const CLUSTER = { targetClusterRef: 'prod-east' };
 /** The one step that is not tried twice, so that a failure comes at once. */

@@ -1,20 +1,20 @@
 /** Customer, serial number and location: fields of the spec in both APIs, in masks, filters, orders and counts. */
 import pg from 'pg';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MACHINE_FILTER } from '../../src/domain/filter/machine-filter.ts';
 import { FleetService } from '../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { machineCondition } from '../../src/store/machines/machine-condition.ts';
 import { readFilter } from '../../src/surfaces/rpc/read-filter.ts';
 import { v1Of } from '../api-v1/runs.ts';
-import { refusal, type TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { refusal, startTestServer, type TestServer } from '../parts/server.ts';
 import { fresh } from './fleet.ts';
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
 });
+afterAll(() => server?.stop());
 
 const LOCATION = { site: 'fra1', row: '3', rack: 'r11', unit: 'U14' };
 const SPEC = { customerId: 'acme', serial: 'SN-0815', location: LOCATION };

@@ -2,10 +2,10 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { Role } from '../../src/domain/actor.ts';
-import { launchChromium } from '../parts/chromium.ts';
+import { sharedChromium } from '../parts/chromium.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../parts/server.ts';
 
@@ -26,6 +26,7 @@ export class Console {
   readonly #options: TestServerOptions;
   /** Errors that pages logged to the browser's console. */
   readonly pageErrors: string[] = [];
+  readonly #contexts: BrowserContext[] = [];
   #users = 0;
 
   private constructor(server: TestServer, browser: Browser, options: TestServerOptions) {
@@ -35,12 +36,12 @@ export class Console {
   }
 
   static async start(options: TestServerOptions = {}): Promise<Console> {
-    const [server, browser] = await Promise.all([startTestServer(options), launchChromium()]);
+    const [server, browser] = await Promise.all([startTestServer(options), sharedChromium()]);
     return new Console(server, browser, options);
   }
 
   async stop(): Promise<void> {
-    await this.#browser.close();
+    await Promise.all(this.#contexts.map((context) => context.close()));
     await this.server.stop();
   }
 
@@ -79,6 +80,7 @@ export class Console {
       colorScheme: colours,
       reducedMotion: 'reduce',
     });
+    this.#contexts.push(context);
     context.setDefaultTimeout(15_000);
     const page = await context.newPage();
     page.on('pageerror', (error) => this.pageErrors.push(String(error)));

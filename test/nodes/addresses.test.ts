@@ -1,19 +1,19 @@
 /** By which address a node is known: netboot, reports and REST must not mistake one machine for another. */
 import pg from 'pg';
-import { beforeAll, expect, it, vi } from 'vitest';
-import type { TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { startTestServer, type TestServer } from '../parts/server.ts';
 import { boot, call, createNode, newMac, nodeOf, report, setState } from './rest.ts';
 
 let server: TestServer;
 
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
   const { status } = await call(server, 'POST', '/workflows', {
     name: 'ubuntu',
     cmdline: 'ingot.mac={mac} ingot.token={boot_token}',
     image: { url: 'http://images.example/ubuntu.img', sha256: '0'.repeat(64), size_bytes: 1 },
   });
+  afterAll(() => server?.stop());
   expect(status).toBe(201);
 });
 

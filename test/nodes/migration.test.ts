@@ -1,16 +1,16 @@
 /** Migrations: an identity that moves to replacement hardware, with its history. */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { post, registration } from '../agents/calls.ts';
 import { conditionOf, ended, fresh, get, phaseOf, run } from '../api/fleet.ts';
-import type { TestServer } from '../parts/server.ts';
-import { sharedServer } from '../parts/shared-server.ts';
+import { startTestServer, type TestServer } from '../parts/server.ts';
 import { until } from '../parts/until.ts';
 import { boot, call, createNode, historyOf, newMac, nodeOf, report, type TestNode } from './rest.ts';
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await sharedServer();
+  server = await startTestServer();
 });
+afterAll(() => server?.stop());
 
 async function maintainedNode(serial = 'OLD-1'): Promise<TestNode> {
   const node = await createNode(server, { serial_number: serial, hostname: 'web-7' });

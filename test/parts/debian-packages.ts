@@ -30,14 +30,14 @@ export const REQUIREMENTS = {
     packages: ['openssh-server'],
     files: ['/usr/sbin/sshd', 'ssh-keygen'],
     purpose: 'hosts that take commands',
-    tests: ['test/datacenter/', 'test/advice/', 'test/maas/remote-exec'],
+    tests: ['test/datacenter/', 'test/advice/', 'test/maas/remote-exec', 'test/providers/'],
     when: 'always',
   },
   ipmi: {
     packages: ['openipmi', 'ipmitool'],
     files: ['ipmi_sim', 'ipmitool'],
     purpose: 'BMCs',
-    tests: ['test/datacenter/', 'test/advice/bmc', 'test/nodes/erasure', 'test/netboot/'],
+    tests: ['test/datacenter/', 'test/advice/bmc', 'test/nodes/erasure', 'test/netboot/', 'test/providers/'],
     when: 'always',
   },
   qemu: {
