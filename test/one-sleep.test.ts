@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const HOME = ['src/time/sleep.ts', 'src/time/signal.ts'];
 
-/** A promise of its own that a timer resolves, or the one of Node. */
+/** A promise that a timer resolves, or Node's setTimeout of timers/promises. */
 const SLEEPS = [
   /new Promise(?:<[^>]*>)?\(\s*\(?(\w+)[^)=]*\)?\s*=>[\s\S]{0,200}?setTimeout\(\s*(?:\(\)\s*=>\s*)?(?:\1|resolve|done|finish|end|wake)\b/g,
   /import[^;]*\bsetTimeout\b[^;]*'node:timers\/promises'/g,

@@ -12,7 +12,7 @@ describe('the figures of this machine', () => {
     const hardware = await figures.hardware(never);
     expect(hardware.cpu).toBe(`${cpus().length * 1000}m`);
     expect(hardware.memory).toMatch(/^[1-9]\d*Ki$/);
-    // A container may have a smaller memory of its own, which Node.js knows.
+    // A container may have a smaller memory limit, which Node.js reports.
     expect(Number.parseInt(hardware.memory, 10) * 1024).toBeGreaterThanOrEqual(totalmem() * 0.99);
     expect(hardware.gpu_count).toMatch(/^\d+$/);
     expect(hardware.private_ip).toBe('10.9.8.7');

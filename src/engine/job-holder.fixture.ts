@@ -23,7 +23,7 @@ export interface Holding {
   readonly job: Job;
   readonly lease: Lease;
   readonly over: Promise<number | null>;
-  /** What the step threw that was not meant for people. */
+  /** What the step threw that is no failure of a step: a defect. */
   readonly unexpected: unknown[];
   /** Notifies the holder that its job was canceled. */
   cancel(): void;

@@ -43,7 +43,7 @@ export class MemoryJobStore<Change> implements JobStore<Change> {
   readonly writes: string[] = [];
   /** Called before a call takes effect; may throw, or wait. */
   before: (call: StoreCall, owner: string) => void | Promise<void> = () => {};
-  /** Called when a call has taken effect and its answer is on its way. */
+  /** Called when a call has taken effect, before its answer arrives. */
   after: (call: StoreCall, owner: string) => void | Promise<void> = () => {};
   readonly #now: () => number;
   readonly #rows = new Map<string, Row>();

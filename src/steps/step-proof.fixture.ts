@@ -40,7 +40,7 @@ export interface ScenarioWorld {
   readonly switchesPower?: true;
   /** How long each task takes. */
   readonly stepMs: number;
-  /** In place of the fake one, whose world it leaves alone. */
+  /** In place of the fake provider, whose world it does not change. */
   readonly provider?: (now: () => number) => Provider;
   /** In place of none; made after the provider. */
   readonly controlPlane?: () => ControlPlane;
@@ -131,7 +131,7 @@ export class StepRun {
     return this.#end();
   }
 
-  /** One holder only: until it lets go of the job, or dies. */
+  /** One holder only: until it releases the job, or dies. */
   async untilDeath(): Promise<void> {
     await this.#hold();
   }

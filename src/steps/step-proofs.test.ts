@@ -21,7 +21,7 @@ interface Proof extends Omit<ScenarioWorld, 'stepMs'> {
   readonly harmless?: true;
   /** It can't be observed, so after a crash the next replica must not guess: an operator decides. */
   readonly parksWhenUnknown?: true;
-  /** What was set off ends by itself and can't be stopped: a cancel does not wait for it. */
+  /** Once started, its work runs to its end and can't be stopped: a cancel does not wait for it. */
   readonly unstoppable?: true;
   /** It is done as soon as its work is seen; that goes on, and is further when it is seen later. */
   readonly goesOn?: true;

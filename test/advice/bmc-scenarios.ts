@@ -1,4 +1,4 @@
-/** Failures of BMCs and of what installs over the network. Each machine has a BMC of its own: ipmi_sim, and ipmitool before it. */
+/** Failures of BMCs and of what installs over the network. Each machine has its own BMC: ipmi_sim, and ipmitool before it. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

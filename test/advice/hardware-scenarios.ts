@@ -1,4 +1,4 @@
-/** Failures of work on the hardware of nodes: erasing their disks, replacing it. Each node has a BMC of its own. */
+/** Failures of work on the hardware of nodes: erasing their disks, replacing it. Each node has its own BMC. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fresh, phaseOf } from '../api/fleet.ts';
 import { boot, call, newMac, report } from '../nodes/rest.ts';

@@ -1,4 +1,4 @@
-/** Failures over SSH, and of hosts that join a cluster. Each machine is behind a relay of its own to a real sshd. */
+/** Failures over SSH, and of hosts that join a cluster. Each machine has its own relay to a real sshd. */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The real ipmitool, until a BMC is to answer with what few of them ever say. */
+/** The real ipmitool, until a test makes a BMC return a rare error. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export interface IpmitoolStandIn {
   stop(): void;
 }
 
-/** For all that this process starts. */
+/** For every program that this process starts. */
 export function standInForIpmitool(): IpmitoolStandIn {
   const found = spawnSync('sh', ['-c', 'command -v ipmitool'], { encoding: 'utf8' }).stdout.trim();
   const folder = mkdtempSync(join(tmpdir(), 'ingot-ipmitool-'));

@@ -1,4 +1,4 @@
-/** Failures between the server and a MAAS, and of the workflows through it. Each has a provider of its own: breakers are per provider. */
+/** Failures between the server and a MAAS, and of the workflows through it. Each has its own provider: breakers are per provider. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A host whose boots are a file's: a sshd that names that file for the kernel's, and a stand-in for what would reboot. */
+/** A host whose boot id is in a file: an sshd that shows that file in place of the kernel's, and a stand-in for reboot. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

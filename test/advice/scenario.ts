@@ -16,7 +16,7 @@ export interface Failing {
   readonly machineId: string;
   readonly operationId: string;
   readonly fix: () => Promise<unknown>;
-  /** It waits for what does not answer, and goes on by itself. */
+  /** It waits for what does not answer, and continues without an action. */
   readonly goesOn?: true;
 }
 
@@ -58,7 +58,7 @@ export async function changedWhileHeld(
   await act(server, operationId, action);
 }
 
-/** It fails of something else first, and something is changed before it is tried again. */
+/** It fails for another reason first, and something is changed before it is tried again. */
 export async function changedAfterFailure(
   server: TestServer,
   operationId: string,
@@ -105,7 +105,7 @@ export function setLabels(server: TestServer, machineId: string, labels: Readonl
   });
 }
 
-/** Reads the advice where people read it, takes it, and sees the operation succeed. The server may be another after the fix. */
+/** Reads the advice in the API, follows it, and checks that the operation succeeds. The fix may start another server. */
 async function followAdvice(
   site: { readonly server: TestServer },
   code: FailureCode,
@@ -135,7 +135,7 @@ async function followAdvice(
   expect(phaseOf(end), `${end.error?.code} ${end.error?.message}`).toBe('SUCCEEDED');
 }
 
-/** As many as keep a small machine busy: each has a machine of its own, and mostly waits. */
+/** As many as keep a small host busy: each has its own machine, and mostly waits. */
 const AT_ONCE = 8;
 
 export function followAll<Site extends { readonly server: TestServer }>(scenarios: Scenarios<Site>) {

@@ -54,7 +54,7 @@ function setFakeState(server: TestServer, machineId: string, state: unknown) {
   );
 }
 
-/** As a version wrote it that knows what this one does not. */
+/** As a newer version wrote it, with content that this one does not know. */
 async function writtenByAnother({ server }: ServerSite, field: 'kind' | 'config', value: unknown) {
   const started = await rebootOf(server, { 'fake/step-ms': '5000' });
   const write = (written: unknown) =>

@@ -1,4 +1,4 @@
-/** A port of its own in front of a host, so that no two machines share an endpoint, and each can be cut off. */
+/** A separate port in front of a host, so that no two machines share an endpoint, and each can be cut off. */
 
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';

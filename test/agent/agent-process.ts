@@ -1,4 +1,4 @@
-/** The agent as it is shipped: one file, in a directory with nothing else, as a process of its own. */
+/** The agent as it is shipped: one file, in a directory with nothing else, as a separate process. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 export const noPerl = spawnSync('perl', ['--version']).error !== undefined;
 
 export interface Datagrams {
-  /** Each message on one line, with | for the ends of its own. */
+  /** Each message on one line, with | in place of its line ends. */
   readonly received: () => string[];
   readonly stop: () => void;
 }

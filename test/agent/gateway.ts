@@ -35,7 +35,7 @@ export class Gateway {
   fault: Fault | undefined;
   /** The only token that is good; null: any. */
   token: string | null = null;
-  /** The most requests that were under way at one moment. */
+  /** The most requests that were open at the same time. */
   mostAtOnce = 0;
   readonly #registered = new Set<unknown>();
   #underWay = 0;

@@ -1,4 +1,4 @@
-/** The agent as a service: what it notifies its manager of, and when it ends by itself. */
+/** The agent as a service: what it notifies its manager of, and when it exits. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

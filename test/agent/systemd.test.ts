@@ -1,5 +1,5 @@
 /**
- * The agent under a real systemd: a user manager in a mount namespace of its own. Such a manager has neither DynamicUser nor
+ * The agent under a real systemd: a user manager in its own mount namespace. Such a manager has neither DynamicUser nor
  * the sandbox, so those lines are left out; what is about notifying, watching and restarting is as the unit has it, with
  * shorter times. LoadCredential= is stood in for by a copy at each start, which is what it does.
  */
@@ -93,7 +93,7 @@ describe.skipIf(isShort || !isPossible)('under systemd', () => {
   it('starts when it is registered, outlives its server, and is restarted or not by why it ended', async () => {
     systemctl('start', '--no-block', 'ingot-agent');
     await becomes({ ActiveState: 'activating', StatusText: 'registration failed' });
-    // Longer than the watchdog waits: it is fed while the server is away.
+    // Longer than the watchdog's limit: the agent notifies it while the server is unreachable.
     await sleep(6_000);
     expect(shown()).toMatchObject({ ActiveState: 'activating', NRestarts: '0' });
 

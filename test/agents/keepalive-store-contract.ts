@@ -33,7 +33,7 @@ const FACTS = {
   gpus: [{ model: 'NVIDIA H100 80GB HBM3', count: 1 }],
 };
 
-/** The lives of agents, step by step. */
+/** The life cycle of agents, step by step. */
 class Agents {
   readonly store: KeepaliveStore;
   readonly #database: Database;

@@ -28,7 +28,7 @@ export function v1Of(server: TestServer, token: string = server.adminToken): V1 
 
 export const CLUSTER = { targetClusterRef: 'cluster-a' };
 
-/** Named in a type, so that a test can also ask for what is none. */
+/** A string type, so that a test can also send an unknown type. */
 type AnyType = RunType | (string & {});
 
 export interface RunWish {

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const REQUEST = { requestId: 'deploy-v2.1' };
 
-/** Calls, and says what became of it in a word. */
+/** Calls, and returns the outcome as one word. */
 async function outcomeOf(call: Promise<{ operationId: string }>): Promise<string> {
   try {
     return (await call).operationId;

@@ -1,4 +1,4 @@
-/** Who drives a machine: the provider of its spec, or else that of its label, or else the default. */
+/** Which provider drives a machine: that of its spec, or else that of its label, or else the default. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { v1Of } from '../api-v1/runs.ts';
 import { refusal, startTestServer, type TestServer } from '../parts/server.ts';

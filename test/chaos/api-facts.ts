@@ -46,7 +46,7 @@ async function replay(api: Api, starts: readonly StartRecord[]): Promise<Map<str
   return replays;
 }
 
-/** As the API asks for: what is unavailable is asked for again. */
+/** As the API requires: a call that is UNAVAILABLE is repeated. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

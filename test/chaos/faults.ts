@@ -1,5 +1,5 @@
 /**
- * Which faults strike, and when. The plan follows from the seed and is laid over the run's progress, not its
+ * Which faults happen, and when. The plan follows from the seed and is laid over the run's progress, not its
  * time: a slow machine suffers the same storm as a fast one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -151,7 +151,7 @@ export class FaultInjector {
     for (const victim of victims) victim.thaw();
   }
 
-  /** Until the query finds nothing of theirs any more. */
+  /** Until the query finds none of their operations any more. */
   async #until(query: string, victims: readonly ReplicaProcess[]): Promise<void> {
     const deadline = performance.now() + TAKEOVER_MS;
     for (const { pid } of victims) {

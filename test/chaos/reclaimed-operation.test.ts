@@ -1,6 +1,6 @@
 /**
- * A replica that did not renew its lease for too long may claim its own operation again. What it had decided before and what it
- * decides now can then meet in one batch of writes; the storm saw events of both.
+ * A replica that did not renew its lease for too long may claim its own operation again. What it had decided before
+ * and what it decides now can then meet in one batch of writes; the storm saw events of both.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Job, JobMove } from '../../src/engine/job.ts';

@@ -32,7 +32,7 @@ export type Report =
 
 /**
  * One line of a replica's journal: the machine's monotonic clock in milliseconds, the point, the operation and
- * the epoch under which the replica believes to hold it.
+ * the epoch under which the replica thinks that it holds it.
  */
 export type JournalLine = readonly [at: number, point: CrashPoint, operationId: string, epoch: number];
 

@@ -36,7 +36,7 @@ export class ReplicaSet {
     return [...this.#running].filter(({ state }) => state === 'ready');
   }
 
-  /** Ready, and no fault is on its way to it. */
+  /** Ready, and not the target of a fault. */
   get unharmed(): ReplicaProcess[] {
     return this.ready.filter(({ orderedEnd }) => orderedEnd === null);
   }
@@ -93,7 +93,7 @@ export class ReplicaSet {
     }
   }
 
-  /** A replica that can't start because the database is away just now may give up; its keeper tries again. */
+  /** A replica that can't start because the database is unavailable may exit; the set starts another. */
   #judge({ pid, orderedEnd }: ReplicaProcess, exit: Exit, startedWell: boolean, logFile: string): void {
     if (orderedEnd === 'kill' || !startedWell) return;
     if (orderedEnd === 'terminate' && exit.code === 0) return;

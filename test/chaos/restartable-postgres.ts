@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL that can be restarted under its users. Its socket lies in another directory after every start;
- * the URL leads through a symbolic link that is put right each time, so it stays the same.
+ * the URL goes through a symbolic link that is updated each time, so it stays the same.
  */
 import { renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ export interface Random {
   below(limit: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly [T, ...T[]]): T;
-  /** A stream of its own, so that one user's pace does not change another's choices. */
+  /** A separate stream, so that one user's speed does not change another's choices. */
   branch(name: string): Random;
 }
 

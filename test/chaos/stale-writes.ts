@@ -27,7 +27,7 @@ export function staleWrites(writes: readonly Write[], events: readonly EventFact
   });
 }
 
-/** A claim of an operation whose last holder had not let go of it. */
+/** A claim of an operation whose last holder had not released it. */
 export function isTakeover({ epochBefore, epochAfter, ownerBefore }: Write): boolean {
   return epochAfter > epochBefore && ownerBefore !== null;
 }

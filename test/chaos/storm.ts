@@ -1,6 +1,6 @@
 /**
  * The crash test. Several replicas, which are real processes, share a PostgreSQL of their own; clients start
- * operations through gRPC; faults strike the replicas and the database meanwhile. When it is over, everything is
+ * operations through gRPC; meanwhile faults happen to the replicas and the database. When it is over, everything is
  * read and checked. Which choices are made follows from the seed; how the processes interleave does not.
  */
 import { packageVersion } from '../../src/package-root.ts';

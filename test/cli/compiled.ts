@@ -12,7 +12,7 @@ const { argv, env, stdin, stdout, stderr } = process;
 process.exitCode = await runClient({ program: 'ingot', argv: argv.slice(2), env, stdin, stdout, stderr });
 `;
 
-/** Compiles the command line into a folder of its own: the file that node runs, and a way to be rid of it. */
+/** Compiles the command line into a separate folder: the file that node runs, and a function that removes it. */
 export function compileProgram() {
   const folder = mkdtempSync(join(tmpdir(), 'ingot-program-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -18,7 +18,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'ingot-test-workers-'));
 });
 afterAll(() => {
-  // Each is the leader of a group of its own.
+  // Each is the leader of its own process group.
   for (const { pid, exitCode, signalCode } of started) {
     if (pid && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
   }
@@ -78,7 +78,7 @@ const workersOf = (server: Running) =>
     .filter(({ msg }) => msg === 'a worker was started')
     .map(({ worker, pid }) => ({ worker: Number(worker), pid: Number(pid) }));
 
-/** The pids of children, as the system knows them. */
+/** The pids of children, as the kernel lists them. */
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -114,7 +114,7 @@ async function call(server: Running, method: string, body: object): Promise<Reco
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** A connection of its own for each, which is what is dealt out. */
+/** Each request has its own connection, since connections are what is distributed. */
 async function checkHealth(server: Running): Promise<void> {
   const client = new grpc.Client(server.grpcAddress(), grpc.credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,

@@ -54,7 +54,7 @@ export interface SeenProgram {
   readonly environment: string;
 }
 
-/** The calls of ipmitool that are under way for this process at this moment. */
+/** The running ipmitool processes of this process. */
 export function ipmitoolsOfOurs(): SeenProgram[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -27,7 +27,7 @@ describe.skipIf(programs.isMissing)(programs.title('a machine’s BMC'), () => {
     bmc = await startBmc();
     machine = machineWith(bmc.endpoint);
   });
-  /** Each test has a provider of its own, and so a breaker that has seen nothing. */
+  /** Each test has its own provider, and so a fresh breaker. */
   beforeEach(() => {
     site = siteWith({});
     can = site.can;

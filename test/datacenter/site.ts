@@ -1,4 +1,4 @@
-/** A datacenter of one host, with what a provider needs to know to get in. */
+/** A datacenter of one host, with what a provider needs to log in. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
  * The database's clock steps, back and forward, under two replicas with work under way. Operations wait on that clock,
- * agents live by it and leases end by it; none of them may notice.
+ * keepalives and leases expire by it; none of them may be affected.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageVersion } from '../../src/package-root.ts';

@@ -2,7 +2,7 @@
  * The disk of the database is full for a while, to the last byte, and then it is not. Operations that were under way must all
  * end well, callers must be given the cause, and the operator has nothing to do but to free space.
  *
- * With the embedded PostgreSQL, and with a PostgreSQL of its own that is started again when it ends, as systemd would.
+ * With the embedded PostgreSQL, and with a separate PostgreSQL that is started again when it ends, as systemd would.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';

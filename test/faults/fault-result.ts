@@ -9,7 +9,7 @@ export interface FaultResult {
   readonly needingHuman: number;
   /** From the fault until everything that was under way has moved on. */
   readonly recoverySeconds: number;
-  /** Promises that did not hold, in words; empty is good. */
+  /** Promises that were broken, in words; empty means none. */
   readonly problems: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * Work that never ends by itself: each machine reboots and is reimaged in turn, one operation after another, until it is asked
+ * Endless work: each machine reboots and is reimaged in turn, one operation after another, until it is asked
  * to stop. So at any time there is an operation under way on every machine.
  */
 import type { Api } from '../../src/cli/connection/api.ts';

@@ -1,4 +1,4 @@
-/** Everything that MaasControl can do, over real HTTP against a simulated MAAS in a process of its own. */
+/** Everything that MaasControl can do, over real HTTP against a simulated MAAS in a separate process. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { BMC_PASSWORD, failureOf, maasAt } from './call.ts';
 import {

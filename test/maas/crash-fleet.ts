@@ -168,7 +168,7 @@ export class CrashFleet {
         machines.reimageMachine({ machineId: id, requestId: 'again', imageRef }),
       );
     }
-    // MAAS switches off what it releases, unless it can't know.
+    // MAAS switches off what it releases, unless it can't read the power state.
     if (stage === 'power_off_maas_node') await fault({ fault: 'bmc_silent', mac, times: null });
     const mode = DecommissionMode_Value.FULL_DECOMMISSION;
     return this.#toItsEnd(({ admin }) =>

@@ -6,7 +6,7 @@ import { type MaasSite, newMachine, onboard, openMaasSite, startMaasServer } fro
 /** `npm run test:crashes` has the whole hall. */
 const MACHINES = process.env.INGOT_LONG_TESTS === '1' ? 500 : 200;
 const TIME_LIMIT = 240_000;
-/** Twice what one machine alone takes: none waits for the others by asking. */
+/** Twice the requests of one machine alone: a machine that waits for others does not poll. */
 const REQUESTS_A_MACHINE = 60;
 /** As many calls at a time as a test's own client should have under way. */
 const AT_A_TIME = 50;
@@ -56,7 +56,7 @@ it(
     const known = await site.simulator.admin.machines();
     expect(known.map(({ status_name: status }) => status)).toEqual(Array(MACHINES).fill('Deployed'));
     expect(new Set(known.flatMap(({ mac_addresses: macs }) => macs)).size).toBe(MACHINES);
-    // How long it takes is this host's; what it costs the MAAS is ours. Some 33 requests each are measured.
+    // The duration depends on this host; the number of requests depends on us. About 33 each are measured.
     const requests = await site.simulator.admin.requests();
     expect(requests.length).toBeLessThan(MACHINES * REQUESTS_A_MACHINE);
   },

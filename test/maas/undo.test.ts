@@ -1,4 +1,4 @@
-/** What a cancel or a clean restart takes back of an onboarding: what it made, and nothing else. */
+/** What a cancel or a clean restart undoes of an onboarding: what it created, and nothing else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OperatorAction_Value } from '../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import { type Operation, StepStatus_State } from '../../src/gen/baremetal/v2/operation_pb.ts';

@@ -1,4 +1,4 @@
-/** What a real dnsmasq with our configuration answers to firmware of every kind, in a network of its own. */
+/** What a real dnsmasq with our configuration answers to firmware of every kind, in its own network namespace. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

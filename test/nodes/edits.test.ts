@@ -1,4 +1,4 @@
-/** What operators may say of nodes, and what becomes of it when the machine says something else. */
+/** What operators may set on nodes, and what happens to it when the machine reports something else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineService as MachineServiceV1 } from '../../src/gen/baremetal/v1/machine_service_pb.ts';
 import { readMigrations } from '../../src/store/schema/migration-files.ts';

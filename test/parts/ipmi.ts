@@ -1,5 +1,5 @@
 /**
- * A real BMC: ipmi_sim on a loopback port of its own, whose chassis is a process that is started by power on, ended by
+ * A real BMC: ipmi_sim on its own loopback port, whose chassis is a process that is started by power on, ended by
  * power off, and that ends itself when the operating system is asked to go down.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';

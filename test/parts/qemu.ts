@@ -85,7 +85,7 @@ export function createQemuMachine(options: QemuOptions): QemuMachine {
   const mac = options.mac ?? randomMac();
   mkdirSync(file('tftp'));
   const bootUrl = `${GUEST_SERVER}/api/v1/boot?${IPXE_QUERY}`;
-  // A server that is away for a moment must not strand the machine in its firmware.
+  // A server that is unreachable for a short time must not leave the machine in its firmware.
   writeFileSync(file('tftp/boot.ipxe'), `#!ipxe\nchain ${bootUrl} && exit ||\nsleep 3\nreboot\n`);
   writeFileSync(file('serial'), '');
   writeFileSync(file('disk'), '');

@@ -9,7 +9,7 @@ export interface RecordingHost {
   /** "kubeadm upgrade node", in the order of the calls. */
   calls(): string[];
   forgetCalls(): void;
-  /** The program does not come back until it is let go. */
+  /** The program does not return until it is released. */
   hold(program: string): void;
   letGo(program: string): void;
   /** With what it ends from now on. */

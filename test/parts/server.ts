@@ -1,4 +1,4 @@
-/** A real server in this process, on a database of its own, and a stock gRPC client to call it with. */
+/** A real server in this process, on its own database, and a stock gRPC client to call it with. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

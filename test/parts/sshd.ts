@@ -1,4 +1,4 @@
-/** A real sshd on a loopback port, with keys of its own, for the user that runs the tests. */
+/** A real sshd on a loopback port, with its own keys, for the user that runs the tests. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -23,7 +23,7 @@ export interface SshdOptions {
   readonly config?: readonly string[];
   /** A private key that the host has, in place of one that is made for it. */
   readonly hostKey?: string;
-  /** Public keys that are let in, in place of the one that is made. */
+  /** Public keys that are accepted, in place of the generated one. */
   readonly authorizedKeys?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface Sshd {
   readonly port: number;
   readonly endpoint: string;
   readonly user: string;
-  /** A private key that is let in. */
+  /** A private key that is accepted. */
   readonly keyFile: string;
   /** The public half of the host's key, as "type base64". */
   readonly hostKey: string;
@@ -43,7 +43,7 @@ export interface Sshd {
   losePower(): void;
   /** Ends connections, and leaves their commands running. */
   cutConnections(): void;
-  /** Sessions that are open at this moment. */
+  /** Sessions that are open now. */
   connections(): number;
   /** Its port is closed until it is back. */
   goAway(): Promise<void>;

@@ -75,7 +75,7 @@ export interface Case {
   readonly run: (call: ProviderCall) => Promise<unknown>;
   /** Waits until the effect can be seen on the other side. */
   readonly settled?: () => Promise<unknown>;
-  /** It has nothing to do on this provider: it neither acts nor asks whether it may. */
+  /** It has nothing to do on this provider: it neither acts nor checks the lease. */
   readonly isInert?: true;
 }
 

@@ -165,7 +165,7 @@ describe.skipIf(programs.isMissing)(programs.title('datacenter'), () => {
     const { sshd, api, host } = connected;
     const clusters = clustersOf(api);
     const options = { installs, hostFiles: host.files };
-    // A BMC that does not answer is given up early, so that the suite is fast.
+    // A BMC that does not answer times out early, so that the suite is fast.
     site = createSite(sshd, { ...options, clusters, bmc: { ...bmcFields(bmc), power_off_seconds: 20 } });
     const strangerKey = join(host.dir, 'stranger');
     createKey(strangerKey, 'ed25519');

@@ -285,7 +285,7 @@ describe.skipIf(programs.isMissing)(programs.title('maas'), () => {
           method: 'upstream.register',
           arrange: faulty({ fault: 'echo', method: 'POST' }),
         },
-        // The last one: after it the provider leaves this MAAS alone for a while.
+        // The last one: after it the breaker of this MAAS is open for a while.
         { kind: 'unreachable', method: 'upstream.deploy', arrange: faulty({ fault: 'bad_gateway' }) },
       ],
       slow: [

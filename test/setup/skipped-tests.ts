@@ -1,4 +1,4 @@
-/** Lists at the end of a run which tests were skipped for want of Debian packages, and how to get them. */
+/** Lists at the end of a run which tests were skipped because Debian packages are missing, and how to get them. */
 import type { Reporter, TestModule } from 'vitest/node';
 import { neededPackages } from '../parts/debian-packages.ts';
 

@@ -1,4 +1,4 @@
-/** The proofs of step-proofs.test.ts, for an image that a MAAS deploys: at every point a process may die, or a cancel strike. */
+/** The proofs of step-proofs.test.ts, for an image that a MAAS deploys: a crash or a cancel at every point. */
 import { describe, expect, it } from 'vitest';
 import type { MaasStatus } from '../../providers/maas/maas-control.ts';
 import { imageText } from '../../providers/maas/maas-images.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Database } from './database.ts';
 import { Notifications } from './notifications.ts';
 
-/** A connection that is cut right behind the answer to its first statement: both come in one piece. */
+/** A connection that is cut right after the answer to its first statement: both arrive together. */
 class CutConnection extends EventEmitter {
   async connect(): Promise<void> {}
   async query(): Promise<void> {

@@ -28,7 +28,7 @@ const machineInput = z.strictObject({
   status: z.string().default('New'),
   /** How many events it has seen already. */
   events: z.int().min(0).default(0),
-  /** Without it: none where MAAS found the machine by itself, ipmi where it has been further. */
+  /** Default: none where MAAS discovered the machine, ipmi in a later status. */
   power_type: z.string().optional(),
   owner: z.string().optional(),
   locked: z.boolean().default(false),

@@ -127,7 +127,7 @@ export class MaasRoutes {
       .map((machine) => this.#world.json(machine));
   }
 
-  /** What goes wrong about the commissioning is MAAS' alone: the machine was added. */
+  /** A failure of the commissioning is not an error of this call: the machine was added. */
   #create(form: Form): unknown {
     const machine = this.#world.add(inputOf(this.#world, form));
     if (this.#world.site.user.isAdmin && isTrue(form, 'commission', true)) {

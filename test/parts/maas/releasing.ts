@@ -22,7 +22,7 @@ export function startReleasing(world: World, machine: SimMachine, wanted: Releas
     release(world, machine);
     return;
   }
-  // What the site wants counts, whatever was asked for.
+  // The settings of the site override the request.
   const wipe = isForced
     ? {
         secureErase: settings.disk_erase_with_secure_erase === true,

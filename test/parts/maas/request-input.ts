@@ -1,4 +1,4 @@
-/** What comes in: who asks, by OAuth 1.0a PLAINTEXT, and the form, urlencoded or multipart. */
+/** The input of a request: its user, by OAuth 1.0a PLAINTEXT, and the form, urlencoded or multipart. */
 import type { IncomingMessage } from 'node:http';
 
 export interface Form {

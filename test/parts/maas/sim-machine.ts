@@ -72,7 +72,7 @@ export interface SimMachine {
   hweKernel: string | null;
   commissioning: SimCommissioning | null;
   readonly releaseRuns: SimReleaseRun[];
-  /** What begins when a person switches it on, where MAAS can't. */
+  /** What starts when an operator switches it on, where MAAS can't. */
   onBoot: (() => void) | null;
   interfaces: SimInterface[];
   disks: SimDisk[];
@@ -183,7 +183,7 @@ export function bondInterfaces(machine: SimMachine, ids: Ids): void {
 
 const GB = 1_000_000_000;
 
-/** What commissioning finds. The disk that MAAS would boot from by itself is not the one that is wanted. */
+/** What commissioning finds. MAAS' default boot disk is not the one that the site's rule selects. */
 export function discover(machine: SimMachine, ids: Ids, has: { readonly bossDisk: boolean }): void {
   if (machine.commissioning?.skipStorage && machine.disks.length > 0) return;
   const disk = (name: string, model: string, size: number): SimDisk => {

@@ -32,7 +32,7 @@ export class SimSite {
   tags = ['virtual'];
 }
 
-/** permissions.py: what a request wants to do with a machine. */
+/** permissions.py: the permission that a request needs on a machine. */
 export type Permission = 'view' | 'edit' | 'lock' | 'admin_read' | 'admin';
 
 /** auth/local.py: a locked machine is refused like one of another owner, with an empty answer. */

@@ -53,13 +53,13 @@ export interface SimMachineDetails extends SimMachineView {
 }
 
 export interface MaasAdmin {
-  /** A machine that MAAS has found by itself, or one at another point of its life. */
+  /** A machine that MAAS has discovered, or one in a later status. */
   addMachine(machine: {
     readonly mac_addresses: readonly string[];
     readonly hostname?: string;
     readonly status?: string;
     readonly events?: number;
-    /** None where MAAS found it by itself, unless it is given. */
+    /** None where MAAS discovered it, unless it is given. */
     readonly power_type?: string;
     readonly owner?: string;
     readonly locked?: boolean;

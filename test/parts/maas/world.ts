@@ -224,7 +224,7 @@ export class World {
   }
 
   /**
-   * Switches the machine on and lets it work. Where MAAS can't switch it, it waits for a person; where the BMC refuses,
+   * Switches the machine on and lets it work. Where MAAS can't switch it, it waits for an operator; where the BMC refuses,
    * what was started is undone and the caller gets an error.
    */
   startWork(machine: SimMachine, { seconds, begin = () => {}, end, revert }: Work): void {
