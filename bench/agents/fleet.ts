@@ -38,7 +38,7 @@ export function requestOf(agent: number): Buffer {
   );
 }
 
-/** All ready, as if each had spoken at some moment of the last interval. */
+/** All ready, as if each had reported at some time in the last interval. */
 export async function fillFleet(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -56,8 +56,8 @@ export async function fillFleet(url: string): Promise<void> {
   );
   await client.query(
     `INSERT INTO agent_presence (machine_id, pool, provider, status, check_at, expires_at, last_keepalive_at)
-     SELECT id, '${POOL}', 'generic', 'ready', spoken + interval '300 s', spoken + interval '300 s', spoken
-     FROM (SELECT id, now() - random() * interval '60 s' AS spoken FROM (${ids}) fleet) f`,
+     SELECT id, '${POOL}', 'generic', 'ready', reported_at + interval '300 s', reported_at + interval '300 s', reported_at
+     FROM (SELECT id, now() - random() * interval '60 s' AS reported_at FROM (${ids}) fleet) f`,
   );
   await client.query('VACUUM (ANALYZE) machines, agents, agent_presence');
   await client.query('CHECKPOINT');

@@ -23,7 +23,7 @@ import {
 import { FLEET, INTERVAL_MS, PREPARE_MS } from './fleet.ts';
 
 const SENDERS = Math.ceil(FLEET / 16_700);
-/** Until all that came back at once have spoken a second time. */
+/** Until all that came back at once have reported a second time. */
 const SECONDS = Number(process.env.BENCH_HERD_SECONDS ?? 90);
 const WINDOW_MS = 1_000;
 /** What the steady fleet is to keep, and a calm second after the storm as well. */

@@ -33,7 +33,7 @@ it.each([
   ['v1.31.0-rc.1', 'v1beta4'],
   ['v1.34.1', 'v1beta4'],
   ['v2.0.0', 'v1beta4'],
-])('kubeadm %s is spoken to in %s', (kubeadmVersion, version) => {
+])('kubeadm %s gets a configuration of version %s', (kubeadmVersion, version) => {
   const { apiVersion } = parse(joinConfiguration({ ...joining, kubeadmVersion }));
   expect(apiVersion).toBe(`kubeadm.k8s.io/${version}`);
 });

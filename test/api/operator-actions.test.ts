@@ -335,7 +335,7 @@ describe('what each action does', () => {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('RETRY_STAGE'),
     });
-    expect(await refusal(act('op-nobody', 'resume'))).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await refusal(act('op-no-such', 'resume'))).toMatchObject({ code: 'NOT_FOUND' });
   });
 });
 

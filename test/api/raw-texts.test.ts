@@ -74,10 +74,10 @@ const post = (method: string, type: string, body: string | Uint8Array<ArrayBuffe
 describe('REST', () => {
   const ROUTES = [
     ['POST', '/api/v1/nodes'],
-    ['PATCH', '/api/v1/nodes/nobody'],
-    ['PATCH', '/api/v1/nodes/nobody/state'],
+    ['PATCH', '/api/v1/nodes/no-such'],
+    ['PATCH', '/api/v1/nodes/no-such/state'],
     ['POST', '/api/v1/nodes/bulk/state'],
-    ['POST', '/api/v1/nodes/nobody/tags'],
+    ['POST', '/api/v1/nodes/no-such/tags'],
     ['POST', '/api/v1/report'],
     ['POST', '/api/v1/workflows'],
     ['PUT', '/api/v1/workflows/w'],
@@ -207,7 +207,7 @@ describe('Connect and gRPC-Web', () => {
       `${whole}: machine_id has a value of the wrong kind`,
     );
     expect((await call('{"machineId"')).message).toBe(`${whole}: it is not JSON`);
-    expect((await call('{"machineId": "nobody"}')).message).toBe('there is no machine nobody');
+    expect((await call('{"machineId": "no-such"}')).message).toBe('there is no machine no-such');
   });
 });
 

@@ -69,7 +69,7 @@ describe('events', () => {
     const lines = (await ingot(`events -m ${machineId} -o jsonl --all`)).stdout.trimEnd().split('\n');
     expect(lines.length).toBeGreaterThan(5);
     expect((await ingot(`events -m ${machineId} -o wide`)).stdout).toContain('EVENT_ID');
-    expect(await ingot('events -m nobody')).toEqual({ code: 0, stdout: '', stderr: 'no event matches\n' });
+    expect(await ingot('events -m no-such')).toEqual({ code: 0, stdout: '', stderr: 'no event matches\n' });
     expect((await ingot('events --filter nothing=1')).code).toBe(64);
     expect((await ingot('events --limit 3 --all')).code).toBe(64);
   });

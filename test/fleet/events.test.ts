@@ -155,7 +155,7 @@ describe('a watch', () => {
 
   test('moves its cursor on while what happens does not match', async () => {
     let alive = 0;
-    const seen = await watched(viewer, { filter: 'machine_id=nobody' }, (message) => {
+    const seen = await watched(viewer, { filter: 'machine_id=no-such' }, (message) => {
       if (alive === 0) void newMachine(server);
       alive += isAlive(message) ? 1 : 0;
       return alive === 2;

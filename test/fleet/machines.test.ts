@@ -103,7 +103,7 @@ describe('the index', () => {
 
   test('of nothing is one message that says so', async () => {
     const messages: MachineIndex[] = [];
-    for await (const message of fleet.indexMachines({ filter: 'machine_id=nobody' })) messages.push(message);
+    for await (const message of fleet.indexMachines({ filter: 'machine_id=no-such' })) messages.push(message);
     expect(messages).toMatchObject([{ total: 0, machineIds: [] }]);
   });
 
@@ -150,7 +150,7 @@ describe('counts', () => {
       },
     });
     expect(await counted(filter, [])).toEqual({ total: 5, facets: {} });
-    expect(await counted('machine_id=nobody', ['phase'])).toEqual({ total: 0, facets: { phase: [] } });
+    expect(await counted('machine_id=no-such', ['phase'])).toEqual({ total: 0, facets: { phase: [] } });
   });
 
   test('show at most a hundred values of a facet', async () => {

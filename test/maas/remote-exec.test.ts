@@ -173,7 +173,7 @@ describe.skipIf(programs.isMissing).concurrent(programs.title('on a machine that
   );
 
   it(
-    'a host with another key than its deployment gave it is not spoken to, and no private key is kept or logged',
+    'a host with another key than its deployment gave it gets no command, and no private key is kept or logged',
     async () => {
       const { id, mac } = await deployed();
       const { user_data: userData } = await machineInMaas(site, mac);

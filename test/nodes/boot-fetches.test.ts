@@ -180,7 +180,7 @@ describe('what was fetched', () => {
       { node_id: null, served: 'nothing.img', reason: 'there is no such file', complete: false },
     ]);
     expect((await call(server, 'GET', '/boots', undefined, null)).status).toBe(401);
-    expect((await call(server, 'GET', '/nodes/nobody/boots')).status).toBe(404);
+    expect((await call(server, 'GET', '/nodes/no-such/boots')).status).toBe(404);
   });
 
   it('is kept up to a limit, of a node and of all others together', async () => {

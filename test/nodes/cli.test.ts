@@ -131,7 +131,7 @@ it('errors say what is wrong and what to do', async () => {
     code: 5,
     stderr: expect.stringContaining("Valid transitions: ['pending'"),
   });
-  expect(await ingot('node show nobody')).toMatchObject({
+  expect(await ingot('node show no-such')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('ingot node list'),
   });
@@ -189,11 +189,11 @@ it('counts, finds the stalled, and changes many nodes by name or by filter', asy
   expect((await ingot('node tag --add x')).stderr).toContain('which node?');
   expect((await ingot(`node tag ${first} --state pending --add x`)).code).toBe(64);
 
-  const approved = await ingot(`node approve ${first} nobody ${second} --comment all`);
+  const approved = await ingot(`node approve ${first} no-such ${second} --comment all`);
   expect(approved).toMatchObject({ code: 5, stdout: `${first} is pending\n${second} is pending\n` });
-  expect(approved.stderr).toContain('nobody is refused: Node not found');
+  expect(approved.stderr).toContain('no-such is refused: Node not found');
   expect(approved.stderr).toContain('3 nodes: 2 changed, 1 refused');
-  expect(await ingot('node approve nobody')).toMatchObject({ code: 1, stdout: '' });
+  expect(await ingot('node approve no-such')).toMatchObject({ code: 1, stdout: '' });
   expect(JSON.parse((await ingot(`node approve ${first} ${third} -o json`)).stdout)).toMatchObject([
     { id: first, success: false, reason: 'ILLEGAL_TRANSITION' },
     { id: third, success: true, state: 'pending' },

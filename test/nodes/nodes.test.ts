@@ -129,7 +129,7 @@ describe('reading and describing', () => {
       tags: ['a'],
       state: 'discovered',
     });
-    expect((await call(server, 'PATCH', '/nodes/nobody', { notes: '' })).body).toMatchObject({
+    expect((await call(server, 'PATCH', '/nodes/no-such', { notes: '' })).body).toMatchObject({
       detail: 'Node not found',
     });
   });
@@ -226,7 +226,7 @@ describe('the state machine', () => {
     const second = await createNode(server);
     await setState(server, second.id, 'retired');
     const { status, body } = await call(server, 'POST', '/nodes/bulk/state', {
-      node_ids: [first.id, second.id, 'nobody', first.id],
+      node_ids: [first.id, second.id, 'no-such', first.id],
       state: 'pending',
       comment: 'all of them',
     });
@@ -237,7 +237,7 @@ describe('the state machine', () => {
       data: [
         { id: first.id, success: true, state: 'pending' },
         { id: second.id, success: false, detail: expect.stringContaining('Invalid state transition') },
-        { id: 'nobody', success: false, detail: 'Node not found' },
+        { id: 'no-such', success: false, detail: 'Node not found' },
       ],
     });
   });

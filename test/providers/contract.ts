@@ -130,7 +130,7 @@ export function describeProviderContract(
   describe(`the provider contract: ${name}`, () => {
     let part: Counterpart;
     let operations = 0;
-    const spoken: string[] = [];
+    const messages: string[] = [];
     beforeAll(async () => {
       part = await open();
     }, 60_000);
@@ -144,7 +144,7 @@ export function describeProviderContract(
       fence: 1,
       checkHeld: () => {},
       signal: new AbortController().signal,
-      log: (text) => spoken.push(text),
+      log: (text) => messages.push(text),
       ...fields,
     });
 
@@ -153,8 +153,8 @@ export function describeProviderContract(
         () => null,
         (thrown: unknown) => thrown,
       );
-      if (error instanceof Error) spoken.push(error.message);
-      if (error instanceof StepFailure) spoken.push(error.failure.message, JSON.stringify(error.outage));
+      if (error instanceof Error) messages.push(error.message);
+      if (error instanceof StepFailure) messages.push(error.failure.message, JSON.stringify(error.outage));
       return error;
     };
 
@@ -260,7 +260,7 @@ export function describeProviderContract(
     });
 
     it('keeps secrets out of log lines and messages', () => {
-      const all = spoken.join('\n');
+      const all = messages.join('\n');
       for (const secret of part.secrets) {
         expect(secret.length).toBeGreaterThan(5);
         expect(all).not.toContain(secret);

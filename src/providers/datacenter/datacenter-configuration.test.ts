@@ -40,7 +40,7 @@ function openSshKey(key: KeyObject): string {
     length.writeUInt32BE(field.length);
     return [length, field];
   });
-  return `ssh-rsa ${Buffer.concat(blob).toString('base64')} somebody\n`;
+  return `ssh-rsa ${Buffer.concat(blob).toString('base64')} operator\n`;
 }
 
 const ssh = (fields: Readonly<Record<string, unknown>>) => ({

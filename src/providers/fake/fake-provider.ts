@@ -14,7 +14,7 @@ export interface FakeProviderOptions {
   readonly name: string;
   readonly world: FakeWorld;
   readonly now: () => number;
-  /** Its boots can't be told apart, and a BMC switches its power. */
+  /** Its boots can't be distinguished, and a BMC switches its power. */
   readonly switchesPower?: true;
 }
 

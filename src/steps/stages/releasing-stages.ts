@@ -175,7 +175,7 @@ function powerOff(environment: UpstreamEnvironment): StageHandler {
       // Some power types can be switched, and not read.
       const isUnreadable = seen.power === 'unknown' && countOf(context, 'sent') > 0;
       if (isUnreadable && (await upstream.queryPower(call, seen.id)) === 'unknown') {
-        const why = `it was told to switch off, and ${upstream.product} can't tell whether it did (${seen.powerType})`;
+        const why = `it was sent the request to switch off, and ${upstream.product} can't observe whether it did (${seen.powerType})`;
         return done(askOperator(context, why));
       }
       // Released, it may be another user's by now.

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 /** The user that PostgreSQL runs as; undefined for the user that runs Ingot. */
 export type Account = { readonly uid: number; readonly gid: number } | undefined;
 
-const nobody = { uid: 65534, gid: 65534 };
+const unprivileged = { uid: 65534, gid: 65534 };
 
 /**
  * PostgreSQL refuses to run as root. Started by root, it runs as the owner of the existing cluster, so that an ordinary user's
@@ -12,7 +12,7 @@ const nobody = { uid: 65534, gid: 65534 };
  */
 export function chooseAccount(cluster: string): Account {
   if (process.getuid?.() !== 0) return undefined;
-  if (!existsSync(cluster)) return nobody;
+  if (!existsSync(cluster)) return unprivileged;
   const { uid, gid } = statSync(cluster);
   if (uid === 0) throw new Error(`${cluster} belongs to root, and PostgreSQL refuses to run as root`);
   return { uid, gid };

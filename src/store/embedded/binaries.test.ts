@@ -14,7 +14,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { usableBinaries } from './binaries.ts';
 
 const isRoot = process.getuid?.() === 0;
-const nobody = { uid: 65534, gid: 65534 };
+const unprivileged = { uid: 65534, gid: 65534 };
 
 let base: string;
 let source: { dir: string; id: string };
@@ -41,7 +41,9 @@ test('the links that the install script would have made are made once', async ()
 test.runIf(isRoot)('what the account can’t reach is copied where it can, by several at once', async () => {
   chmodSync(dirname(source.dir), 0o700);
   const found = await Promise.all(
-    Array.from({ length: 5 }, () => usableBinaries(source, nobody, [join(base, 'private/cache'), cache])),
+    Array.from({ length: 5 }, () =>
+      usableBinaries(source, unprivileged, [join(base, 'private/cache'), cache]),
+    ),
   );
   const copy = join(cache, source.id);
   expect(new Set(found.map((binaries) => dirname(binaries.postgres)))).toEqual(
@@ -57,7 +59,9 @@ test.runIf(isRoot)('a cache that another user could have prepared is not used', 
   chmodSync(dirname(source.dir), 0o700);
   mkdirSync(cache);
   chmodSync(cache, 0o777);
-  await expect(usableBinaries(source, nobody, [cache])).rejects.toThrow('can be changed by another user');
+  await expect(usableBinaries(source, unprivileged, [cache])).rejects.toThrow(
+    'can be changed by another user',
+  );
 });
 
 test.skipIf(isRoot)('a read-only package is copied', async () => {
