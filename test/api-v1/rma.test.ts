@@ -1,4 +1,4 @@
-/** Returning a machine that is in service: its run drains it by itself, and says what it has seen. */
+/** Returning a machine that is in service: its run drains it first, and records what it observed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationIdOf } from '../../src/domain/v1/run-id.ts';
 import { conditionOf, fakeStateOf, get, newMachine, waitingAt } from '../api/fleet.ts';

@@ -72,7 +72,7 @@ describe('run start', () => {
     expect(calls('watchOperations')).toEqual([]);
   });
 
-  it('that fails exits 1, says where to look, and shows the banner over the state', async () => {
+  it('that fails exits 1, says where the log is, and shows the banner over the state', async () => {
     const running = cli.launch('run start machine-1 --type REBOOT');
     await until(isWatched);
     begin(cli.fleet, 'run-1');

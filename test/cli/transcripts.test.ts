@@ -146,7 +146,7 @@ describe('a reimage', () => {
     });
   });
 
-  it('that fails says so, exits 1, and says where to look', async () => {
+  it('that fails says so, exits 1, and says where the log is', async () => {
     acceptReimage();
     const running = cli.launch('reimage machine-1', as);
     await until(isWatched);
