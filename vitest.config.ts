@@ -28,7 +28,7 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** What runs on Debian's PostgreSQL too: all that reaches the store (`npm run test:postgres`), or a share of it that takes seconds. */
+/** Tests that also run on Debian's PostgreSQL: all that use the store (`npm run test:postgres`), or a few that take seconds. */
 const ON_DEBIAN = {
   all: [
     'src/store/**/*.test.ts',

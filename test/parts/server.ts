@@ -81,7 +81,7 @@ export interface TestServer {
   readonly adminTokenFile: string;
   readonly database: TestDatabase;
   readonly bootDir: string;
-  /** Everything that was logged, at the most talkative level. */
+  /** Everything that was logged, at the level trace. */
   readonly logged: readonly string[];
   /** As the admin. */
   readonly machines: Client<typeof MachineService>;
