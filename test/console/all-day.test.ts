@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('kept open all day'), () => {
     await tab.goto(`${console.server.httpUrl}/fleet`);
     await tab.locator('[data-live=live]').waitFor();
     // The clock is paused, so that the stream does not end because it is idle.
-    await tab.clock.pauseAt(((await tab.evaluate('Date.now()')) as number) + 100);
+    await tab.clock.pauseAt(((await tab.evaluate('Date.now()')) as number) + 2_000);
     await tab.clock.fastForward(15_000);
     await tab.locator('[data-live=paused]').waitFor();
     await tab.clock.resume();

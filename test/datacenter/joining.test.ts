@@ -289,7 +289,6 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
     });
 
     it('where we may not create tokens', async () => {
-      const { INGOT_TEST_TOKEN: _before, ...rest } = process.env;
       vi.stubEnv('INGOT_TEST_TOKEN', api.readerToken);
       const clusters = clustersOf(api, { token_file: undefined, token_env: 'INGOT_TEST_TOKEN' });
       const reader = createSite(sshd, { clusters, hostFiles: host.files });
@@ -297,7 +296,6 @@ describe.skipIf(programs.isMissing)(programs.title('joining a cluster'), () => {
       expect(failure).toMatchObject({ class: 'needs_human', code: 'CLUSTER_FORBIDDEN' });
       expect(failure.message).toContain('cannot list resource "secrets"');
       expect(JSON.stringify(failure)).not.toContain(api.readerToken);
-      process.env = rest;
       reader.remove();
     });
 

@@ -24,11 +24,14 @@ function processState() {
 }
 
 const before = processState();
+const environment = process.env;
 
 afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
   vi.resetConfig();
+  // vitest restores variables in the object that it has seen first.
+  expect(process.env, 'this file does not replace process.env').toBe(environment);
   expect(processState(), 'this file leaves the process as it found it').toEqual(before);
 });
