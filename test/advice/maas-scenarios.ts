@@ -206,6 +206,7 @@ export const MAAS_SCENARIOS = {
     const fix = async () => {
       await site.simulator.admin.clearFaults(macOf(slow));
       await act(site.server, slow.operationId, 'cancel');
+      await ended(site.server, slow.operationId);
     };
     return { ...failing, fix };
   },

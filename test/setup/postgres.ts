@@ -22,6 +22,15 @@ declare module 'vitest' {
 
 const dirPrefix = 'ingot-test-postgres-';
 
+/** Databases live for seconds and are never recovered: vacuum and checkpoints would only cost processor time. */
+const SETTINGS = {
+  autovacuum: 'off',
+  checkpoint_timeout: '1h',
+  max_wal_size: '8GB',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+} as const;
+
 export function setup(project: TestProject): Promise<() => Promise<void>> {
   return startFor(project);
 }
@@ -34,7 +43,12 @@ export async function startFor(project: TestProject, binaries?: Binaries): Promi
   chmodSync(dataDir, 0o755);
   const removeDataDir = () => rmSync(dataDir, { recursive: true, force: true });
   try {
-    const server = await startEmbeddedPostgres({ dataDir, ephemeral: true, ...(binaries && { binaries }) });
+    const server = await startEmbeddedPostgres({
+      dataDir,
+      ephemeral: true,
+      settings: SETTINGS,
+      ...(binaries && { binaries }),
+    });
     await makeTemplate(server.url, 'ingot_template', (url) =>
       migrate(url, { version: packageVersion() }),
     ).catch(async (error) => {
