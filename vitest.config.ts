@@ -81,8 +81,8 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     setupFiles: ['test/setup/processor-time.ts', 'test/setup/shared-worker.ts'],
-    // Three more than the two processors that are counted on: many tests wait for clocks and other programs.
-    maxWorkers: 5,
+    // Two more than the two processors that are counted on, because many tests wait. A fifth imports the server once more.
+    maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ['default', new SkippedTests(), ...(isTimed ? [new ProcessorTimeTable()] : [])],
