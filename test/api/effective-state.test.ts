@@ -161,11 +161,11 @@ test('a reason is required', async () => {
   const counts = await rowCounts(server);
   for (const reason of ['', '  ']) {
     for (const call of [
-      server.admin.flagMachine({ machineId, flag, reason }),
-      server.admin.unflagMachine({ machineId, flag, reason }),
-      server.admin.clearNeedsIntervention({ machineId, reason }),
+      () => server.admin.flagMachine({ machineId, flag, reason }),
+      () => server.admin.unflagMachine({ machineId, flag, reason }),
+      () => server.admin.clearNeedsIntervention({ machineId, reason }),
     ]) {
-      expect(await refusal(call)).toMatchObject({
+      expect(await refusal(call())).toMatchObject({
         code: 'INVALID_ARGUMENT',
         reason: 'MISSING_FIELD',
         violations: [{ field: 'reason' }],

@@ -140,11 +140,11 @@ describe('machines', () => {
     const { nextPageToken: pageToken } = await server.machines.listMachines({ filter, pageSize: 1 });
     expect((await server.machines.listMachines({ filter, pageToken, pageSize: 2 })).machines).toHaveLength(2);
     for (const call of [
-      server.machines.listMachines({ filter: 'phase=READY', pageToken }),
-      server.machines.listMachines({ pageToken }),
-      server.operations.listOperations({ filter, pageToken }),
+      () => server.machines.listMachines({ filter: 'phase=READY', pageToken }),
+      () => server.machines.listMachines({ pageToken }),
+      () => server.operations.listOperations({ filter, pageToken }),
     ]) {
-      expect(await refusal(call)).toMatchObject({
+      expect(await refusal(call())).toMatchObject({
         code: 'INVALID_ARGUMENT',
         metadata: { field: expect.stringMatching(/page_token|filter/) },
       });
@@ -164,10 +164,10 @@ describe('machines', () => {
     ['control characters', '\u0000\u0001'],
   ])('a page token made of %s is refused', async (_what, pageToken) => {
     for (const call of [
-      server.machines.listMachines({ pageToken }),
-      server.operations.listOperations({ pageToken }),
+      () => server.machines.listMachines({ pageToken }),
+      () => server.operations.listOperations({ pageToken }),
     ]) {
-      expect(await refusal(call)).toMatchObject({
+      expect(await refusal(call())).toMatchObject({
         code: 'INVALID_ARGUMENT',
         reason: 'INVALID_PAGE_TOKEN',
         violations: [{ field: 'page_token' }],

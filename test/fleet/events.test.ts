@@ -110,11 +110,11 @@ describe('the log', () => {
       JSON.stringify([JSON.parse(Buffer.from(nextPageToken, 'base64url').toString())[0], '1; DROP']),
     ).toString('base64url');
     for (const call of [
-      fleet.listEvents({ pageToken: nextPageToken, filter: 'kind=step' }),
-      fleet.listEvents({ pageToken: 'nonsense' }),
-      fleet.listEvents({ pageToken: forged }),
+      () => fleet.listEvents({ pageToken: nextPageToken, filter: 'kind=step' }),
+      () => fleet.listEvents({ pageToken: 'nonsense' }),
+      () => fleet.listEvents({ pageToken: forged }),
     ])
-      expect((await refusal(call)).reason).toBe('INVALID_PAGE_TOKEN');
+      expect((await refusal(call())).reason).toBe('INVALID_PAGE_TOKEN');
   });
 
   test('shows events of tokens to admins only', async () => {

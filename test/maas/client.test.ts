@@ -191,11 +191,11 @@ describe('whose a machine is', () => {
     const id = await given('alice');
     const before = (await simulator.admin.requests()).length;
     for (const work of [
-      maas.release(call, id, PLAIN_RELEASE),
-      maas.deploy(call, id, DEPLOYMENT),
-      maas.abort(call, id, ''),
+      () => maas.release(call, id, PLAIN_RELEASE),
+      () => maas.deploy(call, id, DEPLOYMENT),
+      () => maas.abort(call, id, ''),
     ]) {
-      const failure = await failureOf(work);
+      const failure = await failureOf(work());
       expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_MACHINE_OWNED' });
       expect(failure.message).toContain('belongs to alice in site-a, and we are ingot there');
     }
@@ -214,11 +214,11 @@ describe('whose a machine is', () => {
       const { maas: unknown, remove } = await strange();
       const id = await given('ingot');
       for (const work of [
-        unknown.release(call, id, PLAIN_RELEASE),
-        unknown.abort(call, id, ''),
-        unknown.remove(call, id),
+        () => unknown.release(call, id, PLAIN_RELEASE),
+        () => unknown.abort(call, id, ''),
+        () => unknown.remove(call, id),
       ]) {
-        const failure = await failureOf(work);
+        const failure = await failureOf(work());
         expect(failure).toMatchObject({ class: 'needs_human', code: 'MAAS_MACHINE_OWNED' });
         expect(failure.message).toContain('belongs to ingot in site-a, which does not say who we are');
         expect(failure.message).toContain('username');
