@@ -27,7 +27,7 @@ export function useForbidden(): (needed: Role) => string {
     () => (needed) =>
       roleCovers(role, needed)
         ? ''
-        : `This needs the role ${needed}; your token ${name} has ${role}. Sign in with another token.`,
+        : `This needs the role ${needed}; ${name} has ${role}. Sign in with another token.`,
     [name, role],
   );
 }

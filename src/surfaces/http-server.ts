@@ -6,7 +6,7 @@ import { readJsonBodies } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
 import { HEALTH_ROUTES } from './rest/api/health-api.ts';
 import { serveRoutes } from './rest/serve-routes.ts';
-import { connectRoutes } from './rpc/connect-routes.ts';
+import { connectContext, connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
 
@@ -110,6 +110,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     scope.removeContentTypeParser('application/json');
     await scope.register(fastifyConnectPlugin, {
       routes: connectRoutes(options.services, options.dependencies),
+      contextValues: connectContext,
       readMaxBytes: MAX_MESSAGE_BYTES,
       // Emit fields that are false, 0 or empty: readers of JSON expect them.
       jsonOptions: { alwaysEmitImplicit: true },

@@ -127,7 +127,7 @@ describe.skipIf(CHROMIUM.isMissing)(CHROMIUM.title('maintenance and reimage, in 
     await button(page, 'Reboot').focus();
     await page
       .getByRole('tooltip')
-      .getByText(/needs the role operator; your token viewer-\d+ has viewer/)
+      .getByText(/needs the role operator; viewer-\d+ has viewer/)
       .first()
       .waitFor();
     await screenshot(page, 'machine-as-viewer');

@@ -8,7 +8,8 @@ import { createNodeServices } from '../../operations/nodes/stage-services.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { ControlPlane } from '../../steps/control-plane.ts';
 import type { Database } from '../../store/database/database.ts';
-import { Authenticator } from '../../surfaces/authenticate.ts';
+import { Authenticator } from '../../surfaces/access/authenticator.ts';
+import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
 import { MachineTokens } from '../../surfaces/machine-tokens.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
 import { createDispatcher } from './create-dispatcher.ts';
@@ -37,7 +38,7 @@ export async function startReplica(
   const providers = new Map<string, Provider>();
   const providerNames = () => providers.keys();
   const store = await openStore(options, { database, loops, running, providerNames });
-  const authenticator = new Authenticator(database, Date.now);
+  const authenticator = new Authenticator([new TokenWayIn(database, Date.now)]);
   const machineTokens = new MachineTokens(database, Date.now);
   const tokensChanged = () => {
     authenticator.forget();

@@ -6,7 +6,7 @@ import { packageRoot } from '../../package-root.ts';
 import type { PresenceWatch } from '../../reconcilers/presence-watch.ts';
 import { BootFetchLog } from '../../store/nodes/boot-fetches.ts';
 import { ImageFiles } from '../../store/nodes/image-files.ts';
-import type { Authenticator } from '../../surfaces/authenticate.ts';
+import type { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { consoleFiles } from '../../surfaces/console-files.ts';
 import { type HttpOptions, startHttpServer } from '../../surfaces/http-server.ts';
 import type { MachineTokens } from '../../surfaces/machine-tokens.ts';

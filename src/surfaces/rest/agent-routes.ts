@@ -13,7 +13,8 @@ import { poolExists } from '../../store/agents/pools.ts';
 import { type ListedAgent, type ReadyRequest, readReadyAgents } from '../../store/agents/ready-agents.ts';
 import type { Database } from '../../store/database/database.ts';
 import { DatabaseAway } from '../../store/database/database-away.ts';
-import type { Authenticator } from '../authenticate.ts';
+import type { Authenticator } from '../access/authenticator.ts';
+import { credentialsOfRequest } from '../access/credentials.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 import type { MachineTokens } from '../machine-tokens.ts';
@@ -249,7 +250,7 @@ async function isOperator(
   request: FastifyRequest,
 ): Promise<boolean> {
   try {
-    await authenticator.caller(request.headers.authorization);
+    await authenticator.caller(credentialsOfRequest(request));
     return true;
   } catch (error) {
     if (error instanceof Fault && error.kind === 'unauthenticated') return false;

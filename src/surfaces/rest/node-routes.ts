@@ -1,5 +1,6 @@
 /** Nodes: the install layer of the machines, as docs/nodes.md describes it. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Caller } from '../../domain/access/caller.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import { installLifecycle } from '../../domain/install/install-state.ts';
@@ -20,11 +21,11 @@ import {
 import { listInventory } from '../../store/machines/inventory-view.ts';
 import { findHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
 import { listNodes, nodeHistory } from '../../store/nodes/node-lists.ts';
-import type { Caller } from '../authenticate.ts';
+import { requirePermission } from '../access/require-permission.ts';
 import { NODE_ROUTES, VIEWS } from './api/node-api.ts';
 import { hardwareBody, historyBody, inventoryBody, nodeBody } from './node-bodies.ts';
 import { macOf, oneOf, pageOf, type Query, textOf } from './query.ts';
-import { answerFaults, type RestDependencies, requireRole } from './rest-errors.ts';
+import { answerFaults, type RestDependencies } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 export interface NodeRouteDependencies extends RestDependencies {
@@ -113,7 +114,8 @@ async function listAnswer(nodes: BootDependencies, query: Query) {
 
 /** Retiring is final, and an erasure ends in it: whichever call asks for them, they need the role admin. */
 export function checkMayMove(caller: Caller, state: string): void {
-  if (inAnyCase(['retired', 'deprovisioning'], state)) requireRole(caller, 'admin');
+  if (inAnyCase(['retired', 'deprovisioning'], state))
+    requirePermission(caller, `moving a node to ${state.toLowerCase()}`, 'admin');
 }
 
 function noInventory(machineId: string): Fault {

@@ -1,9 +1,12 @@
 /** Errors of the REST routes: `detail` for people, `reason` for programs. */
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import { type Role, roleCovers } from '../../domain/actor.ts';
-import { Fault } from '../../domain/error/fault.ts';
+import type { Caller } from '../../domain/access/caller.ts';
+import type { Role } from '../../domain/actor.ts';
+import type { Fault } from '../../domain/error/fault.ts';
 import type { FaultKind } from '../../domain/error/fault-kind.ts';
-import type { Authenticator, Caller } from '../authenticate.ts';
+import type { Authenticator } from '../access/authenticator.ts';
+import { credentialsOfRequest } from '../access/credentials.ts';
+import { requirePermission } from '../access/require-permission.ts';
 import { badBodyText } from '../bad-body.ts';
 import { faultOf, WIRE } from '../fault-wire.ts';
 
@@ -50,17 +53,14 @@ export async function callerWith(
   request: FastifyRequest,
   needed: Role,
 ): Promise<Caller> {
-  const caller = await authenticator.caller(request.headers.authorization);
-  requireRole(caller, needed);
+  const caller = await authenticator.caller(credentialsOfRequest(request));
+  requirePermission(caller, routeName(request), needed);
   return caller;
 }
 
-export function requireRole(caller: Caller, needed: Role): void {
-  if (roleCovers(caller.role, needed)) return;
-  throw new Fault('PERMISSION_DENIED', {
-    message: `this needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
-    metadata: { needed, role: caller.role },
-  });
+/** `METHOD /path`, as roles and refusals name a route. */
+function routeName(request: FastifyRequest): string {
+  return `${request.method} ${request.routeOptions.url ?? request.url}`;
 }
 
 /** The bearer token of a request, of an operator or of a boot. */

@@ -1,7 +1,7 @@
 /** Registers the handlers of a table of routes: one for each row, called with the caller that the row asks for. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../domain/access/caller.ts';
 import { isRole, type Role } from '../../domain/actor.ts';
-import type { Caller } from '../authenticate.ts';
 import type { RestRoute, RouteTable } from './api/route.ts';
 import { callerWith, type RestDependencies } from './rest-errors.ts';
 

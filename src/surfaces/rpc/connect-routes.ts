@@ -6,7 +6,17 @@ import {
   type DescService,
   type MessageInitShape,
 } from '@bufbuild/protobuf';
-import { type Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect';
+import {
+  type Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import type { FastifyRequest } from 'fastify';
+import { type Credentials, credentialsOfRequest } from '../access/credentials.ts';
 import { statusOf, WIRE } from '../fault-wire.ts';
 import { inOurWords } from './decode-failure.ts';
 import {
@@ -17,6 +27,18 @@ import {
   type IncomingCall,
   type Service,
 } from './service.ts';
+
+const CREDENTIALS = createContextKey<Credentials>({
+  authorization: undefined,
+  cookie: undefined,
+  certificate: null,
+  address: '',
+});
+
+/** Connect's handlers see no connection; what they need of it is passed on here. */
+export function connectContext(request: FastifyRequest): ContextValues {
+  return createContextValues().set(CREDENTIALS, credentialsOfRequest(request));
+}
 
 export function connectRoutes(services: readonly Service[], dependencies: CallDependencies) {
   return (router: ConnectRouter): void => {
@@ -45,7 +67,7 @@ function incoming(
   return {
     service,
     method: method.localName,
-    authorization: context.requestHeader.get('authorization') ?? undefined,
+    credentials: context.values.get(CREDENTIALS),
     signal: context.signal,
     request: () => request,
   };

@@ -11,6 +11,7 @@ import * as grpc from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { Fault } from '../../domain/error/fault.ts';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
+import { credentialsOfCall } from '../access/credentials.ts';
 import { statusOf, WIRE } from '../fault-wire.ts';
 import type { Readiness } from '../readiness.ts';
 import { addReflection } from './reflection.ts';
@@ -150,17 +151,16 @@ function encode(method: DescMethod, message: MessageInitShape<DescMessage>): Buf
 function incoming(
   service: Service,
   method: DescMethod,
-  call: { metadata: grpc.Metadata; on(event: 'cancelled', listener: () => void): unknown },
+  call: grpc.ServerUnaryCall<Buffer, Buffer> | grpc.ServerWritableStream<Buffer, Buffer>,
   bytes: Buffer,
 ): IncomingCall {
   const gone = new AbortController();
   // With an explicit reason: the default one costs a stack trace after every call.
   call.on('cancelled', () => gone.abort(CLIENT_GONE));
-  const [authorization] = call.metadata.get('authorization');
   return {
     service,
     method: method.localName,
-    authorization: authorization?.toString(),
+    credentials: credentialsOfCall(call),
     signal: gone.signal,
     request: () => {
       try {

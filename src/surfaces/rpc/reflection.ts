@@ -8,7 +8,8 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import * as grpc from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { Fault } from '../../domain/error/fault.ts';
-import type { Authenticator } from '../authenticate.ts';
+import type { Authenticator } from '../access/authenticator.ts';
+import { credentialsOfCall } from '../access/credentials.ts';
 import { WIRE } from '../fault-wire.ts';
 import type { Service } from './service.ts';
 
@@ -32,8 +33,7 @@ type Handler = grpc.handleBidiStreamingCall<Question, Answer>;
 export function addReflection(server: grpc.Server, { services, authenticator }: ReflectionOptions): void {
   const schema = new Schema(services);
   const handle: Handler = (call) => {
-    const [authorization] = call.metadata.get('authorization');
-    authenticator.caller(authorization?.toString()).then(
+    authenticator.caller(credentialsOfCall(call)).then(
       () => {
         call.on('data', (question: Question) => call.write(schema.answer(question)));
         call.on('end', () => call.end());

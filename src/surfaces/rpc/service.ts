@@ -11,9 +11,12 @@ import type {
   MessageInitShape,
   MessageShape,
 } from '@bufbuild/protobuf';
-import { type Role, roleCovers } from '../../domain/actor.ts';
-import { Fault, invalidField } from '../../domain/error/fault.ts';
-import type { Authenticator, Caller } from '../authenticate.ts';
+import type { Caller } from '../../domain/access/caller.ts';
+import type { Role } from '../../domain/actor.ts';
+import { type Fault, invalidField } from '../../domain/error/fault.ts';
+import type { Authenticator } from '../access/authenticator.ts';
+import type { Credentials } from '../access/credentials.ts';
+import { requirePermission } from '../access/require-permission.ts';
 import { faultOf } from '../fault-wire.ts';
 import { isStorable, unstorablePath } from '../storable.ts';
 
@@ -76,7 +79,7 @@ export interface CallEntry {
 export interface IncomingCall {
   readonly service: Service;
   readonly method: string;
-  readonly authorization: string | undefined;
+  readonly credentials: Credentials;
   readonly signal: AbortSignal;
   /** Decodes the request; throws a Fault when it is malformed. */
   readonly request: () => unknown;
@@ -112,7 +115,7 @@ export async function callStream(
     for await (const message of (call.service.handlers[call.method] as AnyStream)(request, context)) {
       if (context.signal.aborted) return;
       // A stream ends when its token is revoked or expires; the authenticator caches its answer for seconds.
-      checkRole(await dependencies.authenticator.caller(call.authorization), call);
+      checkRole(await dependencies.authenticator.caller(call.credentials), call);
       await send(message);
     }
   });
@@ -130,7 +133,7 @@ async function handleCall<T>(
   const log = (outcome: string) =>
     dependencies.logCall({ method, requestId, caller, outcome, ms: dependencies.monotonicNow() - startedAt });
   try {
-    const identified = await dependencies.authenticator.caller(call.authorization);
+    const identified = await dependencies.authenticator.caller(call.credentials);
     caller = `${identified.role}:${identified.actor.id}`;
     checkRole(identified, call);
     const request = call.request();
@@ -164,11 +167,6 @@ function fieldName(path: readonly string[]): string {
   return name.replace(/^machine\.(?=labels|spec)/, '');
 }
 
-function checkRole(caller: Caller, call: IncomingCall): void {
-  const needed = call.service.roles[call.method] ?? 'admin';
-  if (roleCovers(caller.role, needed)) return;
-  throw new Fault('PERMISSION_DENIED', {
-    message: `${call.method} needs the role ${needed}; the token ${caller.actor.id} has ${caller.role}`,
-    metadata: { needed, role: caller.role },
-  });
+function checkRole(caller: Caller, { service, method }: IncomingCall): void {
+  requirePermission(caller, `${service.desc.typeName}/${method}`, service.roles[method] ?? 'admin');
 }

@@ -56,7 +56,7 @@ export const REQUEST_REASONS = {
   },
   PERMISSION_DENIED: {
     kind: 'permission_denied',
-    message: '<call> needs the role <needed>; the token <name> has <role>',
+    message: '<call> needs the role <needed>; <name> has <role>',
     cause: 'the role of the token is too low for the call',
     fix: 'use a token with the role that the message names',
     commands: [

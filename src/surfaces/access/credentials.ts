@@ -1,0 +1,44 @@
+/** What a call brings along to prove who is calling, the same on every surface. */
+import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
+import type * as grpc from '@grpc/grpc-js';
+import type { FastifyRequest } from 'fastify';
+
+export interface Credentials {
+  readonly authorization: string | undefined;
+  readonly cookie: string | undefined;
+  /** Of a client whose certificate the TLS handshake verified. */
+  readonly certificate: PeerCertificate | DetailedPeerCertificate | null;
+  /** The address that the connection comes from. */
+  readonly address: string;
+}
+
+export function credentialsOfRequest(request: FastifyRequest): Credentials {
+  const { authorization, cookie } = request.headers;
+  const { socket } = request.raw;
+  return {
+    authorization,
+    cookie,
+    certificate: verifiedCertificate(socket as TLSSocket),
+    address: request.ip,
+  };
+}
+
+type GrpcCall = Pick<grpc.ServerUnaryCall<unknown, unknown>, 'metadata' | 'getPeer' | 'getAuthContext'>;
+
+export function credentialsOfCall(call: GrpcCall): Credentials {
+  return {
+    authorization: call.metadata.get('authorization')[0]?.toString(),
+    cookie: undefined,
+    certificate: call.getAuthContext().sslPeerCertificate ?? null,
+    address: hostOf(call.getPeer()),
+  };
+}
+
+function verifiedCertificate(socket: TLSSocket): PeerCertificate | null {
+  return socket.authorized ? socket.getPeerCertificate() : null;
+}
+
+/** `127.0.0.1:4711` and `[::1]:4711` without their ports. */
+function hostOf(peer: string): string {
+  return peer.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+}
