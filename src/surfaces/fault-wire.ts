@@ -1,6 +1,6 @@
 /** The one table from faults to the wire. Any other error becomes "internal error" with a request id. */
 import { create } from '@bufbuild/protobuf';
-import { anyPack } from '@bufbuild/protobuf/wkt';
+import { anyPack, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Fault } from '../domain/error/fault.ts';
 import type { FaultKind } from '../domain/error/fault-kind.ts';
 import {
@@ -8,6 +8,7 @@ import {
   ErrorInfoSchema,
   PreconditionFailureSchema,
   RequestInfoSchema,
+  RetryInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 import { type Status, StatusSchema } from '../gen/google/rpc/status_pb.ts';
 import { KeepalivesAway } from '../store/agents/keepalive-store.ts';
@@ -77,5 +78,15 @@ export function statusOf(fault: Fault, requestId: string): Status {
     const violations = fault.violations.map((violation) => ({ type: fault.reason, ...violation }));
     details.push(anyPack(PreconditionFailureSchema, create(PreconditionFailureSchema, { violations })));
   }
+  if (fault.retryAfterSeconds !== null) {
+    const retryDelay = durationFromMs(Math.ceil(fault.retryAfterSeconds * 1000));
+    details.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));
+  }
   return create(StatusSchema, { code: WIRE[fault.kind].grpc, message: fault.message, details });
+}
+
+/** The header that says when to try again; none without a hint. Whole seconds, at least one. */
+export function retryHeaders({ retryAfterSeconds }: Fault): Readonly<Record<string, string>> {
+  if (retryAfterSeconds === null) return {};
+  return { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) };
 }

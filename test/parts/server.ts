@@ -68,6 +68,7 @@ export interface TestServerOptions {
   readonly probes?: { readonly intervalSeconds: number };
   readonly netboot?: Partial<Configuration['netboot']>;
   readonly hooks?: Configuration['hooks'];
+  readonly limits?: Partial<Configuration['limits']>;
   readonly schemaCheckMs?: number;
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
@@ -133,6 +134,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
       netboot: { ...readConfiguration(null).netboot, ...options.netboot },
       hooks: options.hooks ?? {},
+      limits: { ...readConfiguration(null).limits, ...options.limits },
       providers: options.providers ?? {},
       clusters: options.clusters ?? {},
     },

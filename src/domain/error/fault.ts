@@ -16,6 +16,8 @@ export interface FaultDetail {
   readonly message: string;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
+  /** When the same request may succeed: the retry hint of a limit. */
+  readonly retryAfterSeconds?: number;
   /** For the log only. */
   readonly context?: unknown;
 }
@@ -26,6 +28,8 @@ export class Fault extends Error {
   readonly reason: Reason | PreconditionReason;
   readonly metadata: Readonly<Record<string, string>>;
   readonly violations: readonly Violation[];
+  /** Null: no hint. */
+  readonly retryAfterSeconds: number | null;
   readonly context: unknown;
 
   constructor(reason: Reason, detail: FaultDetail);
@@ -38,6 +42,7 @@ export class Fault extends Error {
     this.reason = reason;
     this.metadata = detail.metadata ?? {};
     this.violations = detail.violations ?? [];
+    this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
     this.context = detail.context;
   }
 }

@@ -32,6 +32,8 @@ export interface BootDependencies extends ReportDependencies {
 
 export interface BootRequest {
   readonly mac: string;
+  /** The address of the client. */
+  readonly address: string;
   /** How the machine reaches this server. */
   readonly baseUrl: string;
   /** The architecture that iPXE reports; null: not reported or not known. */
@@ -66,7 +68,7 @@ export async function bootScript(dependencies: BootDependencies, request: BootRe
   const { serialNumber, systemUuid } = request;
   const known = { arch: request.arch ?? '', bootMode: request.bootMode ?? '', serialNumber, systemUuid };
   const facts = { ...NO_FACTS, ...known };
-  const id = await nodeThatBoots(dependencies, request.mac, facts);
+  const id = await nodeThatBoots(dependencies, { mac: request.mac, facts, address: request.address });
   if (id === null) {
     const reason = 'this machine is not taken in now';
     return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };

@@ -12,6 +12,8 @@ import {
   type ReportOutcome,
 } from '../../domain/install/install-report.ts';
 import type { FactName, HardwareFacts, Node } from '../../domain/install/node.ts';
+import { networkKey } from '../../domain/limit/address-key.ts';
+import type { KeyedRate } from '../../domain/limit/keyed-rate.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { Session } from '../../store/database/database.ts';
 import { type BootToken, findBootToken } from '../../store/nodes/boot-tokens.ts';
@@ -34,6 +36,8 @@ import type { NodeReport } from './report-input.ts';
 export interface ReportDependencies extends ApprovalDependencies {
   /** The limit of machines that wait for approval; others are not added. */
   readonly maxDiscovered: number;
+  /** New machines of a network, by its key: room for one more, or the seconds until there is. */
+  readonly discoveryRate: KeyedRate;
   readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
 }
 
@@ -45,13 +49,21 @@ export interface ReportAnswer {
   readonly adjusted: NodeReport['adjusted'];
 }
 
+/** How a report came in. */
+export interface ReportSender {
+  /** The boot token that it carries; null: none. */
+  readonly token: string | null;
+  /** The address of the client. */
+  readonly address: string;
+}
+
 export async function reportNode(
   dependencies: ReportDependencies,
   report: NodeReport,
-  token: string | null,
+  { token, address }: ReportSender,
 ): Promise<ReportAnswer> {
-  const mac = report.mac_address;
-  const id = await nodeOfMac(dependencies, mac, factsOf(report));
+  const seen = { mac: report.mac_address, facts: factsOf(report), address };
+  const id = await nodeOfMac(dependencies, seen);
   const boot = token === null ? null : await findBootToken(dependencies.database, token);
   let ignored: string | null = null;
   let { adjusted } = report;
@@ -163,44 +175,63 @@ function notWanted(why: string): Fault {
 }
 
 /** An unknown machine is added as discovered. */
-async function nodeOfMac(
-  dependencies: ReportDependencies,
-  mac: string,
-  facts: HardwareFacts,
-): Promise<string> {
-  const node = await discover(dependencies, mac, facts);
-  if (node !== null) return node;
+async function nodeOfMac(dependencies: ReportDependencies, seen: SeenMachine): Promise<string> {
+  const node = await discover(dependencies, seen);
+  if (typeof node === 'string') return node;
+  if (node.retryAfterSeconds !== null) {
+    throw new Fault('DISCOVERY_TOO_FAST', {
+      message: `too many new machines from ${networkKey(seen.address)}; try again later`,
+      metadata: { mac_address: seen.mac, network: networkKey(seen.address) },
+      retryAfterSeconds: node.retryAfterSeconds,
+    });
+  }
   throw new Fault('TOO_MANY_DISCOVERED', {
     message: 'too many machines wait for approval, or several machines claim this MAC address',
-    metadata: { mac_address: mac },
+    metadata: { mac_address: seen.mac },
   });
 }
 
 /** The node of a booting machine, after the approval rules were applied. Null: it cannot be added. */
 export async function nodeThatBoots(
   dependencies: ReportDependencies,
-  mac: string,
-  facts: HardwareFacts,
+  seen: SeenMachine,
 ): Promise<string | null> {
-  const id = await discover(dependencies, mac, facts);
-  if (id !== null && dependencies.approvalRules.length > 0) await approveByRule(dependencies, id);
+  const id = await discover(dependencies, seen);
+  if (typeof id !== 'string') return null;
+  if (dependencies.approvalRules.length > 0) await approveByRule(dependencies, id);
   return id;
 }
 
-/** The id of the node with this address, added if there was none. Null: it cannot be added. */
+/** A machine that asks for a boot script or reports. */
+export interface SeenMachine {
+  readonly mac: string;
+  readonly facts: HardwareFacts;
+  /** The address of the client. */
+  readonly address: string;
+}
+
+/** Why a machine is not added; with the seconds after which it may be, or null. */
+interface NotAdded {
+  readonly retryAfterSeconds: number | null;
+}
+
+const NOT_ADDED: NotAdded = { retryAfterSeconds: null };
+
+/** The id of the node with this address, added if there was none. */
 async function discover(
   dependencies: ReportDependencies,
-  mac: string,
-  facts: HardwareFacts,
-): Promise<string | null> {
+  { mac, facts, address }: SeenMachine,
+): Promise<string | NotAdded> {
   const known = await findNodeIdByMac(dependencies.database, mac);
   if (known !== null) return known;
+  const retryAfterSeconds = dependencies.discoveryRate.take(networkKey(address));
+  if (retryAfterSeconds !== null) return { retryAfterSeconds };
   if ((await countDiscovered(dependencies.database)) >= dependencies.maxDiscovered) {
     dependencies.logRefused(
       { mac_address: mac },
       'too many machines wait for approval; this one is not taken in',
     );
-    return null;
+    return NOT_ADDED;
   }
   const added = await addNode(
     dependencies,
@@ -209,9 +240,9 @@ async function discover(
   );
   if (added) return added.machineId;
   const other = await findNodeIdByMac(dependencies.database, mac);
-  if (other === null)
-    dependencies.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
-  return other;
+  if (other !== null) return other;
+  dependencies.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
+  return NOT_ADDED;
 }
 
 function nodeActor(id: string): Actor {

@@ -4,7 +4,9 @@ import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import { filterPredicate } from '../../domain/filter/predicate.ts';
+import { KeyedRate } from '../../domain/limit/keyed-rate.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import { perMinute } from '../../surfaces/limits/limits-configuration.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
 import type { ReplicaOptions } from './replica-options.ts';
 
@@ -13,7 +15,7 @@ export function createNodeDependencies(
   { configuration, settings, log }: ReplicaOptions,
   { database, providers, newMachineId, now }: ServerDependencies,
 ): BootDependencies {
-  const { netboot } = configuration;
+  const { netboot, limits } = configuration;
   const promoted = netboot.auto_promote.map((text) =>
     filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
   );
@@ -29,6 +31,7 @@ export function createNodeDependencies(
     promotesItself: (machine) => promoted.some((matches) => matches(machine)),
     approvalRules: netboot.approve,
     maxDiscovered: netboot.max_discovered,
+    discoveryRate: new KeyedRate(perMinute(limits.new_machines_per_minute), () => performance.now()),
     bootTokenSeconds: netboot.boot_token_seconds,
     bootDir: join(settings.dataDir, 'boot'),
     profiles: new Map(netboot.workflows.map((profile) => [profile.name, profile])),

@@ -16,6 +16,7 @@ import { PROFILE_NAME } from '../../operations/nodes/node-input.ts';
 import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
+import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
@@ -156,6 +157,7 @@ const schema = z.strictObject({
   /** By the name of the stage: force_release_allocations, drain_node, cleanup_storage, scrub_gpu, … */
   hooks: z.partialRecord(z.enum(HOOKED_STAGES), hook).default({}),
   netboot: netboot.default(() => netboot.parse({})),
+  limits: limitsConfiguration,
   clusters: clustersConfiguration,
   providers: z.record(providerName, provider).default({}),
 });

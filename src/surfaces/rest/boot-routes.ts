@@ -70,6 +70,7 @@ async function answerScript(dependencies: BootRouteDependencies, call: BootCall)
   const failed = textIn(request, 'failed');
   const { script, ...answer } = await bootScript(dependencies.nodes, {
     mac,
+    address: request.ip ?? '',
     baseUrl,
     arch: knownArch(textIn(request, 'arch')),
     bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,

@@ -22,7 +22,10 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
     report: async ({ request }) => {
       checkIdentity(request.body);
       const report = readReport(request.body);
-      const { node, ignored, adjusted } = await reportNode(dependencies.nodes, report, bearerOf(request));
+      const { node, ignored, adjusted } = await reportNode(dependencies.nodes, report, {
+        token: bearerOf(request),
+        address: request.ip ?? '',
+      });
       return {
         success: true,
         data: { id: node.machineId, mac_address: node.macAddress, state: node.state },

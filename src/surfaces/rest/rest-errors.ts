@@ -8,7 +8,7 @@ import type { Authenticator } from '../access/authenticator.ts';
 import { credentialsOfRequest } from '../access/credentials.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { badBodyText } from '../bad-body.ts';
-import { faultOf, WIRE } from '../fault-wire.ts';
+import { faultOf, retryHeaders, WIRE } from '../fault-wire.ts';
 
 /** A wrong field is 422 here, and 400 means that the state does not allow the request. */
 export const REST_STATUS: Readonly<Record<FaultKind, number>> = {
@@ -32,7 +32,7 @@ export function answerFaults(app: FastifyInstance, dependencies: RestDependencie
     const fault = faultOf(error, request.id, (cause) =>
       dependencies.logUnexpected(cause, request.id, request.routeOptions.url ?? ''),
     );
-    return reply.code(REST_STATUS[fault.kind]).send(faultBody(fault));
+    return reply.code(REST_STATUS[fault.kind]).headers(retryHeaders(fault)).send(faultBody(fault));
   });
 }
 

@@ -17,7 +17,7 @@ import {
 } from '@connectrpc/connect';
 import type { FastifyRequest } from 'fastify';
 import { type Credentials, credentialsOfRequest } from '../access/credentials.ts';
-import { statusOf, WIRE } from '../fault-wire.ts';
+import { retryHeaders, statusOf, WIRE } from '../fault-wire.ts';
 import { inOurWords } from './decode-failure.ts';
 import {
   type CallDependencies,
@@ -156,7 +156,7 @@ class Handover implements AsyncIterable<Message> {
 function connectError(error: unknown): ConnectError {
   if (!(error instanceof CallFailed)) throw error;
   const { fault, requestId } = error;
-  const failure = new ConnectError(fault.message, WIRE[fault.kind].grpc as Code);
+  const failure = new ConnectError(fault.message, WIRE[fault.kind].grpc as Code, retryHeaders(fault));
   failure.details = statusOf(fault, requestId).details.map((detail) => ({
     type: detail.typeUrl.slice(detail.typeUrl.lastIndexOf('/') + 1),
     value: detail.value,

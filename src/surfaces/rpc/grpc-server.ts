@@ -207,6 +207,9 @@ function serviceError(error: unknown): Partial<grpc.StatusObject> & Error {
   const { fault, requestId } = error;
   const metadata = new grpc.Metadata();
   metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, statusOf(fault, requestId))));
+  // What clients of gRPC obey by themselves, as RetryInfo is for their callers.
+  if (fault.retryAfterSeconds !== null)
+    metadata.set('grpc-retry-pushback-ms', String(Math.ceil(fault.retryAfterSeconds * 1000)));
   return Object.assign(new Error(fault.message), {
     code: WIRE[fault.kind].grpc,
     details: fault.message,

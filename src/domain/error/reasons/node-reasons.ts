@@ -40,6 +40,12 @@ export const NODE_REASONS = {
     cause: 'unknown machines report themselves faster than they are approved',
     fix: 'approve or retire the discovered nodes',
   },
+  DISCOVERY_TOO_FAST: {
+    kind: 'resource_exhausted',
+    message: 'too many new machines from <network>; try again later',
+    cause: 'more unknown machines of one network (/24, or /64 of IPv6) came in a minute than limits allows',
+    fix: 'try again after the seconds in retry-after, or raise limits.new_machines_per_minute in the configuration',
+  },
   INVALID_BOOT_TOKEN: {
     kind: 'permission_denied',
     message: '<what is wrong with the boot token>',

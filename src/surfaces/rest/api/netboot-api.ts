@@ -58,7 +58,13 @@ export const REPORT_ROUTES = {
         schema: done(z.strictObject({ id: z.string(), mac_address: z.string(), state: INSTALL_STATE })),
       },
     },
-    refusals: ['INVALID_FIELD', 'INVALID_BOOT_TOKEN', 'BOOT_NOT_WANTED', 'TOO_MANY_DISCOVERED'],
+    refusals: [
+      'INVALID_FIELD',
+      'INVALID_BOOT_TOKEN',
+      'BOOT_NOT_WANTED',
+      'TOO_MANY_DISCOVERED',
+      'DISCOVERY_TOO_FAST',
+    ],
   },
 } as const satisfies RouteTable;
 
