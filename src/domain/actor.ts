@@ -1,10 +1,21 @@
-/** Who made a change. Every event records one. */
-export type ActorKind = 'admin' | 'system' | 'node_report' | 'agent' | 'operator';
+/** Who made a change. Every event records one. Anonymous: a caller that was refused before it was known. */
+export type ActorKind = 'admin' | 'system' | 'node_report' | 'agent' | 'operator' | 'anonymous';
+
+/** The call in which an actor acts. It travels with the actor, so that every event of the call records it. */
+export interface Origin {
+  /** The address of the client. */
+  readonly address: string;
+  readonly requestId: string;
+  /** The way in: token, session, oidc, certificate; empty where there is none. */
+  readonly via: string;
+}
 
 export interface Actor {
   readonly kind: ActorKind;
   /** The name of the token, of the replica or of the agent. */
   readonly id: string;
+  /** Not set: the server acts by itself. */
+  readonly origin?: Origin;
 }
 
 export const ACTOR_KINDS = [
@@ -13,6 +24,7 @@ export const ACTOR_KINDS = [
   'node_report',
   'agent',
   'operator',
+  'anonymous',
 ] as const satisfies readonly ActorKind[];
 
 export function actorLabel(actor: Actor): string {

@@ -13,7 +13,16 @@ export type EventKind =
   | 'operation'
   | 'step'
   | 'progress'
-  | 'token';
+  | 'token'
+  | 'plan'
+  | 'pool'
+  | 'image'
+  | 'workflow'
+  | 'node'
+  | 'session'
+  | 'settings'
+  | 'access'
+  | 'audit';
 
 export const EVENT_KINDS = [
   'machine',
@@ -27,10 +36,32 @@ export const EVENT_KINDS = [
   'step',
   'progress',
   'token',
+  'plan',
+  'pool',
+  'image',
+  'workflow',
+  'node',
+  'session',
+  'settings',
+  'access',
+  'audit',
 ] as const satisfies readonly EventKind[];
 
-/** Events of these kinds are for some roles only: a caller who may not list tokens may not read their events either. */
-const ROLE_FOR_KIND = { token: 'admin' } as const satisfies Partial<Record<EventKind, Role>>;
+/**
+ * Events of these kinds are for some roles only: a caller who may not list tokens may not read their events either, and who
+ * signs in, what is refused and how the server is configured is for admins.
+ */
+const ROLE_FOR_KIND = {
+  token: 'admin',
+  session: 'admin',
+  settings: 'admin',
+  access: 'admin',
+  audit: 'admin',
+} as const satisfies Partial<Record<EventKind, Role>>;
+
+export function isForAdmins(kind: EventKind): boolean {
+  return Object.hasOwn(ROLE_FOR_KIND, kind);
+}
 
 export function hiddenKinds(role: Role): EventKind[] {
   const kinds = Object.keys(ROLE_FOR_KIND) as Array<keyof typeof ROLE_FOR_KIND>;
@@ -49,4 +80,13 @@ export interface NewEvent {
   readonly machineId: string | null;
   readonly operationId: string | null;
   readonly snapshot: OperationProgress | null;
+  /** Which fields changed; not set where `from` and `to` say all of it. */
+  readonly changes?: readonly FieldChange[];
+}
+
+/** A field before and after a change, as text; empty: it had, or has, no value. Never a secret. */
+export interface FieldChange {
+  readonly field: string;
+  readonly before: string;
+  readonly after: string;
 }

@@ -130,7 +130,7 @@ test('a step needs what its own configuration asks for, and no more', async () =
   const machineId = await machineOf(lacking(...ALL).name);
   const step = { name: 'mark', kind: 'rma', timeoutSeconds: null, maxRetries: null };
   const marks = { planId: 'marks', displayName: '', steps: [{ ...step, config: { action: 'mark-rma' } }] };
-  await createPlan(database, marks, 'ann');
+  await createPlan(database, marks, { kind: 'operator', id: 'ann' });
   expect((await start('RMA', machineId, 'marks')).steps.map(({ name }) => name)).toEqual(['mark']);
 });
 

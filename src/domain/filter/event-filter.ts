@@ -15,6 +15,8 @@ export interface FilterableEvent {
   readonly comment: string;
   readonly machineId: string | null;
   readonly operationId: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
 }
 
 /** The store has a column for each (src/store/filter/event-columns.ts). */
@@ -36,6 +38,8 @@ const ATTRIBUTES = {
   from: { kind: 'string', get: (event) => event.from },
   to: { kind: 'string', get: (event) => event.to },
   comment: { kind: 'string', get: (event) => event.comment },
+  address: { kind: 'string', get: (event) => event.address },
+  request_id: { kind: 'string', get: (event) => event.requestId },
   at: { kind: 'timestamp', get: (event) => event.at },
 } as const satisfies Record<string, Attribute<FilterableEvent>>;
 

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
-import type { NewEvent } from '../../domain/event.ts';
+import type { FieldChange, NewEvent } from '../../domain/event.ts';
+import { changesBetween } from '../../domain/field-changes.ts';
 import type { Labels, Machine } from '../../domain/machine/machine.ts';
 import { checkLabels, checkMachineId } from '../../domain/machine/machine-input.ts';
 import { EMPTY_SPEC, type SpecMessage, specOfMessage } from '../../domain/machine/machine-spec.ts';
@@ -45,7 +46,7 @@ export async function registerMachine(
   const input = checked(dependencies, { machineId, labels, spec }, dependencies.defaultProvider);
   const registered = await dependencies.registrar.register(
     input,
-    machineEvent(machineId, '', 'registered', actor),
+    machineEvent(machineId, '', 'registered', actor, changesBetween(null, described(input))),
   );
   if (registered) return registered;
   return replace(dependencies, machineId, actor, (machine) =>
@@ -169,7 +170,9 @@ async function replace(
       return { machine: before, events: [] };
     return {
       machine: { ...before, labels, spec },
-      events: [machineEvent(machineId, 'registered', 'updated', actor)],
+      events: [
+        machineEvent(machineId, 'registered', 'updated', actor, machineChanges(before, { labels, spec })),
+      ],
     };
   });
   if (!machine) throw machineNotFound(machineId);
@@ -198,7 +201,25 @@ export function machineDeleted(machineId: string): Fault {
   });
 }
 
-export function machineEvent(machineId: string, from: string, to: string, actor: Actor): NewEvent {
+/** What an operator may change of a machine. */
+function described({ labels, spec }: Pick<MachineInput, 'labels' | 'spec'>) {
+  return { labels, spec };
+}
+
+export function machineChanges(
+  before: Pick<MachineInput, 'labels' | 'spec'>,
+  after: Pick<MachineInput, 'labels' | 'spec'>,
+): FieldChange[] {
+  return changesBetween(described(before), described(after));
+}
+
+export function machineEvent(
+  machineId: string,
+  from: string,
+  to: string,
+  actor: Actor,
+  changes: readonly FieldChange[] = [],
+): NewEvent {
   return {
     kind: 'machine',
     subject: machineId,
@@ -210,5 +231,6 @@ export function machineEvent(machineId: string, from: string, to: string, actor:
     machineId,
     operationId: null,
     snapshot: null,
+    changes,
   };
 }

@@ -8,7 +8,7 @@ import type { Session } from '../../store/database/database.ts';
 import { isHardwareTaken, takenHardware } from '../../store/machines/machine-hardware.ts';
 import { findHardwareInventory, storeHardwareInventory } from '../../store/nodes/hardware-inventories.ts';
 import { changeNode } from '../../store/nodes/nodes.ts';
-import { machineEvent } from '../machines/inventory.ts';
+import { machineChanges, machineEvent } from '../machines/inventory.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import type { NodeDependencies } from './nodes.ts';
 
@@ -83,7 +83,19 @@ export async function fillMacAddresses(
       if (free.length === 0) return null;
       const machine = { ...locked.machine, spec: { ...locked.machine.spec, mac_addresses: free } };
       const actor = { kind: 'node_report', id: node.macAddress } as const;
-      return { ...locked, machine, events: [machineEvent(node.machineId, 'registered', 'updated', actor)] };
+      return {
+        ...locked,
+        machine,
+        events: [
+          machineEvent(
+            node.machineId,
+            'registered',
+            'updated',
+            actor,
+            machineChanges(locked.machine, machine),
+          ),
+        ],
+      };
     });
   } catch (error) {
     // Another machine took the address meanwhile: the next inventory adds the others.

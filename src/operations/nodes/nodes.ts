@@ -3,6 +3,7 @@ import type { Actor } from '../../domain/actor.ts';
 import { inAnyCase } from '../../domain/any-case.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
+import type { NewEvent } from '../../domain/event.ts';
 import { type InstallState, installLifecycle } from '../../domain/install/install-state.ts';
 import {
   GROUP_LABEL,
@@ -15,6 +16,7 @@ import type { Machine } from '../../domain/machine/machine.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Database, Session } from '../../store/database/database.ts';
+import { changeEvent } from '../../store/events/record-change.ts';
 import { isHardwareTaken } from '../../store/machines/machine-hardware.ts';
 import { lockMachines, writeMachines } from '../../store/machines/machine-rows.ts';
 import { insertMachine } from '../../store/machines/machines.ts';
@@ -28,7 +30,7 @@ import {
   machinesWithMac,
   type NodeChange,
 } from '../../store/nodes/nodes.ts';
-import { bareMachine, machineEvent } from '../machines/inventory.ts';
+import { bareMachine, machineChanges, machineEvent } from '../machines/inventory.ts';
 import { checkApproval, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
 import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import {
@@ -209,18 +211,39 @@ export async function patchNode(
 ): Promise<Node> {
   return changeAndLog(dependencies, id, ({ machine, node }) => {
     const labelled = patch.group === undefined ? machine : inGroup(machine, patch.group ?? '');
+    const relabelled =
+      labelled === machine
+        ? []
+        : [machineEvent(id, 'registered', 'updated', actor, machineChanges(machine, labelled))];
+    const patched = {
+      ...node,
+      ...editedFacts(node, patch),
+      profile: patch.workflow === undefined ? node.profile : (patch.workflow ?? ''),
+      tags: patch.tags === undefined ? node.tags : (patch.tags ?? []),
+      notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
+    };
     return {
       machine: labelled,
-      events: labelled === machine ? [] : [machineEvent(id, 'registered', 'updated', actor)],
-      node: {
-        ...node,
-        ...editedFacts(node, patch),
-        profile: patch.workflow === undefined ? node.profile : (patch.workflow ?? ''),
-        tags: patch.tags === undefined ? node.tags : (patch.tags ?? []),
-        notes: patch.notes === undefined ? node.notes : (patch.notes ?? ''),
-      },
+      events: [...relabelled, ...editEvents(node, patched, actor)],
+      node: patched,
     };
   });
+}
+
+/** One event with the fields that an operator edited; none, when they are as they were. */
+function editEvents(before: Node, after: Node, actor: Actor): NewEvent[] {
+  const { machineId } = before;
+  const fields = ({ facts, profile, tags, notes }: Node) => ({ ...facts, workflow: profile, tags, notes });
+  const event = changeEvent({
+    kind: 'node',
+    subject: machineId,
+    to: 'updated',
+    actor,
+    machineId,
+    before: fields(before),
+    after: fields(after),
+  });
+  return event.changes?.length === 0 ? [] : [event];
 }
 
 /** A group is a label of the machine, so that filters over machines can use it. */
@@ -253,12 +276,14 @@ export async function tagNode(
   dependencies: NodeDependencies,
   id: string,
   { add, remove }: TagChange,
+  actor: Actor,
 ): Promise<Node> {
   return changeAndLog(dependencies, id, ({ machine, node }) => {
     const others = node.tags.filter((known) => !add.includes(known) && !remove.includes(known));
     const tags = [...others, ...add];
     if (tags.length > MAX_TAGS) throw invalidField('tags', `a node has at most ${MAX_TAGS}`);
-    return { machine, events: [], node: { ...node, tags } };
+    const tagged = { ...node, tags };
+    return { machine, events: editEvents(node, tagged, actor), node: tagged };
   });
 }
 

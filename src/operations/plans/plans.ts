@@ -1,4 +1,5 @@
 /** All plans: the default plans in the code, those from files and those that clients created. */
+import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { DEFAULT_PLANS, type Plan } from '../../domain/operation/plan.ts';
 import { RUN_TYPE_NAMES, type RunType } from '../../domain/v1/run-type.ts';
@@ -39,18 +40,14 @@ export async function listPlans(database: Database, after: string, size: number)
 }
 
 /** Creates all of them or none. */
-export async function createPlans(
-  database: Database,
-  plans: readonly Plan[],
-  createdBy: string,
-): Promise<void> {
+export async function createPlans(database: Database, plans: readonly Plan[], actor: Actor): Promise<void> {
   const builtIn = plans.find(({ planId }) => BUILT_IN.has(planId));
   if (builtIn) throw planBuiltIn(builtIn.planId);
-  await savePlans(database, plans, createdBy);
+  await savePlans(database, plans, actor);
 }
 
-export async function createPlan(database: Database, plan: Plan, createdBy: string): Promise<Plan> {
-  await createPlans(database, [plan], createdBy);
+export async function createPlan(database: Database, plan: Plan, actor: Actor): Promise<Plan> {
+  await createPlans(database, [plan], actor);
   return plan;
 }
 

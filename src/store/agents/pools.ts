@@ -2,7 +2,9 @@
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import { POOL_RULE } from '../../domain/agent/agent.ts';
 import { Fault } from '../../domain/error/fault.ts';
-import type { Session } from '../database/database.ts';
+import type { Database, Session } from '../database/database.ts';
+import { appendEvents } from '../events/append-events.ts';
+import { changeEvent, recordChange } from '../events/record-change.ts';
 
 export interface Pool {
   readonly name: string;
@@ -16,22 +18,30 @@ interface PoolRow {
   created_at: Date;
 }
 
+/** The configuration file. */
+const CONFIGURATION = { kind: 'system', id: 'configuration' } as const satisfies Actor;
+
 const COLUMNS = 'pool_name, created_by, created_at';
 
 function poolOf(row: PoolRow): Pool {
   return { name: row.pool_name, createdBy: row.created_by, createdAt: row.created_at };
 }
 
-export async function createPool(session: Session, name: string, actor: Actor): Promise<Pool> {
-  const [row] = await session.run<PoolRow & Record<string, unknown>>(
-    'create-pool',
-    `INSERT INTO pools (pool_name, created_by) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
-    [name, actorLabel(actor)],
-  );
-  if (row) return poolOf(row);
-  throw new Fault('POOL_EXISTS', {
-    message: `there is a pool named ${name} already`,
-    metadata: { pool: name },
+export async function createPool(database: Database, name: string, actor: Actor): Promise<Pool> {
+  return database.transaction(async (session) => {
+    const [row] = await session.run<PoolRow & Record<string, unknown>>(
+      'create-pool',
+      `INSERT INTO pools (pool_name, created_by) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
+      [name, actorLabel(actor)],
+    );
+    if (!row) {
+      throw new Fault('POOL_EXISTS', {
+        message: `there is a pool named ${name} already`,
+        metadata: { pool: name },
+      });
+    }
+    await recordChange(session, { kind: 'pool', subject: name, to: 'created', actor });
+    return poolOf(row);
   });
 }
 
@@ -43,13 +53,20 @@ export function poolNotFound(name: string): Fault {
 }
 
 /** Creates the pools of the configuration; existing ones stay as they are. */
-export async function ensurePools(session: Session, names: readonly string[]): Promise<void> {
-  await session.run(
-    'ensure-pools',
-    `INSERT INTO pools (pool_name, created_by)
-     SELECT name, 'system:configuration' FROM unnest($1::text[]) AS name ON CONFLICT DO NOTHING`,
-    [names],
-  );
+export async function ensurePools(database: Database, names: readonly string[]): Promise<void> {
+  await database.transaction(async (session) => {
+    const created = await session.run<{ pool_name: string }>(
+      'ensure-pools',
+      `INSERT INTO pools (pool_name, created_by)
+       SELECT name, $2 FROM unnest($1::text[]) AS name ON CONFLICT DO NOTHING RETURNING pool_name`,
+      [names, actorLabel(CONFIGURATION)],
+    );
+    const change = { kind: 'pool', to: 'created', actor: CONFIGURATION } as const;
+    await appendEvents(
+      session,
+      created.map((row) => changeEvent({ ...change, subject: row.pool_name })),
+    );
+  });
 }
 
 export async function listPools(session: Session): Promise<Pool[]> {

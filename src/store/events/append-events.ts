@@ -16,15 +16,15 @@ import type { Notice } from '../database/notifications.ts';
 import { toStoredJson } from '../database/stored-json.ts';
 
 const INSERT = `INSERT INTO events (kind, subject, from_state, to_state, actor_kind, actor_id, comment, metadata,
-    machine_id, operation_id, snapshot)
+    machine_id, operation_id, snapshot, address, request_id, via, changes)
   SELECT e.kind, e.subject, e."from", e."to", e."actorKind", e."actorId", e.comment, e.metadata, e."machineId",
-    e."operationId", e.snapshot`;
+    e."operationId", e.snapshot, e.address, e."requestId", e.via, e.changes`;
 
 /** The events in the JSON array that is the given parameter, as rows named e. */
 function eventRows(parameter: string): string {
   return `jsonb_to_recordset(${parameter}::jsonb) AS e(n integer, kind text, subject text, "from" text, "to" text,
     "actorKind" text, "actorId" text, comment text, metadata jsonb, "machineId" text, "operationId" text,
-    snapshot jsonb)`;
+    snapshot jsonb, address text, "requestId" text, via text, changes jsonb)`;
 }
 
 const EVENT_LOCK = 'pg_advisory_xact_lock(7146204)';
@@ -42,7 +42,13 @@ export function insertEventsOf(parameter: string, part: string, join: string): s
 
 export function eventsAsJson(events: readonly NewEvent[]): string {
   return toStoredJson(
-    events.map(({ actor, ...event }, n) => ({ ...event, n, actorKind: actor.kind, actorId: actor.id })),
+    events.map(({ actor, ...event }, n) => ({
+      ...event,
+      n,
+      actorKind: actor.kind,
+      actorId: actor.id,
+      ...actor.origin,
+    })),
   );
 }
 

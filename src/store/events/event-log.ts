@@ -1,6 +1,6 @@
 /** Reads the event log. append-events.ts explains why an event_id is a position without gaps. */
 import type { ActorKind } from '../../domain/actor.ts';
-import type { EventKind } from '../../domain/event.ts';
+import type { EventKind, FieldChange } from '../../domain/event.ts';
 import type { CheckedFilter } from '../../domain/filter/checked-filter.ts';
 import type { OperationProgress } from '../../domain/operation/operation.ts';
 import type { Session } from '../database/database.ts';
@@ -22,6 +22,11 @@ export interface LoggedEvent {
   readonly metadata: string;
   readonly machineId: string | null;
   readonly operationId: string | null;
+  /** Of the call that caused it; null: no call, or an event of an older version. */
+  readonly address: string | null;
+  readonly requestId: string | null;
+  readonly via: string | null;
+  readonly changes: readonly FieldChange[];
 }
 
 export interface StoredEvent extends LoggedEvent {
@@ -41,6 +46,10 @@ interface LoggedEventRow {
   metadata: string;
   machine_id: string | null;
   operation_id: string | null;
+  address: string | null;
+  request_id: string | null;
+  via: string | null;
+  changes: FieldChange[] | null;
 }
 
 interface EventRow extends LoggedEventRow {
@@ -48,7 +57,7 @@ interface EventRow extends LoggedEventRow {
 }
 
 const COLUMNS = `event_id, at, kind, subject, from_state, to_state, actor_kind, actor_id, comment,
-  metadata::text AS metadata, machine_id, operation_id`;
+  metadata::text AS metadata, machine_id, operation_id, address, request_id, via, changes`;
 
 function loggedEventOf(row: LoggedEventRow): LoggedEvent {
   return {
@@ -64,6 +73,10 @@ function loggedEventOf(row: LoggedEventRow): LoggedEvent {
     metadata: row.metadata,
     machineId: row.machine_id,
     operationId: row.operation_id,
+    address: row.address,
+    requestId: row.request_id,
+    via: row.via,
+    changes: row.changes ?? [],
   };
 }
 

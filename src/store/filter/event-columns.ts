@@ -12,5 +12,7 @@ export const EVENT_FILTER_COLUMNS = {
   from: 'from_state',
   to: 'to_state',
   comment: 'comment',
+  address: 'address',
+  request_id: 'request_id',
   at: 'at',
 } as const satisfies FilterColumns<EventAttributes>;

@@ -2,7 +2,8 @@
 import { type Actor, actorLabel } from '../../domain/actor.ts';
 import type { ImageFormat } from '../../domain/install/image-format.ts';
 import { type InstallProfile, PROFILE_DEFAULTS } from '../../domain/install/install-profile.ts';
-import type { Session } from '../database/database.ts';
+import type { Database, Session } from '../database/database.ts';
+import { recordChange } from '../events/record-change.ts';
 
 export interface Image {
   readonly name: string;
@@ -42,8 +43,24 @@ function imageOf(row: ImageRow): Image {
 
 export type NewImage = Omit<Image, 'createdBy' | 'createdAt' | 'format'> & { readonly format: ImageFormat };
 
+export interface StoredImage {
+  readonly image: Image;
+  /** The one of the same name that it replaced. */
+  readonly before: Image | null;
+}
+
 /** Replaces one of the same name. */
-export async function storeImage(session: Session, image: NewImage, actor: Actor): Promise<Image> {
+export async function storeImage(database: Database, image: NewImage, actor: Actor): Promise<StoredImage> {
+  return database.transaction(async (session) => {
+    const before = await findImage(session, image.name);
+    const stored = await writeImage(session, image, actor);
+    const to = before ? 'replaced' : 'created';
+    await recordChange(session, { kind: 'image', subject: image.name, to, actor, before, after: stored });
+    return { image: stored, before };
+  });
+}
+
+async function writeImage(session: Session, image: NewImage, actor: Actor): Promise<Image> {
   const [row] = await session.run<ImageRow & Record<string, unknown>>(
     'store-image',
     `INSERT INTO images (image_name, sha256, size_bytes, format, virtual_bytes, created_by)
@@ -74,13 +91,18 @@ export async function listImages(session: Session): Promise<Image[]> {
   return rows.map(imageOf);
 }
 
-export async function removeImage(session: Session, name: string): Promise<Image | null> {
-  const [row] = await session.run<ImageRow & Record<string, unknown>>(
-    'remove-image',
-    `DELETE FROM images WHERE image_name = $1 RETURNING ${IMAGE_COLUMNS}`,
-    [name],
-  );
-  return row ? imageOf(row) : null;
+export async function removeImage(database: Database, name: string, actor: Actor): Promise<Image | null> {
+  return database.transaction(async (session) => {
+    const [row] = await session.run<ImageRow & Record<string, unknown>>(
+      'remove-image',
+      `DELETE FROM images WHERE image_name = $1 RETURNING ${IMAGE_COLUMNS}`,
+      [name],
+    );
+    if (!row) return null;
+    const before = imageOf(row);
+    await recordChange(session, { kind: 'image', subject: name, to: 'removed', actor, before });
+    return before;
+  });
 }
 
 /** Whether an image has these bytes. */
@@ -92,17 +114,23 @@ export async function isDigestUsed(session: Session, sha256: string): Promise<bo
 }
 
 export async function storeInstallProfile(
-  session: Session,
+  database: Database,
   profile: InstallProfile,
   actor: Actor,
 ): Promise<void> {
-  await session.run(
-    'store-workflow',
-    `INSERT INTO workflows (workflow_name, definition, created_by) VALUES ($1, $2, $3)
-     ON CONFLICT (workflow_name) DO UPDATE SET definition = excluded.definition, created_by = excluded.created_by,
-       created_at = now()`,
-    [profile.name, JSON.stringify(profile), actorLabel(actor)],
-  );
+  const { name } = profile;
+  await database.transaction(async (session) => {
+    const before = await findInstallProfile(session, name);
+    await session.run(
+      'store-workflow',
+      `INSERT INTO workflows (workflow_name, definition, created_by) VALUES ($1, $2, $3)
+       ON CONFLICT (workflow_name) DO UPDATE SET definition = excluded.definition, created_by = excluded.created_by,
+         created_at = now()`,
+      [name, JSON.stringify(profile), actorLabel(actor)],
+    );
+    const to = before ? 'replaced' : 'created';
+    await recordChange(session, { kind: 'workflow', subject: name, to, actor, before, after: profile });
+  });
 }
 
 function profileOf(definition: InstallProfile): InstallProfile {
@@ -126,11 +154,16 @@ export async function listInstallProfiles(session: Session): Promise<InstallProf
   return rows.map((row) => profileOf(row.definition));
 }
 
-export async function removeInstallProfile(session: Session, name: string): Promise<boolean> {
-  const rows = await session.run(
-    'remove-workflow',
-    'DELETE FROM workflows WHERE workflow_name = $1 RETURNING workflow_name',
-    [name],
-  );
-  return rows.length > 0;
+export async function removeInstallProfile(database: Database, name: string, actor: Actor): Promise<boolean> {
+  return database.transaction(async (session) => {
+    const [row] = await session.run<{ definition: InstallProfile }>(
+      'remove-workflow',
+      'DELETE FROM workflows WHERE workflow_name = $1 RETURNING definition',
+      [name],
+    );
+    if (!row) return false;
+    const before = profileOf(row.definition);
+    await recordChange(session, { kind: 'workflow', subject: name, to: 'removed', actor, before });
+    return true;
+  });
 }

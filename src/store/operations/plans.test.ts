@@ -43,43 +43,43 @@ const stored = async () => (await listPlans(database, '', 1000)).rows;
 
 describe('plans', () => {
   it('are found as they were stored, with what they left unset', async () => {
-    await savePlans(database, [planOf('p')], 'alice');
+    await savePlans(database, [planOf('p')], { kind: 'operator', id: 'alice' });
     expect(await findPlan(database, 'p')).toEqual(planOf('p'));
     expect(await findPlan(database, 'q')).toBeNull();
   });
 
   it('are stored all or not at all', async () => {
-    await savePlans(database, [planOf('m')], 'alice');
+    await savePlans(database, [planOf('m')], { kind: 'operator', id: 'alice' });
     await reference('m');
     const plans = [planOf('z'), planOf('m', 'changed'), planOf('a')];
-    await expect(savePlans(database, plans, 'alice')).rejects.toMatchObject({
+    await expect(savePlans(database, plans, { kind: 'operator', id: 'alice' })).rejects.toMatchObject({
       reason: 'PLAN_REFERENCED',
       metadata: { plan_id: 'm', operation_id: 'op-m' },
     });
     expect(await stored()).toEqual([planOf('m')]);
-    await savePlans(database, [planOf('z'), planOf('m'), planOf('a')], 'alice');
+    await savePlans(database, [planOf('z'), planOf('m'), planOf('a')], { kind: 'operator', id: 'alice' });
     expect(await stored()).toEqual([planOf('a'), planOf('m'), planOf('z')]);
   });
 
   it('that two store in opposite orders do not keep each other waiting', async () => {
     const plans = Array.from({ length: 20 }, (_, index) => planOf(`p-${String(index).padStart(2, '0')}`));
     await Promise.all([
-      savePlans(database, plans, 'alice'),
-      savePlans(database, plans.toReversed(), 'bob'),
-      savePlans(database, plans, 'carol'),
+      savePlans(database, plans, { kind: 'operator', id: 'alice' }),
+      savePlans(database, plans.toReversed(), { kind: 'operator', id: 'bob' }),
+      savePlans(database, plans, { kind: 'operator', id: 'carol' }),
     ]);
     expect(await stored()).toEqual(plans);
   });
 
   it('are replaced while nothing references them', async () => {
-    await savePlans(database, [planOf('p')], 'alice');
-    await savePlans(database, [planOf('p', 'other')], 'bob');
+    await savePlans(database, [planOf('p')], { kind: 'operator', id: 'alice' });
+    await savePlans(database, [planOf('p', 'other')], { kind: 'operator', id: 'bob' });
     expect(await stored()).toEqual([planOf('p', 'other')]);
   });
 
   it('are listed by id, page by page', async () => {
     const plans = ['B', 'a', 'a.b', 'a-b', 'b', '0'].map((id) => planOf(id));
-    await savePlans(database, plans, 'alice');
+    await savePlans(database, plans, { kind: 'operator', id: 'alice' });
     const seen: string[] = [];
     let after: string | null = '';
     while (after !== null) {
@@ -91,7 +91,7 @@ describe('plans', () => {
   });
 
   it('of no number at all are no work', async () => {
-    await savePlans(database, [], 'alice');
+    await savePlans(database, [], { kind: 'operator', id: 'alice' });
     expect(await listPlans(database, '', 10)).toEqual({ rows: [], next: null });
   });
 });

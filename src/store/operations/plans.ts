@@ -1,9 +1,13 @@
 /** Stored plans. The default plans are in the code (src/domain/operation/plan.ts). */
 import { isDeepStrictEqual } from 'node:util';
+import { type Actor, actorLabel } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
+import type { NewEvent } from '../../domain/event.ts';
 import type { Plan, PlanStep } from '../../domain/operation/plan.ts';
 import { runIdOf } from '../../domain/v1/run-id.ts';
 import type { Database, Session } from '../database/database.ts';
+import { appendEvents } from '../events/append-events.ts';
+import { changeEvent } from '../events/record-change.ts';
 import type { Page } from '../machines/list.ts';
 
 interface PlanRow {
@@ -51,31 +55,32 @@ export async function listPlans(session: Session, after: string, size: number): 
  * at any time. A row is locked while its references are searched, and a start locks the plan that it references: so an
  * operation always has the steps of the plan that it names.
  */
-export async function savePlans(
-  database: Database,
-  plans: readonly Plan[],
-  createdBy: string,
-): Promise<void> {
+export async function savePlans(database: Database, plans: readonly Plan[], actor: Actor): Promise<void> {
   // Always in the same order, so that two calls with the same plans can't deadlock.
   const inOrder = plans.toSorted((one, other) => (one.planId < other.planId ? -1 : 1));
   await database.transaction(async (session) => {
-    for (const plan of inOrder) await savePlan(session, plan, createdBy);
+    const events: NewEvent[] = [];
+    for (const plan of inOrder) events.push(...(await savePlan(session, plan, actor)));
+    await appendEvents(session, events);
   });
 }
 
-async function savePlan(session: Session, plan: Plan, createdBy: string): Promise<void> {
-  await session.run(
+/** Returns what changed: nothing, when the same plan is stored already. */
+async function savePlan(session: Session, plan: Plan, actor: Actor): Promise<NewEvent[]> {
+  const inserted = await session.run(
     'insert-plan',
     `INSERT INTO plans (plan_id, display_name, steps, created_by) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (plan_id) DO NOTHING`,
-    [plan.planId, plan.displayName, JSON.stringify(plan.steps), createdBy],
+     ON CONFLICT (plan_id) DO NOTHING RETURNING plan_id`,
+    [plan.planId, plan.displayName, JSON.stringify(plan.steps), actorLabel(actor)],
   );
+  const change = { kind: 'plan', subject: plan.planId, actor, after: plan } as const;
+  if (inserted.length > 0) return [changeEvent({ ...change, to: 'created' })];
   const [row] = await session.run<PlanRow & Record<string, unknown>>(
     'lock-plan',
     'SELECT plan_id, display_name, steps FROM plans WHERE plan_id = $1 FOR UPDATE',
     [plan.planId],
   );
-  if (row && isDeepStrictEqual(JSON.parse(JSON.stringify(plan)), planOf(row))) return;
+  if (row && isDeepStrictEqual(JSON.parse(JSON.stringify(plan)), planOf(row))) return [];
   const [reference] = await session.run<{ operation_id: string }>(
     'plan-reference',
     'SELECT operation_id FROM operations WHERE plan_id = $1 ORDER BY operation_id DESC LIMIT 1',
@@ -87,6 +92,7 @@ async function savePlan(session: Session, plan: Plan, createdBy: string): Promis
     plan.displayName,
     JSON.stringify(plan.steps),
   ]);
+  return [changeEvent({ ...change, to: 'replaced', before: row && planOf(row) })];
 }
 
 /** Only runs reference plans, so the message has the id of a run. */

@@ -47,8 +47,8 @@ export function imageRoutes(app: FastifyInstance, dependencies: ImageRouteDepend
       return { success: true, data: { offset, piece_bytes: PIECE_BYTES } };
     },
     putContent: (call) => putPiece(dependencies, call),
-    remove: async ({ params: { name } }) => {
-      const removed = await removeImage(database, name);
+    remove: async ({ params: { name }, caller }) => {
+      const removed = await removeImage(database, name, caller.actor);
       if (!removed) throw imageNotFound(name);
       if (!(await isDigestUsed(database, removed.sha256))) await files.remove(removed.sha256);
       return { success: true, data: imageBody(removed), message: `Image ${removed.name} removed` };
@@ -114,8 +114,7 @@ async function keepImage(
   image: NewImage,
   actor: Actor,
 ): Promise<Image> {
-  const before = await findImage(database, image.name);
-  const stored = await storeImage(database, image, actor);
+  const { image: stored, before } = await storeImage(database, image, actor);
   if (before && before.sha256 !== image.sha256 && !(await isDigestUsed(database, before.sha256))) {
     await files.remove(before.sha256);
   }

@@ -53,9 +53,10 @@ export async function nodeBulkRoutes(
       const results = await forEachNode(ids, (id) => approveNode(nodes, id, approval, caller.actor));
       return bulkAnswer(results, 'are approved');
     },
-    tag: async ({ request }) => {
+    tag: async ({ request, caller }) => {
       const { node_ids: ids, ...change } = readBulkTags(request.body);
-      return bulkAnswer(await forEachNode(ids, (id) => tagNode(nodes, id, change)), 'are tagged');
+      const results = await forEachNode(ids, (id) => tagNode(nodes, id, change, caller.actor));
+      return bulkAnswer(results, 'are tagged');
     },
     setWorkflow: async ({ request, caller }) => {
       const { node_ids: ids, workflow } = readBulkWorkflow(request.body);

@@ -66,13 +66,13 @@ export async function nodeRoutes(app: FastifyInstance, dependencies: NodeRouteDe
     },
     retire: async ({ reply, params, caller }) =>
       sendNode(reply, await retireNode(nodes, params.id, caller.actor), 'Node retired'),
-    addTag: async ({ request, reply, params }) => {
+    addTag: async ({ request, reply, params, caller }) => {
       const change = { add: [readTag(request.body)], remove: [] };
-      return sendNode(reply, await tagNode(nodes, params.id, change), 'Tag added');
+      return sendNode(reply, await tagNode(nodes, params.id, change, caller.actor), 'Tag added');
     },
-    removeTag: async ({ reply, params }) => {
+    removeTag: async ({ reply, params, caller }) => {
       const change = { add: [], remove: [readTag({ tag: params.tag })] };
-      return sendNode(reply, await tagNode(nodes, params.id, change), 'Tag removed');
+      return sendNode(reply, await tagNode(nodes, params.id, change, caller.actor), 'Tag removed');
     },
     history: async ({ params, query }) => {
       const { machineId } = await getNode(nodes, params.id);

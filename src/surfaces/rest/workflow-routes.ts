@@ -38,8 +38,8 @@ export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRoute
       const data = installProfileBody(profile, caller.role);
       return reply.code(201).send({ success: true, data, message: `Workflow ${name} stored` });
     },
-    remove: async ({ params: { name } }) => {
-      if (!(await removeInstallProfile(database, name))) throw workflowNotFound(name);
+    remove: async ({ params: { name }, caller }) => {
+      if (!(await removeInstallProfile(database, name, caller.actor))) throw workflowNotFound(name);
       return { success: true, message: `Workflow ${name} removed` };
     },
   });

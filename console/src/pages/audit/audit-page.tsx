@@ -4,7 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { allOf, equals } from '../../../../src/client/filter-text.ts';
-import { EVENT_KINDS } from '../../../../src/domain/event.ts';
+import { EVENT_KINDS, isForAdmins } from '../../../../src/domain/event.ts';
 import type { Event } from '../../../../src/gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import { fleet } from '../../api/clients.ts';
 import { failureOf, isInvalid } from '../../api/failure.ts';
@@ -48,8 +48,7 @@ export function AuditPage() {
     if (event?.operationId) navigate(operationHref(event.operationId));
     else if (event?.machineId) navigate(machineHref(event.machineId));
   });
-  // Only admins may see the events of tokens.
-  const kinds = ['', ...EVENT_KINDS.filter((known) => known !== 'token' || forbidden('admin') === '')];
+  const kinds = ['', ...EVENT_KINDS.filter((known) => !isForAdmins(known) || forbidden('admin') === '')];
   const refresh = () => {
     setNews(0);
     void log.refetch();
@@ -138,8 +137,20 @@ function Events({ events, marked }: { events: readonly Event[]; marked: number }
               <span className="soft clipped" title={event.actorId}>
                 {event.actorId}
               </span>
+              {event.address && (
+                <span className="soft clipped" title={`${event.via} ${event.requestId}`.trim()}>
+                  {event.address}
+                </span>
+              )}
             </td>
-            <td className="wraps">{event.comment}</td>
+            <td className="wraps">
+              {event.comment}
+              {event.changes.map(({ field, before, after }) => (
+                <div key={field} className="soft">
+                  {field}: {before || '–'} → {after || '–'}
+                </div>
+              ))}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -26,6 +26,10 @@ const COLUMNS = [
   'operation_id',
   'comment',
   'metadata',
+  'address',
+  'request_id',
+  'via',
+  'changes',
 ] as const;
 
 /** Returns the number of events. */
@@ -61,6 +65,10 @@ function csvLine(event: Event): string {
     operation_id: event.operationId,
     comment: event.comment,
     metadata: event.metadata,
+    address: event.address,
+    request_id: event.requestId,
+    via: event.via,
+    changes: JSON.stringify(event.changes.map(({ field, before, after }) => ({ field, before, after }))),
   };
   return `${COLUMNS.map((column) => csvField(fields[column])).join(',')}\r\n`;
 }

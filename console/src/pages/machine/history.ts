@@ -1,9 +1,13 @@
 /** The history of all layers of a machine as one list: its filter, and which live events belong to it. */
-import { EVENT_KINDS, type EventKind } from '../../../../src/domain/event.ts';
+import { EVENT_KINDS, type EventKind, isForAdmins } from '../../../../src/domain/event.ts';
 import type { ToneLayer } from '../../../../src/domain/tone.ts';
 
-/** Token events are not part of a machine's history. */
-export const HISTORY_KINDS: readonly EventKind[] = EVENT_KINDS.filter((kind) => kind !== 'token');
+/** These have no machine, and what is for admins is on the page of the audit log. */
+const WITHOUT_MACHINE: readonly EventKind[] = ['plan', 'pool'];
+
+export const HISTORY_KINDS: readonly EventKind[] = EVENT_KINDS.filter(
+  (kind) => !isForAdmins(kind) && !WITHOUT_MACHINE.includes(kind),
+);
 
 /** Progress updates are too frequent to be shown by default. */
 const DEFAULT_KINDS: readonly EventKind[] = HISTORY_KINDS.filter((kind) => kind !== 'progress');

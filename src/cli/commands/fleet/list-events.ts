@@ -49,6 +49,9 @@ const EVENTS: Rendering<Event> = {
     { header: 'EVENT_ID', cell: ({ eventId }) => String(eventId) },
     ...COLUMNS,
     { header: 'OPERATION_ID', cell: ({ operationId }) => operationId },
+    { header: 'ADDRESS', cell: ({ address }) => address },
+    { header: 'REQUEST_ID', cell: ({ requestId }) => requestId },
+    { header: 'CHANGED', cell: changedOf },
     { header: 'METADATA', cell: ({ metadata }) => (metadata === '{}' ? '' : metadata) },
     COMMENT,
   ],
@@ -64,7 +67,7 @@ export function listEvents(context: CommandContext): Command {
     .option('-f, --follow', 'print new events instead, until Ctrl-C')
     .addHelpText(
       'after',
-      `\nFields of the filter: kind (${EVENT_KINDS.join(', ')}), subject,\nmachine_id, operation_id, actor_kind, actor_id, from, to, comment, at. Events of tokens are for admins only.`,
+      `\nFields of the filter: kind (${EVENT_KINDS.join(', ')}), subject,\nmachine_id, operation_id, actor_kind, actor_id, from, to, comment, address, request_id, at.\nEvents of tokens, sessions, settings, access and audit are for admins only.`,
     );
   return addOutput(command).action(
     context.action<EventsOptions>(async ({ options, api }) => {
@@ -135,6 +138,10 @@ function subjectOf({ subject, machineId }: Event): string {
 function changeOf({ from, to }: Event): string {
   if (from === to) return to;
   return from === '' ? to : `${from} → ${to || '-'}`;
+}
+
+function changedOf({ changes }: Event): string {
+  return changes.map(({ field, before, after }) => `${field}: ${before || '-'} → ${after || '-'}`).join(', ');
 }
 
 function actorOf({ actorKind, actorId }: Event): string {

@@ -1,7 +1,7 @@
 /** Tokens and plans. */
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { actorLabel, ROLES, type Role } from '../../../domain/actor.ts';
+import { ROLES, type Role } from '../../../domain/actor.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
 import { invalidField, missingField } from '../../../domain/error/fault.ts';
 import type { AdminService, TokenSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
@@ -24,7 +24,7 @@ export function tokenHandlers(
     async createPlan({ plan }, { caller }) {
       if (!plan) throw missingField('plan');
       const checked = checkPlan(toJson(PlanSchema, plan, { useProtoFieldName: true }));
-      const created = await createPlan(dependencies.database, checked, actorLabel(caller.actor));
+      const created = await createPlan(dependencies.database, checked, caller.actor);
       return planMessage(created, dependencies.stepDefaults);
     },
 

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { actorLabel } from '../../../domain/actor.ts';
 import type { EventSchema } from '../../../gen/baremetal/fleet/v1/fleet_service_pb.ts';
 import type { LoggedEvent } from '../../../store/events/event-log.ts';
 
@@ -17,5 +18,10 @@ export function eventMessage(event: LoggedEvent): MessageInitShape<typeof EventS
     machineId: event.machineId ?? '',
     operationId: event.operationId ?? '',
     metadata: event.metadata,
+    identity: actorLabel({ kind: event.actorKind, id: event.actorId }),
+    address: event.address ?? '',
+    requestId: event.requestId ?? '',
+    via: event.via ?? '',
+    changes: event.changes.map((change) => ({ ...change })),
   };
 }

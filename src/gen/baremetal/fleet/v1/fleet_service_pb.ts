@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/fleet/v1/fleet_service.proto.
  */
 export const file_baremetal_fleet_v1_fleet_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QiNwoISWRlbnRpdHkSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEg8KB3ZlcnNpb24YAyABKAkiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IvAECghPdmVydmlldxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbWFjaGluZXMYAiABKAUSKQoGZmFjZXRzGAMgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0EjAKCWF0dGVudGlvbhgEIAMoCzIdLmJhcmVtZXRhbC5mbGVldC52MS5BdHRlbnRpb24SUgoUb3BlcmF0aW9uc191bmRlcl93YXkYBSADKAsyNC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSSwoQb3BlcmF0aW9uc19lbmRlZBgGIAMoCzIxLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zRW5kZWRFbnRyeRIsCgdvdmVyZHVlGAcgAygLMhsuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJkdWUSFAoMYWdlbnRzX3JlYWR5GAggASgFEhMKC2FnZW50c19sb3N0GAkgASgFEhwKFG1hY2hpbmVzX3NjaGVkdWxhYmxlGBQgASgFEkIKE3VuaGVhbHRoeV91cHN0cmVhbXMYFSADKAsyJS5iYXJlbWV0YWwuZmxlZXQudjEuVW5oZWFsdGh5VXBzdHJlYW0aOQoXT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ARo2ChRPcGVyYXRpb25zRW5kZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBImMKEVVuaGVhbHRoeVVwc3RyZWFtEhAKCHByb3ZpZGVyGAEgASgJEg8KB2ZhaWx1cmUYAiABKAkSKwoHcmVhZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisQEKCUF0dGVudGlvbhIOCgZyZWFzb24YASABKAkSEAoIbWFjaGluZXMYAiABKAUSDgoGZmlsdGVyGAMgASgJEhoKEmV4YW1wbGVfbWFjaGluZV9pZBgEIAEoCRIXCg9leGFtcGxlX21lc3NhZ2UYBSABKAkSKgoGbmV3ZXN0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb25kaXRpb24YByABKAkicAoHT3ZlcmR1ZRINCgVsYXllchgBIAEoCRINCgVzdGF0ZRgCIAEoCRIVCg1saW1pdF9zZWNvbmRzGAMgASgDEhAKCG1hY2hpbmVzGAQgASgFEg4KBmZpbHRlchgFIAEoCRIOCgZhZHZpY2UYBiABKAkiNgoUQ291bnRNYWNoaW5lc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmZhY2V0cxgCIAMoCSJRChVDb3VudE1hY2hpbmVzUmVzcG9uc2USDQoFdG90YWwYASABKAUSKQoGZmFjZXRzGAIgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0IkYKBUZhY2V0Eg0KBWZpZWxkGAEgASgJEi4KBnZhbHVlcxgCIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5GYWNldFZhbHVlIi0KCkZhY2V0VmFsdWUSDQoFdmFsdWUYASABKAkSEAoIbWFjaGluZXMYAiABKAUiTAoUSW5kZXhNYWNoaW5lc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhAKCG9yZGVyX2J5GAIgASgJEhIKCmRlc2NlbmRpbmcYAyABKAgiMgoMTWFjaGluZUluZGV4Eg0KBXRvdGFsGAEgASgFEhMKC21hY2hpbmVfaWRzGAIgAygJIikKEkdldE1hY2hpbmVzUmVxdWVzdBITCgttYWNoaW5lX2lkcxgBIAMoCSI+ChNHZXRNYWNoaW5lc1Jlc3BvbnNlEicKCG1hY2hpbmVzGAEgAygLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUi7QEKBUV2ZW50EhAKCGV2ZW50X2lkGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRraW5kGAMgASgJEg8KB3N1YmplY3QYBCABKAkSDAoEZnJvbRgFIAEoCRIKCgJ0bxgGIAEoCRISCgphY3Rvcl9raW5kGAcgASgJEhAKCGFjdG9yX2lkGAggASgJEg8KB2NvbW1lbnQYCSABKAkSEgoKbWFjaGluZV9pZBgKIAEoCRIUCgxvcGVyYXRpb25faWQYCyABKAkSEAoIbWV0YWRhdGEYDCABKAkiNAoSV2F0Y2hFdmVudHNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIOCgZjdXJzb3IYAiABKAki2QEKDFdhdGNoZWRFdmVudBIzCgRraW5kGAEgASgOMiUuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoZWRFdmVudC5LaW5kEigKBWV2ZW50GAIgASgLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkV2ZW50Eg4KBmN1cnNvchgDIAEoCRImCgJhdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMgoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFQUxJVkUQARIJCgVFVkVOVBACIkoKEUxpc3RFdmVudHNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJYChJMaXN0RXZlbnRzUmVzcG9uc2USKQoGZXZlbnRzGAEgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSItChdHZXRNZXRyaWNIaXN0b3J5UmVxdWVzdBISCgptYWNoaW5lX2lkGAEgASgJIkIKDU1ldHJpY0hpc3RvcnkSMQoHc2FtcGxlcxgBIAMoCzIgLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNTYW1wbGUipgEKDE1ldHJpY1NhbXBsZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoHbWV0cmljcxgCIAMoCzItLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNTYW1wbGUuTWV0cmljc0VudHJ5Gi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBMu8FCgxGbGVldFNlcnZpY2USSQoGV2hvQW1JEiEuYmFyZW1ldGFsLmZsZWV0LnYxLldob0FtSVJlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuSWRlbnRpdHkSUwoLR2V0T3ZlcnZpZXcSJi5iYXJlbWV0YWwuZmxlZXQudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0GhwuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJ2aWV3EmQKDUNvdW50TWFjaGluZXMSKC5iYXJlbWV0YWwuZmxlZXQudjEuQ291bnRNYWNoaW5lc1JlcXVlc3QaKS5iYXJlbWV0YWwuZmxlZXQudjEuQ291bnRNYWNoaW5lc1Jlc3BvbnNlEl0KDUluZGV4TWFjaGluZXMSKC5iYXJlbWV0YWwuZmxlZXQudjEuSW5kZXhNYWNoaW5lc1JlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuTWFjaGluZUluZGV4MAESXgoLR2V0TWFjaGluZXMSJi5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWFjaGluZXNSZXF1ZXN0GicuYmFyZW1ldGFsLmZsZWV0LnYxLkdldE1hY2hpbmVzUmVzcG9uc2USWQoLV2F0Y2hFdmVudHMSJi5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hFdmVudHNSZXF1ZXN0GiAuYmFyZW1ldGFsLmZsZWV0LnYxLldhdGNoZWRFdmVudDABElsKCkxpc3RFdmVudHMSJS5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEV2ZW50c1JlcXVlc3QaJi5iYXJlbWV0YWwuZmxlZXQudjEuTGlzdEV2ZW50c1Jlc3BvbnNlEmIKEEdldE1ldHJpY0hpc3RvcnkSKy5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWV0cmljSGlzdG9yeVJlcXVlc3QaIS5iYXJlbWV0YWwuZmxlZXQudjEuTWV0cmljSGlzdG9yeWIGcHJvdG8z", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
+  fileDesc("CiZiYXJlbWV0YWwvZmxlZXQvdjEvZmxlZXRfc2VydmljZS5wcm90bxISYmFyZW1ldGFsLmZsZWV0LnYxIg8KDVdob0FtSVJlcXVlc3QiNwoISWRlbnRpdHkSDAoEbmFtZRgBIAEoCRIMCgRyb2xlGAIgASgJEg8KB3ZlcnNpb24YAyABKAkiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IvAECghPdmVydmlldxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbWFjaGluZXMYAiABKAUSKQoGZmFjZXRzGAMgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0EjAKCWF0dGVudGlvbhgEIAMoCzIdLmJhcmVtZXRhbC5mbGVldC52MS5BdHRlbnRpb24SUgoUb3BlcmF0aW9uc191bmRlcl93YXkYBSADKAsyNC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcuT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSSwoQb3BlcmF0aW9uc19lbmRlZBgGIAMoCzIxLmJhcmVtZXRhbC5mbGVldC52MS5PdmVydmlldy5PcGVyYXRpb25zRW5kZWRFbnRyeRIsCgdvdmVyZHVlGAcgAygLMhsuYmFyZW1ldGFsLmZsZWV0LnYxLk92ZXJkdWUSFAoMYWdlbnRzX3JlYWR5GAggASgFEhMKC2FnZW50c19sb3N0GAkgASgFEhwKFG1hY2hpbmVzX3NjaGVkdWxhYmxlGBQgASgFEkIKE3VuaGVhbHRoeV91cHN0cmVhbXMYFSADKAsyJS5iYXJlbWV0YWwuZmxlZXQudjEuVW5oZWFsdGh5VXBzdHJlYW0aOQoXT3BlcmF0aW9uc1VuZGVyV2F5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4ARo2ChRPcGVyYXRpb25zRW5kZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBImMKEVVuaGVhbHRoeVVwc3RyZWFtEhAKCHByb3ZpZGVyGAEgASgJEg8KB2ZhaWx1cmUYAiABKAkSKwoHcmVhZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAisQEKCUF0dGVudGlvbhIOCgZyZWFzb24YASABKAkSEAoIbWFjaGluZXMYAiABKAUSDgoGZmlsdGVyGAMgASgJEhoKEmV4YW1wbGVfbWFjaGluZV9pZBgEIAEoCRIXCg9leGFtcGxlX21lc3NhZ2UYBSABKAkSKgoGbmV3ZXN0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgljb25kaXRpb24YByABKAkicAoHT3ZlcmR1ZRINCgVsYXllchgBIAEoCRINCgVzdGF0ZRgCIAEoCRIVCg1saW1pdF9zZWNvbmRzGAMgASgDEhAKCG1hY2hpbmVzGAQgASgFEg4KBmZpbHRlchgFIAEoCRIOCgZhZHZpY2UYBiABKAkiNgoUQ291bnRNYWNoaW5lc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmZhY2V0cxgCIAMoCSJRChVDb3VudE1hY2hpbmVzUmVzcG9uc2USDQoFdG90YWwYASABKAUSKQoGZmFjZXRzGAIgAygLMhkuYmFyZW1ldGFsLmZsZWV0LnYxLkZhY2V0IkYKBUZhY2V0Eg0KBWZpZWxkGAEgASgJEi4KBnZhbHVlcxgCIAMoCzIeLmJhcmVtZXRhbC5mbGVldC52MS5GYWNldFZhbHVlIi0KCkZhY2V0VmFsdWUSDQoFdmFsdWUYASABKAkSEAoIbWFjaGluZXMYAiABKAUiTAoUSW5kZXhNYWNoaW5lc1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhAKCG9yZGVyX2J5GAIgASgJEhIKCmRlc2NlbmRpbmcYAyABKAgiMgoMTWFjaGluZUluZGV4Eg0KBXRvdGFsGAEgASgFEhMKC21hY2hpbmVfaWRzGAIgAygJIikKEkdldE1hY2hpbmVzUmVxdWVzdBITCgttYWNoaW5lX2lkcxgBIAMoCSI+ChNHZXRNYWNoaW5lc1Jlc3BvbnNlEicKCG1hY2hpbmVzGAEgAygLMhUuYmFyZW1ldGFsLnYyLk1hY2hpbmUi4wIKBUV2ZW50EhAKCGV2ZW50X2lkGAEgASgDEiYKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRraW5kGAMgASgJEg8KB3N1YmplY3QYBCABKAkSDAoEZnJvbRgFIAEoCRIKCgJ0bxgGIAEoCRISCgphY3Rvcl9raW5kGAcgASgJEhAKCGFjdG9yX2lkGAggASgJEg8KB2NvbW1lbnQYCSABKAkSEgoKbWFjaGluZV9pZBgKIAEoCRIUCgxvcGVyYXRpb25faWQYCyABKAkSEAoIbWV0YWRhdGEYDCABKAkSEAoIaWRlbnRpdHkYFCABKAkSDwoHYWRkcmVzcxgVIAEoCRISCgpyZXF1ZXN0X2lkGBYgASgJEgsKA3ZpYRgXIAEoCRIwCgdjaGFuZ2VzGBggAygLMh8uYmFyZW1ldGFsLmZsZWV0LnYxLkZpZWxkQ2hhbmdlIjsKC0ZpZWxkQ2hhbmdlEg0KBWZpZWxkGAEgASgJEg4KBmJlZm9yZRgCIAEoCRINCgVhZnRlchgDIAEoCSI0ChJXYXRjaEV2ZW50c1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEg4KBmN1cnNvchgCIAEoCSLZAQoMV2F0Y2hlZEV2ZW50EjMKBGtpbmQYASABKA4yJS5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hlZEV2ZW50LktpbmQSKAoFZXZlbnQYAiABKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRXZlbnQSDgoGY3Vyc29yGAMgASgJEiYKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIyCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIJCgVBTElWRRABEgkKBUVWRU5UEAIiSgoRTGlzdEV2ZW50c1JlcXVlc3QSDgoGZmlsdGVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlgKEkxpc3RFdmVudHNSZXNwb25zZRIpCgZldmVudHMYASADKAsyGS5iYXJlbWV0YWwuZmxlZXQudjEuRXZlbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIi0KF0dldE1ldHJpY0hpc3RvcnlSZXF1ZXN0EhIKCm1hY2hpbmVfaWQYASABKAkiQgoNTWV0cmljSGlzdG9yeRIxCgdzYW1wbGVzGAEgAygLMiAuYmFyZW1ldGFsLmZsZWV0LnYxLk1ldHJpY1NhbXBsZSKmAQoMTWV0cmljU2FtcGxlEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+CgdtZXRyaWNzGAIgAygLMi0uYmFyZW1ldGFsLmZsZWV0LnYxLk1ldHJpY1NhbXBsZS5NZXRyaWNzRW50cnkaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEy7wUKDEZsZWV0U2VydmljZRJJCgZXaG9BbUkSIS5iYXJlbWV0YWwuZmxlZXQudjEuV2hvQW1JUmVxdWVzdBocLmJhcmVtZXRhbC5mbGVldC52MS5JZGVudGl0eRJTCgtHZXRPdmVydmlldxImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRPdmVydmlld1JlcXVlc3QaHC5iYXJlbWV0YWwuZmxlZXQudjEuT3ZlcnZpZXcSZAoNQ291bnRNYWNoaW5lcxIoLmJhcmVtZXRhbC5mbGVldC52MS5Db3VudE1hY2hpbmVzUmVxdWVzdBopLmJhcmVtZXRhbC5mbGVldC52MS5Db3VudE1hY2hpbmVzUmVzcG9uc2USXQoNSW5kZXhNYWNoaW5lcxIoLmJhcmVtZXRhbC5mbGVldC52MS5JbmRleE1hY2hpbmVzUmVxdWVzdBogLmJhcmVtZXRhbC5mbGVldC52MS5NYWNoaW5lSW5kZXgwARJeCgtHZXRNYWNoaW5lcxImLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNYWNoaW5lc1JlcXVlc3QaJy5iYXJlbWV0YWwuZmxlZXQudjEuR2V0TWFjaGluZXNSZXNwb25zZRJZCgtXYXRjaEV2ZW50cxImLmJhcmVtZXRhbC5mbGVldC52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIC5iYXJlbWV0YWwuZmxlZXQudjEuV2F0Y2hlZEV2ZW50MAESWwoKTGlzdEV2ZW50cxIlLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0RXZlbnRzUmVxdWVzdBomLmJhcmVtZXRhbC5mbGVldC52MS5MaXN0RXZlbnRzUmVzcG9uc2USYgoQR2V0TWV0cmljSGlzdG9yeRIrLmJhcmVtZXRhbC5mbGVldC52MS5HZXRNZXRyaWNIaXN0b3J5UmVxdWVzdBohLmJhcmVtZXRhbC5mbGVldC52MS5NZXRyaWNIaXN0b3J5YgZwcm90bzM", [file_baremetal_v2_machine, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message baremetal.fleet.v1.WhoAmIRequest
@@ -497,7 +497,8 @@ export type Event = Message<"baremetal.fleet.v1.Event"> & {
   at?: Timestamp | undefined;
 
   /**
-   * machine, phase, service, install, presence, observed, condition, operation, step, progress or token
+   * machine, phase, service, install, presence, observed, condition, operation, step, progress, token, plan, pool, image,
+   * workflow, node, session, settings, access (a refused call) or audit
    *
    * @generated from field: string kind = 3;
    */
@@ -521,7 +522,7 @@ export type Event = Message<"baremetal.fleet.v1.Event"> & {
   to: string;
 
   /**
-   * admin, system, node_report, agent or operator
+   * admin, system, node_report, agent, operator or anonymous
    *
    * @generated from field: string actor_kind = 7;
    */
@@ -553,6 +554,41 @@ export type Event = Message<"baremetal.fleet.v1.Event"> & {
    * @generated from field: string metadata = 12;
    */
   metadata: string;
+
+  /**
+   * Who made the change: actor_kind and actor_id as one text, such as admin:alice.
+   *
+   * @generated from field: string identity = 20;
+   */
+  identity: string;
+
+  /**
+   * The address of the client whose call caused the event; empty: no call did.
+   *
+   * @generated from field: string address = 21;
+   */
+  address: string;
+
+  /**
+   * The id of that call, as its error and the server's log have it.
+   *
+   * @generated from field: string request_id = 22;
+   */
+  requestId: string;
+
+  /**
+   * How the caller was identified: token, session, oidc or certificate.
+   *
+   * @generated from field: string via = 23;
+   */
+  via: string;
+
+  /**
+   * The fields that changed; never a secret.
+   *
+   * @generated from field: repeated baremetal.fleet.v1.FieldChange changes = 24;
+   */
+  changes: FieldChange[];
 };
 
 /**
@@ -563,11 +599,42 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_baremetal_fleet_v1_fleet_service, 15);
 
 /**
+ * @generated from message baremetal.fleet.v1.FieldChange
+ */
+export type FieldChange = Message<"baremetal.fleet.v1.FieldChange"> & {
+  /**
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * Empty: it had no value.
+   *
+   * @generated from field: string before = 2;
+   */
+  before: string;
+
+  /**
+   * Empty: it has no value.
+   *
+   * @generated from field: string after = 3;
+   */
+  after: string;
+};
+
+/**
+ * Describes the message baremetal.fleet.v1.FieldChange.
+ * Use `create(FieldChangeSchema)` to create a new message.
+ */
+export const FieldChangeSchema: GenMessage<FieldChange> = /*@__PURE__*/
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 16);
+
+/**
  * @generated from message baremetal.fleet.v1.WatchEventsRequest
  */
 export type WatchEventsRequest = Message<"baremetal.fleet.v1.WatchEventsRequest"> & {
   /**
-   * kind, subject, machine_id, operation_id, actor_kind, actor_id, from, to, comment, at
+   * kind, subject, machine_id, operation_id, actor_kind, actor_id, from, to, comment, address, request_id, at
    *
    * @generated from field: string filter = 1;
    */
@@ -586,7 +653,7 @@ export type WatchEventsRequest = Message<"baremetal.fleet.v1.WatchEventsRequest"
  * Use `create(WatchEventsRequestSchema)` to create a new message.
  */
 export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 16);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 17);
 
 /**
  * @generated from message baremetal.fleet.v1.WatchedEvent
@@ -622,7 +689,7 @@ export type WatchedEvent = Message<"baremetal.fleet.v1.WatchedEvent"> & {
  * Use `create(WatchedEventSchema)` to create a new message.
  */
 export const WatchedEventSchema: GenMessage<WatchedEvent> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 17);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 18);
 
 /**
  * @generated from enum baremetal.fleet.v1.WatchedEvent.Kind
@@ -650,7 +717,7 @@ export enum WatchedEvent_Kind {
  * Describes the enum baremetal.fleet.v1.WatchedEvent.Kind.
  */
 export const WatchedEvent_KindSchema: GenEnum<WatchedEvent_Kind> = /*@__PURE__*/
-  enumDesc(file_baremetal_fleet_v1_fleet_service, 17, 0);
+  enumDesc(file_baremetal_fleet_v1_fleet_service, 18, 0);
 
 /**
  * @generated from message baremetal.fleet.v1.ListEventsRequest
@@ -679,7 +746,7 @@ export type ListEventsRequest = Message<"baremetal.fleet.v1.ListEventsRequest"> 
  * Use `create(ListEventsRequestSchema)` to create a new message.
  */
 export const ListEventsRequestSchema: GenMessage<ListEventsRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 18);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 19);
 
 /**
  * @generated from message baremetal.fleet.v1.ListEventsResponse
@@ -701,7 +768,7 @@ export type ListEventsResponse = Message<"baremetal.fleet.v1.ListEventsResponse"
  * Use `create(ListEventsResponseSchema)` to create a new message.
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 19);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 20);
 
 /**
  * @generated from message baremetal.fleet.v1.GetMetricHistoryRequest
@@ -718,7 +785,7 @@ export type GetMetricHistoryRequest = Message<"baremetal.fleet.v1.GetMetricHisto
  * Use `create(GetMetricHistoryRequestSchema)` to create a new message.
  */
 export const GetMetricHistoryRequestSchema: GenMessage<GetMetricHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 20);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 21);
 
 /**
  * @generated from message baremetal.fleet.v1.MetricHistory
@@ -737,7 +804,7 @@ export type MetricHistory = Message<"baremetal.fleet.v1.MetricHistory"> & {
  * Use `create(MetricHistorySchema)` to create a new message.
  */
 export const MetricHistorySchema: GenMessage<MetricHistory> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 21);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 22);
 
 /**
  * @generated from message baremetal.fleet.v1.MetricSample
@@ -759,7 +826,7 @@ export type MetricSample = Message<"baremetal.fleet.v1.MetricSample"> & {
  * Use `create(MetricSampleSchema)` to create a new message.
  */
 export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
-  messageDesc(file_baremetal_fleet_v1_fleet_service, 22);
+  messageDesc(file_baremetal_fleet_v1_fleet_service, 23);
 
 /**
  * The fleet as a whole, for people and for dashboards: counts, lists in any order, and what happened.
@@ -819,8 +886,8 @@ export const FleetService: GenService<{
     output: typeof GetMachinesResponseSchema;
   },
   /**
-   * Every event that matches, as it happens. Begins with ALIVE, which holds the first cursor. Events of tokens are for
-   * admins only, here and in ListEvents.
+   * Every event that matches, as it happens. Begins with ALIVE, which holds the first cursor. Events of tokens, sessions,
+   * settings, access and the audit chain are for admins only, here and in ListEvents.
    *
    * @generated from rpc baremetal.fleet.v1.FleetService.WatchEvents
    */
