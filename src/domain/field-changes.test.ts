@@ -12,6 +12,12 @@ test('names the fields that differ, with their values before and after', () => {
   ]);
 });
 
+test('the order of keys in a list of records is no change', () => {
+  expect(
+    changesBetween({ steps: [{ a: 1, b: { c: 2, d: 3 } }] }, { steps: [{ b: { d: 3, c: 2 }, a: 1 }] }),
+  ).toEqual([]);
+});
+
 test('a record that is new or gone has all of its fields', () => {
   expect(changesBetween(null, { role: 'admin' })).toEqual([{ field: 'role', before: '', after: 'admin' }]);
   expect(changesBetween({ role: 'admin' }, null)).toEqual([{ field: 'role', before: 'admin', after: '' }]);

@@ -43,7 +43,13 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 function textOf(value: unknown): string {
   if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return '';
   if (typeof value === 'string') return value;
-  return value instanceof Date ? value.toISOString() : JSON.stringify(value);
+  return value instanceof Date ? value.toISOString() : JSON.stringify(value, sortedKeys);
+}
+
+/** The database stores the keys of records in an order of its own, which is no change. */
+function sortedKeys(_key: string, value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function hidden(text: string): string {
