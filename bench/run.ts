@@ -263,7 +263,7 @@ async function stopChildren(): Promise<void> {
 
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-bench-'));
-  const postgres = await startEmbeddedPostgres({ dataDir });
+  const postgres = await startEmbeddedPostgres({ dataDir, databases: 'any' });
   try {
     const server = await startChild('serve.js', { DATABASE_URL: postgres.url, INGOT_DATA_DIR: dataDir });
     const token = readFileSync(server.tokenFile ?? '', 'utf8').trim();

@@ -252,7 +252,7 @@ function forkMode(mode: keyof typeof MODES, env: NodeJS.ProcessEnv): ChildProces
 
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-sweep-'));
-  const postgres = await startEmbeddedPostgres({ dataDir });
+  const postgres = await startEmbeddedPostgres({ dataDir, databases: 'any' });
   const children: ChildProcess[] = [];
   try {
     const env = { ...process.env, DATABASE_URL: postgres.url, INGOT_DATA_DIR: dataDir };

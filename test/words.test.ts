@@ -22,7 +22,10 @@ const EXEMPT: readonly (readonly [file: RegExp, text: RegExp])[] = [
   // The API's value for "no one must act".
   [/./, /['"`]nobody['"`]|the value nobody|nobody \(it resolves|\bNOBODY\b/],
   // The account of the operating system.
-  [/embedded\/account|0001-embedded-postgresql/, /nobody/],
+  [
+    /embedded\/(?:account|dedicated-account|adopt-cluster|who-may-connect|upgrade)|0001-embedded-postgresql|docs\/(?:security|operating)/,
+    /nobody/,
+  ],
   // Keys of memos in stored steps.
   [/./, /\b(memo|context)\.[\w.]*begun|\bbegun\??:|`begun`|\{ begun/],
 ];

@@ -29,7 +29,7 @@ const parts = (process.env.BENCH_PARTS ?? Object.keys(PARTS).join()).split(',');
 
 async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'ingot-agents-'));
-  const postgres = await startEmbeddedPostgres({ dataDir: dir });
+  const postgres = await startEmbeddedPostgres({ dataDir: dir, databases: 'any' });
   const processes = new Processes();
   const sql = new pg.Pool({ connectionString: postgres.url, max: 2 });
   sql.on('error', () => {});

@@ -49,6 +49,7 @@ export function startEmbedded(
   return startSupervisedPostgres({
     dataDir: settings.dataDir,
     settings: { max_connections: String(connectionsFor(settings.workers)) },
+    notice: (line) => log.info(line),
     log: (line) => log.debug({ postgres: line }, 'postgres'),
     onExit: ({ code, signal }) => log.error({ code, signal }, 'PostgreSQL stopped; it is started again'),
     onStarted: () => {

@@ -5,12 +5,13 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
+import { socketDirOf } from '../../src/store/embedded/socket-dir.ts';
 
 /** `fast` ends all connections and writes everything down; `immediate` is a crash that needs recovery. */
 export type ShutdownMode = 'fast' | 'immediate';
 
 export class RestartablePostgres {
-  readonly url: string;
+  #url = '';
   readonly #dataDir: string;
   readonly #link: string;
   #current: EmbeddedPostgres | null = null;
@@ -20,13 +21,16 @@ export class RestartablePostgres {
   private constructor(dataDir: string) {
     this.#dataDir = dataDir;
     this.#link = join(dataDir, 'socket');
-    this.url = `postgresql://postgres@localhost:5432/postgres?host=${encodeURIComponent(this.#link)}`;
   }
 
   static async start(dataDir: string): Promise<RestartablePostgres> {
     const postgres = new RestartablePostgres(dataDir);
     await postgres.#start();
     return postgres;
+  }
+
+  get url(): string {
+    return this.#url;
   }
 
   /** One restart at a time. */
@@ -51,10 +55,12 @@ export class RestartablePostgres {
   async #start(): Promise<void> {
     // Durable: an answered commit must be there after a crash.
     const settings = { shared_buffers: '64MB' };
-    this.#current = await startEmbeddedPostgres({ dataDir: this.#dataDir, settings });
-    const socketDir = new URL(this.#current.url).searchParams.get('host') ?? '';
-    symlinkSync(socketDir, `${this.#link}.new`);
+    this.#current = await startEmbeddedPostgres({ dataDir: this.#dataDir, settings, databases: 'any' });
+    symlinkSync(socketDirOf(this.#current.url), `${this.#link}.new`);
     renameSync(`${this.#link}.new`, this.#link);
+    const url = new URL(this.#current.url);
+    url.searchParams.set('host', this.#link);
+    this.#url = url.href;
   }
 
   async #shutDown(mode: ShutdownMode): Promise<void> {

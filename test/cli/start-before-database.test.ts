@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { throughPort } from '../parts/blackhole-proxy.ts';
 import { cloneDatabase, type TestDatabase } from '../parts/postgres.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/ingot', import.meta.url));
@@ -49,11 +50,7 @@ async function openDoor(port: number): Promise<void> {
 }
 
 function serve(databasePort: number, httpPort: number) {
-  const url = new URL(database.url);
-  const env = {
-    PATH: process.env.PATH,
-    DATABASE_URL: `postgresql://postgres:pass-word@127.0.0.1:${databasePort}${url.pathname}`,
-  };
+  const env = { PATH: process.env.PATH, DATABASE_URL: throughPort(database.url, databasePort) };
   const args = [
     'serve',
     '--data-dir',
@@ -124,7 +121,7 @@ it('waits for its database, then for a schema that it can run on, and serves', a
   await vi.waitFor(() => expect(seen.out).toContain('Ingot is running.'), PATIENCE);
   child.kill('SIGINT');
   expect(await ended).toBe(0);
-  expect(seen.err + seen.out).not.toContain('pass-word');
+  expect(seen.err + seen.out).not.toContain(new URL(database.url).password);
 });
 
 it('ends at once when it is stopped while it waits', async () => {

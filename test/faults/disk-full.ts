@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Operation, Operation_Phase } from '../../src/gen/baremetal/v2/operation_pb.ts';
+import { ensurePassword } from '../../src/store/embedded/access.ts';
 import { socketUrl } from '../../src/store/embedded/socket-dir.ts';
 import { startSupervisedPostgres } from '../../src/store/embedded/supervised-postgres.ts';
 import { installedDebianPostgres } from '../parts/debian-postgres.ts';
@@ -109,7 +110,7 @@ async function startSite(disk: SmallDisk, diskOf: DiskOf): Promise<Site> {
 function embeddedUrl(dataDir: string): string {
   const file = join(dataDir, 'postgresql', 'postmaster.pid');
   const [, , , , socketDir = ''] = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
-  return socketUrl(socketDir);
+  return socketUrl(socketDir, ensurePassword(dataDir));
 }
 
 class DiskFull {

@@ -50,7 +50,7 @@ export function freezeDatabase(): Promise<FaultResult> {
 
 async function withPostgres(scenario: (pid: number) => Scenario): Promise<FaultResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-test-postgres-faults-'));
-  const postgres = await startEmbeddedPostgres({ dataDir });
+  const postgres = await startEmbeddedPostgres({ dataDir, databases: 'any' });
   try {
     return await onOneServer(postgres.url, scenario(postgres.pid));
   } finally {

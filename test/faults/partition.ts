@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/store/embedded/embedded-postgres.ts';
-import { BlackholeProxy } from '../parts/blackhole-proxy.ts';
+import { socketDirOf } from '../../src/store/embedded/socket-dir.ts';
+import { BlackholeProxy, throughPort } from '../parts/blackhole-proxy.ts';
 import type { FaultResult } from './fault-result.ts';
 import { LEASE_MS, onOneServer } from './one-server.ts';
 import { type FaultStage, secondsSince } from './run-fault.ts';
@@ -15,10 +16,9 @@ const NOTICED_WITHIN_MS = 15_000;
 
 export async function partition(): Promise<FaultResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-test-postgres-faults-'));
-  const postgres = await startEmbeddedPostgres({ dataDir });
-  const socketDir = new URL(postgres.url).searchParams.get('host') ?? '';
-  const proxy = await BlackholeProxy.start(join(socketDir, '.s.PGSQL.5432'));
-  const through = `postgresql://postgres@127.0.0.1:${proxy.port}/postgres`;
+  const postgres = await startEmbeddedPostgres({ dataDir, databases: 'any' });
+  const proxy = await BlackholeProxy.start(join(socketDirOf(postgres.url), '.s.PGSQL.5432'));
+  const through = throughPort(postgres.url, proxy.port);
   try {
     return await onOneServer(postgres.url, {
       fault: 'partition',

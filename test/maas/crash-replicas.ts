@@ -8,8 +8,9 @@ import { type Api, connect } from '../../src/cli/connection/api.ts';
 import { readConfiguration } from '../../src/server/settings/configuration.ts';
 import { readSettings } from '../../src/server/settings/settings.ts';
 import { startServer } from '../../src/server/start-server.ts';
+import { socketDirOf } from '../../src/store/embedded/socket-dir.ts';
 import { ReplicaProcess } from '../chaos/replica-process.ts';
-import { BlackholeProxy } from '../parts/blackhole-proxy.ts';
+import { BlackholeProxy, throughPort } from '../parts/blackhole-proxy.ts';
 import { type CrashPlan, crashesHere } from './crash-plan.ts';
 
 const REPLICAS = 3;
@@ -69,9 +70,8 @@ class Crashed extends Error {}
  * error, and nothing of that or of anything later is stored, as after the end of a process. It is stopped in the background.
  */
 export const startReplicaInProcess: StartReplica = async (place) => {
-  const direct = new URL(place.databaseUrl);
-  const proxy = await BlackholeProxy.start(join(direct.searchParams.get('host') ?? '', '.s.PGSQL.5432'));
-  const databaseUrl = `postgresql://postgres@127.0.0.1:${proxy.port}${direct.pathname}`;
+  const proxy = await BlackholeProxy.start(join(socketDirOf(place.databaseUrl), '.s.PGSQL.5432'));
+  const databaseUrl = throughPort(place.databaseUrl, proxy.port);
   const plan = JSON.parse(readFileSync(join(place.crashes, 'plan.json'), 'utf8')) as CrashPlan;
   let isReady = true;
   let onCrash = () => {};

@@ -4,6 +4,15 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
+/** The same database and login by way of the port. */
+export function throughPort(url: string, port: number): string {
+  const through = new URL(url);
+  through.hostname = '127.0.0.1';
+  through.port = String(port);
+  through.searchParams.delete('host');
+  return through.href;
+}
+
 export class BlackholeProxy {
   readonly port: number;
   readonly #server: Server;

@@ -8,9 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { ensurePassword } from '../../src/store/embedded/access.ts';
 import { chooseAccount, giveTo } from '../../src/store/embedded/account.ts';
 import { findBinaries } from '../../src/store/embedded/binaries.ts';
 import { clusterIn, ensureCluster } from '../../src/store/embedded/cluster.ts';
+import { ensureAccess } from '../../src/store/embedded/ensure-access.ts';
 import { makeSocketDir, removeSocketDir, socketUrl } from '../../src/store/embedded/socket-dir.ts';
 import { findFile, REQUIREMENTS } from './debian-packages.ts';
 
@@ -27,10 +29,12 @@ export async function startSteppedPostgres(): Promise<SteppedPostgres> {
   if (library === undefined) throw new Error('libfaketime is missing');
   const dataDir = mkdtempSync(join(tmpdir(), 'ingot-stepped-'));
   const cluster = clusterIn(dataDir);
-  const account = chooseAccount(cluster);
+  const account = await chooseAccount(cluster, () => {});
   const binaries = await findBinaries(account);
   giveTo(account, dataDir);
   await ensureCluster({ cluster, binaries, account, durability: 'ephemeral', log: () => {} });
+  const password = ensurePassword(dataDir);
+  await ensureAccess({ cluster, binaries, account, password, databases: 'any', log: () => {} });
   const offsetFile = join(dataDir, 'offset');
   const setOffset = (seconds: number) => {
     // Renamed into place: a reader never finds half a number.
@@ -64,7 +68,7 @@ export async function startSteppedPostgres(): Promise<SteppedPostgres> {
     removeSocketDir(socketDir);
     rmSync(dataDir, { recursive: true, force: true });
   };
-  const url = socketUrl(socketDir);
+  const url = socketUrl(socketDir, password);
   await answers(url).catch(async (error: unknown) => {
     await stop();
     throw error;

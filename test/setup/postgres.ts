@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { packageVersion } from '../../src/package-root.ts';
-import { chooseAccount } from '../../src/store/embedded/account.ts';
+import { ownerOf } from '../../src/store/embedded/account.ts';
 import type { Binaries } from '../../src/store/embedded/binaries.ts';
 import { clusterIn } from '../../src/store/embedded/cluster.ts';
 import { lockDataDir } from '../../src/store/embedded/data-dir-lock.ts';
@@ -46,6 +46,7 @@ export async function startFor(project: TestProject, binaries?: Binaries): Promi
     const server = await startEmbeddedPostgres({
       dataDir,
       ephemeral: true,
+      databases: 'any',
       settings: SETTINGS,
       ...(binaries && { binaries }),
     });
@@ -90,7 +91,7 @@ async function removeLeftovers(): Promise<void> {
     try {
       await lockDataDir(dataDir);
       const cluster = clusterIn(dataDir);
-      await stopOrphan(cluster, chooseAccount(cluster), () => {});
+      await stopOrphan(cluster, ownerOf(cluster), () => {});
       rmSync(dataDir, { recursive: true, force: true });
     } catch {
       // A run in progress, or another user's.

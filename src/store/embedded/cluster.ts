@@ -51,7 +51,8 @@ async function initdb(temporary: string, { binaries, account, durability, log }:
     dataArgument(temporary),
     '-U',
     'postgres',
-    '--auth=trust',
+    // Until `ensureAccess` says otherwise.
+    '--auth=reject',
     '--encoding=UTF8',
     '--locale=C',
   ];

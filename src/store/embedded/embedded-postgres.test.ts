@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -66,7 +66,7 @@ test('what was written is there after a restart, and a stop leaves nothing behin
   await first.stop();
   expect(processStart(first.pid)).toBeUndefined();
   expect(existsSync(socketDirOf(first))).toBe(false);
-  expect(readdirSync(dataDir)).toEqual(['postgresql']);
+  expect(readdirSync(dataDir).sort()).toEqual(['postgresql', 'postgresql.password']);
   expect(await query(await start(), 'SELECT n FROM note')).toEqual([42]);
 });
 
@@ -94,7 +94,7 @@ test.runIf(isRoot)('as root it works below a directory that only root can enter'
   const owners = readdirSync(join(dataDir, 'postgresql'), { recursive: true, encoding: 'utf8' }).map(
     (name) => statSync(join(dataDir, 'postgresql', name)).uid,
   );
-  expect(new Set(owners)).toEqual(new Set([65534]));
+  expect(new Set(owners)).toEqual(new Set([Number(execFileSync('id', ['-u', 'ingot-postgres']))]));
   expect([statSync(closed).mode & 0o777, statSync(dataDir).uid]).toEqual([0o700, 0]);
 });
 
@@ -166,7 +166,7 @@ test('an unexpected exit is reported, also to a listener that comes late; a stop
 test('what an interrupted initialisation left is cleared away', async () => {
   mkdirSync(join(dataDir, 'postgresql.new-abc123/base'), { recursive: true });
   await start();
-  expect(readdirSync(dataDir).sort()).toEqual(['ingot.lock', 'postgresql']);
+  expect(readdirSync(dataDir).sort()).toEqual(['ingot.lock', 'postgresql', 'postgresql.password']);
 });
 
 test('a failed start says why in one line and gives the directory back', async () => {

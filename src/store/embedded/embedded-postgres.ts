@@ -2,7 +2,7 @@
  * Ingot's own PostgreSQL, for installations without one.
  *
  * The data directory holds a lock and the cluster. A start takes the lock, stops what a killed Ingot left running, creates
- * the cluster if there is none, starts PostgreSQL and waits until it answers a query. PostgreSQL's exit, requested or
+ * the cluster if there is none, makes sure of who may connect (`ensure-access.ts`), starts PostgreSQL and waits until it answers a query. PostgreSQL's exit, requested or
  * not, removes the socket's directory and releases the lock. Killing Ingot at any time is safe: the next start cleans up.
  */
 
@@ -10,12 +10,16 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, realpathSync } from 'node:fs';
 import { Client } from 'pg';
 import { sleep } from '../../time/sleep.ts';
-import { chooseAccount } from './account.ts';
+import { ensurePassword } from './access.ts';
+import { chooseAccount, ownerOf } from './account.ts';
+import { adoptCluster } from './adopt-cluster.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { clusterIn, ensureCluster } from './cluster.ts';
 import { type DataDirLock, lockDataDir } from './data-dir-lock.ts';
+import { ensureAccess } from './ensure-access.ts';
 import { stopOrphan } from './orphan.ts';
 import { dataArgument, type Exit, spawnProgram, tailOf, untilExit } from './program.ts';
+import type { RoleSettings } from './roles.ts';
 import { makeAgain, makeSocketDir, removeSocketDir, socketUrl } from './socket-dir.ts';
 
 export interface EmbeddedPostgresOptions {
@@ -28,6 +32,10 @@ export interface EmbeddedPostgresOptions {
   readonly binaries?: Binaries;
   /** For tests: fast, and a power cut loses everything. */
   readonly ephemeral?: boolean;
+  /** For tests and measurements: Ingot's role may create and clone databases. */
+  readonly databases?: RoleSettings['databases'];
+  /** Receives what an operator should know of the start, such as a new account of the system. */
+  readonly notice?: (line: string) => void;
   /** Receives PostgreSQL's log, line by line. */
   readonly log?: (line: string) => void;
 }
@@ -88,10 +96,14 @@ async function startLocked(
   const log = options.log ?? (() => {});
   const durability = options.ephemeral ? 'ephemeral' : 'durable';
   const cluster = clusterIn(dataDir);
-  const account = chooseAccount(cluster);
+  await stopOrphan(cluster, ownerOf(cluster), log);
+  const account = await chooseAccount(cluster, options.notice ?? log);
   const binaries = options.binaries ?? (await findBinaries(account));
-  await stopOrphan(cluster, account, log);
+  adoptCluster(cluster, account);
   await ensureCluster({ cluster, binaries, account, durability, log });
+  const password = ensurePassword(dataDir);
+  const databases = options.databases ?? 'its own';
+  await ensureAccess({ cluster, binaries, account, password, databases, log });
 
   const socketDir = options.socketDir ?? makeSocketDir(account);
   if (options.socketDir !== undefined) makeAgain(account, options.socketDir);
@@ -100,7 +112,7 @@ async function startLocked(
   const args = ['-D', dataArgument(cluster), '-k', socketDir, ...settingArguments(settings)];
   const child = spawnProgram({ file: binaries.postgres, args, cluster, account, onLine: tail.onLine });
   const server = new RunningServer(child, socketDir, lock);
-  const url = socketUrl(socketDir);
+  const url = socketUrl(socketDir, password);
   if (!(await answers(url, server))) {
     await server.stop();
     throw new Error(`PostgreSQL did not start: ${tail.reason()}`);

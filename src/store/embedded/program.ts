@@ -16,6 +16,8 @@ export interface Program {
   readonly cluster: string;
   readonly account: Account;
   readonly onLine: (line: string) => void;
+  /** For its standard input; without it there is none. */
+  readonly input?: string;
 }
 
 export interface Exit {
@@ -30,13 +32,15 @@ export function spawnProgram(program: Program): ChildProcess {
     cwd: program.cluster,
     // No variable of the environment (PGDATA, PGPORT, a locale) may change what is started.
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [program.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     // In its own session: Ctrl-C in the terminal is for Ingot, which stops PostgreSQL last.
     detached: true,
   });
   for (const output of [child.stdout, child.stderr]) {
     if (output) createInterface({ input: output }).on('line', program.onLine);
   }
+  // A program that has failed reads no further: its output says why.
+  child.stdin?.on('error', () => {}).end(program.input);
   child.once('error', (error) => program.onLine(`error: ${error.message}`));
   return child;
 }

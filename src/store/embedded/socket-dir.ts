@@ -2,15 +2,13 @@ import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { type Account, canReach, giveTo } from './account.ts';
+import { OWNER } from './roles.ts';
 
 const port = 5432;
 // The shortest limit of all platforms for a socket's path, with its final zero.
 const longestPath = 103;
 
-/**
- * PostgreSQL listens only on a socket in this directory, and asks for no password: only its account and root can enter
- * the directory.
- */
+/** PostgreSQL listens only on a socket in this directory, which only its account and root can enter. */
 export function makeSocketDir(account: Account): string {
   const place = [tmpdir(), '/tmp', '/var/tmp'].find((base) => {
     const path = join(base, 'ingot-XXXXXX', `.s.PGSQL.${port}`);
@@ -47,6 +45,7 @@ export function removeSocketDir(dir: string): void {
 }
 
 /** The host in the query counts; the one in the authority makes this a valid URL for every parser. */
-export function socketUrl(dir: string): string {
-  return `postgresql://postgres@localhost:${port}/postgres?host=${encodeURIComponent(dir)}`;
+export function socketUrl(dir: string, password: string): string {
+  const login = `${OWNER}:${encodeURIComponent(password)}`;
+  return `postgresql://${login}@localhost:${port}/postgres?host=${encodeURIComponent(dir)}`;
 }
