@@ -17,7 +17,7 @@ interface RoleRow {
 /** Owns the database and everything in it. */
 export const OWNER = 'ingot';
 
-export const ROLES: Readonly<Record<string, RoleRow>> = {
+const ROLES: Readonly<Record<string, RoleRow>> = {
   [OWNER]: { login: 'password', members: [] },
 };
 
