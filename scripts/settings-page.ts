@@ -8,7 +8,7 @@ export function settingsTable(): string {
     ['variable', 'flag', 'default', 'meaning'],
     Object.values(SETTINGS).map(({ variable, flag, value, fallback, description }) => [
       code(variable),
-      code(`${flag} <${value}>`),
+      code(value === null ? flag : `${flag} <${value}>`),
       fallback === '' ? 'none' : code(fallback),
       description,
     ]),

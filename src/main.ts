@@ -6,6 +6,7 @@ import { installerCommand } from './installer/installer-command.ts';
 import { InstallerError } from './installer/installer-error.ts';
 import { netbootCommand } from './netboot/netboot-command.ts';
 import { packageVersion } from './package-root.ts';
+import { bindAddresses } from './server/settings/bind-addresses.ts';
 import { checkAddress } from './server/settings/check-address.ts';
 import {
   type FlagValues,
@@ -39,8 +40,8 @@ export function programCommands(program: string): ExtraCommand[] {
       name: 'serve',
       description: 'Run the server',
       options: Object.values(SETTINGS).map((setting) => ({
-        flags: `${setting.flag} <${setting.value}>`,
-        description: `${setting.description} (${setting.variable}${setting.fallback === '' ? '' : `, default ${setting.fallback}`})`,
+        flags: setting.value === null ? setting.flag : `${setting.flag} <${setting.value}>`,
+        description: `${setting.description} (${setting.variable}${setting.fallback === '' || setting.value === null ? '' : `, default ${setting.fallback}`})`,
       })),
       run: (options) => serve(program, flagsOf(options)),
     },
@@ -78,15 +79,18 @@ function flagsOf(options: Readonly<Record<string, unknown>>): FlagValues {
   for (const [key, { flag }] of Object.entries(SETTINGS)) {
     const value = options[flag.slice(2).replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase())];
     if (typeof value === 'string') flags[key as keyof Settings] = value;
+    else if (value === true) flags[key as keyof Settings] = 'true';
   }
   return flags;
 }
 
 async function serve(program: string, flags: FlagValues): Promise<number> {
   try {
-    const settings = readSettings(process.env, flags, process.cwd());
+    const given = readSettings(process.env, flags, process.cwd());
     const { readConfiguration } = await import('./server/settings/configuration.ts');
-    const configuration = readConfiguration(settings.configFile);
+    const configuration = readConfiguration(given.configFile);
+    const { checkTls } = await import('./server/tls/open-tls.ts');
+    const settings = await bindAddresses(given, checkTls({ settings: given, configuration }));
     await checkAddress(settings.httpAddress, SETTINGS.httpAddress.variable);
     await checkAddress(settings.grpcAddress, SETTINGS.grpcAddress.variable);
     const { readPlanFiles } = await import('./server/settings/plan-files.ts');

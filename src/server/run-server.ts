@@ -3,9 +3,11 @@
 import { untilAborted } from '../time/until-aborted.ts';
 import type { ReplicaOptions } from './replica/replica-options.ts';
 import { serverLog } from './server-log.ts';
+import type { Transport } from './settings/bind-addresses.ts';
 import type { PlanFile } from './settings/plan-files.ts';
-import type { Settings } from './settings/settings.ts';
+import { SETTINGS, type Settings } from './settings/settings.ts';
 import { type Server, startServer } from './start-server.ts';
+import { checkTls } from './tls/open-tls.ts';
 import { startSupervisedServer } from './workers/start-supervised-server.ts';
 
 export interface RunOptions extends Pick<ReplicaOptions, 'settings' | 'configuration'> {
@@ -21,6 +23,12 @@ export async function runServer(program: string, options: RunOptions): Promise<n
   const stopping = new AbortController();
   let code = 0;
   handleSignals(program, stopping);
+  const transport = checkTls(options);
+  if (transport === 'plaintext' && settings.insecurePlaintext)
+    log.warn(
+      { setting: SETTINGS.insecurePlaintext.flag },
+      'both ports are plaintext on addresses other than loopback: tokens and answers can be read on the network',
+    );
   const start = settings.workers === 1 ? startServer : startSupervisedServer;
   const server = await start({
     ...options,
@@ -36,7 +44,7 @@ export async function runServer(program: string, options: RunOptions): Promise<n
     if (!stopping.signal.aborted) throw error;
     return null;
   });
-  if (server) process.stdout.write(`${startMessage(program, settings, server)}\n`);
+  if (server) process.stdout.write(`${startMessage(program, settings, server, transport)}\n`);
   await untilAborted(stopping.signal);
   process.stdout.write('Stopping…\n');
   await server?.stop();
@@ -59,19 +67,24 @@ function handleSignals(program: string, stopping: AbortController): void {
   process.on('SIGTERM', onSignal);
 }
 
-function startMessage(program: string, settings: Settings, server: Server): string {
+function startMessage(program: string, settings: Settings, server: Server, transport: Transport): string {
   const host = (name: string) => (name.includes(':') ? `[${name}]` : name);
+  const scheme = transport === 'tls' ? 'https' : 'http';
+  const isOpen = transport === 'plaintext' && settings.insecurePlaintext;
   return [
     'Ingot is running.',
-    `  gRPC   ${host(settings.grpcAddress.host)}:${server.grpcPort}`,
-    `  HTTP   http://${host(settings.httpAddress.host)}:${server.httpPort}`,
+    `  gRPC   ${transport === 'tls' ? 'grpcs://' : ''}${host(settings.grpcAddress.host)}:${server.grpcPort}`,
+    `  HTTP   ${scheme}://${host(settings.httpAddress.host)}:${server.httpPort}`,
     `  data   ${server.embedded ? settings.dataDir : 'in the database of DATABASE_URL'}`,
     `  token  ${server.adminTokenFile}`,
+    ...(isOpen
+      ? ['  WARNING: both ports are plaintext (--insecure-plaintext); tokens can be read on the network']
+      : []),
     'Try next, in another terminal:',
     `  bin/${program} import 3`,
     `  bin/${program} enter-maintenance machine-1`,
     `  bin/${program} reimage machine-1 --image ubuntu-2204`,
-    `or open http://${host(settings.httpAddress.host)}:${server.httpPort}/ in a browser and sign in with the token.`,
+    `or open ${scheme}://${host(settings.httpAddress.host)}:${server.httpPort}/ in a browser and sign in with the token.`,
     'Ctrl-C stops it.',
   ].join('\n');
 }

@@ -12,9 +12,11 @@ import type { ReplicaOptions } from './replica/replica-options.ts';
 import { RunningParts } from './replica/running-parts.ts';
 import { startReplica } from './replica/start-replica.ts';
 import type { Ports } from './replica/start-surfaces.ts';
+import { openTls } from './tls/open-tls.ts';
+import type { WatchedTls } from './tls/watch-tls-files.ts';
 import { untilDatabaseReady } from './until-database-ready.ts';
 
-export interface ServeOptions extends Omit<ReplicaOptions, 'readiness'> {
+export interface ServeOptions extends Omit<ReplicaOptions, 'readiness' | 'tls'> {
   /** Returns a database with a schema that this version can run on. Repeated while the database can't be reached. */
   readonly prepare: (waiting: OnWaiting, signal: AbortSignal) => Promise<Database>;
   readonly onFatal: (error: Error) => void;
@@ -48,6 +50,7 @@ class ReplicaLifecycle {
   readonly #readiness = new Readiness();
   readonly #stopping = new AbortController();
   readonly #signal: AbortSignal;
+  readonly #tls: WatchedTls | null;
   #waiting: WaitingServer | null = null;
   readonly #running = new RunningParts();
   /** A start or a suspension in progress; it never rejects. */
@@ -57,6 +60,7 @@ class ReplicaLifecycle {
 
   constructor(options: ServeOptions) {
     this.#options = options;
+    this.#tls = openTls(options);
     const { signal } = this.#stopping;
     this.#signal = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
   }
@@ -80,6 +84,7 @@ class ReplicaLifecycle {
     await this.#busy;
     await this.#stopServing();
     await this.#stopWaiting();
+    await this.#tls?.stop();
   }
 
   async #attempt(): Promise<Ports> {
@@ -118,6 +123,7 @@ class ReplicaLifecycle {
     return {
       ...this.#options,
       readiness: this.#readiness,
+      tls: this.#tls,
       settings: {
         ...settings,
         httpAddress: { ...settings.httpAddress, port: httpPort },
@@ -143,7 +149,11 @@ class ReplicaLifecycle {
     this.#readiness.set(CAUSE, cause);
     if (this.#waiting || this.#signal.aborted) return;
     const { settings } = this.#replicaOptions();
-    this.#waiting = await startWaitingServer({ ...settings.httpAddress, readiness: this.#readiness });
+    this.#waiting = await startWaitingServer({
+      ...settings.httpAddress,
+      tls: this.#tls,
+      readiness: this.#readiness,
+    });
     this.#ports = { httpPort: this.#waiting.port, grpcPort: settings.grpcAddress.port };
   }
 

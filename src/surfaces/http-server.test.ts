@@ -13,6 +13,7 @@ beforeAll(async () => {
   server = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
+    tls: null,
     services: [],
     dependencies: {} as CallDependencies,
     routes: [],

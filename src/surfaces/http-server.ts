@@ -1,6 +1,8 @@
 /** The HTTP port: health, readiness, the REST routes and the Connect mount. Everything else answers problem+json. */
+import type { RequestListener, Server } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { badBodyText, unreadableUrl } from './bad-body.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
@@ -9,6 +11,8 @@ import { serveRoutes } from './rest/serve-routes.ts';
 import { connectContext, connectRoutes } from './rpc/connect-routes.ts';
 import { MAX_MESSAGE_BYTES } from './rpc/grpc-server.ts';
 import type { CallDependencies, Service } from './rpc/service.ts';
+import { createSecureHttpServer } from './tls/secure-http-server.ts';
+import type { TlsSource } from './tls/tls-source.ts';
 
 export interface HttpServer {
   readonly port: number;
@@ -19,6 +23,8 @@ export interface HttpServer {
 export interface HttpOptions {
   readonly host: string;
   readonly port: number;
+  /** Null: plaintext. */
+  readonly tls: TlsSource | null;
   readonly services: readonly Service[];
   readonly dependencies: CallDependencies;
   /** REST routes, each in its own fastify scope, so that the error handler of one does not apply to the others. */
@@ -40,6 +46,8 @@ const SLOW_LIMITS: SlowLimits = { headersMs: 10_000, requestMs: 30_000, checkMs:
  * A client that finds the backlog full gets no answer and retries after 1, 3, 7… seconds. The system may allow less.
  */
 const BACKLOG = 65_535;
+// Agents call once a minute: keeping their connections would keep a hundred thousand idle ones.
+const KEEP_ALIVE_MS = 5_000;
 const LATENESS_CHECK_MS = 500;
 /** Delays of the event loop that are older than this no longer count. */
 const LATENESS_MEMORY_MS = 60_000;
@@ -52,13 +60,17 @@ const CROWD = 4_000;
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   let draining = false;
   const limits = options.limits ?? SLOW_LIMITS;
-  const app = fastify({
+  const { tls } = options;
+  const app = fastify<Server>({
     logger: false,
     bodyLimit: MAX_MESSAGE_BYTES,
     requestTimeout: limits.requestMs,
-    // Agents call once a minute: keeping their connections would keep a hundred thousand idle ones.
-    keepAliveTimeout: 5_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     http: { headersTimeout: limits.headersMs, connectionsCheckingInterval: limits.checkMs },
+    ...(tls && {
+      serverFactory: (handler: RequestListener) =>
+        createSecureHttpServer(tls, { ...limits, keepAliveMs: KEEP_ALIVE_MS }, handler),
+    }),
     forceCloseConnections: 'idle',
     return503OnClosing: true,
     frameworkErrors: (error, _request, reply) => refuseUnread(reply, error, error.statusCode ?? 400),
@@ -71,7 +83,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     });
   });
   app.addHook('onRequest', (request, reply, done) => {
-    if (open > CROWD) reply.header('connection', 'close');
+    if (open > CROWD) closeAfterAnswer(request, reply);
     const problem = unreadableUrl(request.url);
     if (problem) done(problem);
     else done();
@@ -130,6 +142,12 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       stopForgiving();
     },
   };
+}
+
+function closeAfterAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.httpVersionMajor < 2) reply.header('connection', 'close');
+  // HTTP/2 has no such header: the connection takes no new streams and ends after those that it has.
+  else (raw as unknown as Http2ServerRequest).stream.session?.close();
 }
 
 /** For requests whose URL or body cannot be read, before any route. */

@@ -36,6 +36,7 @@ function serve(directory: string): Promise<HttpServer> {
   return startHttpServer({
     host: '127.0.0.1',
     port: 0,
+    tls: null,
     services: [],
     dependencies: { logUnexpected: console.error } as unknown as CallDependencies,
     routes: [(app) => consoleFiles(app, { root: directory })],

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Job } from '../../engine/job.ts';
 import type { CrashPoint } from '../../engine/run-job.ts';
 import type { Readiness } from '../../surfaces/readiness.ts';
+import type { TlsSource } from '../../surfaces/tls/tls-source.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -10,6 +11,8 @@ export interface ReplicaOptions {
   readonly configuration: Configuration;
   readonly log: Logger;
   readonly readiness: Readiness;
+  /** Null: plaintext. */
+  readonly tls: TlsSource | null;
   /** For crash tests. */
   readonly crashPoint?: (point: CrashPoint, operation: Job) => void;
   /** For tests that would have to wait otherwise. */

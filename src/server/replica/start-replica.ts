@@ -11,6 +11,7 @@ import type { Database } from '../../store/database/database.ts';
 import { Authenticator } from '../../surfaces/access/authenticator.ts';
 import { TokenWayIn } from '../../surfaces/access/token-way-in.ts';
 import { MachineTokens } from '../../surfaces/machine-tokens.ts';
+import type { Address } from '../settings/settings.ts';
 import { siteHooks } from '../settings/site-hooks.ts';
 import { createDispatcher } from './create-dispatcher.ts';
 import { createNodeDependencies } from './create-node-dependencies.ts';
@@ -75,11 +76,11 @@ export async function startReplica(
   const presence = startReconcilers(options, { store, services, nodes, loops, running });
   const surfaces = { services, nodes, authenticator, machineTokens, presence, loops, running };
   return startSurfaces(options, surfaces, (port) => {
-    httpUrl = urlOf(options.settings.httpAddress.host, port);
+    httpUrl = urlOf({ ...options.settings.httpAddress, port }, options.tls === null ? 'http' : 'https');
   });
 }
 
 /** For machines, unless the configuration names another URL: the address that this server listens on. */
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: Address, scheme: 'http' | 'https'): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

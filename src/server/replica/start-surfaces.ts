@@ -51,7 +51,7 @@ export async function startSurfaces(
   given: SurfaceDependencies,
   onHttpPort: (port: number) => void,
 ): Promise<Ports> {
-  const { settings, readiness } = options;
+  const { settings, readiness, tls } = options;
   const {
     running,
     services: { feed, logs },
@@ -61,6 +61,7 @@ export async function startSurfaces(
   const routes = restRoutes(options, given, around);
   const http = await startHttpServer({
     ...settings.httpAddress,
+    tls,
     services,
     dependencies: around,
     routes,
@@ -68,7 +69,13 @@ export async function startSurfaces(
   });
   running.stopWith(() => http.stop(SHUTDOWN_GRACE_MS));
   onHttpPort(http.port);
-  const grpc = await startGrpcServer({ ...settings.grpcAddress, services, dependencies: around, readiness });
+  const grpc = await startGrpcServer({
+    ...settings.grpcAddress,
+    tls,
+    services,
+    dependencies: around,
+    readiness,
+  });
   running.stopWith(async () => {
     grpc.drain();
     http.drain();

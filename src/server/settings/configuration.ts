@@ -17,6 +17,7 @@ import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
+import { tlsConfiguration } from '../tls/tls-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
@@ -150,6 +151,8 @@ const hook = z
 const schema = z.strictObject({
   /** For machines whose spec names no provider. */
   default_provider: z.string().default('fake'),
+  /** Without it, the ports are plaintext and on this machine only. */
+  tls: tlsConfiguration,
   step_defaults: stepDefaults.default(() => stepDefaults.parse({})),
   looks: looks.default(() => looks.parse({})),
   /** Worker pools that agents may enrol in; more can be created later. */

@@ -14,6 +14,7 @@ export class SettingError extends Error {
 }
 
 export interface Address {
+  /** Empty: none was given; what it means depends on TLS. */
   readonly host: string;
   readonly port: number;
 }
@@ -21,6 +22,12 @@ export interface Address {
 export interface Settings {
   readonly httpAddress: Address;
   readonly grpcAddress: Address;
+  /** Null: as in the configuration file. */
+  readonly tlsCertFile: string | null;
+  readonly tlsKeyFile: string | null;
+  readonly tlsClientCaFile: string | null;
+  /** Whether the server may listen on other addresses than loopback without TLS. */
+  readonly insecurePlaintext: boolean;
   readonly dataDir: string;
   /** Null: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
@@ -50,7 +57,8 @@ const MAX_WORKERS = 64;
 interface SettingInfo {
   readonly variable: string;
   readonly flag: string;
-  readonly value: string;
+  /** Null: a flag without a value. */
+  readonly value: string | null;
   readonly fallback: string;
   readonly description: string;
 }
@@ -61,14 +69,42 @@ export const SETTINGS = {
     flag: '--http-addr',
     value: 'host:port',
     fallback: '127.0.0.1:8080',
-    description: 'address of the HTTP port',
+    description: 'address of the HTTP port; without a host, loopback, and with TLS every address',
   },
   grpcAddress: {
     variable: 'INGOT_GRPC_ADDR',
     flag: '--grpc-addr',
     value: 'host:port',
     fallback: '127.0.0.1:50051',
-    description: 'address of the gRPC port',
+    description: 'address of the gRPC port; without a host, loopback, and with TLS every address',
+  },
+  tlsCertFile: {
+    variable: 'INGOT_TLS_CERT_FILE',
+    flag: '--tls-cert-file',
+    value: 'path',
+    fallback: '',
+    description: 'certificate of both ports, in PEM form, with those between it and its authority',
+  },
+  tlsKeyFile: {
+    variable: 'INGOT_TLS_KEY_FILE',
+    flag: '--tls-key-file',
+    value: 'path',
+    fallback: '',
+    description: 'its private key',
+  },
+  tlsClientCaFile: {
+    variable: 'INGOT_TLS_CLIENT_CA_FILE',
+    flag: '--tls-client-ca-file',
+    value: 'path',
+    fallback: '',
+    description: 'authorities of client certificates; without it, clients are not asked for one',
+  },
+  insecurePlaintext: {
+    variable: 'INGOT_INSECURE_PLAINTEXT',
+    flag: '--insecure-plaintext',
+    value: null,
+    fallback: 'false',
+    description: 'listen on other addresses than loopback without TLS: tokens are sent unencrypted',
   },
   dataDir: {
     variable: 'INGOT_DATA_DIR',
@@ -167,13 +203,18 @@ export function readSettings(env: NodeJS.ProcessEnv, flags: FlagValues, cwd: str
     const inherited = env[variable];
     return parse(inherited === undefined || inherited === '' ? fallback : inherited, variable);
   };
+  const optionalPath = (text: string, name: string) => (text === '' ? null : parsePath(text, name, cwd));
   return {
     httpAddress: read('httpAddress', parseAddress),
     grpcAddress: read('grpcAddress', parseAddress),
+    tlsCertFile: read('tlsCertFile', optionalPath),
+    tlsKeyFile: read('tlsKeyFile', optionalPath),
+    tlsClientCaFile: read('tlsClientCaFile', optionalPath),
+    insecurePlaintext: read('insecurePlaintext', parseSwitch),
     dataDir: read('dataDir', (text, name) => parsePath(text, name, cwd)),
     databaseUrl: read('databaseUrl', parseDatabaseUrl),
-    configFile: read('configFile', (text, name) => (text === '' ? null : parsePath(text, name, cwd))),
-    plansDir: read('plansDir', (text, name) => (text === '' ? null : parsePath(text, name, cwd))),
+    configFile: read('configFile', optionalPath),
+    plansDir: read('plansDir', optionalPath),
     logLevel: read('logLevel', parseLogLevel),
     leaseMs: read('leaseMs', (text, name) => parseInteger(text, name, 200, 600_000)),
     maxInHand: read('maxInHand', (text, name) => parseInteger(text, name, 1, 10_000)),
@@ -194,7 +235,15 @@ function parseAddress(text: string, name: string): Address {
       `${JSON.stringify(text)} is not host:port, such as 127.0.0.1:8080 or [::1]:8080`,
     );
   }
-  return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+  return { host: match[1] ?? match[2] ?? '', port };
+}
+
+const SWITCHES: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
+
+function parseSwitch(text: string, name: string): boolean {
+  const value = SWITCHES[text];
+  if (value === undefined) throw new SettingError(name, `${JSON.stringify(text)} is neither true nor false`);
+  return value;
 }
 
 function parsePath(text: string, name: string, cwd: string): string {

@@ -1,6 +1,7 @@
 /** What machines fetch while they boot. Every fetch is recorded: when, from where, what was served. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField } from '../../domain/error/fault.ts';
 import { knownArch } from '../../domain/install/architecture.ts';
@@ -11,7 +12,7 @@ import { type BootDependencies, bootScript } from '../../operations/nodes/node-b
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
 import { BOOT_ROUTES } from './api/netboot-api.ts';
 import type { RestDependencies } from './rest-errors.ts';
-import { sendFile } from './send-file.ts';
+import { isSent, sendFile } from './send-file.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 export interface BootRouteDependencies extends RestDependencies {
@@ -104,7 +105,7 @@ function sendScript(
   const totalBytes = Buffer.byteLength(script);
   const fetch = { ...fetchOf(request), ...what, totalBytes };
   reply.raw.once('close', () => {
-    const complete = reply.raw.writableFinished;
+    const complete = isSent(reply.raw);
     fetches.record({ ...fetch, bytes: complete ? totalBytes : 0, complete });
   });
   return reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(script);
@@ -161,8 +162,10 @@ function textIn({ query }: FastifyRequest, name: string): string {
 
 export function baseUrlOf({ baseUrl }: BootRouteDependencies, request: FastifyRequest): string {
   if (baseUrl !== null) return baseUrl;
-  const { host } = request.headers;
-  if (host !== undefined && HOST.test(host)) return `http://${host}`;
+  // In HTTP/2 the authority replaces the header.
+  const host = request.headers.host ?? request.headers[':authority'];
+  const scheme = (request.socket as Partial<TLSSocket>).encrypted ? 'https' : 'http';
+  if (typeof host === 'string' && HOST.test(host)) return `${scheme}://${host}`;
   const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
-  return `http://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
+  return `${scheme}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`;
 }

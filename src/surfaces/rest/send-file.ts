@@ -1,5 +1,5 @@
 /** Sends a file, also in ranges, and never one outside of its root. */
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import send from '@fastify/send';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -32,10 +32,16 @@ export async function sendFile(
   return reply.code(statusCode).headers(headers).send(stream);
 }
 
+/** Whether the client's connection took the whole answer. Answers of HTTP/2 have it on their stream. */
+export function isSent(raw: FastifyReply['raw']): boolean {
+  const { stream } = raw as { readonly stream?: Writable };
+  return (stream ?? raw).writableFinished;
+}
+
 function sentOf({ raw }: FastifyReply, headers: Readonly<Record<string, unknown>>, stream: Readable): Sent {
   const length = Number(headers['Content-Length'] ?? headers['content-length'] ?? 0);
   // A file that was truncated meanwhile ends early although the stream finished.
   const { bytesRead } = stream as Readable & { bytesRead?: number };
   const bytes = Math.min(bytesRead ?? length, length);
-  return { bytes, totalBytes: length, complete: raw.writableFinished && bytes === length };
+  return { bytes, totalBytes: length, complete: isSent(raw) && bytes === length };
 }

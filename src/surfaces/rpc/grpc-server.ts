@@ -14,6 +14,8 @@ import { StatusSchema } from '../../gen/google/rpc/status_pb.ts';
 import { credentialsOfCall } from '../access/credentials.ts';
 import { statusOf, WIRE } from '../fault-wire.ts';
 import type { Readiness } from '../readiness.ts';
+import { grpcCredentials } from '../tls/grpc-credentials.ts';
+import type { TlsSource } from '../tls/tls-source.ts';
 import { addReflection } from './reflection.ts';
 import {
   type CallDependencies,
@@ -28,6 +30,9 @@ export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** A stream whose client reads nothing for this long is ended; the client can resume from its cursor. */
 const SLOW_READER_MS = 60_000;
 
+/** For the TLS handshake. */
+const HANDSHAKE_MS = 10_000;
+
 const CLIENT_GONE = 'the client is gone';
 
 export interface GrpcServer {
@@ -40,6 +45,8 @@ export interface GrpcServer {
 export interface GrpcOptions {
   readonly host: string;
   readonly port: number;
+  /** Null: plaintext. */
+  readonly tls: TlsSource | null;
   readonly services: readonly Service[];
   readonly dependencies: CallDependencies;
   /** Health checks answer NOT_SERVING while it has a cause. */
@@ -70,8 +77,9 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
   health.addToServer(server);
   addReflection(server, { services: options.services, authenticator: options.dependencies.authenticator });
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const security = grpcCredentials(options.tls, HANDSHAKE_MS);
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${host}:${options.port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(`${host}:${options.port}`, security.credentials, (error, bound) =>
       error ? reject(error) : resolve(bound),
     );
   });
@@ -84,6 +92,7 @@ export async function startGrpcServer(options: GrpcOptions): Promise<GrpcServer>
     stop: (graceMs) =>
       new Promise((resolve) => {
         stopShowing();
+        security.close();
         const timer = setTimeout(() => server.forceShutdown(), graceMs);
         server.tryShutdown(() => {
           clearTimeout(timer);
