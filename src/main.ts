@@ -1,5 +1,7 @@
 /** The entry of the command line: `serve` runs the server, most other commands are its clients. */
 import { agentCommand } from './agent/agent-command.ts';
+import { tlsCommand } from './certificates/tls-command.ts';
+import { CertificateError } from './certificates/try-out.ts';
 import { runClient } from './cli/command-line.ts';
 import type { ExtraCommand } from './cli/command-tree.ts';
 import { installerCommand } from './installer/installer-command.ts';
@@ -33,7 +35,7 @@ export async function runCommandLine({ program, argv }: Invocation): Promise<voi
   });
 }
 
-/** The commands that are not clients of the server: `serve` itself, the agent, the installer, the network boot. */
+/** The commands that are not clients of the server: `serve` itself, the agent, the installer, the network boot, certificates. */
 export function programCommands(program: string): ExtraCommand[] {
   return [
     {
@@ -54,8 +56,20 @@ export function programCommands(program: string): ExtraCommand[] {
       ...output,
       signals: process,
     }),
-    installerCommand({ program, cwd: process.cwd(), dataDir: dataDirFor, ...output }),
+    installerCommand({
+      program,
+      cwd: process.cwd(),
+      dataDir: (option) => dataDirFor(option, InstallerError),
+      ...output,
+    }),
     netbootCommand({ program, ...output }),
+    tlsCommand({
+      program,
+      cwd: process.cwd(),
+      dataDir: () => dataDirFor(undefined, CertificateError),
+      now: Date.now,
+      ...output,
+    }),
   ];
 }
 
@@ -64,12 +78,12 @@ const output = {
   writeErr: (text: string) => process.stderr.write(text),
 };
 
-/** The server's data directory, so that images are built where they are served from. */
-function dataDirFor(option: string | undefined): string {
+/** The server's data directory, so that what commands make is where the server reads it. */
+function dataDirFor(option: string | undefined, Failure: new (message: string) => Error): string {
   try {
     return readSettings(process.env, option === undefined ? {} : { dataDir: option }, process.cwd()).dataDir;
   } catch (error) {
-    throw error instanceof SettingError ? new InstallerError(error.message) : error;
+    throw error instanceof SettingError ? new Failure(error.message) : error;
   }
 }
 

@@ -71,9 +71,11 @@ const MAY_IMPORT = {
   'src/agent': ['src/domain'],
   'src/installer': ['src/domain', 'src/cli'],
   'src/netboot': ['src/domain', 'src/cli'],
+  'src/certificates': ['src/cli'],
   'src/main.ts': [
     'src/cli',
     'src/agent',
+    'src/certificates',
     'src/installer',
     'src/netboot',
     'src/server',
@@ -94,7 +96,15 @@ const INNER = {
 } as const satisfies Record<string, readonly string[]>;
 
 /** What runs on an operator's computer, in a browser or on a machine, and what must not be a part of it. */
-const CLIENTS = ['src/client', 'src/cli', 'src/agent', 'src/installer', 'src/netboot', 'console'] as const;
+const CLIENTS = [
+  'src/client',
+  'src/cli',
+  'src/agent',
+  'src/installer',
+  'src/netboot',
+  'src/certificates',
+  'console',
+] as const;
 const SERVER: readonly string[] = [
   'src/engine',
   'src/providers',

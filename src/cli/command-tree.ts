@@ -46,10 +46,17 @@ import { OPERATIONS } from './operations/v2-operations.ts';
 export interface ExtraCommand {
   readonly name: string;
   readonly description: string;
-  readonly options: readonly { readonly flags: string; readonly description: string }[];
+  /** As commander writes them, such as `[dir]`. */
+  readonly arguments?: string;
+  /** The value of one that is repeatable is the list of all that were given. */
+  readonly options: readonly {
+    readonly flags: string;
+    readonly description: string;
+    readonly repeatable?: true;
+  }[];
   readonly helpAfter?: string;
   /** `options` includes those of the parent commands, such as `--server`. */
-  readonly run: (options: Readonly<Record<string, unknown>>) => Promise<number>;
+  readonly run: (options: Readonly<Record<string, unknown>>, args: readonly string[]) => Promise<number>;
   readonly subcommands?: readonly ExtraCommand[];
 }
 
@@ -161,12 +168,18 @@ function runGroup(context: CommandContext): Command {
 
 function extraCommand(context: CommandContext, extra: ExtraCommand): Command {
   const command = new Command(extra.name).description(extra.description);
-  for (const option of extra.options) command.option(option.flags, option.description);
+  if (extra.arguments !== undefined) command.arguments(extra.arguments);
+  for (const { flags, description, repeatable } of extra.options) {
+    if (repeatable) command.option(flags, description, collect);
+    else command.option(flags, description);
+  }
   for (const sub of extra.subcommands ?? []) command.addCommand(extraCommand(context, sub));
   return command.addHelpText('after', extra.helpAfter ?? '').action(async () => {
-    context.exitCode = await extra.run(command.optsWithGlobals());
+    context.exitCode = await extra.run(command.optsWithGlobals(), command.args);
   });
 }
+
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 /** The variables that the client reads. */
 export const ENVIRONMENT = {

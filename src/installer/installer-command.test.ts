@@ -24,7 +24,7 @@ async function build(options: Readonly<Record<string, string>>) {
       err += text;
     },
   });
-  const code = await command.subcommands?.find(({ name }) => name === 'build')?.run(options);
+  const code = await command.subcommands?.find(({ name }) => name === 'build')?.run(options, []);
   return { code, out, err };
 }
 

@@ -73,6 +73,8 @@ export interface TestServerOptions {
   /** Beside the fake one. */
   readonly providers?: Configuration['providers'];
   readonly clusters?: Configuration['clusters'];
+  /** With the authority that the test's own client trusts. */
+  readonly tls?: NonNullable<Configuration['tls']> & { readonly caFile: string };
 }
 
 export interface TestServer {
@@ -137,6 +139,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       limits: { ...readConfiguration(null).limits, ...options.limits },
       providers: options.providers ?? {},
       clusters: options.clusters ?? {},
+      tls: options.tls ?? null,
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {
@@ -148,12 +151,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   const adminToken = readFileSync(server.adminTokenFile, 'utf8').trim();
   const grpcAddress = `127.0.0.1:${server.grpcPort}`;
-  const channel = openChannel(grpcAddress);
+  const channel = openChannel(grpcAddress, options.tls && readFileSync(options.tls.caFile));
   const pool = openPool(database.url);
   const client = <S extends DescService>(service: S, token?: string) => clientOf(service, channel, token);
   return {
     grpcAddress,
-    httpUrl: `http://127.0.0.1:${server.httpPort}`,
+    httpUrl: `${options.tls ? 'https' : 'http'}://127.0.0.1:${server.httpPort}`,
     adminToken,
     adminTokenFile: server.adminTokenFile,
     database,
@@ -189,8 +192,9 @@ export function putInstaller(dir: string): void {
 }
 
 /** Two clients of one process would otherwise share a connection, and a stopped server's with it. */
-function openChannel(address: string): grpc.Client {
-  return new grpc.Client(address, grpc.credentials.createInsecure(), {
+function openChannel(address: string, ca: Buffer | undefined): grpc.Client {
+  const security = ca ? grpc.credentials.createSsl(ca) : grpc.credentials.createInsecure();
+  return new grpc.Client(address, security, {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.max_receive_message_length': -1,
     'grpc.max_send_message_length': -1,

@@ -140,8 +140,20 @@ describe('settings', () => {
     }
   });
 
-  it('take an address without a host for every interface', () => {
-    expect(read({ INGOT_HTTP_ADDR: ':8080' }).httpAddress).toEqual({ host: '0.0.0.0', port: 8080 });
+  it('leave the host of an address open where none is given', () => {
+    expect(read({ INGOT_HTTP_ADDR: ':8080' }).httpAddress).toEqual({ host: '', port: 8080 });
+  });
+
+  it('have a switch for plaintext, which is off', () => {
+    expect(read().insecurePlaintext).toBe(false);
+    expect(read({ INGOT_INSECURE_PLAINTEXT: 'true' }).insecurePlaintext).toBe(true);
+    expect(read({ INGOT_INSECURE_PLAINTEXT: '1' }).insecurePlaintext).toBe(true);
+    expect(read({ INGOT_INSECURE_PLAINTEXT: '1' }, { insecurePlaintext: 'false' }).insecurePlaintext).toBe(
+      false,
+    );
+    expect(problem(() => read({ INGOT_INSECURE_PLAINTEXT: 'yes' }))).toBe(
+      'INGOT_INSECURE_PLAINTEXT: "yes" is neither true nor false',
+    );
   });
 
   it('take an empty variable for none', () => {
