@@ -153,7 +153,7 @@ function neededRoles(): RoleTable {
     runService(none),
     machineService(none),
     operationService(none),
-    fleetService(none),
+    fleetService(none, () => []),
     adminService(none),
   ];
   return new Map(services.map(({ desc, roles }) => [desc.typeName, roles]));

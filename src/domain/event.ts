@@ -1,4 +1,5 @@
-import { type Actor, type Role, roleCovers } from './actor.ts';
+import { type Grant, mayCall } from './access/caller.ts';
+import type { Actor } from './actor.ts';
 import type { OperationProgress } from './operation/operation.ts';
 
 /** Which lifecycle or record an event is about. */
@@ -51,21 +52,16 @@ export const EVENT_KINDS = [
  * Events of these kinds are for some roles only: a caller who may not list tokens may not read their events either, and who
  * signs in, what is refused and how the server is configured is for admins.
  */
-const ROLE_FOR_KIND = {
-  token: 'admin',
-  session: 'admin',
-  settings: 'admin',
-  access: 'admin',
-  audit: 'admin',
-} as const satisfies Partial<Record<EventKind, Role>>;
+const FOR_ADMINS: readonly EventKind[] = ['token', 'session', 'settings', 'access', 'audit'];
 
 export function isForAdmins(kind: EventKind): boolean {
-  return Object.hasOwn(ROLE_FOR_KIND, kind);
+  return FOR_ADMINS.includes(kind);
 }
 
-export function hiddenKinds(role: Role): EventKind[] {
-  const kinds = Object.keys(ROLE_FOR_KIND) as Array<keyof typeof ROLE_FOR_KIND>;
-  return kinds.filter((kind) => !roleCovers(role, ROLE_FOR_KIND[kind]));
+const LIST_TOKENS = 'baremetal.admin.v1.AdminService/ListTokens';
+
+export function hiddenKinds(grant: Pick<Grant, 'role' | 'methods'>): readonly EventKind[] {
+  return mayCall(grant, LIST_TOKENS, 'admin') ? [] : FOR_ADMINS;
 }
 
 export interface NewEvent {

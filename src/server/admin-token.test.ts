@@ -49,7 +49,7 @@ describe('the first token', () => {
     const secret = secretIn(file);
     expect(await ensureAdminToken(database, dataDir)).toEqual({ file, fresh: false });
     expect(secretIn(file)).toBe(secret);
-    expect(await listTokens(database)).toHaveLength(1);
+    expect(await listTokens(database, null)).toHaveLength(1);
   });
 
   it.each([
@@ -67,7 +67,7 @@ describe('the first token', () => {
   it('is created again when it was revoked', async () => {
     const { file } = await ensureAdminToken(database, dataDir);
     const revoked = secretIn(file);
-    await revokeToken(database, 'admin', { kind: 'admin', id: 'ann' });
+    await revokeToken(database, { name: 'admin', within: null, actor: { kind: 'admin', id: 'ann' } });
     expect((await ensureAdminToken(database, dataDir)).fresh).toBe(true);
     expect(secretIn(file)).not.toBe(revoked);
   });
@@ -76,7 +76,7 @@ describe('the first token', () => {
     const first = await ensureAdminToken(database, dataDir);
     const second = await ensureAdminToken(database, join(base, 'other'));
     for (const { file } of [first, second]) expect(await findToken(database, secretIn(file))).not.toBeNull();
-    const names = (await listTokens(database)).map(({ name }) => name);
+    const names = (await listTokens(database, null)).map(({ name }) => name);
     expect(names).toEqual(['admin', expect.stringMatching(/^admin-[0-9a-f]{8}$/)]);
   });
 

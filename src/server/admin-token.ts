@@ -45,5 +45,13 @@ export async function ensureAdminToken(
 }
 
 async function store(database: Database, name: string, secret: string): Promise<void> {
-  await createToken(database, { name, role: 'admin', expiresAt: null, secret, actor: ACTOR });
+  await createToken(database, {
+    name,
+    role: 'admin',
+    scope: null,
+    within: null,
+    expiresAt: null,
+    secret,
+    actor: ACTOR,
+  });
 }

@@ -1,13 +1,17 @@
 /** Bearer tokens: only their hashes are stored, so a copy of the database gives no access. */
 import { hash, randomBytes } from 'node:crypto';
-import type { Actor, Role } from '../domain/actor.ts';
+import type { Scope } from '../domain/access/scope.ts';
+import type { Actor } from '../domain/actor.ts';
 import { Fault } from '../domain/error/fault.ts';
 import { type Database, isUniqueViolation, type Session } from './database/database.ts';
 import { appendEvents } from './events/append-events.ts';
 
 export interface Token {
   readonly name: string;
-  readonly role: Role;
+  /** viewer, operator, admin, or a role of the configuration. */
+  readonly role: string;
+  /** A filter over machines; empty: the whole fleet. */
+  readonly scope: string;
   readonly createdBy: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
@@ -16,19 +20,21 @@ export interface Token {
 
 interface TokenRow {
   name: string;
-  role: Role;
+  role: string;
+  scope: string;
   created_by: string;
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
 }
 
-const COLUMNS = 'name, role, created_by, created_at, expires_at, revoked_at';
+const COLUMNS = 'name, role, scope, created_by, created_at, expires_at, revoked_at';
 
 function tokenOf(row: TokenRow): Token {
   return {
     name: row.name,
     role: row.role,
+    scope: row.scope,
     createdBy: row.created_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
@@ -52,7 +58,10 @@ export function newSecret(): string {
 
 export interface TokenInput {
   readonly name: string;
-  readonly role: Role;
+  readonly role: string;
+  readonly scope: Scope | null;
+  /** The scope of the caller. */
+  readonly within: Scope | null;
   readonly expiresAt: Date | null;
   readonly secret: string;
   readonly actor: Actor;
@@ -63,16 +72,26 @@ export async function createToken(database: Database, input: TokenInput): Promis
     return await database.transaction(async (session) => {
       const [row] = await session.run<TokenRow & Record<string, unknown>>(
         'create-token',
-        `INSERT INTO tokens (token_hash, name, role, created_by, expires_at) VALUES ($1, $2, $3, $4, $5)
-         RETURNING ${COLUMNS}`,
-        [hashToken(input.secret), input.name, input.role, input.actor.id, input.expiresAt],
+        `INSERT INTO tokens (token_hash, name, role, created_by, expires_at, scope, scope_terms)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`,
+        [
+          hashToken(input.secret),
+          input.name,
+          input.role,
+          input.actor.id,
+          input.expiresAt,
+          input.scope?.text ?? '',
+          input.scope?.terms ?? [],
+        ],
       );
       if (!row) throw new Error('the token was not stored');
-      await appendEvents(session, [tokenEvent(input.name, '', input.role, input.actor)]);
+      await appendEvents(session, [tokenEvent(tokenOf(row), '', input.role, input.actor)]);
       return tokenOf(row);
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'one_live_token_per_name')) throw error;
+    if (!(await listTokens(database, input.within)).some(({ name }) => name === input.name))
+      throw nameNotAvailable(input.name);
     throw new Fault('TOKEN_NAME_TAKEN', {
       message: `there is a token named ${input.name} already; revoke it first or choose another name`,
       metadata: { name: input.name },
@@ -91,20 +110,30 @@ export async function findToken(session: Session, secret: string): Promise<Token
   return row ? tokenOf(row) : null;
 }
 
-export async function listTokens(session: Session): Promise<Token[]> {
+/** Those whose scope is inside the given one. */
+export async function listTokens(session: Session, within: Scope | null): Promise<Token[]> {
   const rows = await session.run<TokenRow & Record<string, unknown>>(
     'list-tokens',
-    `SELECT ${COLUMNS} FROM tokens ORDER BY created_at, name`,
+    `SELECT ${COLUMNS} FROM tokens WHERE scope_terms @> $1::text[] ORDER BY created_at, name`,
+    [within?.terms ?? []],
   );
   return rows.map(tokenOf);
 }
 
-export async function revokeToken(database: Database, name: string, actor: Actor): Promise<Token> {
+export interface Revocation {
+  readonly name: string;
+  /** A token whose scope is not inside this one does not exist for the caller. */
+  readonly within: Scope | null;
+  readonly actor: Actor;
+}
+
+export async function revokeToken(database: Database, { name, within, actor }: Revocation): Promise<Token> {
   return database.transaction(async (session) => {
     const [row] = await session.run<TokenRow & Record<string, unknown>>(
       'revoke-token',
-      `UPDATE tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
-      [name],
+      `UPDATE tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL AND scope_terms @> $2::text[]
+       RETURNING ${COLUMNS}`,
+      [name, within?.terms ?? []],
     );
     if (!row) {
       throw new Fault('TOKEN_NOT_FOUND', {
@@ -112,12 +141,20 @@ export async function revokeToken(database: Database, name: string, actor: Actor
         metadata: { name },
       });
     }
-    await appendEvents(session, [tokenEvent(name, row.role, 'revoked', actor)], ['tokens']);
+    await appendEvents(session, [tokenEvent(tokenOf(row), row.role, 'revoked', actor)], ['tokens']);
     return tokenOf(row);
   });
 }
 
-function tokenEvent(name: string, from: string, to: string, actor: Actor) {
+/** The token that has the name is outside of the caller's scope: nothing about it is said. */
+function nameNotAvailable(name: string): Fault {
+  return new Fault('OUT_OF_SCOPE', {
+    message: `the name ${name} is not available; choose another one`,
+    metadata: { name },
+  });
+}
+
+function tokenEvent({ name, scope }: Token, from: string, to: string, actor: Actor) {
   return {
     kind: 'token',
     subject: name,
@@ -125,7 +162,7 @@ function tokenEvent(name: string, from: string, to: string, actor: Actor) {
     to,
     actor,
     comment: '',
-    metadata: {},
+    metadata: scope === '' ? {} : { scope },
     machineId: null,
     operationId: null,
     snapshot: null,

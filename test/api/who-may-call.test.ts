@@ -113,7 +113,7 @@ describe('roles', () => {
       machineService(parts),
       operationService(parts),
       adminService(parts),
-      fleetService(parts),
+      fleetService(parts, () => []),
     ];
     expect(Object.fromEntries(services.map(({ desc, roles }) => [desc.typeName, roles]))).toEqual(NEEDED);
     for (const { desc, roles } of services) {

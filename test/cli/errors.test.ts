@@ -231,7 +231,6 @@ describe('a line typed wrong exits 64 and sends nothing:', () => {
     ['run show', "missing required argument 'run-id'"],
     ['plan create', "required option '-f, --file <path>'"],
     ['token create ci', "required option '--role <role>'"],
-    ['token create ci --role root', 'viewer, operator, admin'],
     ['update machine-1', 'nothing to change'],
     ['update machine-1 --label a=1 --unlabel a', 'named twice'],
     ['completion tcsh', 'bash, zsh, fish'],

@@ -322,12 +322,14 @@ describe('writing', () => {
       'token ci (operator), valid until 2026-03-01T10:00:00Z; it is not shown again\n',
     );
     expect(JSON.parse((await cli.run('token create ci --role VIEWER -o json')).stdout)).toEqual({
-      token: { name: 'ci', role: 'viewer', created_by: '' },
+      token: { name: 'ci', role: 'viewer', scope: '', created_by: '' },
       secret: 'ingot_secret',
     });
     expect((await cli.run('token list')).stdout).toContain(
-      'ci    operator  2026-01-30T10:00:00Z  -           never',
+      'ci    operator  -      2026-01-30T10:00:00Z  -           never',
     );
+    await cli.run('token create acme-ci --role on-call --scope customer_id=acme');
+    expect(cli.fleet.calls.at(-1)?.request).toMatchObject({ role: 'on-call', scope: 'customer_id=acme' });
     expect((await cli.run('token revoke ci')).stdout).toBe('revoked ci\n');
   });
 });

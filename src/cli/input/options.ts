@@ -47,6 +47,12 @@ export function oneOf<Choice extends Argument | Option>(choice: Choice, names: r
   return choice;
 }
 
+/** A value for which help and completion show the usual ones; the server knows more, and checks it. */
+export function oneOfOrMore(option: Option, usual: readonly string[]): Option {
+  option.choices(usual);
+  return option.argParser((text: string) => inAnyCase(usual, text) ?? text);
+}
+
 export function several(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }

@@ -1,6 +1,5 @@
 /** Install profiles as the API gets them (it calls them workflows), checked strictly: they become kernel command lines. */
 import { z } from 'zod';
-import { type Role, roleCovers } from '../../domain/actor.ts';
 import { DISK_PATTERN, DISK_PICKS, type DiskRule, readDiskSize } from '../../domain/install/disk-rule.ts';
 import {
   BUILT_IN_PROFILE,
@@ -155,14 +154,14 @@ function imageOf(given: z.output<typeof image>): InstallProfile['image'] {
   return { url: given.url, sha256: given.sha256, sizeBytes: given.size_bytes };
 }
 
-/** An install profile as the API shows it. User data is for admins, who alone can store it. */
-export function installProfileBody(profile: InstallProfile, role: Role) {
+/** An install profile as the API shows it. User data is for those who may store it. */
+export function installProfileBody(profile: InstallProfile, userDataIs: 'shown' | 'hidden') {
   const { postInstall, image: kept, disk: rule, userData, networkConfig, ...rest } = profile;
   const shown =
     kept === null || 'name' in kept
       ? kept
       : { url: kept.url, sha256: kept.sha256, size_bytes: kept.sizeBytes };
-  const secret = (text: string) => (text === '' || !roleCovers(role, 'admin') ? null : text);
+  const secret = (text: string) => (text === '' || userDataIs === 'hidden' ? null : text);
   return {
     ...rest,
     image: shown,

@@ -39,6 +39,7 @@ export function createServiceDependencies(
     notifyCancel: (operationId) => dispatcher.cancelRequested(operationId),
     tokensChanged,
     now: () => new Date(),
+    roles: configuration.roles,
     version: packageVersion(),
   };
 }

@@ -39,7 +39,7 @@ export async function startReplica(
   const providers = new Map<string, Provider>();
   const providerNames = () => providers.keys();
   const store = await openStore(options, { database, loops, running, providerNames });
-  const authenticator = new Authenticator([new TokenWayIn(database, Date.now)]);
+  const authenticator = new Authenticator([new TokenWayIn(database, configuration.roles, Date.now)]);
   const machineTokens = new MachineTokens(database, Date.now);
   const tokensChanged = () => {
     authenticator.forget();

@@ -87,15 +87,16 @@ export async function startSurfaces(
 }
 
 function rpcServices(dependencies: ServerDependencies): Service[] {
-  return [
+  const services: Service[] = [
     machineServiceV1(dependencies),
     planService(dependencies),
     runService(dependencies),
     machineService(dependencies),
     operationService(dependencies),
     adminService(dependencies),
-    fleetService(dependencies),
+    fleetService(dependencies, () => services),
   ];
+  return services;
 }
 
 function callDependencies({ log }: ReplicaOptions, { authenticator }: SurfaceDependencies): CallDependencies {

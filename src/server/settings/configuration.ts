@@ -16,6 +16,7 @@ import { PROFILE_NAME } from '../../operations/nodes/node-input.ts';
 import { IN_OUR_WORDS } from '../../operations/problem-text.ts';
 import { datacenterConfiguration } from '../../providers/datacenter/datacenter-configuration.ts';
 import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
+import { rolesConfiguration } from '../../surfaces/access/access-configuration.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
@@ -163,6 +164,8 @@ const schema = z.strictObject({
   limits: limitsConfiguration,
   clusters: clustersConfiguration,
   providers: z.record(providerName, provider).default({}),
+  /** Sets of methods, beside viewer, operator and admin. */
+  roles: rolesConfiguration,
 });
 
 export type Configuration = z.output<typeof schema>;

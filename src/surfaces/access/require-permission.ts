@@ -5,8 +5,12 @@ import { Fault } from '../../domain/error/fault.ts';
 /** The refusal names the role that the method needs. */
 export function requirePermission(caller: Caller, method: string, needed: Role): void {
   if (mayCall(caller, method, needed)) return;
+  const { role, methods, actor } = caller;
   throw new Fault('PERMISSION_DENIED', {
-    message: `${method} needs the role ${needed}; ${caller.actor.id} has ${caller.role}`,
-    metadata: { needed, role: caller.role },
+    message:
+      methods === null
+        ? `${method} needs the role ${needed}; ${actor.id} has ${role}`
+        : `${method} is not among the methods of the role ${role}, which ${actor.id} has`,
+    metadata: { needed, role, method },
   });
 }

@@ -11,7 +11,15 @@ const BEARER: Credentials = {
   certificate: null,
   address: '192.0.2.1',
 };
-const ROW = { name: 'racer', role: 'viewer', created_by: '', created_at: new Date(), expires_at: null };
+const ROLES = new Map();
+const ROW = {
+  name: 'racer',
+  role: 'viewer',
+  scope: '',
+  created_by: '',
+  created_at: new Date(),
+  expires_at: null,
+};
 
 /** Its queries are answered by the test, one at a time. */
 function heldDatabase() {
@@ -22,7 +30,7 @@ function heldDatabase() {
 
 test('a token that is revoked while it is being read is not accepted afterwards', async () => {
   const { database, answers } = heldDatabase();
-  const authenticator = new Authenticator([new TokenWayIn(database, Date.now)]);
+  const authenticator = new Authenticator([new TokenWayIn(database, ROLES, Date.now)]);
   const early = authenticator.caller(BEARER);
   authenticator.forget();
   const late = authenticator.caller(BEARER);
@@ -39,6 +47,7 @@ describe('with another way in', () => {
   const identity: Identity = {
     actor: { kind: 'operator', id: 'by-certificate' },
     role: 'operator',
+    methods: null,
     scope: null,
     via: 'certificate',
     expiresAt: null,
@@ -47,14 +56,14 @@ describe('with another way in', () => {
 
   test('a wrong token is refused', async () => {
     const { database, answers } = heldDatabase();
-    const calling = new Authenticator([new TokenWayIn(database, Date.now), other]).caller(BEARER);
+    const calling = new Authenticator([new TokenWayIn(database, ROLES, Date.now), other]).caller(BEARER);
     answers[0]?.([]);
     await expect(calling).rejects.toThrow('not known, revoked or expired');
   });
 
   test('a call without a token gets in by it, with the address that it comes from', async () => {
     const { database } = heldDatabase();
-    const authenticator = new Authenticator([new TokenWayIn(database, Date.now), other]);
+    const authenticator = new Authenticator([new TokenWayIn(database, ROLES, Date.now), other]);
     expect(await authenticator.caller({ ...BEARER, authorization: undefined })).toEqual({
       ...identity,
       address: '192.0.2.1',

@@ -2,7 +2,8 @@
  * Bearer tokens that Ingot issued. A valid token is cached for a few seconds, so that a busy client does not cost one
  * query for each call; a revocation is announced to every replica and empties the cache at once.
  */
-import { actorOf, type Identity } from '../../domain/access/caller.ts';
+import { actorOf, grantOf, type Identity, type RoleTable } from '../../domain/access/caller.ts';
+import { parseScope } from '../../domain/access/scope.ts';
 import type { Database } from '../../store/database/database.ts';
 import { findToken, type Token, tokenKey } from '../../store/tokens.ts';
 import { unauthenticated, type WayIn } from './authenticator.ts';
@@ -19,12 +20,14 @@ const MAX_SECRET = 512;
 
 export class TokenWayIn implements WayIn {
   readonly #database: Database;
+  readonly #roles: RoleTable;
   readonly #now: () => number;
   readonly #cache = new Map<string, CachedIdentity>();
   #lookups = new Map<string, Promise<Identity>>();
 
-  constructor(database: Database, now: () => number) {
+  constructor(database: Database, roles: RoleTable, now: () => number) {
     this.#database = database;
+    this.#roles = roles;
     this.#now = now;
   }
 
@@ -49,7 +52,7 @@ export class TokenWayIn implements WayIn {
     try {
       const token = await findToken(this.#database, secret);
       if (!token) throw unauthenticated('the token is not known, revoked or expired');
-      const identity = identityOf(token);
+      const identity = identityOf(token, this.#roles);
       if (lookups === this.#lookups) this.#remember(key, identity);
       return identity;
     } finally {
@@ -69,9 +72,11 @@ export class TokenWayIn implements WayIn {
   }
 }
 
-function identityOf({ name, role, expiresAt }: Token): Identity {
-  const actor = actorOf(role, name);
-  return { actor, role, scope: null, via: 'token', expiresAt: expiresAt?.getTime() ?? null };
+function identityOf(token: Token, roles: RoleTable): Identity {
+  const scope = parseScope(token.scope);
+  const actor = actorOf(token.role, token.name);
+  const expiresAt = token.expiresAt?.getTime() ?? null;
+  return { ...grantOf(roles, { role: token.role, scope }), actor, via: 'token', expiresAt };
 }
 
 function secretOf(authorization: string): string {

@@ -60,7 +60,8 @@ export async function callerWith(
 
 /** `METHOD /path`, as roles and refusals name a route. */
 function routeName(request: FastifyRequest): string {
-  return `${request.method} ${request.routeOptions.url ?? request.url}`;
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  return `${method} ${request.routeOptions.url ?? request.url}`;
 }
 
 /** The bearer token of a request, of an operator or of a boot. */

@@ -1,11 +1,13 @@
 /** Install profiles, which this API calls workflows: configured, stored or built in. */
 import type { FastifyInstance } from 'fastify';
+import { type Caller, mayCall } from '../../domain/access/caller.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { BUILT_IN_PROFILE, type InstallProfile } from '../../domain/install/install-profile.ts';
 import { knownProfile } from '../../operations/nodes/install-plan.ts';
 import { installProfileBody, readInstallProfile } from '../../operations/nodes/install-profile-input.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { listInstallProfiles, removeInstallProfile, storeInstallProfile } from '../../store/nodes/images.ts';
+import { routeName } from '../access/known-methods.ts';
 import { WORKFLOW_ROUTES } from './api/netboot-api.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -22,20 +24,20 @@ export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRoute
       const all = new Map<string, InstallProfile>([[BUILT_IN_PROFILE.name, BUILT_IN_PROFILE]]);
       for (const profile of await listInstallProfiles(database)) all.set(profile.name, profile);
       for (const profile of nodes.profiles.values()) all.set(profile.name, profile);
-      const data = [...all.values()].map((profile) => installProfileBody(profile, caller.role));
+      const data = [...all.values()].map((profile) => installProfileBody(profile, userDataFor(caller)));
       return { success: true, data, total: all.size };
     },
     get: async ({ params: { name }, caller }) => {
       const profile = await knownProfile(nodes, database, name);
       if (!profile) throw workflowNotFound(name);
-      return { success: true, data: installProfileBody(profile, caller.role) };
+      return { success: true, data: installProfileBody(profile, userDataFor(caller)) };
     },
     store: async ({ request, reply, caller }) => {
       const profile = readInstallProfile(request.body);
       const { name } = profile;
       if (nodes.profiles.has(name)) throw workflowConfigured(name);
       await storeInstallProfile(database, profile, caller.actor);
-      const data = installProfileBody(profile, caller.role);
+      const data = installProfileBody(profile, userDataFor(caller));
       return reply.code(201).send({ success: true, data, message: `Workflow ${name} stored` });
     },
     remove: async ({ params: { name }, caller }) => {
@@ -43,6 +45,11 @@ export function workflowRoutes(app: FastifyInstance, dependencies: WorkflowRoute
       return { success: true, message: `Workflow ${name} removed` };
     },
   });
+}
+
+/** What only those who may store workflows see. */
+function userDataFor(caller: Caller): 'shown' | 'hidden' {
+  return mayCall(caller, routeName(WORKFLOW_ROUTES.store), 'admin') ? 'shown' : 'hidden';
 }
 
 function workflowConfigured(name: string): Fault {

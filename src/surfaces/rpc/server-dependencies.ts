@@ -1,3 +1,4 @@
+import type { RoleTable } from '../../domain/access/caller.ts';
 import type { PresenceTtls } from '../../domain/agent/agent.ts';
 import type { StartRunDependencies } from '../../operations/start/start-run.ts';
 import type { KeepaliveStore } from '../../store/agents/keepalive-store.ts';
@@ -21,6 +22,8 @@ export interface ServerDependencies extends StartRunDependencies {
   readonly now: () => Date;
   readonly keepalives: KeepaliveStore;
   readonly ttls: PresenceTtls;
+  /** The roles of the configuration. */
+  readonly roles: RoleTable;
   /** The version of this program. */
   readonly version: string;
 }

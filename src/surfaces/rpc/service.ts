@@ -16,6 +16,7 @@ import type { Role } from '../../domain/actor.ts';
 import { type Fault, invalidField } from '../../domain/error/fault.ts';
 import type { Authenticator } from '../access/authenticator.ts';
 import type { Credentials } from '../access/credentials.ts';
+import { methodName } from '../access/known-methods.ts';
 import { requirePermission } from '../access/require-permission.ts';
 import { faultOf } from '../fault-wire.ts';
 import { isStorable, unstorablePath } from '../storable.ts';
@@ -168,5 +169,5 @@ function fieldName(path: readonly string[]): string {
 }
 
 function checkRole(caller: Caller, { service, method }: IncomingCall): void {
-  requirePermission(caller, `${service.desc.typeName}/${method}`, service.roles[method] ?? 'admin');
+  requirePermission(caller, methodName(service.desc, method), service.roles[method] ?? 'admin');
 }

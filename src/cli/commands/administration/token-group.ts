@@ -7,7 +7,7 @@ import {
   TokenSchema,
 } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { CommandContext } from '../../command-context.ts';
-import { addOutput, duration, oneOf } from '../../input/options.ts';
+import { addOutput, duration, oneOfOrMore } from '../../input/options.ts';
 import {
   isForPeople,
   jsonOf,
@@ -21,6 +21,7 @@ import { instantText } from '../../output/time-text.ts';
 const COLUMNS: Rendering<Token>['columns'] = [
   { header: 'NAME', cell: ({ name }) => name },
   { header: 'ROLE', cell: ({ role }) => role },
+  { header: 'SCOPE', cell: ({ scope }) => scope },
   { header: 'CREATED', cell: ({ createdAt }) => instantText(createdAt) },
   { header: 'CREATED_BY', cell: ({ createdBy }) => createdBy },
   { header: 'EXPIRES', cell: ({ expiresAt }) => instantText(expiresAt) || 'never' },
@@ -46,14 +47,23 @@ function createToken(context: CommandContext): Command {
   const command = new Command('create')
     .description('Create a token; it is shown only once')
     .argument('<name>')
-    .addOption(oneOf(new Option('--role <role>', 'its role'), ROLES).makeOptionMandatory())
+    .addOption(
+      oneOfOrMore(
+        new Option('--role <role>', "its role, or one of the server's configuration"),
+        ROLES,
+      ).makeOptionMandatory(),
+    )
+    .option('--scope <filter>', "the machines that it is for, such as 'customer_id=acme' (default: yours)")
     .option('--expires <time>', 'its lifetime: 12h, 30d (default: until revoked)', duration);
   return addOutput(command).action(
-    context.action<{ output: OutputFormat; role: string; expires?: number }>(
+    context.action<{ output: OutputFormat; role: string; scope?: string; expires?: number }>(
       async ({ args: [name = ''], options, api }) => {
         const expiresAt =
           options.expires === undefined ? undefined : timestampFromMs(context.now() + options.expires);
-        const request = { name, role: options.role, ...(expiresAt === undefined ? {} : { expiresAt }) };
+        const request = {
+          ...{ name, role: options.role, scope: options.scope ?? '' },
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+        };
         const created = await api.admin.createToken(request);
         const rendering = {
           json: () => jsonOf(CreateTokenResponseSchema, created),
@@ -65,7 +75,8 @@ function createToken(context: CommandContext): Command {
         writeOne(context.out, options.output, rendering, created, () => context.out.line(created.secret));
         if (isForPeople(options.output)) {
           const until = expiresAt === undefined ? 'until it is revoked' : `until ${instantText(expiresAt)}`;
-          context.err.line(`token ${name} (${options.role}), valid ${until}; it is not shown again`);
+          const scope = created.token?.scope ? ` for ${created.token.scope}` : '';
+          context.err.line(`token ${name} (${options.role}${scope}), valid ${until}; it is not shown again`);
         }
         return 'ok';
       },

@@ -2,6 +2,13 @@
 import type { ReasonRow } from './reason-row.ts';
 
 export const REQUEST_REASONS = {
+  OUT_OF_SCOPE: {
+    kind: 'permission_denied',
+    message: '<what> is not available in the scope <scope>',
+    cause:
+      'the caller has a scope, and the change would make, move or claim something outside of it, or is for callers without a scope',
+    fix: 'stay inside the scope that `ingot whoami` shows, choose another name or address, or ask an admin of the whole fleet',
+  },
   MISSING_FIELD: {
     kind: 'invalid_argument',
     message: '<field> is required',

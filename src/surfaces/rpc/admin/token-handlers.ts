@@ -1,9 +1,11 @@
 /** Tokens and plans. */
 import { type MessageInitShape, toJson } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { ROLES, type Role } from '../../../domain/actor.ts';
+import { type Caller, coversGrant, grantOf, type RoleTable } from '../../../domain/access/caller.ts';
+import { narrowed, parseScope } from '../../../domain/access/scope.ts';
+import { ROLES } from '../../../domain/actor.ts';
 import { inAnyCase } from '../../../domain/any-case.ts';
-import { invalidField, missingField } from '../../../domain/error/fault.ts';
+import { Fault, invalidField, missingField } from '../../../domain/error/fault.ts';
 import type { AdminService, TokenSchema } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import { PlanSchema } from '../../../gen/baremetal/v1/plan_pb.ts';
 import { checkPlan } from '../../../operations/plans/plan-input.ts';
@@ -30,7 +32,8 @@ export function tokenHandlers(
 
     async createToken(request, { caller }) {
       const name = checkTokenName(request.name);
-      const role = checkRole(request.role);
+      const role = checkRole(dependencies.roles, request.role, caller);
+      const scope = narrowed(caller.scope, parseScope(request.scope));
       const expiresAt = request.expiresAt ? timestampDate(request.expiresAt) : null;
       if (expiresAt !== null && !(expiresAt > dependencies.now() && expiresAt.getTime() < YEAR_10000))
         throw invalidField('expires_at', 'must be in the future, and before the year 10000');
@@ -38,6 +41,8 @@ export function tokenHandlers(
       const token = await createToken(dependencies.database, {
         name,
         role,
+        scope,
+        within: caller.scope,
         expiresAt,
         secret,
         actor: caller.actor,
@@ -45,12 +50,16 @@ export function tokenHandlers(
       return { token: tokenMessage(token), secret };
     },
 
-    async listTokens() {
-      return { tokens: (await listTokens(dependencies.database)).map(tokenMessage) };
+    async listTokens(_request, { caller }) {
+      return { tokens: (await listTokens(dependencies.database, caller.scope)).map(tokenMessage) };
     },
 
     async revokeToken(request, { caller }) {
-      const token = await revokeToken(dependencies.database, checkTokenName(request.name), caller.actor);
+      const token = await revokeToken(dependencies.database, {
+        name: checkTokenName(request.name),
+        within: caller.scope,
+        actor: caller.actor,
+      });
       dependencies.tokensChanged();
       return tokenMessage(token);
     },
@@ -64,16 +73,22 @@ function checkTokenName(name: string): string {
   return name;
 }
 
-function checkRole(role: string): Role {
-  const known = inAnyCase(ROLES, role);
-  if (!known) throw invalidField('role', `must be one of ${ROLES.join(', ')}`);
-  return known;
+/** A token may do no more than the one that creates it. */
+function checkRole(roles: RoleTable, role: string, caller: Caller): string {
+  const known = inAnyCase([...ROLES, ...roles.keys()], role);
+  if (!known) throw invalidField('role', `must be one of ${[...ROLES, ...roles.keys()].join(', ')}`);
+  if (coversGrant(caller, grantOf(roles, { role: known, scope: null }))) return known;
+  throw new Fault('PERMISSION_DENIED', {
+    message: `a token of the role ${known} could do more than ${caller.actor.id}, which has ${caller.role}`,
+    metadata: { needed: known, role: caller.role },
+  });
 }
 
 function tokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
   return {
     name: token.name,
     role: token.role,
+    scope: token.scope,
     createdBy: token.createdBy,
     createdAt: timestampFromDate(token.createdAt),
     ...(token.expiresAt && { expiresAt: timestampFromDate(token.expiresAt) }),

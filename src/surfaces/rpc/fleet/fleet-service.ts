@@ -1,7 +1,7 @@
 /** baremetal.fleet.v1.FleetService: the fleet as a whole: counts, ids in order, events. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Role } from '../../../domain/actor.ts';
+import type { Caller } from '../../../domain/access/caller.ts';
 import type { Vitals } from '../../../domain/agent/agent.ts';
 import { invalidField } from '../../../domain/error/fault.ts';
 import { hiddenKinds } from '../../../domain/event.ts';
@@ -23,6 +23,7 @@ import { groupKey, orderKey } from '../../../store/machines/machine-keys.ts';
 import { findMachines } from '../../../store/machines/machines.ts';
 import { OverviewReader } from '../../../store/machines/overview.ts';
 import { upstreamSeenTimes } from '../../../store/machines/upstream-reads.ts';
+import { callableMethods } from '../callable-methods.ts';
 import { pageSize, pageToken, readPosition } from '../page-token.ts';
 import { readFilter } from '../read-filter.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
@@ -38,13 +39,21 @@ const MAX_FACETS = 20;
 /** Ids in one message of an index. */
 const CHUNK = 5_000;
 
-export function fleetService(dependencies: ServerDependencies): Service {
+/** `services` are all services of the server, for callers who ask what they may call. */
+export function fleetService(dependencies: ServerDependencies, services: () => readonly Service[]): Service {
   const overviews = new OverviewReader(dependencies.database);
   return defineService(
     FleetService,
     {
       async whoAmI(_request, { caller }) {
-        return { name: caller.actor.id, role: caller.role, version: dependencies.version };
+        return {
+          name: caller.actor.id,
+          role: caller.role,
+          version: dependencies.version,
+          scope: caller.scope?.text ?? '',
+          via: caller.via,
+          methods: callableMethods(caller, services()),
+        };
       },
 
       async getOverview() {
@@ -88,10 +97,9 @@ export function fleetService(dependencies: ServerDependencies): Service {
         };
       },
 
-      watchEvents: (request, { caller, signal }) =>
-        watchEvents(dependencies, request, { role: caller.role, signal }),
+      watchEvents: (request, { caller, signal }) => watchEvents(dependencies, request, { caller, signal }),
 
-      listEvents: (request, { caller }) => eventsPage(dependencies, request, caller.role),
+      listEvents: (request, { caller }) => eventsPage(dependencies, request, caller),
 
       getMetricHistory: ({ machineId }) => metricHistory(dependencies, checkMachineId(machineId)),
     },
@@ -119,13 +127,13 @@ function withNewest(samples: readonly MetricSample[], vitals: Vitals | undefined
 async function eventsPage(
   { database }: ServerDependencies,
   request: ListEventsRequest,
-  role: Role,
+  caller: Caller,
 ): Promise<MessageInitShape<typeof ListEventsResponseSchema>> {
   const filter = readFilter(request.filter, EVENT_FILTER);
   const size = pageSize(request.pageSize);
   const events = await listEvents(database, {
     filter,
-    hidden: hiddenKinds(role),
+    hidden: hiddenKinds(caller),
     before: readPosition('events', request.filter, request.pageToken),
     size,
   });

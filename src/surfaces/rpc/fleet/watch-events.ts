@@ -5,7 +5,7 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Role } from '../../../domain/actor.ts';
+import type { Caller } from '../../../domain/access/caller.ts';
 import { hiddenKinds } from '../../../domain/event.ts';
 import { EVENT_FILTER } from '../../../domain/filter/event-filter.ts';
 import { filterPredicate } from '../../../domain/filter/predicate.ts';
@@ -29,9 +29,9 @@ type Message = MessageInitShape<typeof WatchedEventSchema>;
 export async function* watchEvents(
   dependencies: ServerDependencies,
   request: WatchEventsRequest,
-  { role, signal }: { readonly role: Role; readonly signal: AbortSignal },
+  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
 ): AsyncGenerator<Message> {
-  const isTold = toldTo(role, request.filter);
+  const isTold = toldTo(caller, request.filter);
   let position = readCursor('events', request.cursor)?.[0] ?? (await lastEventId(dependencies.database));
   yield alive(dependencies, position);
   let toldAt = performance.now();
@@ -48,8 +48,8 @@ export async function* watchEvents(
   }
 }
 
-function toldTo(role: Role, filterText: string): (event: LoggedEvent) => boolean {
-  const hidden = hiddenKinds(role);
+function toldTo(caller: Caller, filterText: string): (event: LoggedEvent) => boolean {
+  const hidden = hiddenKinds(caller);
   const filter = readFilter(filterText, EVENT_FILTER);
   const matches = filter === null ? () => true : filterPredicate(filter);
   return (event) => !hidden.includes(event.kind) && matches(event);
