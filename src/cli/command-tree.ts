@@ -21,6 +21,7 @@ import { registerMachine, updateMachine } from './commands/machines/register-mac
 import { setServiceState } from './commands/machines/set-service-state.ts';
 import { showMachine } from './commands/machines/show-machine.ts';
 import { nodeGroup } from './commands/nodes/node-group.ts';
+import { approvalCommands } from './commands/operations/approval-commands.ts';
 import { cancelByOperator, cancelOperation } from './commands/operations/cancel-operation.ts';
 import { listOperations } from './commands/operations/list-operations.ts';
 import { actionCommands } from './commands/operations/operator-action-commands.ts';
@@ -147,6 +148,7 @@ function operationGroup(context: CommandContext): Command {
   group.addCommand(attachOperation(context, OPERATIONS, 'watch'));
   group.addCommand(streamLogs(context, OPERATIONS));
   group.addCommand(cancelByOperator(context));
+  for (const command of approvalCommands(context)) group.addCommand(command);
   for (const command of actionCommands(context)) group.addCommand(command);
   return group;
 }

@@ -31,6 +31,11 @@ export function actorLabel(actor: Actor): string {
   return `${actor.kind}:${actor.id}`;
 }
 
+/** A caller with an operator's credentials, as opposed to the server itself, an agent or a node. */
+export function isPerson({ kind }: Actor): boolean {
+  return kind === 'admin' || kind === 'operator';
+}
+
 export type Role = 'viewer' | 'operator' | 'admin';
 
 /** A role has all rights of the roles before it. */

@@ -110,6 +110,16 @@ export async function findToken(session: Session, secret: string): Promise<Token
   return row ? tokenOf(row) : null;
 }
 
+/** Who created the live token of this name; null where there is none. */
+export async function findTokenCreator(session: Session, name: string): Promise<string | null> {
+  const [row] = await session.run<{ created_by: string }>(
+    'token-creator',
+    'SELECT created_by FROM tokens WHERE name = $1 AND revoked_at IS NULL',
+    [name],
+  );
+  return row?.created_by ?? null;
+}
+
 /** Those whose scope is inside the given one. */
 export async function listTokens(session: Session, within: Scope | null): Promise<Token[]> {
   const rows = await session.run<TokenRow & Record<string, unknown>>(

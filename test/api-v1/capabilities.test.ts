@@ -37,6 +37,7 @@ beforeAll(async () => {
   dependencies = {
     starter: new OperationStarter(database),
     providers: new Map(providers.map((provider) => [provider.name, provider])),
+    approvalRules: [],
     newOperationId: () => fresh('op'),
     wake: () => {},
     stepDefaults: { timeoutSeconds: 600, maxRetries: 1 },

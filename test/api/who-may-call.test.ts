@@ -61,6 +61,8 @@ const NEEDED = {
     removeMachine: 'operator',
     setServiceState: 'operator',
     actOnOperation: 'operator',
+    approveOperation: 'operator',
+    rejectOperation: 'operator',
     listOperatorActions: 'viewer',
     explainMachine: 'viewer',
   },

@@ -75,6 +75,8 @@ export interface TestServerOptions {
   readonly clusters?: Configuration['clusters'];
   /** With the authority that the test's own client trusts. */
   readonly tls?: NonNullable<Configuration['tls']> & { readonly caFile: string };
+  /** Other sections of the configuration file, as they are after reading. */
+  readonly configuration?: Partial<Configuration>;
 }
 
 export interface TestServer {
@@ -140,6 +142,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       providers: options.providers ?? {},
       clusters: options.clusters ?? {},
       tls: options.tls ?? null,
+      ...options.configuration,
     },
     log: pino({ level: 'trace', base: null }, sink),
     onFatal: (error) => {

@@ -73,6 +73,18 @@ export function Age({ at, suffix = ' ago' }: { at: Timestamp | number | undefine
   );
 }
 
+/** How long it is until then. */
+export function TimeLeft({ until }: { until: Timestamp | undefined }) {
+  const current = useNow();
+  const ms = msOf(until);
+  if (ms === null) return <span className="soft">–</span>;
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={timestampText(ms)} className="numeric">
+      {durationText(ms - current)}
+    </time>
+  );
+}
+
 /** The duration until `to`, or until now if it is not set. */
 export function Duration({ from, to }: { from: Timestamp | undefined; to: Timestamp | undefined }) {
   const current = useNow();

@@ -5,6 +5,7 @@
  */
 import type { JsonValue } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Approval } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { Colour } from '../output/colour.ts';
 
 /** `?` is a phase that this version of the program does not know. */
@@ -76,6 +77,7 @@ export interface OperationView {
     readonly status: string;
     readonly waitingFor: string;
     readonly params: Readonly<Record<string, string>>;
+    readonly approval?: Approval | undefined;
   };
   /** The message of its API, for `-o json`. */
   readonly json: () => JsonValue;

@@ -24,14 +24,14 @@ import {
 } from './operation-view.ts';
 
 export function operationView(operation: Operation): OperationView {
-  const { operationId, status, waitingFor, params, ...same } = operation;
+  const { operationId, status, waitingFor, params, approval, ...same } = operation;
   return {
     ...same,
     id: operationId,
     type: OperationType[operation.type] ?? '?',
     phase: phaseNamed(Operation_Phase[operation.phase]),
     steps: operation.steps.map(stepView),
-    more: { status, waitingFor, params },
+    more: { status, waitingFor, params, approval },
     json: () => jsonOf(OperationSchema, operation),
   };
 }

@@ -1,4 +1,5 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Approval } from '../../gen/baremetal/v2/operation_pb.ts';
 import type { OperationSource } from '../operations/operation-source.ts';
 import {
   OPERATION_PHASES,
@@ -55,6 +56,12 @@ function paramsText(params: Readonly<Record<string, string>> = {}): string {
     .join(',');
 }
 
+/** `waiting until 12:00 (rule prod)`, `approved by operator:ann`. */
+function approvalText({ state, rule, expiresAt, decidedBy, comment }: Approval): string {
+  const by = decidedBy === '' ? ` until ${instantText(expiresAt)}` : ` by ${decidedBy}`;
+  return `${state}${by} (rule ${rule})${comment === '' ? '' : `: ${comment}`}`;
+}
+
 export function operationRendering(source: OperationSource, now: number): Rendering<OperationView> {
   const columns: readonly Column<OperationView>[] = [
     { header: source.idField.toUpperCase(), cell: ({ id }) => id },
@@ -104,6 +111,7 @@ export function writeOperationDetail(
     ['Current step', currentStepText(operation)],
     ['Progress', `${operation.progressPercent}%`],
     ['Waiting for', more?.waitingFor],
+    ['Approval', more?.approval && approvalText(more.approval)],
     ['Cancel', operation.cancelRequested ? 'requested' : undefined],
     ['Error', errorText(operation)],
     ['Params', more && paramsText(more.params)],

@@ -1,5 +1,6 @@
 /** What operations can be filtered by: in v2's words, and in v1's (docs/api-v1.md), which calls them runs. */
 import { statesOf } from '../lifecycle/lifecycle.ts';
+import { APPROVAL_STATES } from '../operation/approval.ts';
 import { currentStep, type Operation } from '../operation/operation.ts';
 import { operationLifecycle, PHASE_OF_STATUS } from '../operation/operation-status.ts';
 import { OPERATION_TYPE_NAMES } from '../operation/operation-type.ts';
@@ -34,6 +35,12 @@ const ATTRIBUTES = {
   },
   params: { kind: 'map', get: (operation) => operation.params },
   'error.code': { kind: 'string', get: (operation) => operation.error?.code },
+  /** waiting, approved, rejected or expired; absent where no rule asks for an approval. */
+  approval: {
+    kind: 'enum',
+    values: APPROVAL_STATES,
+    get: (operation) => operation.approval?.state,
+  },
   cancel_requested: {
     kind: 'boolean',
     get: (operation) => operation.cancelRequested,

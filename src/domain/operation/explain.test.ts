@@ -37,6 +37,7 @@ function operation(fields: Partial<Operation> = {}): Operation {
     current: 0,
     error: null,
     waitingFor: '',
+    approval: null,
     cancelRequested: false,
     startedBy: 'alice',
     createdAt: new Date('2026-01-01T00:00:00.000Z'),

@@ -16,13 +16,17 @@ export interface NextAction {
   readonly whatHappened: string;
   readonly check: string;
   readonly who: Advised | 'nobody';
+  /** It waits for approval: this command decides. */
+  readonly decides?: 'approve';
 }
 
 export type Advisable = Pick<Operation, 'status' | 'cancelRequested'> & {
   readonly error: Pick<OperationError, 'code' | 'failureClass'> | null;
+  readonly approval?: { readonly state: string } | null | undefined;
 };
 
-export function nextActionFor({ status, error, cancelRequested }: Advisable): NextAction {
+export function nextActionFor({ status, error, cancelRequested, approval }: Advisable): NextAction {
+  if (status === 'pending' && approval?.state === 'waiting') return APPROVE;
   if (isActive(status)) return nothing('wait: it is running');
   if (status === 'completed' || status === 'reconciled') return nothing('nothing: it has succeeded');
   if (status === 'cancelled') return { ...nothing('nothing, or rerun it'), action: 'rerun', who: 'operator' };
@@ -33,12 +37,22 @@ export function nextActionFor({ status, error, cancelRequested }: Advisable): Ne
   return { ...row, action, next: then, advice: `${row.check}; then ${then}` };
 }
 
+const APPROVE: NextAction = {
+  ...nothing('another operator approves or rejects it'),
+  who: 'operator',
+  decides: 'approve',
+};
+
 function nothing(next: string): NextAction {
   return { action: null, next, advice: next, whatHappened: '', check: '', who: 'nobody' };
 }
 
 /** The command that performs the action, without the program's name; empty where there is none. */
-export function commandFor(operationId: string, { action }: Pick<NextAction, 'action'>): string {
+export function commandFor(
+  operationId: string,
+  { action, decides }: Pick<NextAction, 'action' | 'decides'>,
+): string {
+  if (decides) return `op ${decides} ${operationId}`;
   return action === null ? '' : `op ${OPERATOR_ACTIONS[action].verb} ${operationId} --reason "…"`;
 }
 

@@ -1,4 +1,5 @@
 import type { FailureClass } from '../error/failure-class.ts';
+import type { Approval } from './approval.ts';
 import type { CompletionPolicyName } from './completion-policy.ts';
 import { isActive, type OperationStatus } from './operation-status.ts';
 import type { OperationType } from './operation-type.ts';
@@ -28,6 +29,8 @@ export interface Operation {
   readonly current: number;
   readonly error: OperationError | null;
   readonly waitingFor: string;
+  /** Null where no rule asks for one. */
+  readonly approval: Approval | null;
   readonly cancelRequested: boolean;
   readonly startedBy: string;
   readonly createdAt: Date;
@@ -40,6 +43,8 @@ export type OperationProgress = Pick<
   Operation,
   'status' | 'current' | 'error' | 'waitingFor' | 'cancelRequested'
 > & {
+  /** Only in the events of an approval. */
+  readonly approval?: Approval;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly steps: readonly Pick<

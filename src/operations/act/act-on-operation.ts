@@ -25,6 +25,7 @@ import { endOf } from '../end-of-operation.ts';
 import { checkFlags, checkPhase } from '../start/start-gates.ts';
 import { checkHardwareGates } from '../start/start-on-hardware.ts';
 import { checkRunFlags } from '../start/start-run.ts';
+import { awaitsApproval } from './approve-operation.ts';
 import { cancelCall } from './cancel-operation.ts';
 
 export interface ActionDependencies {
@@ -47,6 +48,9 @@ export async function actOnOperation(dependencies: ActionDependencies, call: Act
   const operation = await recordAction(dependencies.database, {
     operationId,
     actor,
+    checkWaiting: (waiting) => {
+      if (action !== 'cancel') throw awaitsApproval(waiting);
+    },
     decide: (before, machine, latest) => {
       if (action === 'cancel' && isActive(before.status))
         return { decision: 'stop', cancel: cancelCall(call) };

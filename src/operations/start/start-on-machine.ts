@@ -3,8 +3,9 @@
  * or decide on the locked machine and insert a new one. The order of the checks is part of each verb's API: `decide` makes
  * them in its own order, after the replay and the machine, and before the active operation.
  */
-import { type Actor, actorLabel } from '../../domain/actor.ts';
+import { type Actor, actorLabel, isPerson } from '../../domain/actor.ts';
 import type { Machine } from '../../domain/machine/machine.ts';
+import { type ApprovalRule, approvalFor } from '../../domain/operation/approval.ts';
 import type { Operation } from '../../domain/operation/operation.ts';
 import type { Plan } from '../../domain/operation/plan.ts';
 import type { StepDefinition } from '../../domain/operation/step.ts';
@@ -18,6 +19,8 @@ export interface StartDependencies {
   readonly starter: OperationStarter;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly newOperationId: () => string;
+  /** Which operations wait until another operator approves. */
+  readonly approvalRules: readonly ApprovalRule[];
   /** Makes this replica claim the new operation at once. */
   readonly wake: () => void;
 }
@@ -49,7 +52,7 @@ export interface StartRules {
 }
 
 export async function startOnMachine(
-  { starter, providers, newOperationId, wake }: StartDependencies,
+  { starter, providers, newOperationId, approvalRules, wake }: StartDependencies,
   { machineId, requestId, actor }: MachineCall,
   rules: StartRules,
 ): Promise<Operation> {
@@ -70,7 +73,10 @@ export async function startOnMachine(
         provider,
         checkSteps: (steps, asFound = machine) => checkStart(steps, asFound, provider(), facts),
       });
-      return { ...decided, operationId: newOperationId() };
+      // What the server starts by itself was decided by its configuration, or by an operator before.
+      const approvals = isPerson(actor) ? approvalRules : [];
+      const approval = approvalFor(approvals, { machine, ...decided }, new Date());
+      return { ...decided, approval, operationId: newOperationId() };
     },
   });
   if (!started.replayed) wake();

@@ -32,6 +32,7 @@ export function createServiceDependencies(
       timeoutSeconds: configuration.step_defaults.timeout_seconds,
       maxRetries: configuration.step_defaults.max_retries,
     },
+    approvalRules: configuration.approvals,
     defaultProvider: configuration.default_provider,
     newOperationId: () => sortableId('op', Date.now(), randomBytes(10)),
     newMachineId: () => sortableId('m', Date.now(), randomBytes(10)),

@@ -1,6 +1,7 @@
 /** The loops that keep presence, installations, service states and metric samples up to date. */
 import type { Logger } from 'pino';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
+import { ApprovalExpiry } from '../../reconcilers/approval-expiry.ts';
 import { InstallWatch } from '../../reconcilers/install-watch.ts';
 import { MetricSampler } from '../../reconcilers/metric-sampler.ts';
 import { PresenceWatch, type PresenceWatchOptions } from '../../reconcilers/presence-watch.ts';
@@ -49,6 +50,7 @@ export function startReconcilers(options: ReplicaOptions, given: ReconcilerDepen
         ),
     }),
   );
+  running.start(new ApprovalExpiry({ database: store.database, watch: loops }));
   running.start(
     new InstallWatch({
       dependencies: nodes,

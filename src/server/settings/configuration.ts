@@ -19,6 +19,7 @@ import { maasConfiguration } from '../../providers/maas/maas-configuration.ts';
 import { rolesConfiguration } from '../../surfaces/access/access-configuration.ts';
 import { limitsConfiguration } from '../../surfaces/limits/limits-configuration.ts';
 import { tlsConfiguration } from '../tls/tls-configuration.ts';
+import { approvalsConfiguration } from './approval-configuration.ts';
 import { SETTINGS, SettingError } from './settings.ts';
 
 const providerName = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case name');
@@ -162,6 +163,7 @@ const schema = z.strictObject({
   hooks: z.partialRecord(z.enum(HOOKED_STAGES), hook).default({}),
   netboot: netboot.default(() => netboot.parse({})),
   limits: limitsConfiguration,
+  approvals: approvalsConfiguration,
   clusters: clustersConfiguration,
   providers: z.record(providerName, provider).default({}),
   /** Sets of methods, beside viewer, operator and admin. */

@@ -4,9 +4,11 @@ import type { Presence } from '../../domain/agent/presence.ts';
 import type { Conditions } from '../../domain/condition/condition.ts';
 import type { InstallState } from '../../domain/install/install-state.ts';
 import type { Labels, Machine, MachineSpec, ObservedState } from '../../domain/machine/machine.ts';
+import type { MachineChange } from '../../domain/machine/machine-change.ts';
 import { specOfRow } from '../../domain/machine/machine-spec.ts';
 import type { Phase } from '../../domain/machine/phase.ts';
 import type { ServiceState } from '../../domain/machine/service-state.ts';
+import type { Approval } from '../../domain/operation/approval.ts';
 import type { CompletionPolicyName } from '../../domain/operation/completion-policy.ts';
 import type { Operation, OperationError } from '../../domain/operation/operation.ts';
 import type { OperationStatus } from '../../domain/operation/operation-status.ts';
@@ -56,6 +58,14 @@ export function machineOf(row: MachineRow): Machine {
   };
 }
 
+/** The part of an approval that only its decision needs. */
+export interface StoredApproval extends Approval {
+  readonly change: MachineChange;
+  readonly askedIn: AskedIn;
+}
+
+export type AskedIn = Pick<Machine, 'phase' | 'service' | 'install'>;
+
 export interface OperationRow {
   operation_id: string;
   machine_id: string;
@@ -70,6 +80,7 @@ export interface OperationRow {
   current: number;
   error: OperationError | null;
   waiting_for: string;
+  approval: StoredApproval | null;
   cancel_requested: boolean;
   started_by: string;
   created_at: Date;
@@ -78,7 +89,7 @@ export interface OperationRow {
 }
 
 export const OPERATION_COLUMNS = `operation_id, machine_id, request_id, request_fingerprint, type, status, plan_id, contract,
-  params, steps, current, error, waiting_for, cancel_requested, started_by, created_at, started_at, finished_at`;
+  params, steps, current, error, waiting_for, approval, cancel_requested, started_by, created_at, started_at, finished_at`;
 
 export function operationOf(row: OperationRow): Operation {
   return {
@@ -94,10 +105,15 @@ export function operationOf(row: OperationRow): Operation {
     current: row.current,
     error: row.error,
     waitingFor: row.waiting_for,
+    approval: row.approval && shownApproval(row.approval),
     cancelRequested: row.cancel_requested,
     startedBy: row.started_by,
     createdAt: row.created_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
   };
+}
+
+function shownApproval({ change: _change, askedIn: _askedIn, ...shown }: StoredApproval): Approval {
+  return shown;
 }

@@ -14,6 +14,7 @@ export const OPERATION_FILTER_COLUMNS = {
       THEN steps -> current ->> 'name' END)`,
   params: 'params',
   'error.code': `(error ->> 'code')`,
+  approval: `(approval ->> 'state')`,
   cancel_requested: 'cancel_requested',
   started_by: 'started_by',
   created_at: 'created_at',

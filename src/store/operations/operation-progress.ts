@@ -27,6 +27,7 @@ export function progressOfOperation(operation: Operation): OperationProgress {
     error: operation.error,
     waitingFor: operation.waitingFor,
     cancelRequested: operation.cancelRequested,
+    ...(operation.approval && { approval: operation.approval }),
     startedAt: operation.startedAt?.toISOString() ?? null,
     finishedAt: operation.finishedAt?.toISOString() ?? null,
     steps: operation.steps.map(stepProgress),

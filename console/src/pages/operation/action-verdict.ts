@@ -14,6 +14,7 @@ import {
 export interface ActedOn {
   readonly status: OperationStatus;
   readonly cancelRequested: boolean;
+  readonly awaitsApproval?: boolean;
   /** Why its machine refuses an operation of this type now; empty if it does not, or if that is not known. */
   readonly machineRefuses: string;
 }
@@ -22,8 +23,10 @@ export interface ActedOn {
 const NEEDS_NO_MACHINE: readonly OperatorAction[] = ['cancel', 'mark_manual_intervention_required'];
 
 /** Why the action is not available; empty if it is. */
-export function whyUnavailable(action: OperatorAction, { status, cancelRequested, machineRefuses }: ActedOn) {
+export function whyUnavailable(action: OperatorAction, acted: ActedOn) {
+  const { status, cancelRequested, awaitsApproval = false, machineRefuses } = acted;
   const { verb } = OPERATOR_ACTIONS[action];
+  if (awaitsApproval && action !== 'cancel') return 'It waits for approval: approve, reject or cancel it.';
   if (action === 'cancel' && cancelRequested && isActive(status))
     return 'Cancel is already requested; the operation is stopping.';
   const verdict = VERDICTS[action][status];

@@ -35,6 +35,11 @@ export function actionLine(action: OperatorAction, operationId: string, reason: 
   return `ingot op ${verb} ${shellWord(operationId)} --reason ${shellWord(reason || '…')}`;
 }
 
+export function decisionLine(decision: 'approve' | 'reject', operationId: string, reason: string): string {
+  const why = reason === '' && decision === 'approve' ? '' : ` --reason ${shellWord(reason || '…')}`;
+  return `ingot op ${decision} ${shellWord(operationId)}${why}`;
+}
+
 export function inspectLines(operationId: string, status: Parameters<typeof isActive>[0]): string[] {
   const id = shellWord(operationId);
   const lines = [`ingot op show ${id}`, `ingot op logs ${id}`];

@@ -12,6 +12,7 @@ import { machineHref } from '../../pages.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Failed, Loading } from '../../ui/blank.tsx';
 import { PageTitle } from '../../ui/page-title.tsx';
+import { ApprovalPanel } from './approval-panel.tsx';
 import { CliPanel } from './cli-panel.tsx';
 import { Facts } from './facts.tsx';
 import { HistoryPanel } from './history-panel.tsx';
@@ -76,6 +77,7 @@ export function OperationPage({ operationId }: { operationId: string }) {
         <div className="stack">
           <Facts view={view} />
           <ProgressStrip view={view} />
+          <ApprovalPanel view={view} />
           <NextPanel view={view} offered={offered} onChoose={choose} />
           <StepsPanel view={view} />
           <LogPanel operationId={operationId} isActive={view.isActive} />

@@ -1,6 +1,5 @@
 /** Operator actions (docs/maas.md): their effects, whether they are available, and a dialog that asks for a reason. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
 import { busyBecause, whyNot } from '../../../../src/domain/operation/gate.ts';
 import {
   OPERATOR_ACTION_NAMES,
@@ -15,18 +14,15 @@ import {
 import { OperatorAction_Value } from '../../../../src/gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { Operation } from '../../../../src/gen/baremetal/v2/operation_pb.ts';
 import { admin, machines } from '../../api/clients.ts';
-import { failureOf } from '../../api/failure.ts';
 import { capitalize } from '../../capitalize.ts';
 import { useForbidden } from '../../identity.tsx';
 import { machineView } from '../../machine-view.ts';
 import { type OperationView, operationView } from '../../operation-view.ts';
 import { Button } from '../../ui/button.tsx';
-import { Command } from '../../ui/command.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { useToasts } from '../../ui/toasts.tsx';
 import { whyUnavailable } from './action-verdict.ts';
 import { actionLine } from './command-lines.ts';
-import { operationKey } from './operation-key.ts';
+import { ReasonDialog } from './reason-dialog.tsx';
 
 export interface OfferedAction {
   readonly action: OperatorAction;
@@ -49,7 +45,9 @@ export function useOfferedActions(view: OperationView | null): readonly OfferedA
   const machineRefuses = useMachineRefusal(view);
   if (!view) return [];
   const { status, message } = view;
-  const acted = { status, cancelRequested: message.cancelRequested, machineRefuses };
+  const { cancelRequested, approval } = message;
+  const awaitsApproval = status === 'pending' && approval?.state === 'waiting';
+  const acted = { status, cancelRequested, awaitsApproval, machineRefuses };
   return OPERATOR_ACTION_NAMES.map((action) => ({
     action,
     title: titleOf(action),
@@ -102,42 +100,24 @@ export function ActionDialog({
   action: OperatorAction;
   onClose: () => void;
 }) {
-  const [reason, setReason] = useState('');
-  const queries = useQueryClient();
   const { notify } = useToasts();
   const { operationId } = view;
   const { effect } = OPERATOR_ACTIONS[action];
-  const act = useMutation({
-    mutationFn: () => takeAction(view, action, reason.trim()),
-    onSuccess: (operation) => {
-      queries.setQueryData(operationKey(operationId), operation);
-      const isStopping = operation.cancelRequested && operationView(operation).isActive;
-      notify(`${titleOf(action)}: ${operationId} is ${isStopping ? 'stopping' : operation.status}`);
-      onClose();
-    },
-  });
-  const fault = act.isError ? failureOf(act.error) : null;
   const isDestructive = isPhaseGated(view.type) && PHASE_GATED_TYPES[view.type].destructive;
   return (
-    <Dialog
-      title={`${titleOf(action)} ${operationId}`}
+    <ReasonDialog
+      operationId={operationId}
+      verb={titleOf(action)}
+      kind={UNDOES.includes(action) ? 'danger-primary' : 'primary'}
+      reason="required"
+      goBack={action === 'cancel' ? 'Go back' : 'Cancel'}
+      command={(reason) => actionLine(action, operationId, reason)}
+      act={(reason) => takeAction(view, action, reason)}
+      onDone={(operation) => {
+        const isStopping = operation.cancelRequested && operationView(operation).isActive;
+        notify(`${titleOf(action)}: ${operationId} is ${isStopping ? 'stopping' : operation.status}`);
+      }}
       onClose={onClose}
-      onSubmit={() => act.mutate()}
-      size="wide"
-      foot={
-        <>
-          <Button onClick={onClose}>{action === 'cancel' ? 'Go back' : 'Cancel'}</Button>
-          <Button
-            type="submit"
-            kind={UNDOES.includes(action) ? 'danger-primary' : 'primary'}
-            disabledBecause={
-              act.isPending ? 'Request in progress.' : reason.trim() === '' ? 'Enter a reason first.' : ''
-            }
-          >
-            {titleOf(action)}
-          </Button>
-        </>
-      }
     >
       <p>
         {view.type} on {view.machineId}: {effect}.
@@ -147,23 +127,7 @@ export function ActionDialog({
           This is destructive: {lowerFirst(PHASE_GATED_TYPES[view.type as PhaseGatedType].description)}.
         </p>
       )}
-      <label className="field">
-        <span>Reason</span>
-        <input
-          className="input"
-          autoFocus
-          autoComplete="off"
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-        />
-      </label>
-      {fault && (
-        <p className="fault" role="alert">
-          {fault.message} {fault.advice}
-        </p>
-      )}
-      <Command>{actionLine(action, operationId, reason.trim())}</Command>
-    </Dialog>
+    </ReasonDialog>
   );
 }
 

@@ -54,7 +54,8 @@ function writeLifecycle({ out, program }: CommandContext, operation: OperationVi
   if (status === undefined) return;
   const failureClass = failureClassOf(operation);
   const error = operation.error && failureClass ? { code: operation.error.code, failureClass } : null;
-  const next = nextActionFor({ status, error, cancelRequested: operation.cancelRequested });
+  const { cancelRequested, more } = operation;
+  const next = nextActionFor({ status, error, cancelRequested, approval: more?.approval });
   const command = commandFor(operation.id, next);
   out.line('');
   for (const [title, text] of [

@@ -35,6 +35,36 @@ export const OPERATION_REASONS = {
     fix: 'take one of the actions that fit',
     commands: ['{ingot} op show {operation_id}'],
   },
+  AWAITS_APPROVAL: {
+    kind: 'failed_precondition',
+    message: '<operation_id> waits for approval by rule <rule>: approve, reject or cancel it',
+    cause:
+      'a rule in the configuration asks for the approval of another operator before the operation starts',
+    fix: 'let another operator approve it, or cancel it',
+    commands: ['{ingot} op approve {operation_id}', '{ingot} op reject {operation_id} --reason "…"'],
+  },
+  NOT_AWAITING_APPROVAL: {
+    kind: 'failed_precondition',
+    message: '<operation_id> does not wait for approval: it <state>',
+    cause: 'no rule asks for an approval of the operation, or it was decided, canceled or expired before',
+    fix: 'see what became of it',
+    commands: ['{ingot} op show {operation_id}'],
+  },
+  NOT_THE_APPROVER: {
+    kind: 'permission_denied',
+    message: "you can't approve <operation_id>: <why>",
+    cause:
+      'the caller asked for the operation, uses a token that its requester created, or has too low a role',
+    fix: 'let another operator approve it',
+    commands: ['{ingot} op show {operation_id}'],
+  },
+  MACHINE_CHANGED_SINCE: {
+    kind: 'failed_precondition',
+    message: '<machine_id> has changed since <operation_id> was asked for',
+    cause: 'the phase, service state or install state of the machine is another one than at the request',
+    fix: 'reject the operation, and ask again for the machine as it is',
+    commands: ['{ingot} op reject {operation_id} --reason "…"', '{ingot} show {machine_id}'],
+  },
   NO_TARGET_CLUSTER: {
     kind: 'failed_precondition',
     message: 'the plan needs the cluster of <machine_id>, and its spec.target_cluster_ref is empty',

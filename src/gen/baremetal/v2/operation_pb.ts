@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file baremetal/v2/operation.proto.
  */
 export const file_baremetal_v2_operation: GenFile = /*@__PURE__*/
-  fileDesc("ChxiYXJlbWV0YWwvdjIvb3BlcmF0aW9uLnByb3RvEgxiYXJlbWV0YWwudjIi4QUKCU9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSEgoKbWFjaGluZV9pZBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEikKBHR5cGUYBCABKA4yGy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uVHlwZRIsCgVwaGFzZRgFIAEoDjIdLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24uUGhhc2USMwoGcGFyYW1zGAYgAygLMiMuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbi5QYXJhbXNFbnRyeRIoCgVlcnJvchgHIAEoCzIZLmJhcmVtZXRhbC52Mi5FcnJvclN0YXR1cxIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGxhbl9pZBgUIAEoCRInCgVzdGVwcxgVIAMoCzIYLmJhcmVtZXRhbC52Mi5TdGVwU3RhdHVzEhQKDGN1cnJlbnRfc3RlcBgWIAEoCRIYChBwcm9ncmVzc19wZXJjZW50GBcgASgFEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYGCABKAgSEgoKc3RhcnRlZF9ieRgZIAEoCRIOCgZzdGF0dXMYGiABKAkSEwoLd2FpdGluZ19mb3IYGyABKAkaLQoLUGFyYW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEgsKB1BFTkRJTkcQARILCgdSVU5OSU5HEAISDQoJU1VDQ0VFREVEEAMSCgoGRkFJTEVEEAQSDAoIQ0FOQ0VMRUQQBSKqAwoKU3RlcFN0YXR1cxIMCgRuYW1lGAEgASgJEi0KBXN0YXRlGAIgASgOMh4uYmFyZW1ldGFsLnYyLlN0ZXBTdGF0dXMuU3RhdGUSEwoLcmV0cnlfY291bnQYAyABKAUSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYBiABKAkSDAoEa2luZBgUIAEoCRIYChBwcm9ncmVzc19wZXJjZW50GBUgASgFEhcKD3RpbWVvdXRfc2Vjb25kcxgWIAEoBRITCgttYXhfcmV0cmllcxgXIAEoBRINCgV0aXRsZRgYIAEoCRISCgpkb25lX3RpdGxlGBkgASgJIl8KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHV0FJVElORxABEgsKB1JVTk5JTkcQAhINCglTVUNDRUVERUQQAxIKCgZGQUlMRUQQBBIKCgZVTkRPTkUQFCKoAQoLRXJyb3JTdGF0dXMSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBI3CgdkZXRhaWxzGAQgAygLMiYuYmFyZW1ldGFsLnYyLkVycm9yU3RhdHVzLkRldGFpbHNFbnRyeRouCgxEZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASr1AQoNT3BlcmF0aW9uVHlwZRIeChpPUEVSQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEgoKBlJFQk9PVBABEgsKB1JFSU1BR0UQAhIVChFFTlRFUl9NQUlOVEVOQU5DRRADEhQKEEVYSVRfTUFJTlRFTkFOQ0UQBBIHCgNSTUEQFBILCgdVUEdSQURFEBUSEAoMTkVUX1JFQ09ORklHEBYSCAoESk9JThAXEgsKB09OQk9BUkQQGBIQCgxERUNPTU1JU1NJT04QGRIJCgVEUkFJThAaEgoKBlJFTU9WRRAbEgkKBUVSQVNFEBwSCwoHTUlHUkFURRAdYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChxiYXJlbWV0YWwvdjIvb3BlcmF0aW9uLnByb3RvEgxiYXJlbWV0YWwudjIiiwYKCU9wZXJhdGlvbhIUCgxvcGVyYXRpb25faWQYASABKAkSEgoKbWFjaGluZV9pZBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEikKBHR5cGUYBCABKA4yGy5iYXJlbWV0YWwudjIuT3BlcmF0aW9uVHlwZRIsCgVwaGFzZRgFIAEoDjIdLmJhcmVtZXRhbC52Mi5PcGVyYXRpb24uUGhhc2USMwoGcGFyYW1zGAYgAygLMiMuYmFyZW1ldGFsLnYyLk9wZXJhdGlvbi5QYXJhbXNFbnRyeRIoCgVlcnJvchgHIAEoCzIZLmJhcmVtZXRhbC52Mi5FcnJvclN0YXR1cxIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmaW5pc2hlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcGxhbl9pZBgUIAEoCRInCgVzdGVwcxgVIAMoCzIYLmJhcmVtZXRhbC52Mi5TdGVwU3RhdHVzEhQKDGN1cnJlbnRfc3RlcBgWIAEoCRIYChBwcm9ncmVzc19wZXJjZW50GBcgASgFEhgKEGNhbmNlbF9yZXF1ZXN0ZWQYGCABKAgSEgoKc3RhcnRlZF9ieRgZIAEoCRIOCgZzdGF0dXMYGiABKAkSEwoLd2FpdGluZ19mb3IYGyABKAkSKAoIYXBwcm92YWwYHCABKAsyFi5iYXJlbWV0YWwudjIuQXBwcm92YWwaLQoLUGFyYW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEgsKB1BFTkRJTkcQARILCgdSVU5OSU5HEAISDQoJU1VDQ0VFREVEEAMSCgoGRkFJTEVEEAQSDAoIQ0FOQ0VMRUQQBSLDAQoIQXBwcm92YWwSDQoFc3RhdGUYASABKAkSDAoEcnVsZRgCIAEoCRIVCg1hcHByb3Zlcl9yb2xlGAMgASgJEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmRlY2lkZWRfYnkYBSABKAkSLgoKZGVjaWRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHY29tbWVudBgHIAEoCSKqAwoKU3RlcFN0YXR1cxIMCgRuYW1lGAEgASgJEi0KBXN0YXRlGAIgASgOMh4uYmFyZW1ldGFsLnYyLlN0ZXBTdGF0dXMuU3RhdGUSEwoLcmV0cnlfY291bnQYAyABKAUSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21lc3NhZ2UYBiABKAkSDAoEa2luZBgUIAEoCRIYChBwcm9ncmVzc19wZXJjZW50GBUgASgFEhcKD3RpbWVvdXRfc2Vjb25kcxgWIAEoBRITCgttYXhfcmV0cmllcxgXIAEoBRINCgV0aXRsZRgYIAEoCRISCgpkb25lX3RpdGxlGBkgASgJIl8KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHV0FJVElORxABEgsKB1JVTk5JTkcQAhINCglTVUNDRUVERUQQAxIKCgZGQUlMRUQQBBIKCgZVTkRPTkUQFCKoAQoLRXJyb3JTdGF0dXMSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBI3CgdkZXRhaWxzGAQgAygLMiYuYmFyZW1ldGFsLnYyLkVycm9yU3RhdHVzLkRldGFpbHNFbnRyeRouCgxEZXRhaWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASr1AQoNT3BlcmF0aW9uVHlwZRIeChpPUEVSQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEgoKBlJFQk9PVBABEgsKB1JFSU1BR0UQAhIVChFFTlRFUl9NQUlOVEVOQU5DRRADEhQKEEVYSVRfTUFJTlRFTkFOQ0UQBBIHCgNSTUEQFBILCgdVUEdSQURFEBUSEAoMTkVUX1JFQ09ORklHEBYSCAoESk9JThAXEgsKB09OQk9BUkQQGBIQCgxERUNPTU1JU1NJT04QGRIJCgVEUkFJThAaEgoKBlJFTU9WRRAbEgkKBUVSQVNFEBwSCwoHTUlHUkFURRAdYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A record of work on one machine: what was asked for, how far it got, how it ended.
@@ -130,6 +130,13 @@ export type Operation = Message<"baremetal.v2.Operation"> & {
    * @generated from field: string waiting_for = 27;
    */
   waitingFor: string;
+
+  /**
+   * Set where a rule of the server asks for the approval of another operator.
+   *
+   * @generated from field: baremetal.v2.Approval approval = 28;
+   */
+  approval?: Approval | undefined;
 };
 
 /**
@@ -179,6 +186,67 @@ export enum Operation_Phase {
  */
 export const Operation_PhaseSchema: GenEnum<Operation_Phase> = /*@__PURE__*/
   enumDesc(file_baremetal_v2_operation, 0, 0);
+
+/**
+ * The approval that an operation needs before it starts.
+ *
+ * @generated from message baremetal.v2.Approval
+ */
+export type Approval = Message<"baremetal.v2.Approval"> & {
+  /**
+   * waiting, approved, rejected or expired
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * The rule that asks for it.
+   *
+   * @generated from field: string rule = 2;
+   */
+  rule: string;
+
+  /**
+   * The least role that may approve.
+   *
+   * @generated from field: string approver_role = 3;
+   */
+  approverRole: string;
+
+  /**
+   * An operation that waits is canceled then.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Who decided, as "role:name"; empty while it waits.
+   *
+   * @generated from field: string decided_by = 5;
+   */
+  decidedBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp decided_at = 6;
+   */
+  decidedAt?: Timestamp | undefined;
+
+  /**
+   * What the approver wrote.
+   *
+   * @generated from field: string comment = 7;
+   */
+  comment: string;
+};
+
+/**
+ * Describes the message baremetal.v2.Approval.
+ * Use `create(ApprovalSchema)` to create a new message.
+ */
+export const ApprovalSchema: GenMessage<Approval> = /*@__PURE__*/
+  messageDesc(file_baremetal_v2_operation, 1);
 
 /**
  * @generated from message baremetal.v2.StepStatus
@@ -256,7 +324,7 @@ export type StepStatus = Message<"baremetal.v2.StepStatus"> & {
  * Use `create(StepStatusSchema)` to create a new message.
  */
 export const StepStatusSchema: GenMessage<StepStatus> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_operation, 1);
+  messageDesc(file_baremetal_v2_operation, 2);
 
 /**
  * @generated from enum baremetal.v2.StepStatus.State
@@ -299,7 +367,7 @@ export enum StepStatus_State {
  * Describes the enum baremetal.v2.StepStatus.State.
  */
 export const StepStatus_StateSchema: GenEnum<StepStatus_State> = /*@__PURE__*/
-  enumDesc(file_baremetal_v2_operation, 1, 0);
+  enumDesc(file_baremetal_v2_operation, 2, 0);
 
 /**
  * @generated from message baremetal.v2.ErrorStatus
@@ -337,7 +405,7 @@ export type ErrorStatus = Message<"baremetal.v2.ErrorStatus"> & {
  * Use `create(ErrorStatusSchema)` to create a new message.
  */
 export const ErrorStatusSchema: GenMessage<ErrorStatus> = /*@__PURE__*/
-  messageDesc(file_baremetal_v2_operation, 2);
+  messageDesc(file_baremetal_v2_operation, 3);
 
 /**
  * @generated from enum baremetal.v2.OperationType

@@ -4,14 +4,15 @@ import type { DeathCount } from '../../../engine/job-store.ts';
 import type { DatabaseTime } from '../../clock/database-clock.ts';
 import type { Session } from '../../database/database.ts';
 import { ENGINE_COLUMNS, type EngineRow, jobOf } from './engine-row.ts';
-import { ACTIVE } from './write-rules.ts';
+import { ACTIVE, AWAITS_APPROVAL } from './write-rules.ts';
 
 /** $4 is ahead of now() unless the clock was just stepped forward: what only the step made due is not due yet. */
 const claimOf = (which: string) => `
   UPDATE operations SET owner = $1, epoch = epoch + 1, due_at = now() + $3 * interval '1 ms',
     deaths = deaths + CASE WHEN owner IS NULL OR owner = $1 OR $5 = 'not_counted' THEN 0 ELSE 1 END
   WHERE operation_id IN (
-    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= least(now(), $4) ${which}
+    SELECT operation_id FROM operations WHERE ${ACTIVE} AND due_at <= least(now(), $4)
+      AND NOT ${AWAITS_APPROVAL} ${which}
     LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
   RETURNING ${ENGINE_COLUMNS}`;
 
@@ -53,7 +54,7 @@ function onCurrentClock(operation: Job, steppedMs: number): Job {
 
 const NEXT_DUE = `
   SELECT (extract(epoch FROM min(due_at) - least(clock_timestamp(), $1)) * 1000)::float8 AS due_in
-  FROM operations WHERE ${ACTIVE} AND isfinite(due_at)`;
+  FROM operations WHERE ${ACTIVE} AND isfinite(due_at) AND NOT ${AWAITS_APPROVAL}`;
 
 /** How long until some operation becomes due; null when none will. */
 export async function msToNextDue(session: Session, clock: DatabaseTime): Promise<number | null> {

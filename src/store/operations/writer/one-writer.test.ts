@@ -42,6 +42,7 @@ it('only these files write operations, each with one statement', () => {
     'shift-after-clock-step.ts',
     'wake-operation.ts',
     'write-action.ts',
+    'write-approval.ts',
     'write-cancel.ts',
   ]);
 });

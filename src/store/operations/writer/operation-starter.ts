@@ -8,6 +8,7 @@ import { Fault } from '../../../domain/error/fault.ts';
 import type { NewEvent } from '../../../domain/event.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { applyChange, type MachineChange } from '../../../domain/machine/machine-change.ts';
+import { type Approval, WAITING_FOR_APPROVAL } from '../../../domain/operation/approval.ts';
 import type { CompletionPolicyName } from '../../../domain/operation/completion-policy.ts';
 import type { Operation } from '../../../domain/operation/operation.ts';
 import type { OperationType } from '../../../domain/operation/operation-type.ts';
@@ -16,7 +17,13 @@ import { newStep, type StepDefinition } from '../../../domain/operation/step.ts'
 import type { InstallFacts } from '../../../providers/network-installs.ts';
 import { Coalescer } from '../../database/coalescer.ts';
 import { type Database, isStatementError, type Session } from '../../database/database.ts';
-import { OPERATION_COLUMNS, type OperationRow, operationOf } from '../../database/rows.ts';
+import {
+  type AskedIn,
+  OPERATION_COLUMNS,
+  type OperationRow,
+  operationOf,
+  type StoredApproval,
+} from '../../database/rows.ts';
 import { lockMachines, writeMachines } from '../../machines/machine-rows.ts';
 import { readInstallFacts } from '../../nodes/install-facts.ts';
 import { activeFault, requestIdReused } from '../operation-faults.ts';
@@ -31,8 +38,9 @@ export interface NewOperation {
   readonly completionPolicy: CompletionPolicyName;
   readonly params: Readonly<Record<string, string>>;
   readonly steps: readonly StepDefinition[];
-  /** How the machine changes in the same transaction. */
+  /** How the machine changes in the same transaction, or, where an approval is needed, in that of the approval. */
   readonly change?: MachineChange;
+  readonly approval?: Approval | null;
 }
 
 export interface StartRequest {
@@ -57,10 +65,15 @@ export interface Started {
 
 type Outcome = Started | Fault;
 
-interface Fresh {
+/** What a start brings about beside its operation; a decision fills it in. */
+interface StartEffects {
+  machineEvents: readonly NewEvent[];
+  approval: StoredApproval | null;
+}
+
+interface Fresh extends Readonly<StartEffects> {
   readonly request: StartRequest;
   readonly operation: Operation;
-  readonly machineEvents: readonly NewEvent[];
 }
 
 const FIND_REPLAYS = `
@@ -101,17 +114,21 @@ export class OperationStarter {
       const facts = await readInstallFacts(session, machinesToInstall(requests, machines));
       const fresh: Fresh[] = [];
       const outcomes = requests.map((request) => {
-        const machineEvents: NewEvent[] = [];
-        const outcome = decideOne(request, { machines, known, plans, facts }, machineEvents);
+        const effects: StartEffects = { machineEvents: [], approval: null };
+        const outcome = decideOne(request, { machines, known, plans, facts }, effects);
         if (!(outcome instanceof Fault) && !outcome.replayed) {
-          fresh.push({ request, operation: outcome.operation, machineEvents });
+          fresh.push({ request, operation: outcome.operation, ...effects });
         }
         return outcome;
       });
       if (fresh.length === 0) return outcomes;
       const createdAt = await insertOperations(
         session,
-        fresh.map(({ request, operation }) => ({ ...operation, fingerprint: request.fingerprint })),
+        fresh.map(({ request, operation, approval }) => ({
+          ...operation,
+          approval,
+          fingerprint: request.fingerprint,
+        })),
       );
       await writeMachines(
         session,
@@ -168,7 +185,7 @@ async function findReplays(session: Session, requests: readonly StartRequest[]):
 function decideOne(
   request: StartRequest,
   { machines, known, plans, facts }: BatchFacts,
-  machineEvents: NewEvent[],
+  effects: StartEffects,
 ): Outcome {
   const { machineId, requestId, fingerprint } = request;
   const key = keyOf(machineId, requestId);
@@ -183,10 +200,12 @@ function decideOne(
     const { operationId } = operation;
     if (machine?.activeOperationId) return activeFault(machineId, machine.activeOperationId);
     if (machine) {
+      const { approval, change = {} } = decided;
       const cause = { at: new Date(), actor: request.actor, operationId };
-      const changed = applyChange(machine, decided.change ?? {}, cause);
+      const changed = applyChange(machine, approval ? {} : change, cause);
       machines.set(machineId, { ...changed.machine, activeOperationId: operationId });
-      machineEvents.push(...changed.events);
+      effects.machineEvents = changed.events;
+      if (approval) effects.approval = { ...approval, change, askedIn: askedIn(machine) };
     }
     known.set(key, { operation, fingerprint });
     return { operation, replayed: false };
@@ -194,6 +213,11 @@ function decideOne(
     if (error instanceof Fault) return error;
     throw error;
   }
+}
+
+/** What an approval may rely on: a machine that has changed since is not what the operator asked about. */
+export function askedIn({ phase, service, install }: Machine): AskedIn {
+  return { phase, service, install };
 }
 
 function operationFor(request: StartRequest, fresh: NewOperation): Operation {
@@ -209,7 +233,8 @@ function operationFor(request: StartRequest, fresh: NewOperation): Operation {
     steps: fresh.steps.map(newStep),
     current: 0,
     error: null,
-    waitingFor: '',
+    waitingFor: fresh.approval ? WAITING_FOR_APPROVAL : '',
+    approval: fresh.approval ?? null,
     cancelRequested: false,
     startedBy: request.startedBy,
     createdAt: new Date(0),

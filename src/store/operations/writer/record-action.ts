@@ -22,6 +22,8 @@ import { writeAction } from './write-action.ts';
 export interface ActionCall {
   readonly operationId: string;
   readonly actor: Actor;
+  /** Throws a Fault where an operation that waits for approval does not take the action. */
+  readonly checkWaiting: (operation: Operation) => void;
   /**
    * Decides what happens to the operation; throws a Fault where the machine's state does not permit it. `latest` is the id
    * of the operation that worked on the machine last.
@@ -37,6 +39,7 @@ export async function recordAction(database: Database, call: ActionCall): Promis
     const locked = await lockOperation(session, call.operationId);
     const { row, machine } = locked;
     const latest = await lastOperationOf(session, machine.machineId);
+    if (row.approval?.state === 'waiting' && row.status === 'pending') call.checkWaiting(operationOf(row));
     const decided = call.decide(jobOf(row), machine, latest?.operationId ?? '');
     switch (decided.decision) {
       case 'stop':

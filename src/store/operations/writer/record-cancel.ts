@@ -46,7 +46,9 @@ export async function recordCancelLocked(
   }
   const operation = await writeCancel(session, 'end-canceled', call);
   const cause = { at: new Date(), actor: call.actor, operationId: call.operationId };
-  const changed = applyChange(machine, call.onCanceled(operation) ?? {}, cause);
+  // While it waits for approval it has not changed the machine, so there is nothing to change back.
+  const change = row.approval?.state === 'waiting' ? null : call.onCanceled(operation);
+  const changed = applyChange(machine, change ?? {}, cause);
   await writeMachines(
     session,
     [{ ...changed.machine, activeOperationId: null }],

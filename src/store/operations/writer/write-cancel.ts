@@ -10,7 +10,7 @@ const REQUESTED = `cancel_requested = true, cancel_actor_kind = $2, cancel_actor
 /** By what the cancel does to the locked row: its holder, the present or the next one, stops it; or it ends here. */
 const CANCELS = {
   'request-cancel': `${REQUESTED}, ${WAKE}`,
-  'end-canceled': `${REQUESTED}, status = 'cancelled', finished_at = now()`,
+  'end-canceled': `${REQUESTED}, status = 'cancelled', finished_at = now(), waiting_for = ''`,
 } as const;
 
 export async function writeCancel(

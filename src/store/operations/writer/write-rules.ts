@@ -15,6 +15,8 @@
  * shift-after-clock-step.ts moves the times along. `deadline_at` is when the current attempt has used up its time limit:
  * overdue rows are claimed also by a replica that is full.
  *
+ * An operation that awaits approval is pending and due at infinity, and a claim leaves it out; record-approval.ts makes it due.
+ *
  * `signals` counts what a waiting operation may be waiting for. A signal adds one and makes a row without a holder due (WAKE).
  * A record that releases the lease compares the count with the one that its holder knew: a missed signal makes the row due at once.
  *
@@ -32,5 +34,9 @@ import { ACTIVE_STATUSES } from '../../../domain/operation/operation-status.ts';
 /** As the partial indexes spell it: with bound values the planner would not use them. */
 export const ACTIVE = `status IN (${ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
+/** No replica claims it, whatever makes it due. */
+export const AWAITS_APPROVAL = `coalesce(approval ->> 'state', '') = 'waiting'`;
+
 /** Assignments that deliver a signal. The holder of a held row learns of it in its next record. */
-export const WAKE = 'signals = signals + 1, due_at = CASE WHEN owner IS NULL THEN now() ELSE due_at END';
+export const WAKE = `signals = signals + 1,
+  due_at = CASE WHEN owner IS NULL AND NOT ${AWAITS_APPROVAL} THEN now() ELSE due_at END`;

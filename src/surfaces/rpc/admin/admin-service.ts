@@ -2,6 +2,7 @@
 import { AdminService } from '../../../gen/baremetal/admin/v1/admin_service_pb.ts';
 import type { ServerDependencies } from '../server-dependencies.ts';
 import { defineService, type Service } from '../service.ts';
+import { approvalHandlers } from './approval-handlers.ts';
 import { machineHandlers } from './machine-handlers.ts';
 import { operatorActionHandlers } from './operator-action-handlers.ts';
 import { poolHandlers } from './pool-handlers.ts';
@@ -16,6 +17,7 @@ export function adminService(dependencies: ServerDependencies): Service {
       ...poolHandlers(dependencies),
       ...workflowHandlers(dependencies),
       ...operatorActionHandlers(dependencies),
+      ...approvalHandlers(dependencies),
       ...tokenHandlers(dependencies),
     },
     {
@@ -34,6 +36,8 @@ export function adminService(dependencies: ServerDependencies): Service {
       migrateMachine: 'admin',
       setServiceState: 'operator',
       actOnOperation: 'operator',
+      approveOperation: 'operator',
+      rejectOperation: 'operator',
       listOperatorActions: 'viewer',
       explainMachine: 'viewer',
       createPlan: 'admin',

@@ -5,3 +5,7 @@ export function requiredReason(reason: string): string {
   if (reason.trim() === '') throw missingField('reason');
   return checkText(reason, 'reason', 1000);
 }
+
+export function optionalReason(reason: string): string {
+  return reason.trim() === '' ? '' : checkText(reason, 'reason', 1000);
+}

@@ -7,6 +7,7 @@ import { effectiveState } from '../../../domain/machine/effective-state.ts';
 import type { Machine } from '../../../domain/machine/machine.ts';
 import { messageOfSpec } from '../../../domain/machine/machine-spec.ts';
 import { schedulable } from '../../../domain/machine/schedulable.ts';
+import type { Approval } from '../../../domain/operation/approval.ts';
 import { currentStep, type Operation } from '../../../domain/operation/operation.ts';
 import { PHASE_OF_STATUS } from '../../../domain/operation/operation-status.ts';
 import { overallProgress, retryCount, type Step } from '../../../domain/operation/step.ts';
@@ -18,6 +19,7 @@ import {
   MachineStatus_Phase,
 } from '../../../gen/baremetal/v2/machine_pb.ts';
 import {
+  type ApprovalSchema,
   Operation_Phase,
   type OperationSchema,
   OperationType,
@@ -139,6 +141,19 @@ export function operationMessage(operation: Operation): MessageInitShape<typeof 
     startedBy: operation.startedBy,
     status: operation.status,
     waitingFor: operation.waitingFor,
+    ...(operation.approval && { approval: approvalMessage(operation.approval) }),
+  };
+}
+
+function approvalMessage({
+  expiresAt,
+  decidedAt,
+  ...same
+}: Approval): MessageInitShape<typeof ApprovalSchema> {
+  return {
+    ...same,
+    expiresAt: timestampFromMs(Date.parse(expiresAt)),
+    ...(decidedAt && { decidedAt: timestampFromMs(Date.parse(decidedAt)) }),
   };
 }
 
