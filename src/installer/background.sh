@@ -1,6 +1,8 @@
 # Runs long commands in the background and reports their progress.
 
 STALLED_AFTER=60
+# The server takes a boot without a report for dead after some time.
+REPORT_EVERY=120
 
 # in_background <command> ...: writes its exit code to /tmp/ended.
 in_background() {
@@ -14,7 +16,7 @@ in_background() {
 
 # follow <percent at the start> <percent at the end> <total bytes> <command that prints the bytes so far>
 follow() {
-  local seen='' idle=0 bytes now
+  local seen='' idle=0 quiet=0 bytes now
   while :; do
     # Polls often, so that short commands end soon; the rest happens once a second.
     for now in 1 2 3 4 5; do
@@ -32,10 +34,11 @@ follow() {
     fi
     now=$(($1 + ($2 - $1) * seen / $3))
     [ "$now" -gt "$2" ] && now=$2
-    if [ "$now" -gt "$percent" ]; then
-      percent=$now
-      report progress "$percent" 0
-    fi
+    quiet=$((quiet + 1))
+    [ "$now" -gt "$percent" ] || [ "$quiet" -ge "$REPORT_EVERY" ] || continue
+    [ "$now" -gt "$percent" ] && percent=$now
+    quiet=0
+    report progress "$percent" 0
   done
   return "$(cat /tmp/ended)"
 }

@@ -42,9 +42,30 @@ unpack() {
 }
 
 # Saves the first bytes and counts all: a compressed qcow2 file would be written as it is, and never boot.
-measure() {
+count_bytes() {
   dd of=/tmp/inner bs=6 count=1 iflag=fullblock 2> /dev/null
   echo $(($(wc -c) + $(stat -c %s /tmp/inner)))
+}
+
+# What is unpacked gets a digest, to compare the disk with it. A raw image has that of the file.
+measure() {
+  if [ "$format" = raw ]; then
+    count_bytes
+    return
+  fi
+  rm -f /tmp/measuring
+  mkfifo /tmp/measuring
+  /bin/sha256sum < /tmp/measuring > /tmp/unpacked &
+  tee /tmp/measuring | count_bytes
+  wait "$!"
+}
+
+unpacked_digest() {
+  if [ "$format" = raw ]; then
+    echo "$sha256"
+  else
+    cut -d ' ' -f 1 /tmp/unpacked
+  fi
 }
 
 expect_unpacked() {
@@ -81,6 +102,7 @@ fetch_into_memory() {
     return
   fi
   bytes=$(unpack < /image/packed | measure) || fail "the image is not a whole $format file"
+  unpacked=$(unpacked_digest)
   expect_unpacked
 }
 
@@ -119,5 +141,6 @@ hash_without_keeping() {
   fi
   [ -e /tmp/not-whole ] && fail "the image is not a whole $format file"
   bytes=$(cat /tmp/bytes)
+  unpacked=$(unpacked_digest)
   expect_unpacked
 }

@@ -50,6 +50,7 @@ install() {
   expect_seed_room
   say "the digest is right; writing $bytes bytes to $disk"
   write_image
+  prove_written
   place_seed
 }
 

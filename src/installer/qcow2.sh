@@ -43,7 +43,7 @@ bytes_converted() {
 convert_qcow2() {
   : > /tmp/converted
   in_background run_qemu_img "$1"
-  follow "$2" 99 "$bytes" bytes_converted && return
+  follow "$2" 90 "$bytes" bytes_converted && return
   make_unbootable
   fail "writing to $disk failed: $(head -n 1 /tmp/write.error)"
 }
@@ -76,6 +76,7 @@ write_qcow2_through_disk() {
   judge_qcow2 "$parked"
   expect_parking_room
   convert_qcow2 "$parked" 75
+  expect_qcow2_on_disk "$parked" host_device
   losetup -d "$parked"
   clear_parking
 }

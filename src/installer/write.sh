@@ -36,12 +36,15 @@ write_verified() {
 write_image() {
   clear_end_of_disk
   case $format-$kept in
-    qcow2-yes) convert_qcow2 /image/packed 50 ;;
+    qcow2-yes)
+      convert_qcow2 /image/packed 50
+      expect_qcow2_on_disk /image/packed file
+      ;;
     qcow2-no) write_qcow2_through_disk ;;
     *-yes)
       in_background write_kept
-      follow 50 99 "$bytes" bytes_written || fail "writing to $disk failed: $(head -n 1 /tmp/write.error)"
+      follow 50 90 "$bytes" bytes_written || fail "writing to $disk failed: $(head -n 1 /tmp/write.error)"
       ;;
-    *) write_verified write_stream bytes_written 99 "$bytes" ;;
+    *) write_verified write_stream bytes_written 90 "$bytes" ;;
   esac
 }

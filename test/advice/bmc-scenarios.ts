@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { datacenterConfiguration } from '../../src/providers/datacenter/datacenter-configuration.ts';
 import { fresh } from '../api/fleet.ts';
 import { bmcFields } from '../datacenter/bmc-site.ts';
-import { boot, call, newMac, report } from '../nodes/rest.ts';
+import { boot, call, newMac, proofOf, report } from '../nodes/rest.ts';
 import { needs } from '../parts/debian-packages.ts';
 import { type IpmiBmc, startBmc } from '../parts/ipmi.ts';
 import { putInstaller, startTestServer, type TestServer } from '../parts/server.ts';
@@ -155,10 +155,10 @@ async function installsItself(server: TestServer, { machineId, mac }: Registered
   await until(
     async () => {
       await sleep(300);
-      const { token } = await boot(server, mac);
+      const { script, token } = await boot(server, mac);
       if (token === null) return null;
       await report(server, mac, 'started', {}, token);
-      await report(server, mac, 'complete', {}, token);
+      await report(server, mac, 'complete', proofOf(script, token, mac), token);
       return (await call(server, 'GET', `/nodes/${machineId}`)).body.data.state;
     },
     (state) => state === 'installed',

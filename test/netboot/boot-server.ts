@@ -15,6 +15,8 @@ export interface Report {
   readonly installation_error?: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test knows what it searches for
   readonly inventory?: any;
+  /** What was read back from the disk, with `complete`. */
+  readonly evidence?: Readonly<Record<string, unknown>>;
   /** What the installed system found, in base64, by the names of files. */
   readonly seed?: Readonly<Record<string, string>>;
 }
@@ -48,7 +50,7 @@ export interface BootServer {
   stop(): Promise<void>;
 }
 
-const TOKEN = 'boot-token-Iex3ohpa';
+export const TOKEN = 'boot-token-Iex3ohpa';
 
 export async function startBootServer(installerDir: string): Promise<BootServer> {
   const machines = new Map<string, BootRecord>();

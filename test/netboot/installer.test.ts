@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { evidenceOf } from '../nodes/evidence.ts';
 import {
   bootObstacle,
   buildTestInstaller,
@@ -20,7 +21,7 @@ import { titleWith } from '../parts/debian-packages.ts';
 import { startBmc } from '../parts/ipmi.ts';
 import { createQemuMachine, type QemuMachine, type QemuOptions } from '../parts/qemu.ts';
 import { until } from '../parts/until.ts';
-import { type BootRecord, type BootServer, type Expected, startBootServer } from './boot-server.ts';
+import { type BootRecord, type BootServer, type Expected, startBootServer, TOKEN } from './boot-server.ts';
 import { ipmitool } from './ipmitool.ts';
 
 /** Machines that others run at the same time make it slow. */
@@ -122,6 +123,12 @@ describe
         expect(installing.at(-1)).toMatchObject({
           installation_status: 'complete',
           installation_progress: 100,
+          evidence: evidenceOf(TOKEN, {
+            mac: machine.mac,
+            imageSha256: image.sha256,
+            bytesWritten: image.raw.length,
+            sha256: sha256(image.raw),
+          }),
         });
         const percentages = installing.map((report) => report.installation_progress ?? -1);
         expect(percentages).toEqual([...new Set(percentages)].sort((a, b) => a - b));

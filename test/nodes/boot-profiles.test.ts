@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { qcow2Head } from '../../src/domain/install/qcow2.fixture.ts';
 import { dataDir, image, server, setUpBootSite, upload } from './boot-site.ts';
-import { boot, call, createNode, report, setState } from './rest.ts';
+import { boot, call, createNode, proofOf, report, setState } from './rest.ts';
 
 setUpBootSite();
 
@@ -109,7 +109,7 @@ describe('what a workflow asks of the installer', () => {
       expect((await read('user-data', bearer)).status).toBe(403);
     await report(server, node.mac, 'started', {}, token);
     expect((await read('user-data', token)).status).toBe(200);
-    await report(server, node.mac, 'complete', {}, token);
+    await report(server, node.mac, 'complete', proofOf(script, token, node.mac), token);
     expect((await read('user-data', token)).status).toBe(403);
     expect(JSON.stringify(await server.sql('SELECT * FROM events'))).not.toContain(secret);
     expect((await call(server, 'DELETE', `/workflows/${name}`)).status).toBe(200);

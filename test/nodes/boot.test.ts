@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataDir, getRaw, image, pendingNode, server, setUpBootSite, sha256, upload } from './boot-site.ts';
-import { boot, call, historyOf, newMac, nodeOf, report, setState } from './rest.ts';
+import { boot, call, historyOf, newMac, nodeOf, proofOf, report, setState } from './rest.ts';
 
 setUpBootSite();
 
@@ -111,14 +111,14 @@ describe('GET /boot', () => {
 describe('a boot’s token', () => {
   it('must be carried by the reports of a boot that got one', async () => {
     const { id, mac } = await pendingNode();
-    const { token } = await boot(server, mac);
+    const { script, token } = await boot(server, mac);
     expect((await report(server, mac, 'started')).status).toBe(403);
     expect((await report(server, mac, 'started', {}, 'wrong')).status).toBe(403);
     expect((await report(server, mac, null, { vendor: 'Dell' })).status).toBe(200);
     expect((await nodeOf(server, id)).state).toBe('pending');
     expect((await report(server, mac, 'started', {}, token)).status).toBe(200);
     expect((await nodeOf(server, id)).state).toBe('installing');
-    await report(server, mac, 'complete', {}, token);
+    await report(server, mac, 'complete', proofOf(script, token, mac), token);
     await report(server, mac, 'failed', { installation_error: 'late' }, token);
     expect(await nodeOf(server, id)).toMatchObject({ state: 'installed', install_attempts: 0 });
   });
@@ -157,14 +157,14 @@ describe('a boot’s token', () => {
     await report(server, mac, 'complete', {}, first.token);
     expect((await nodeOf(server, id)).state).toBe('installing');
     expect((await historyOf(server, id)).at(-1)).toBe('installing>installing node_report');
-    await report(server, mac, 'complete', {}, second.token);
+    await report(server, mac, 'complete', proofOf(second.script, second.token, mac), second.token);
     expect((await nodeOf(server, id)).state).toBe('installed');
   });
 
   it('one of an earlier installation changes nothing in the next', async () => {
     const { id, mac } = await pendingNode();
     const old = await boot(server, mac);
-    await report(server, mac, 'complete', {}, old.token);
+    await report(server, mac, 'complete', proofOf(old.script, old.token, mac), old.token);
     for (const state of ['active', 'reprovision', 'pending']) await setState(server, id, state);
     expect(await report(server, mac, 'complete', {}, old.token)).toMatchObject({
       status: 200,
@@ -247,7 +247,7 @@ describe('files', () => {
 
   it('an image goes to the boot that installs it and to operators, with ranges; to no other caller', async () => {
     const { mac } = await pendingNode();
-    const { token } = await boot(server, mac);
+    const { script, token } = await boot(server, mac);
     const path = '/api/v1/images/ubuntu-22.04/content';
     expect((await get(path)).status).toBe(401);
     const whole = await get(path, { authorization: `Bearer ${token}` });
@@ -256,7 +256,7 @@ describe('files', () => {
     const part = await get(path, { authorization: `Bearer ${server.adminToken}`, range: 'bytes=10-19' });
     expect(part.status).toBe(206);
     expect(Buffer.from(await part.arrayBuffer()).equals(image.subarray(10, 20))).toBe(true);
-    await report(server, mac, 'complete', {}, token);
+    await report(server, mac, 'complete', proofOf(script, token, mac), token);
     expect((await get(path, { authorization: `Bearer ${token}` })).status).toBe(401);
     await upload('other', Buffer.from('other'), createHash('sha256').update('other').digest('hex'));
     expect((await get('/api/v1/images/other/content', { authorization: `Bearer ${token}` })).status).toBe(

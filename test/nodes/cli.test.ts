@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launch, type Run } from '../cli/harness.ts';
 import { startTestServer, type TestServer } from '../parts/server.ts';
-import { boot, newMac, prepareInstall, report } from './rest.ts';
+import { boot, newMac, prepareInstall, proofOf, report } from './rest.ts';
 
 let server: TestServer;
 let dir: string;
@@ -54,7 +54,7 @@ it('shows a node from discovery to retirement', async () => {
   expect((await ingot(`node approve ${id} --workflow ubuntu --comment cabled`)).stdout).toBe(
     `${id} is pending\n`,
   );
-  const { token } = await boot(server, mac);
+  const { script, token } = await boot(server, mac);
   const inventory = {
     cpu: { model: 'Fast', sockets: 2 },
     disks: [{ name: 'sda', model: 'Disk \u001b[31m', serial_number: 'D1', size_bytes: 1024 ** 4 }],
@@ -67,7 +67,7 @@ it('shows a node from discovery to retirement', async () => {
   expect(shown).toMatch(/\n {2}CPU: +Fast, 2 sockets\n {2}disk: +sda, 1 TiB, Disk {1,2}\[31m, serial D1\n/);
   expect(JSON.parse((await ingot(`node show ${id} -o json`)).stdout).inventory.cpu).toEqual(inventory.cpu);
   expect((await ingot('image list')).stdout).toMatch(/ubuntu-22.04 +20 MiB +raw +20 MiB/);
-  await report(server, mac, 'complete', {}, token);
+  await report(server, mac, 'complete', proofOf(script, token, mac), token);
   expect((await ingot(`node state ${id} active`)).stdout).toBe(`${id} is active\n`);
   const history = (await ingot(`node history ${id}`)).stdout;
   expect(history).toMatch(/installed +active +admin:/);

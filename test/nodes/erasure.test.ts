@@ -19,6 +19,7 @@ import {
   historyOf,
   newMac,
   nodeOf,
+  proofOf,
   report,
   setState,
   type TestNode,
@@ -230,17 +231,16 @@ describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
     const erase = (machineId: string, overwrite = 0) =>
       server.admin.eraseMachine({ machineId, requestId: fresh('erase'), overwrite });
 
-    const booted = async (mac: string): Promise<string> =>
-      (
-        await until(
-          async () => {
-            await sleep(100);
-            return boot(server, mac);
-          },
-          ({ token }) => token !== null,
-          TIME_LIMIT,
-        )
-      ).token ?? '';
+    const served = (mac: string, query = '') =>
+      until(
+        async () => {
+          await sleep(100);
+          return boot(server, mac, query);
+        },
+        ({ token }) => token !== null,
+        TIME_LIMIT,
+      );
+    const booted = async (mac: string): Promise<string> => (await served(mac)).token ?? '';
 
     it(
       'boots the machine from the network, follows its reports, and ends with the evidence in its log',
@@ -324,9 +324,9 @@ describe.skipIf(programs.isMissing)(programs.title('an erasure'), () => {
         expect((await boot(server, mac)).token).toBeNull();
         await report(server, mac, null, { serial_number: 'NEW-1' });
         await stepIs('repave');
-        const token = await booted(mac);
+        const { script, token } = await served(mac, '&serial=NEW-1');
         await report(server, mac, 'started', {}, token);
-        await report(server, mac, 'complete', {}, token);
+        await report(server, mac, 'complete', proofOf(script, token, mac), token);
         const operation = await ended(server, { operationId });
         expect(phaseOf(operation), operation.error?.message).toBe('SUCCEEDED');
         expect(await historyOf(server, id)).toEqual([

@@ -1,5 +1,6 @@
 /** The nodes API (docs/nodes.md), as curl would call it. */
 import type { TestServer } from '../parts/server.ts';
+import { evidenceOf } from './evidence.ts';
 
 export interface Answer {
   readonly status: number;
@@ -81,6 +82,14 @@ export async function historyOf(server: TestServer, id: string): Promise<string[
   return body.data
     .map((entry: Record<string, unknown>) => `${entry.from_state}>${entry.to_state} ${entry.triggered_by}`)
     .reverse();
+}
+
+/** What Ingot's installer sends with `complete`: for a raw image, what its script names. */
+export function proofOf(script: string, token: string | null, mac: string): Record<string, unknown> {
+  const word = (name: string) => new RegExp(`ingot\\.${name}=(\\S*)`).exec(script)?.[1] ?? '';
+  const sha256 = word('sha256');
+  const bytesWritten = Number(word('size'));
+  return { evidence: evidenceOf(token ?? '', { mac, imageSha256: sha256, bytesWritten, sha256 }) };
 }
 
 /** The boot token in a script that installs; null in one that boots from disk. */

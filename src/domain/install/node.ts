@@ -65,6 +65,10 @@ export interface Node {
   readonly bootsIssued: number;
   readonly stateChangedAt: Date;
   readonly lastSeenAt: Date | null;
+  /** When an installer last reported something that counted. */
+  readonly lastReportAt: Date | null;
+  /** The address of an installer that reports without a token; empty: none does. */
+  readonly reporterAddress: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

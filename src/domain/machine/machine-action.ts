@@ -120,12 +120,12 @@ export const MACHINE_ACTIONS = {
   },
   approve_node: {
     title: 'Approve node',
-    effect: 'Allow the discovered node to be installed: its disk is overwritten at its next boot',
+    effect: 'Allow the node to be installed, also again: its disk is overwritten at its next boot',
     verb: 'node approve',
     role: 'operator',
     confirm: 'once',
     whyNot: ({ machineId, install }) =>
-      install === 'discovered'
+      install === 'discovered' || install === 'pending'
         ? null
         : `${machineId} does not wait for approval: ${install === null ? 'it never booted from the network' : `its install state is ${install}`}.`,
   },

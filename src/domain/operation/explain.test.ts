@@ -351,6 +351,33 @@ const TABLE: readonly Row[] = [
     'reboot m-1',
   ],
   [
+    'waiting for its installer, approved too long ago',
+    {
+      phase: 'READY',
+      node: { state: 'pending', lastError: 'this boot is not expected: nothing approved it' },
+    },
+    'it booted from its disk: this boot is not expected: nothing approved it',
+    'admin',
+    'node approve m-1',
+  ],
+  [
+    'two machines that boot as it',
+    {
+      install: 'pending',
+      conditions: {
+        NeedsIntervention: {
+          status: true,
+          reason: 'BootConflict',
+          message: '192.0.2.7 asked to boot as this machine',
+          lastTransition: '2026-01-01T00:00:00.000Z',
+        },
+      },
+    },
+    'an operator must act: 192.0.2.7 asked to boot as this machine',
+    'operator',
+    'node approve m-1',
+  ],
+  [
     'installed',
     { phase: 'READY', node: { state: 'installed', lastError: '' } },
     'it is installed and waits to be verified',

@@ -5,6 +5,8 @@
 import { type Condition, type ConditionType, isTrue } from '../condition/condition.ts';
 import { DRIFT_REASON } from '../condition/drift.ts';
 import type { UpstreamView } from '../condition/upstream-view.ts';
+import { NOT_EXPECTED } from '../install/boot-admission.ts';
+import { BOOT_CONFLICT } from '../install/boot-conflict.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { MachineAction } from '../machine/machine-action.ts';
 import { type LastServiceChange, onboarding, seenWords } from './explain-quarantine.ts';
@@ -160,8 +162,20 @@ function needsIntervention(
     const unblock = 'correct it in the upstream, which clears this by itself, or onboard the machine again';
     return { what: `${what}${seenWords(upstream)}`, unblock, who: 'upstream', ...onboarding(machine) };
   }
+  if (reason === BOOT_CONFLICT) return conflictOf(machine, what);
   const command = `clear ${machine.machineId} --reason "…"`;
   return { what, unblock: 'remove the cause, then clear it', who: 'operator', command, action: 'clear' };
+}
+
+/** An approval ends the boots of both; a node that waits for none is only cleared. */
+function conflictOf({ machineId, install }: Machine, what: string): Obstacle {
+  const unblock = 'find out which of the two is this machine, and stop the other one; then';
+  if (install === 'pending') {
+    const command = `node approve ${machineId}`;
+    return { what, unblock: `${unblock} approve it again`, who: 'operator', command, action: 'approve_node' };
+  }
+  const command = `clear ${machineId} --reason "…"`;
+  return { what, unblock: `${unblock} clear it`, who: 'operator', command, action: 'clear' };
 }
 
 function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Machine): Obstacle | null {
@@ -186,8 +200,9 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
         params: { state: 'pending', force: 'true' },
       };
     case 'pending':
+      if (node.lastError.startsWith(NOT_EXPECTED)) return outOfWindow(machineId, node.lastError);
       return {
-        what: 'it waits to boot its installer',
+        what: `it waits to boot its installer${node.lastError === '' ? '' : `, and booted from its disk: ${node.lastError}`}`,
         unblock: 'boot it from the network',
         who: 'site',
         command: `reboot ${machineId}`,
@@ -205,6 +220,17 @@ function notInstalled(node: ExplainedMachine['node'], { machineId, service }: Ma
     default:
       return null;
   }
+}
+
+/** The machine booted when no one expected it to. */
+function outOfWindow(machineId: string, lastError: string): Obstacle {
+  return {
+    what: `it booted from its disk: ${lastError}`,
+    unblock: 'approve it again, and boot it from the network',
+    who: 'admin',
+    command: `node approve ${machineId}`,
+    action: 'approve_node',
+  };
 }
 
 function wrongPhase({ machineId, phase, service }: Machine): Obstacle | null {

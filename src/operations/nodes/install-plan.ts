@@ -38,6 +38,9 @@ export interface ServedImage {
   readonly url: string | null;
   readonly sha256: string;
   readonly sizeBytes: number;
+  /** Null: not known, as for an image at a URL. */
+  readonly format: Image['format'];
+  readonly virtualBytes: number | null;
 }
 
 export interface InstallPlan {
@@ -101,14 +104,14 @@ export async function readInstallPlan(
   if ('code' in prepared) return prepared;
   const { profile, wanted } = prepared;
   if (wanted === null) return { profile, image: null };
-  if ('url' in wanted) return { profile, image: { name: '', ...wanted } };
+  if ('url' in wanted) return { profile, image: { name: '', ...wanted, format: null, virtualBytes: null } };
   const image = await findImage(session, wanted.name);
   if (!image) return imageMissing(wanted.name);
   const obstacle = formatObstacle(dependencies, profile, node.facts.arch, image);
   if (obstacle) return obstacle;
   return {
     profile,
-    image: { name: image.name, url: null, sha256: image.sha256, sizeBytes: image.sizeBytes },
+    image: { url: null, ...image },
   };
 }
 

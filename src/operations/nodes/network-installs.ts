@@ -92,7 +92,8 @@ export function createNetworkInstalls(dependencies: BootDependencies): NetworkIn
     async sentIntoBoot(machineId, operationId) {
       if ((await findNode(database, machineId)) === null) return;
       await changeAndLog(dependencies, machineId, ({ machine, node }) => {
-        if (node.order.operationId !== operationId) return null;
+        // A power cycle also brings a node into the boot that an admin ordered.
+        if (node.order.operationId !== null && node.order.operationId !== operationId) return null;
         return {
           machine,
           events: [],
@@ -255,6 +256,7 @@ function queued(
         firstBootNo: node.bootsIssued + 1,
       },
       order: { ...request, overwrite: 'ends', wantedAt: dependencies.now(), kickedAt: null },
+      reporterAddress: '',
     },
   };
 }

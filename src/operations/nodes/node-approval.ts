@@ -2,13 +2,15 @@
 import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import { type ApprovalRule, matchingRule } from '../../domain/install/approval-rule.ts';
+import { isExpected } from '../../domain/install/boot-admission.ts';
+import { isBootConflict } from '../../domain/install/boot-conflict.ts';
 import type { Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import { recentNotes } from '../../store/nodes/node-lists.ts';
-import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
-import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
+import { isOperationWanted, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
+import { judgeConflict, moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import type { Approval } from './node-input.ts';
-import { changeAndLog, checkMayInstall, movedByAdmin, type NodeDependencies } from './nodes.ts';
+import { adminCause, changeAndLog, checkMayInstall, movedByAdmin, type NodeDependencies } from './nodes.ts';
 
 export interface ApprovalDependencies extends NodeDependencies {
   readonly approvalRules: readonly ApprovalRule[];
@@ -25,16 +27,54 @@ export async function approveNode(
   return changeAndLog(dependencies, id, async (locked, session) => {
     const node = workflow === undefined ? locked.node : { ...locked.node, profile: workflow ?? '' };
     const asked = { ...locked, node };
-    const moved = await movedByAdmin(
-      dependencies,
-      session,
-      asked,
-      { state: 'pending', comment, force },
-      actor,
-    );
+    const moved =
+      node.state === 'pending' && waitsForApproval(dependencies, asked)
+        ? await approvedAgain(
+            dependencies,
+            session,
+            asked,
+            adminCause(dependencies, actor, comment ?? '', force),
+          )
+        : await movedByAdmin(dependencies, session, asked, { state: 'pending', comment, force }, actor);
     await checkMayInstall(dependencies, session, asked);
     return moved;
   });
+}
+
+/** Its boot is not expected any more, or two machines booted as this node. */
+function waitsForApproval(
+  { bootWindowSeconds, now }: NodeDependencies,
+  { machine, node }: LockedNode,
+): boolean {
+  if (isBootConflict(machine.conditions)) return true;
+  return !isExpected(node, { windowSeconds: bootWindowSeconds }, now());
+}
+
+/**
+ * A node that waits already is expected from now on, and boots of before are over. The order of an operation that runs stays
+ * its own.
+ */
+async function approvedAgain(
+  { now }: NodeDependencies,
+  session: Session,
+  { machine, node }: LockedNode,
+  cause: NodeCause,
+): Promise<NodeChange> {
+  const { operationId } = node.order;
+  const isWanted = operationId !== null && (await isOperationWanted(session, operationId));
+  const order = isWanted ? node.order : { ...node.order, operationId: null, key: '', image: '' };
+  const judged = judgeConflict(machine, cause);
+  return {
+    machine: judged.machine,
+    node: {
+      ...node,
+      installRecord: { ...node.installRecord, lastError: '', firstBootNo: node.bootsIssued + 1 },
+      order: { ...order, wantedAt: now() },
+      reporterAddress: '',
+    },
+    events: [traceEvent(node, { ...cause, comment: cause.comment || 'approved again' }), ...judged.events],
+    wakes: operationId,
+  };
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

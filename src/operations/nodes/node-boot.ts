@@ -1,49 +1,49 @@
 /**
  * What a machine boots when it asks the network: an iPXE script, by the state of its node. Only a node that is to be
- * installed or erased gets an installer, with a token for this boot and purpose; every other machine boots from disk,
- * whatever failed. A node that fetches installers repeatedly without a report boots from disk for a while, too.
+ * installed or erased gets an installer, with a token for this boot and purpose, and only where the boot is admitted
+ * (boot-admission.ts); every other machine boots from disk, whatever failed. A node that fetches installers repeatedly
+ * without a report boots from disk for a while, too.
  */
 
 import { isTrue } from '../../domain/condition/condition.ts';
-import type { NewEvent } from '../../domain/event.ts';
 import { type InstallerArch, installerArchOf, SERIAL_CONSOLES } from '../../domain/install/architecture.ts';
+import { admitBoot, type BootClaim, type EarlierBoot } from '../../domain/install/boot-admission.ts';
+import type { WantedDisk } from '../../domain/install/install-evidence.ts';
 import type { InstallProfile } from '../../domain/install/install-profile.ts';
 import { type BootPurpose, MAX_INSTALL_ATTEMPTS, type Node } from '../../domain/install/node.ts';
 import type { Session } from '../../store/database/database.ts';
 import {
   countBootsIssued,
+  findLatestBoot,
   findTracedBoot,
   insertBootToken,
   newBootToken,
   newTraceId,
 } from '../../store/nodes/boot-tokens.ts';
-import { wasNoted } from '../../store/nodes/node-lists.ts';
-import { isOperationWanted, type LockedNode } from '../../store/nodes/nodes.ts';
+import { recentNotes, wasNoted } from '../../store/nodes/node-lists.ts';
+import { isOperationWanted, type LockedNode, type NodeChange } from '../../store/nodes/nodes.ts';
 import { diskScript, installerScript, whichHardwareScript } from './boot-script.ts';
+import { nodeThatBoots } from './discovery.ts';
 import { readErasePlan, readInstallPlan, type ServedImage } from './install-plan.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
+import { withFacts } from './node-facts.ts';
 import { NO_FACTS } from './node-input.ts';
-import { migrationOf, nodeThatBoots, type ReportDependencies, withFacts } from './node-report.ts';
+import { migrationOf, type ReportDependencies, raiseConflict } from './node-report.ts';
 import { changeAndLog } from './nodes.ts';
 
 export interface BootDependencies extends ReportDependencies {
   readonly bootTokenSeconds: number;
+  /** How long after its last sign a boot counts as live. */
+  readonly liveSeconds: number;
 }
 
-export interface BootRequest {
+export interface BootRequest extends BootClaim {
   readonly mac: string;
-  /** The address of the client. */
-  readonly address: string;
   /** How the machine reaches this server. */
   readonly baseUrl: string;
   /** The architecture that iPXE reports; null: not reported or not known. */
   readonly arch: InstallerArch | null;
   readonly bootMode: 'bios' | 'uefi' | null;
-  /** Reported by its firmware; empty: not reported. */
-  readonly serialNumber: string;
-  readonly systemUuid: string;
-  /** The request already answers a question. */
-  readonly isAnswer: boolean;
   /** The trace id of a boot whose installer could not be loaded; null: none. */
   readonly failed: string | null;
 }
@@ -65,57 +65,89 @@ const UNREPORTED_SECONDS = 1800;
 const REPEAT_AFTER_MS = 3_600_000;
 
 export async function bootScript(dependencies: BootDependencies, request: BootRequest): Promise<BootAnswer> {
-  const { serialNumber, systemUuid } = request;
+  const { mac, address, serialNumber, systemUuid } = request;
   const known = { arch: request.arch ?? '', bootMode: request.bootMode ?? '', serialNumber, systemUuid };
   const facts = { ...NO_FACTS, ...known };
-  const id = await nodeThatBoots(dependencies, { mac: request.mac, facts, address: request.address });
-  if (id === null) {
+  const found = await nodeThatBoots(dependencies, { mac, address, facts });
+  if ('refused' in found) {
     const reason = 'this machine is not taken in now';
     return { script: diskScript(reason), served: 'refused', reason, machineId: '', bootNo: null };
   }
+  const { id } = found;
   let answer: BootAnswer | null = null;
   await changeAndLog(dependencies, id, async (locked, session) => {
-    const node = { ...withFacts(locked.node, facts), lastSeenAt: dependencies.now() };
+    const plan = await bootPlan(dependencies, session, locked, request);
+    const isAdmitted = 'purpose' in plan;
+    const source = { by: isAdmitted ? 'boot' : 'anyone', address } as const;
+    const seenAt =
+      isAdmitted || 'ask' in plan || plan.reason === '' ? dependencies.now() : locked.node.lastSeenAt;
+    const node = { ...withFacts(locked.node, facts, source), lastSeenAt: seenAt };
     const seen = { ...locked, node };
-    const plan = await bootPlan(dependencies, session, seen, request);
-    if (migrationOf(node) !== null && !request.isAnswer) {
-      const script = whichHardwareScript(request.baseUrl, request.mac);
+    if ('ask' in plan || (migrationOf(node) !== null && !request.isAnswer)) {
+      const script = whichHardwareScript(request.baseUrl, mac);
       answer = { script, served: 'question', reason: '', machineId: id, bootNo: null };
       return { ...seen, events: [], wakes: migrationOf(node) };
     }
-    if ('reason' in plan) {
+    if (!isAdmitted) {
       const { reason } = plan;
       const script = diskScript(`machine ${id} is ${node.state}${reason === '' ? '' : `: ${reason}`}`);
       answer = { script, served: 'disk', reason, machineId: id, bootNo: null };
-      return { ...seen, ...(await noted(dependencies, session, node, plan)), wakes: migrationOf(node) };
+      return { ...(await noted(dependencies, session, seen, plan, address)), wakes: migrationOf(node) };
     }
-    const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
-    await insertBootToken(session, {
-      token,
-      traceId,
-      machineId: id,
-      bootNo,
-      operationId: node.order.operationId,
-      purpose: plan.purpose,
-      image: plan.image?.name ?? '',
-      ttlSeconds: dependencies.bootTokenSeconds,
-    });
-    const script = installerScript({
-      ...request,
-      ...plan,
-      machineId: id,
-      hostname: node.facts.hostname,
-      overwrite: node.order.overwrite,
-      console: SERIAL_CONSOLES[archOf(request, node)],
-      token,
-      traceId,
-    });
-    const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
-    answer = { script, served, reason: '', machineId: id, bootNo };
-    return { ...seen, node: { ...node, bootsIssued: bootNo }, events: [], wakes: node.order.operationId };
+    const served = await issueBoot(dependencies, session, node, plan, request);
+    answer = served.answer;
+    return { ...seen, node: served.node, events: [], wakes: node.order.operationId };
   });
   if (answer === null) throw new Error('a boot was answered with nothing');
   return answer;
+}
+
+/** The script that boots the installer, with a token for this boot alone. */
+async function issueBoot(
+  dependencies: BootDependencies,
+  session: Session,
+  node: Node,
+  plan: BootPlan,
+  request: BootRequest,
+): Promise<{ readonly node: Node; readonly answer: BootAnswer }> {
+  const { machineId } = node;
+  const [token, traceId, bootNo] = [newBootToken(), newTraceId(), node.bootsIssued + 1];
+  await insertBootToken(session, {
+    token,
+    traceId,
+    machineId,
+    bootNo,
+    operationId: node.order.operationId,
+    purpose: plan.purpose,
+    image: plan.image?.name ?? '',
+    address: request.address,
+    wanted: wantedDisk(plan.image),
+    issuedAt: dependencies.now(),
+    ttlSeconds: dependencies.bootTokenSeconds,
+  });
+  const script = installerScript({
+    ...request,
+    ...plan,
+    machineId,
+    hostname: node.facts.hostname,
+    overwrite: node.order.overwrite,
+    console: SERIAL_CONSOLES[archOf(request, node)],
+    token,
+    traceId,
+  });
+  const served = plan.purpose === 'erase' ? 'eraser' : 'installer';
+  return {
+    node: { ...node, bootsIssued: bootNo },
+    answer: { script, served, reason: '', machineId, bootNo },
+  };
+}
+
+/** Only a raw image is on the disk what it is as a file; a qcow2 file says how large its disk is. */
+function wantedDisk(image: ServedImage | null): WantedDisk {
+  if (image === null) return { imageSha256: '', diskSha256: '', diskBytes: null };
+  const { sha256: imageSha256, format, sizeBytes, virtualBytes } = image;
+  if (format === 'raw') return { imageSha256, diskSha256: imageSha256, diskBytes: sizeBytes };
+  return { imageSha256, diskSha256: '', diskBytes: virtualBytes };
 }
 
 /** The processor that runs iPXE decides the kernel, whatever the node's facts say. */
@@ -129,6 +161,13 @@ interface FromDisk {
   readonly reason: string;
   /** The boot that failed, if one did. */
   readonly bootNo?: number;
+  /** The boot that another machine has under way. */
+  readonly earlier?: EarlierBoot;
+}
+
+/** The firmware must say first which hardware it is. */
+interface Question {
+  readonly ask: 'hardware';
 }
 
 interface BootPlan {
@@ -144,11 +183,11 @@ async function bootPlan(
   session: Session,
   { machine, node }: LockedNode,
   request: BootRequest,
-): Promise<BootPlan | FromDisk> {
+): Promise<BootPlan | FromDisk | Question> {
   const isErasing = node.state === 'deprovisioning';
   if (!isErasing && node.state !== 'pending' && node.state !== 'installing') return { reason: '' };
   if (!isErasing && isTrue(machine.conditions, 'Retired')) return { reason: 'it is flagged Retired' };
-  if (request.failed !== null) return failedToLoad(session, node, request.failed);
+  if (request.failed !== null) return failedToLoad(session, node, request.failed, request.address);
   const { operationId } = node.order;
   if (operationId !== null && !(await isOperationWanted(session, operationId))) {
     return { reason: `the operation that wanted to ${isErasing ? 'erase' : 'install'} it is over` };
@@ -157,7 +196,43 @@ async function bootPlan(
   const plan = isErasing
     ? await erasureOf(dependencies, session, asked)
     : await installationOf(dependencies, session, asked);
-  return 'reason' in plan ? plan : ((await unreportedBoots(session, node)) ?? plan);
+  if ('reason' in plan) return plan;
+  const obstacle = await admissionObstacle(dependencies, session, { machine, node }, request);
+  return obstacle ?? (await unreportedBoots(session, node, request)) ?? plan;
+}
+
+/** Null: this machine gets the installer of the node. */
+async function admissionObstacle(
+  { bootWindowSeconds, liveSeconds, isInNetwork, now }: BootDependencies,
+  session: Session,
+  { machine, node }: LockedNode,
+  claim: BootRequest,
+): Promise<FromDisk | Question | null> {
+  const admission = admitBoot({
+    node,
+    claim,
+    isInNetwork: isInNetwork(machine, claim.address),
+    earlier: await earlierBoot(session, node),
+    rules: { windowSeconds: bootWindowSeconds, liveSeconds },
+    now: now(),
+  });
+  switch (admission.verdict) {
+    case 'admitted':
+      return null;
+    case 'ask':
+      return { ask: 'hardware' };
+    case 'refused':
+    case 'conflict':
+      return admission;
+  }
+}
+
+/** Also an installer that reports without a token is one. */
+async function earlierBoot(session: Session, node: Node): Promise<EarlierBoot | null> {
+  const boot = await findLatestBoot(session, node.machineId, node.installRecord.firstBootNo);
+  if (node.reporterAddress === '' || node.lastReportAt === null) return boot;
+  const reporter = { bootNo: 0, address: node.reporterAddress, seenAt: node.lastReportAt };
+  return boot === null || boot.seenAt.getTime() < reporter.seenAt.getTime() ? reporter : boot;
 }
 
 async function installationOf(
@@ -182,45 +257,73 @@ async function erasureOf(
   return 'code' in plan ? { reason: plan.problem } : { purpose: 'erase', profile: plan, image: null };
 }
 
-/** Stops boots that never report, in the same way. */
+/** Stops boots that never report, in the same way. Those of other addresses count for them, not for this machine. */
 async function unreportedBoots(
   session: Session,
   { machineId, installRecord }: Node,
+  { address }: BootRequest,
 ): Promise<FromDisk | null> {
-  const reported = Math.max(installRecord.bootNo, installRecord.firstBootNo - 1);
-  const count = await countBootsIssued(session, machineId, reported, UNREPORTED_SECONDS);
+  const afterBootNo = Math.max(installRecord.bootNo, installRecord.firstBootNo - 1);
+  const issued = { address, afterBootNo, seconds: UNREPORTED_SECONDS };
+  const count = await countBootsIssued(session, machineId, issued);
   if (count < MAX_UNREPORTED_BOOTS) return null;
   const minutes = UNREPORTED_SECONDS / 60;
   return { reason: `${count} boots in ${minutes} minutes fetched the installer and none of them reported` };
 }
 
-async function failedToLoad(session: Session, node: Node, traceId: string): Promise<FromDisk> {
-  const bootNo = await findTracedBoot(session, node.machineId, traceId);
-  const reason = 'its installer could not be loaded';
-  return bootNo === null ? { reason } : { reason, bootNo };
+/** Only the machine that was served the boot can say that it failed. */
+async function failedToLoad(
+  session: Session,
+  node: Node,
+  traceId: string,
+  address: string,
+): Promise<FromDisk> {
+  const bootNo = await findTracedBoot(session, { machineId: node.machineId, traceId, address });
+  return bootNo === null ? { reason: '' } : { reason: 'its installer could not be loaded', bootNo };
 }
 
-/** Records for operators that a node waits for its installer and boots from its disk. */
+const CONFLICTS_AN_HOUR = 20;
+
+/** Records for operators that a node waits for its installer and boots from its disk, and a conflict with another boot. */
 async function noted(
   dependencies: BootDependencies,
   session: Session,
-  node: Node,
-  { reason, bootNo }: FromDisk,
-): Promise<{ node: Node; events: NewEvent[] }> {
-  if (reason === '') return { node, events: [] };
+  locked: LockedNode,
+  { reason, bootNo, earlier }: FromDisk,
+  address: string,
+): Promise<NodeChange> {
+  const { node } = locked;
+  if (reason === '') return { ...locked, events: [] };
   // The error of a failed attempt is the better reason.
   const lastError = node.installRecord.attempts === 0 ? reason : node.installRecord.lastError;
   const changed = { ...node, installRecord: { ...node.installRecord, lastError } };
-  const metadata = { boot: 'disk', reason, ...(bootNo === undefined ? {} : { boot_no: bootNo }) };
-  const since = new Date(dependencies.now().getTime() - REPEAT_AFTER_MS);
-  if (await wasNoted(session, node.machineId, metadata, since)) return { node: changed, events: [] };
+  const conflict = earlier && { address, live_address: earlier.address, live_boot: earlier.bootNo };
   const cause: NodeCause = {
     actor: { kind: 'system', id: 'netboot' },
     owner: 'system',
-    comment: '',
-    metadata,
+    comment: earlier ? `${address} asked to boot as this machine while ${earlier.address} boots as it` : '',
+    metadata: {
+      boot: 'disk',
+      reason,
+      ...(bootNo === undefined ? {} : { boot_no: bootNo }),
+      ...(conflict && { conflict }),
+    },
     operationId: node.order.operationId,
     now: dependencies.now(),
   };
-  return { node: changed, events: [traceEvent(changed, cause)] };
+  const raised = earlier
+    ? raiseConflict({ ...locked, node: changed }, cause.comment, cause)
+    : { machine: locked.machine, events: [] };
+  const isNew = await isNewNote(session, node.machineId, cause);
+  const events = [...raised.events, ...(isNew ? [traceEvent(changed, cause)] : [])];
+  return { machine: raised.machine, node: changed, events };
+}
+
+/** The same once an hour, and of conflicts only so many: a stranger can have many addresses. */
+async function isNewNote(session: Session, id: string, { metadata, now }: NodeCause): Promise<boolean> {
+  const since = new Date(now.getTime() - REPEAT_AFTER_MS);
+  if (await wasNoted(session, id, metadata, since)) return false;
+  if (metadata.conflict === undefined) return true;
+  const conflicts = await recentNotes(session, id, { key: 'conflict', since, limit: CONFLICTS_AN_HOUR });
+  return conflicts.length < CONFLICTS_AN_HOUR;
 }

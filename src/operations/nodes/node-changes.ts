@@ -1,10 +1,12 @@
 /** The one place that turns a decision about a node into states, events and its install record. */
 import type { Actor } from '../../domain/actor.ts';
 import type { NewEvent } from '../../domain/event.ts';
+import { conflictJudged } from '../../domain/install/boot-conflict.ts';
 import { type Erasure, erasureText } from '../../domain/install/erasure.ts';
 import type { InstallNote } from '../../domain/install/install-report.ts';
 import type { InstallOwner, InstallState } from '../../domain/install/install-state.ts';
 import type { InstallOrder, InstallRecord, Node } from '../../domain/install/node.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
 
@@ -25,6 +27,20 @@ const NO_ORDER: InstallOrder = {
   wantedAt: null,
   kickedAt: null,
 };
+
+/** Clears the conflict of two boots, because a person has decided about the node. */
+export function judgeConflict(
+  machine: Machine,
+  { now: at, actor, operationId, comment }: NodeCause,
+): Pick<NodeChange, 'machine' | 'events'> {
+  const judged = conflictJudged(comment === '' ? 'an operator decided about the node' : comment);
+  const { machine: changed, events } = applyChange(
+    machine,
+    { conditions: [judged] },
+    { at, actor, operationId },
+  );
+  return { machine: changed, events };
+}
 
 /** Moves a node to a state that the table allows, with what belongs to that state. */
 export function moveNode(
@@ -58,13 +74,14 @@ function entering(
   node: Node,
   to: InstallState,
   now: Date,
-): Partial<Pick<Node, 'installRecord' | 'order' | 'erasure'>> {
+): Partial<Pick<Node, 'installRecord' | 'order' | 'erasure' | 'reporterAddress'>> {
   switch (to) {
     case 'pending':
       // Earlier boots are not part of the new installation.
       return {
         installRecord: { ...node.installRecord, progress: null, firstBootNo: node.bootsIssued + 1 },
         order: { ...NO_ORDER, wantedAt: now },
+        reporterAddress: '',
       };
     case 'installing':
       return { installRecord: { ...node.installRecord, progress: node.installRecord.progress ?? 0 } };
@@ -80,6 +97,7 @@ function entering(
         },
         order: { ...NO_ORDER, wantedAt: now },
         erasure: null,
+        reporterAddress: '',
       };
     case 'retired':
       // The operation that ordered the erasure still waits for its result.

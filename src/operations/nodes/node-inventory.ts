@@ -12,30 +12,35 @@ import { machineChanges, machineEvent } from '../machines/inventory.ts';
 import { type NodeCause, traceEvent } from './node-changes.ts';
 import type { NodeDependencies } from './nodes.ts';
 
-export interface ReportedInventory {
+/** What the sender of an inventory may do with it. */
+export interface InventoryRights {
+  /** It replaces the one that is known: the report has the token of a boot of this machine. */
+  readonly mayChange: boolean;
+  /** It may be the first one: the machine still waits for approval. */
+  readonly mayCome: boolean;
+}
+
+export interface ReportedInventory extends InventoryRights {
   readonly inventory: HardwareInventory;
-  /** Whether the report has a token of a boot of this machine. */
-  readonly isTrusted: boolean;
   readonly cause: Omit<NodeCause, 'comment' | 'metadata'>;
 }
 
-/** Anyone can send a report without a token, so these are limited: they must not fill the history. */
-const UNTRUSTED_EVERY_MS = 60_000;
 const MOST_CHANGES = 20;
 
 /** Its events, or why it was not accepted. */
 export async function keepInventory(
   session: Session,
   node: Node,
-  { inventory, isTrusted, cause }: ReportedInventory,
+  { inventory, mayChange, mayCome, cause }: ReportedInventory,
 ): Promise<{ readonly events: readonly NewEvent[] } | { readonly dropped: string }> {
   const { now } = cause;
   const before = await findHardwareInventory(session, node.machineId);
   const changes = before === null ? null : hardwareChanges(before.inventory, inventory);
   const isSame = changes !== null && changes.length === 0;
-  if (before !== null && !isSame && !isTrusted) {
-    if (now.getTime() - before.changedAt.getTime() < UNTRUSTED_EVERY_MS)
-      return { dropped: 'dropped: without a boot token it may change once a minute' };
+  if (!mayChange && (before !== null || !mayCome)) {
+    return isSame
+      ? { events: [] }
+      : { dropped: 'dropped: the inventory of a known node changes only with the token of its boot' };
   }
   await storeHardwareInventory(session, node.machineId, {
     source: 'installer',

@@ -1,45 +1,42 @@
-/** What nodes report: facts, from anyone who knows a MAC address, and installations. */
+/** What nodes report: facts, from anyone who knows a MAC address, and installations, from the boot that has the token. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../../domain/actor.ts';
 import { Fault } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
+import { bootConflict } from '../../domain/install/boot-conflict.ts';
 import type { Erasure } from '../../domain/install/erasure.ts';
-import { handsOutToken } from '../../domain/install/install-profile.ts';
 import {
   applyReport,
   applyStall,
   type InstallReport,
   type ReportOutcome,
 } from '../../domain/install/install-report.ts';
-import type { FactName, HardwareFacts, Node } from '../../domain/install/node.ts';
-import { networkKey } from '../../domain/limit/address-key.ts';
-import type { KeyedRate } from '../../domain/limit/keyed-rate.ts';
+import type { Node } from '../../domain/install/node.ts';
 import { applyChange } from '../../domain/machine/machine-change.ts';
 import type { Session } from '../../store/database/database.ts';
-import { type BootToken, findBootToken } from '../../store/nodes/boot-tokens.ts';
-import { countDiscovered, type LastEntry, lastInHistory, recentNotes } from '../../store/nodes/node-lists.ts';
-import {
-  findNodeIdByMac,
-  isOperationWanted,
-  type LockedNode,
-  type NodeChange,
-} from '../../store/nodes/nodes.ts';
-import { quoted } from '../lenient.ts';
-import { knownProfile, profileNameOf } from './install-plan.ts';
-import { type ApprovalDependencies, approveByRule } from './node-approval.ts';
+import { bootReported, endLaterBoots } from '../../store/nodes/boot-tokens.ts';
+import { type LastEntry, lastInHistory, recentNotes } from '../../store/nodes/node-lists.ts';
+import type { LockedNode, NodeChange } from '../../store/nodes/nodes.ts';
+import { type DiscoveryDependencies, nodeThatReports } from './discovery.ts';
+import { approveByRule } from './node-approval.ts';
 import { applyNotes, moveNode, type NodeCause, traceEvent } from './node-changes.ts';
-import { FACT_FIELDS, factsOf } from './node-input.ts';
-import { fillMacAddresses, keepInventory } from './node-inventory.ts';
-import { addNode, changeAndLog, type NodeDependencies } from './nodes.ts';
+import { keptFacts, withFacts } from './node-facts.ts';
+import { factsOf } from './node-input.ts';
+import { fillMacAddresses, type InventoryRights, keepInventory } from './node-inventory.ts';
+import { changeAndLog, type NodeDependencies } from './nodes.ts';
+import {
+  type Contradiction,
+  contradicting,
+  contradictionOf,
+  findReporter,
+  isOwnBoot,
+  type ReportAdmissionDependencies,
+  type Reporter,
+  unproven,
+} from './report-admission.ts';
 import type { NodeReport } from './report-input.ts';
 
-export interface ReportDependencies extends ApprovalDependencies {
-  /** The limit of machines that wait for approval; others are not added. */
-  readonly maxDiscovered: number;
-  /** New machines of a network, by its key: room for one more, or the seconds until there is. */
-  readonly discoveryRate: KeyedRate;
-  readonly logRefused: (entry: Readonly<Record<string, unknown>>, message: string) => void;
-}
+export interface ReportDependencies extends DiscoveryDependencies, ReportAdmissionDependencies {}
 
 export interface ReportAnswer {
   readonly node: Node;
@@ -49,11 +46,9 @@ export interface ReportAnswer {
   readonly adjusted: NodeReport['adjusted'];
 }
 
-/** How a report came in. */
+/** Who sends the report. */
 export interface ReportSender {
-  /** The boot token that it carries; null: none. */
   readonly token: string | null;
-  /** The address of the client. */
   readonly address: string;
 }
 
@@ -62,68 +57,159 @@ export async function reportNode(
   report: NodeReport,
   { token, address }: ReportSender,
 ): Promise<ReportAnswer> {
-  const seen = { mac: report.mac_address, facts: factsOf(report), address };
-  const id = await nodeOfMac(dependencies, seen);
-  const boot = token === null ? null : await findBootToken(dependencies.database, token);
+  const { id, isNew } = await nodeThatReports(dependencies, {
+    mac: report.mac_address,
+    address,
+    facts: factsOf(report),
+  });
+  const reporter = await findReporter(dependencies.database, token, address);
   let ignored: string | null = null;
+  let contradiction: Contradiction | null = null;
   let { adjusted } = report;
   const node = await changeAndLog(dependencies, id, async (locked, session) => {
-    const facts = withFacts(locked.node, factsOf(report));
-    const seen = { ...locked, node: { ...facts, lastSeenAt: dependencies.now() } };
-    adjusted = { ...report.adjusted, ...disputes(locked.node, factsOf(report)) };
-    const found = await inventoryEvents(dependencies, locked.node, report, boot, session);
-    if ('dropped' in found) adjusted = { ...adjusted, inventory: found.dropped };
-    const notes = [
-      ...(await adjustmentNotes(dependencies, locked.node, { ...report, adjusted }, session)),
-      ...('events' in found ? found.events : []),
-    ];
+    const found = await judge(dependencies, session, locked, report, reporter);
+    contradiction = found;
+    if (found !== null) return contradicted(dependencies, session, locked, { found, report, reporter });
+    const learned = await learn(dependencies, session, locked, report, { ...reporter, isNew });
+    ({ adjusted } = learned);
     if (report.installation_status === null)
-      return { ...seen, events: notes, wakes: migrationOf(locked.node) };
-    const { operationId } = locked.node.order;
-    const isLive = operationId === null || (await isOperationWanted(session, operationId));
-    const wasGiven = await wasGivenToken(dependencies, session, locked.node);
-    checkToken(locked.node, boot, { token, wasGiven, isLive });
-    const result = recordInstallation(
-      dependencies,
-      seen,
-      {
-        status: report.installation_status,
-        progress: report.installation_progress ?? null,
-        error: report.installation_error ?? '',
-        bootNo: boot?.bootNo ?? null,
-        purpose: boot?.purpose ?? 'install',
-        erased: report.erase ?? null,
-      },
-      await lastInHistory(session, id),
-    );
+      return { ...learned.seen, events: learned.notes, wakes: migrationOf(locked.node) };
+    const result = await recordInstallation(dependencies, session, learned.seen, report, reporter);
     ignored = result.ignored;
     // Before the transition, so that the newest entry of the history is the current state.
-    return { ...result.change, events: [...notes, ...result.change.events], wakes: operationId };
+    const events = [...learned.notes, ...result.change.events];
+    return { ...result.change, events, wakes: locked.node.order.operationId };
   });
-  if (report.inventory !== undefined) await fillMacAddresses(dependencies, node, report.inventory);
+  if (contradiction !== null) throw contradicting(contradiction);
+  const isBoot = reporter.boot !== null && isOwnBoot(node, reporter);
+  if (report.inventory !== undefined && (isBoot || isNew))
+    await fillMacAddresses(dependencies, node, report.inventory);
   // An installer that starts unwanted must be refused before it writes a byte.
-  if (boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
+  if (reporter.boot && report.installation_status === 'started' && ignored !== null) throw notWanted(ignored);
   return { node: await afterRules(dependencies, node), ignored, adjusted };
+}
+
+function judge(
+  dependencies: ReportDependencies,
+  session: Session,
+  locked: LockedNode,
+  { installation_status: status }: NodeReport,
+  reporter: Reporter,
+): Promise<Contradiction | null> {
+  if (status === null) return Promise.resolve(null);
+  return contradictionOf(dependencies, session, locked, status, reporter);
+}
+
+const CONTRADICTIONS_AN_HOUR = 20;
+const HOUR_MS = 3_600_000;
+
+interface Contradicted {
+  readonly found: Contradiction;
+  readonly report: NodeReport;
+  readonly reporter: Reporter;
+}
+
+/** A report that contradicts changes nothing but the history, and that only so often: everyone can send it. */
+async function contradicted(
+  dependencies: ReportDependencies,
+  session: Session,
+  locked: LockedNode,
+  { found, report, reporter }: Contradicted,
+): Promise<NodeChange | null> {
+  const { installation_status: status } = report;
+  const { node } = locked;
+  const now = dependencies.now();
+  const before = await recentNotes(session, node.machineId, {
+    key: 'contradicts',
+    since: new Date(now.getTime() - HOUR_MS),
+    limit: CONTRADICTIONS_AN_HOUR,
+  });
+  const entry = { reason: found.contradicts, report: status, address: reporter.address };
+  const isKnown = before.some((noted) => isDeepStrictEqual(noted, entry));
+  const cause: NodeCause = {
+    ...reportCause(dependencies, node),
+    comment: `a report was not accepted: ${found.contradicts}`,
+    metadata: { contradicts: entry, report: status, address: reporter.address },
+  };
+  const events = isKnown || before.length >= CONTRADICTIONS_AN_HOUR ? [] : [traceEvent(node, cause)];
+  if (!found.isStolen) return events.length === 0 ? null : { ...locked, events };
+  const message = `${reporter.address} uses the token of a boot that ${reporter.boot?.address} fetched`;
+  const raised = raiseConflict(locked, message, cause);
+  return { ...raised, events: [...events, ...raised.events] };
+}
+
+/** An operator must find out which of two machines is the node. */
+export function raiseConflict(
+  { machine, node }: LockedNode,
+  message: string,
+  { now: at, actor, operationId }: NodeCause,
+): NodeChange {
+  const changed = applyChange(machine, { conditions: [bootConflict(message)] }, { at, actor, operationId });
+  return { machine: changed.machine, node, events: changed.events };
+}
+
+function isInstalling({ state }: Node): boolean {
+  return state === 'pending' || state === 'installing';
+}
+
+interface Learned {
+  readonly seen: LockedNode;
+  readonly notes: readonly NewEvent[];
+  readonly adjusted: NodeReport['adjusted'];
+}
+
+/** Takes over what the report says about the hardware, as far as its sender may say it. */
+async function learn(
+  dependencies: ReportDependencies,
+  session: Session,
+  locked: LockedNode,
+  report: NodeReport,
+  reporter: Reporter & { readonly isNew: boolean },
+): Promise<Learned> {
+  const { node } = locked;
+  const isBoot = isOwnBoot(node, reporter);
+  // The report was judged before: without a token it comes from the only installer that reports.
+  const isInstaller = reporter.token === null && report.installation_status !== null && isInstalling(node);
+  const by = isBoot ? 'boot' : isInstaller ? 'installer' : 'anyone';
+  const source = { by, address: reporter.address } as const;
+  const facts = factsOf(report);
+  const seen = { ...locked, node: { ...withFacts(node, facts, source), lastSeenAt: dependencies.now() } };
+  const found = await inventoryEvents(dependencies, node, report, session, {
+    mayChange: isBoot,
+    mayCome: reporter.isNew || isInstaller || node.state === 'discovered',
+  });
+  const adjusted = {
+    ...report.adjusted,
+    ...keptFacts(node, facts, source),
+    ...('dropped' in found ? { inventory: found.dropped } : {}),
+  };
+  const notes = [
+    ...(await adjustmentNotes(dependencies, node, { ...report, adjusted }, session)),
+    ...('events' in found ? found.events : []),
+  ];
+  return { seen, notes, adjusted };
 }
 
 async function inventoryEvents(
   dependencies: NodeDependencies,
   node: Node,
   { inventory }: NodeReport,
-  boot: BootToken | null,
   session: Session,
+  rights: InventoryRights,
 ): ReturnType<typeof keepInventory> {
   if (inventory === undefined) return { events: [] };
-  return keepInventory(session, node, {
-    inventory,
-    isTrusted: boot?.machineId === node.machineId,
-    cause: {
-      actor: nodeActor(node.macAddress),
-      owner: 'node_report',
-      operationId: node.order.operationId,
-      now: dependencies.now(),
-    },
-  });
+  return keepInventory(session, node, { inventory, ...rights, cause: reportCause(dependencies, node) });
+}
+
+function reportCause(dependencies: NodeDependencies, node: Node): NodeCause {
+  return {
+    actor: nodeActor(node.macAddress),
+    owner: 'node_report',
+    comment: '',
+    metadata: {},
+    operationId: node.order.operationId,
+    now: dependencies.now(),
+  };
 }
 
 const NOTES_A_DAY = 20;
@@ -147,12 +233,9 @@ async function adjustmentNotes(
   const isNew = before.every((noted) => !isDeepStrictEqual(noted, adjusted));
   if (!isNew || before.length >= NOTES_A_DAY) return [];
   const entry = traceEvent(node, {
-    actor: nodeActor(node.macAddress),
-    owner: 'node_report',
+    ...reportCause(dependencies, node),
     comment: 'parts of a report were not kept as sent',
     metadata: { report: report.installation_status ?? 'facts', adjusted },
-    operationId: node.order.operationId,
-    now: dependencies.now(),
   });
   return [entry];
 }
@@ -174,137 +257,8 @@ function notWanted(why: string): Fault {
   });
 }
 
-/** An unknown machine is added as discovered. */
-async function nodeOfMac(dependencies: ReportDependencies, seen: SeenMachine): Promise<string> {
-  const node = await discover(dependencies, seen);
-  if (typeof node === 'string') return node;
-  if (node.retryAfterSeconds !== null) {
-    throw new Fault('DISCOVERY_TOO_FAST', {
-      message: `too many new machines from ${networkKey(seen.address)}; try again later`,
-      metadata: { mac_address: seen.mac, network: networkKey(seen.address) },
-      retryAfterSeconds: node.retryAfterSeconds,
-    });
-  }
-  throw new Fault('TOO_MANY_DISCOVERED', {
-    message: 'too many machines wait for approval, or several machines claim this MAC address',
-    metadata: { mac_address: seen.mac },
-  });
-}
-
-/** The node of a booting machine, after the approval rules were applied. Null: it cannot be added. */
-export async function nodeThatBoots(
-  dependencies: ReportDependencies,
-  seen: SeenMachine,
-): Promise<string | null> {
-  const id = await discover(dependencies, seen);
-  if (typeof id !== 'string') return null;
-  if (dependencies.approvalRules.length > 0) await approveByRule(dependencies, id);
-  return id;
-}
-
-/** A machine that asks for a boot script or reports. */
-export interface SeenMachine {
-  readonly mac: string;
-  readonly facts: HardwareFacts;
-  /** The address of the client. */
-  readonly address: string;
-}
-
-/** Why a machine is not added; with the seconds after which it may be, or null. */
-interface NotAdded {
-  readonly retryAfterSeconds: number | null;
-}
-
-const NOT_ADDED: NotAdded = { retryAfterSeconds: null };
-
-/** The id of the node with this address, added if there was none. */
-async function discover(
-  dependencies: ReportDependencies,
-  { mac, facts, address }: SeenMachine,
-): Promise<string | NotAdded> {
-  const known = await findNodeIdByMac(dependencies.database, mac);
-  if (known !== null) return known;
-  const retryAfterSeconds = dependencies.discoveryRate.take(networkKey(address));
-  if (retryAfterSeconds !== null) return { retryAfterSeconds };
-  if ((await countDiscovered(dependencies.database)) >= dependencies.maxDiscovered) {
-    dependencies.logRefused(
-      { mac_address: mac },
-      'too many machines wait for approval; this one is not taken in',
-    );
-    return NOT_ADDED;
-  }
-  const added = await addNode(
-    dependencies,
-    { macAddress: mac, facts, profile: '', tags: [] },
-    nodeActor(mac),
-  );
-  if (added) return added.machineId;
-  const other = await findNodeIdByMac(dependencies.database, mac);
-  if (other !== null) return other;
-  dependencies.logRefused({ mac_address: mac }, 'several machines claim this MAC address');
-  return NOT_ADDED;
-}
-
 function nodeActor(id: string): Actor {
   return { kind: 'node_report', id };
-}
-
-/** A host name that is set stays, and so do facts that an operator edited; other facts are replaced by the report. */
-export function withFacts(node: Node, reported: HardwareFacts): Node {
-  const facts = { ...node.facts };
-  for (const key of Object.keys(reported) as FactName[]) {
-    if (reported[key] === '' || node.editedFacts.includes(key)) continue;
-    if (key === 'hostname' && facts.hostname !== '') continue;
-    facts[key] = reported[key];
-  }
-  return { ...node, facts };
-}
-
-/** Edited facts that the machine reports differently. */
-function disputes(node: Node, reported: HardwareFacts): Record<string, string> {
-  const disputed = node.editedFacts.filter(
-    (key) => reported[key] !== '' && reported[key] !== node.facts[key],
-  );
-  return Object.fromEntries(
-    disputed
-      .filter((key) => key !== 'hostname')
-      .map((key) => [
-        FACT_FIELDS[key],
-        `an operator set ${quoted(node.facts[key])}, which is kept; the machine says ${quoted(reported[key])}`,
-      ]),
-  );
-}
-
-/** Whether the boots of this installation get a token: only if the command line has it. */
-async function wasGivenToken(dependencies: NodeDependencies, session: Session, node: Node): Promise<boolean> {
-  if (node.bootsIssued < node.installRecord.firstBootNo) return false;
-  if (node.state === 'deprovisioning') return true;
-  const profile = await knownProfile(dependencies, session, profileNameOf(node));
-  return profile === null || handsOutToken(profile);
-}
-
-interface ShownToken {
-  readonly token: string | null;
-  readonly wasGiven: boolean;
-  readonly isLive: boolean;
-}
-
-/**
- * A boot that was given a token must send it. Only where none was given for this installation is a report accepted
- * without one: other installers than Ingot's know no tokens.
- */
-function checkToken(node: Node, boot: BootToken | null, { token, wasGiven, isLive }: ShownToken): void {
-  if (boot === null && token === null && !wasGiven) return;
-  if (boot && boot.machineId === node.machineId && isLive && boot.operationId === node.order.operationId)
-    return;
-  // A token of an earlier installation is not a forgery: the report is late and changes nothing.
-  if (boot && boot.machineId === node.machineId && boot.bootNo < node.installRecord.firstBootNo) return;
-  throw new Fault('INVALID_BOOT_TOKEN', {
-    message:
-      token === null
-        ? 'this boot was given a token; its reports must carry it'
-        : "the boot token is unknown, expired, another machine's, or its operation is over",
-  });
 }
 
 const REPEAT_AFTER_MS = 60_000;
@@ -314,32 +268,92 @@ interface ReportResult {
   readonly ignored: string | null;
 }
 
-function recordInstallation(
+async function recordInstallation(
   dependencies: NodeDependencies,
+  session: Session,
   locked: LockedNode,
-  report: InstallReport,
-  last: LastEntry | null,
-): ReportResult {
+  report: NodeReport,
+  reporter: Reporter,
+): Promise<ReportResult> {
   const { node } = locked;
-  const outcome = applyReport(node.state, node.installRecord, report);
-  const cause: NodeCause = {
-    actor: nodeActor(node.macAddress),
-    owner: 'node_report',
-    comment: '',
-    metadata: {},
-    operationId: node.order.operationId,
-    now: dependencies.now(),
-  };
-  const applied = applyNotes(locked, outcome.notes, outcome.installRecord, cause);
-  const erasing = recordErasure(applied, outcome, cause);
-  const events = [...applied.events, ...erasing.events];
-  if (outcome.ignored !== null) {
-    const metadata = { report: report.status, ignored: outcome.ignored };
+  const { boot } = reporter;
+  const status = report.installation_status ?? 'progress';
+  const cause = reportCause(dependencies, node);
+  const evidence = report.evidence ?? null;
+  const proof = { status, mac: report.mac_address, evidence };
+  const problem = staleBoot(node, boot) ?? unproven(reporter, proof);
+  const outcome = problem === null ? applied(node, report, reporter) : unchanged(node, problem);
+  const done = applyNotes(locked, outcome.notes, outcome.installRecord, cause);
+  const erasing = recordErasure(done, outcome, cause);
+  const events = [...done.events, ...erasing.events];
+  const { ignored } = outcome;
+  if (ignored !== null) {
+    const metadata = { report: status, ignored };
+    const last = await lastInHistory(session, node.machineId);
     if (!isRepetition(last, metadata, dependencies.now()))
-      events.push(traceEvent(applied.node, { ...cause, metadata }));
+      events.push(traceEvent(done.node, { ...cause, metadata }));
   }
-  const change: NodeChange = { ...applied, ...erasing, events, reported: true };
-  return { change: promoted(dependencies, change, cause), ignored: outcome.ignored };
+  const change: NodeChange = {
+    ...done,
+    ...erasing,
+    events,
+    ...(ignored === null && { reported: true as const }),
+  };
+  const seen = await takeSignOfLife(session, withReporter(change, reporter, ignored), reporter, cause);
+  return { change: promoted(dependencies, seen, cause), ignored };
+}
+
+function applied(node: Node, report: NodeReport, { boot }: Reporter): ReportOutcome {
+  const outcome = applyReport(node.state, node.installRecord, {
+    status: report.installation_status ?? 'progress',
+    progress: report.installation_progress ?? null,
+    error: report.installation_error ?? '',
+    bootNo: boot?.bootNo ?? null,
+    purpose: boot?.purpose ?? 'install',
+    erased: report.erase ?? null,
+  } satisfies InstallReport);
+  const { image_sha256, bytes_written, sha256 } = report.evidence ?? {};
+  const shown = boot === null ? 'none' : { image_sha256, bytes_written, sha256 };
+  const notes = outcome.notes.map((note) =>
+    note.to === 'installed' ? { ...note, metadata: { ...note.metadata, evidence: shown } } : note,
+  );
+  return { ...outcome, notes };
+}
+
+function unchanged({ state, installRecord }: Node, ignored: string): ReportOutcome {
+  return { state, installRecord, notes: [], ignored };
+}
+
+/** A boot that never reported is over once a later one has fetched its installer. Null: it is not. */
+function staleBoot({ bootsIssued, installRecord }: Node, boot: Reporter['boot']): string | null {
+  if (boot === null || boot.bootNo <= installRecord.bootNo || boot.bootNo === bootsIssued) return null;
+  return 'a later boot of it has fetched its installer';
+}
+
+/** An installer without a token is known by its address from its first report on. */
+function withReporter(change: NodeChange, { boot, address }: Reporter, ignored: string | null): NodeChange {
+  if (boot !== null || ignored !== null) return change;
+  return { ...change, node: { ...change.node, reporterAddress: address } };
+}
+
+/**
+ * A boot that reports although a later one has fetched its installer is not the one that restarted: two machines boot as this
+ * node. The one that was at work stays, and the tokens of later boots end.
+ */
+async function takeSignOfLife(
+  session: Session,
+  change: NodeChange,
+  { boot, address }: Reporter,
+  cause: NodeCause,
+): Promise<NodeChange> {
+  const { node } = change;
+  if (boot === null || boot.bootNo < node.installRecord.firstBootNo) return change;
+  if (change.reported) await bootReported(session, boot, cause.now);
+  if (boot.bootNo >= node.bootsIssued) return change;
+  if (boot.bootNo === node.installRecord.bootNo) await endLaterBoots(session, boot);
+  const message = `its boot ${boot.bootNo} at ${address} still reports, and boot ${node.bootsIssued} has fetched an installer since`;
+  const raised = raiseConflict(change, message, cause);
+  return { ...change, machine: raised.machine, events: [...change.events, ...raised.events] };
 }
 
 /** The evidence is stored with the node; once an erasure has started, the data on the disks counts as lost. */

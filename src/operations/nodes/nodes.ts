@@ -4,6 +4,7 @@ import { inAnyCase } from '../../domain/any-case.ts';
 import { isTrue } from '../../domain/condition/condition.ts';
 import { Fault, invalidField } from '../../domain/error/fault.ts';
 import type { NewEvent } from '../../domain/event.ts';
+import { isExpected } from '../../domain/install/boot-admission.ts';
 import { type InstallState, installLifecycle } from '../../domain/install/install-state.ts';
 import {
   GROUP_LABEL,
@@ -32,7 +33,7 @@ import {
 } from '../../store/nodes/nodes.ts';
 import { bareMachine, machineChanges, machineEvent } from '../machines/inventory.ts';
 import { checkApproval, checkMayPend, type InstallPlanDependencies } from './install-plan.ts';
-import { moveNode, type NodeCause, traceEvent } from './node-changes.ts';
+import { judgeConflict, moveNode, type NodeCause, traceEvent } from './node-changes.ts';
 import {
   EDITABLE_FACTS,
   FACT_DEFAULTS,
@@ -50,6 +51,8 @@ export interface NodeDependencies extends InstallPlanDependencies {
   /** The provider of machines that were unknown before. */
   readonly nodeProvider: string;
   readonly newMachineId: () => string;
+  /** How long after an approval, a power cycle or a report a boot is expected. */
+  readonly bootWindowSeconds: number;
   readonly now: () => Date;
   readonly logTransition: (entry: Readonly<Record<string, unknown>>) => void;
   /** Whether an installation of the machine needs no admin to verify it. */
@@ -307,7 +310,7 @@ export async function movedByAdmin(
 ): Promise<NodeChange> {
   const { comment, force } = change;
   const { node } = locked;
-  if (force && hasFailedToErase(node, change.state))
+  if (force && isToEraseAgain(dependencies, node, change.state))
     return erasedAgain(dependencies, session, locked, change, actor);
   const to = checkStep(node, change.state);
   if (change.overwrite != null && to !== 'deprovisioning')
@@ -318,13 +321,21 @@ export async function movedByAdmin(
     checkNotRetired(locked.machine);
     await checkMayPend(dependencies, session, node);
   }
-  const moved = moveNode(locked, to, adminCause(dependencies, actor, comment ?? '', force));
+  const cause = adminCause(dependencies, actor, comment ?? '', force);
+  const moved = moveNode(locked, to, cause);
+  const judged =
+    to === 'pending' ? judgeConflict(moved.machine, cause) : { machine: moved.machine, events: [] };
   const reset = force || to === 'installed' || to === 'active';
   const installRecord = reset
     ? { ...moved.node.installRecord, attempts: 0, lastError: '' }
     : moved.node.installRecord;
   const order = { ...moved.node.order, overwrite: change.overwrite ?? moved.node.order.overwrite };
-  return { ...moved, node: { ...moved.node, installRecord, order }, wakes: node.order.operationId };
+  return {
+    machine: judged.machine,
+    node: { ...moved.node, installRecord, order },
+    events: [...moved.events, ...judged.events],
+    wakes: node.order.operationId,
+  };
 }
 
 /** Whether the node may wait for an installation. */
@@ -337,12 +348,14 @@ export async function checkMayInstall(
   await checkApproval(dependencies, session, node);
 }
 
-function hasFailedToErase({ state, installRecord }: Node, to: string): boolean {
-  if (state !== 'deprovisioning' || installRecord.attempts < MAX_INSTALL_ATTEMPTS) return false;
-  return inAnyCase(['deprovisioning'], to) !== undefined;
+/** An erasure that failed too often, or whose boot is not expected any more. */
+function isToEraseAgain({ bootWindowSeconds, now }: NodeDependencies, node: Node, to: string): boolean {
+  if (node.state !== 'deprovisioning' || inAnyCase(['deprovisioning'], to) === undefined) return false;
+  if (node.installRecord.attempts >= MAX_INSTALL_ATTEMPTS) return true;
+  return !isExpected(node, { windowSeconds: bootWindowSeconds }, now());
 }
 
-/** A failed erasure has no transition to restart it: with force, its counter is reset. */
+/** An erasure has no transition to restart it: with force, its counter is reset, and its boot is expected again. */
 async function erasedAgain(
   dependencies: NodeDependencies,
   session: Session,
@@ -361,7 +374,7 @@ async function erasedAgain(
     node: {
       ...node,
       installRecord: { ...node.installRecord, attempts: 0, lastError: '', progress: null },
-      order: { ...node.order, ...owner, overwrite: overwrite ?? node.order.overwrite },
+      order: { ...node.order, ...owner, overwrite: overwrite ?? node.order.overwrite, wantedAt: cause.now },
     },
     wakes: operationId,
   };
@@ -378,7 +391,7 @@ export async function retireNode(dependencies: NodeDependencies, id: string, act
   });
 }
 
-function adminCause(
+export function adminCause(
   dependencies: NodeDependencies,
   actor: Actor,
   comment: string,

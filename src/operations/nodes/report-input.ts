@@ -19,6 +19,7 @@ import {
   quoted,
 } from '../lenient.ts';
 import { readErased } from './erase-input.ts';
+import { readEvidence } from './evidence-input.ts';
 import { readInventory } from './inventory-input.ts';
 import { HOST_NAME, MAX_HOST_NAME, mac, read } from './node-input.ts';
 
@@ -87,6 +88,7 @@ const sideFields = lenientObject({
   installation_progress: lenientCount(0, 100),
   installation_error: lenientProse(MAX_ERROR),
   erase: readErased,
+  evidence: readEvidence,
   inventory: readInventory,
   // Read below: a report without a valid value is refused.
   mac_address: known,

@@ -1,14 +1,19 @@
 import { join } from 'node:path';
+import { AddressNetworks } from '../../connections/address-networks.ts';
 import { DEFAULT_AGENT_PROVIDER } from '../../domain/agent/agent.ts';
 import { checkFilter } from '../../domain/filter/check.ts';
 import { MACHINE_FILTER } from '../../domain/filter/machine-filter.ts';
 import { parseFilter } from '../../domain/filter/parse.ts';
 import { filterPredicate } from '../../domain/filter/predicate.ts';
 import { KeyedRate } from '../../domain/limit/keyed-rate.ts';
+import type { Machine } from '../../domain/machine/machine.ts';
 import type { BootDependencies } from '../../operations/nodes/node-boot.ts';
 import { perMinute } from '../../surfaces/limits/limits-configuration.ts';
 import type { ServerDependencies } from '../../surfaces/rpc/server-dependencies.ts';
+import type { Configuration } from '../settings/configuration.ts';
 import type { ReplicaOptions } from './replica-options.ts';
+
+type Netboot = Configuration['netboot'];
 
 /** What nodes, their boots and their installations use. */
 export function createNodeDependencies(
@@ -16,9 +21,7 @@ export function createNodeDependencies(
   { database, providers, newMachineId, now }: ServerDependencies,
 ): BootDependencies {
   const { netboot, limits } = configuration;
-  const promoted = netboot.auto_promote.map((text) =>
-    filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER)),
-  );
+  const promoted = netboot.auto_promote.map(machinePredicate);
   return {
     database,
     providers,
@@ -32,8 +35,34 @@ export function createNodeDependencies(
     approvalRules: netboot.approve,
     maxDiscovered: netboot.max_discovered,
     discoveryRate: new KeyedRate(perMinute(limits.new_machines_per_minute), () => performance.now()),
+    discovers: discoversAt(netboot.discovery),
     bootTokenSeconds: netboot.boot_token_seconds,
+    bootWindowSeconds: netboot.boot_window_seconds,
+    liveSeconds: netboot.stalled_after_seconds,
+    isInNetwork: networkRule(netboot.boot_networks),
+    acceptsTokenless: netboot.tokenless_reports === 'accept',
     bootDir: join(settings.dataDir, 'boot'),
     profiles: new Map(netboot.workflows.map((profile) => [profile.name, profile])),
+  };
+}
+
+function machinePredicate(text: string): (machine: Machine) => boolean {
+  return filterPredicate(checkFilter(parseFilter(text), MACHINE_FILTER));
+}
+
+function discoversAt({ isOn, networks }: Netboot['discovery']): BootDependencies['discovers'] {
+  const allowed = networks && new AddressNetworks(networks);
+  return (address) => isOn && (allowed === null || allowed.has(address));
+}
+
+/** A machine that no rule is for boots from anywhere. */
+function networkRule(given: Netboot['boot_networks']): BootDependencies['isInNetwork'] {
+  const rules = given.map(({ machines, networks }) => ({
+    isFor: machines === undefined ? () => true : machinePredicate(machines),
+    allowed: new AddressNetworks(networks),
+  }));
+  return (machine, address) => {
+    const own = rules.filter(({ isFor }) => isFor(machine));
+    return own.length === 0 || own.some(({ allowed }) => allowed.has(address));
   };
 }

@@ -54,6 +54,8 @@ interface NodeRow {
   erasure: Erasure | null;
   wanted_at: Date | null;
   kicked_at: Date | null;
+  last_report_at: Date | null;
+  reporter_address: string;
   created_at: Date;
   updated_at: Date;
 }
@@ -63,7 +65,7 @@ export const NODE_COLUMNS = `n.machine_id, n.mac_address, m.install, m.service, 
   coalesce(m.labels ->> '${GROUP_LABEL}', '') AS node_group, n.workflow, n.tags, n.notes, n.install_attempts,
   n.last_install_error, n.install_progress, n.state_changed_at, n.last_seen_at, n.boots_issued, n.boot_no,
   n.boot_ended, n.first_boot_no, n.wanted_operation, n.wanted_key, n.wanted_image, n.wanted_at, n.kicked_at,
-  n.wanted_overwrite, n.erasure,  n.created_at, n.updated_at`;
+  n.wanted_overwrite, n.erasure, n.last_report_at, n.reporter_address, n.created_at, n.updated_at`;
 export const NODES = 'nodes n JOIN machines m USING (machine_id)';
 
 export function nodeOf(row: NodeRow): Node {
@@ -107,6 +109,8 @@ export function nodeOf(row: NodeRow): Node {
     bootsIssued: row.boots_issued,
     stateChangedAt: row.state_changed_at,
     lastSeenAt: row.last_seen_at,
+    lastReportAt: row.last_report_at,
+    reporterAddress: row.reporter_address,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -289,6 +293,7 @@ const WRITE = `
     state_changed_at = $24, last_seen_at = $25, boots_issued = $26,
     edited_facts = $28,
     last_report_at = CASE WHEN $27 THEN now() ELSE last_report_at END, wanted_overwrite = $29, erasure = $30::jsonb,
+    reporter_address = $31,
     updated_at = now()
   WHERE machine_id = $1`;
 
@@ -325,6 +330,7 @@ async function writeNode(session: Session, { node, reported }: NodeChange): Prom
     node.editedFacts,
     order.overwrite,
     node.erasure === null ? null : toStoredJson(node.erasure),
+    node.reporterAddress,
   ]);
 }
 

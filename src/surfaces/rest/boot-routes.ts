@@ -11,6 +11,7 @@ import { diskScript, whoAreYouScript } from '../../operations/nodes/boot-script.
 import { type BootDependencies, bootScript } from '../../operations/nodes/node-boot.ts';
 import type { BootFetchLog, FetchKind, NewBootFetch } from '../../store/nodes/boot-fetches.ts';
 import { BOOT_ROUTES } from './api/netboot-api.ts';
+import { clientAddress } from './client-address.ts';
 import type { RestDependencies } from './rest-errors.ts';
 import { isSent, sendFile } from './send-file.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -71,8 +72,8 @@ async function answerScript(dependencies: BootRouteDependencies, call: BootCall)
   const failed = textIn(request, 'failed');
   const { script, ...answer } = await bootScript(dependencies.nodes, {
     mac,
-    address: request.ip ?? '',
     baseUrl,
+    address: clientAddress(request),
     arch: knownArch(textIn(request, 'arch')),
     bootMode: PLATFORMS[textIn(request, 'platform')] ?? null,
     serialNumber: lineIn(request, 'serial', 255),
@@ -136,14 +137,14 @@ function kindOf(path: string): FetchKind {
   return /^(initrd|initramfs)/i.test(name) ? 'initrd' : 'file';
 }
 
-/** A fetch of which only the client is known so far; a connection that has ended has no address any more. */
-export function fetchOf({ ip }: { readonly ip: string | undefined }): NewBootFetch {
+/** A fetch of which only the client is known so far. */
+export function fetchOf(request: Parameters<typeof clientAddress>[0]): NewBootFetch {
   return {
     machineId: '',
     bootNo: null,
     traceId: '',
     macAddress: '',
-    address: (ip ?? '').replace(/^::ffff:(?=\d+\.)/, ''),
+    address: clientAddress(request),
     at: new Date(),
     kind: 'script',
     served: '',

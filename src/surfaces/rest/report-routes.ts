@@ -8,6 +8,7 @@ import { readReport } from '../../operations/nodes/report-input.ts';
 import { NOT_JSON, unstorableText } from '../bad-body.ts';
 import { unstorablePath } from '../storable.ts';
 import { REPORT_ROUTES } from './api/netboot-api.ts';
+import { clientAddress } from './client-address.ts';
 import type { NodeRouteDependencies } from './node-routes.ts';
 import { answerFaults, bearerOf } from './rest-errors.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -24,7 +25,7 @@ export async function reportRoutes(app: FastifyInstance, dependencies: NodeRoute
       const report = readReport(request.body);
       const { node, ignored, adjusted } = await reportNode(dependencies.nodes, report, {
         token: bearerOf(request),
-        address: request.ip ?? '',
+        address: clientAddress(request),
       });
       return {
         success: true,

@@ -46,6 +46,13 @@ export const NODE_REASONS = {
     cause: 'more unknown machines of one network (/24, or /64 of IPv6) came in a minute than limits allows',
     fix: 'try again after the seconds in retry-after, or raise limits.new_machines_per_minute in the configuration',
   },
+  DISCOVERY_OFF: {
+    kind: 'permission_denied',
+    message: 'no machine of this network is taken in: it is unknown, and discovery is off for it',
+    cause: '`netboot.discovery` is off, or limited to networks that the machine is not in',
+    fix: 'register the machine with its MAC address, or change `netboot.discovery`',
+    commands: ['{ingot} register <machine-id> --mac <address>'],
+  },
   INVALID_BOOT_TOKEN: {
     kind: 'permission_denied',
     message: '<what is wrong with the boot token>',

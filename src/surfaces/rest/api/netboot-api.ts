@@ -49,6 +49,14 @@ export const REPORT_ROUTES = {
         boot_mode: z.string().optional(),
         inventory: z.looseObject({}).optional(),
         erase: z.looseObject({}).optional(),
+        evidence: z
+          .looseObject({
+            image_sha256: z.string(),
+            bytes_written: z.int().min(1),
+            sha256: z.string(),
+            signature: z.string(),
+          })
+          .optional(),
       }),
     },
     maxBodyBytes: MAX_REPORT_BYTES,
@@ -64,6 +72,7 @@ export const REPORT_ROUTES = {
       'BOOT_NOT_WANTED',
       'TOO_MANY_DISCOVERED',
       'DISCOVERY_TOO_FAST',
+      'DISCOVERY_OFF',
     ],
   },
 } as const satisfies RouteTable;
